@@ -46,6 +46,8 @@ class Fault:
     """It is answered so, and nothing is done."""
     said: str = "trouble"
     headers: dict[str, str] = field(default_factory=dict)
+    raw: bytes | None = None
+    """The whole body of that answer, in place of a server's JSON."""
     lost: bool = False
     """It is done, and the connection breaks before the answer."""
     held: threading.Event | None = None
@@ -145,12 +147,13 @@ class FakeQdrant:
         self.keys.add(request.headers.get("api-key"))
         fault = self.fault(request.command, path) or Fault()
         if fault.status:
-            said = {"status": {"error": fault.said}, "time": 0.0}
-            self._send(request, fault.status, said, fault.headers)
+            said: object = {"status": {"error": fault.said}, "time": 0.0}
+            body = _JSON.dump_json(said) if fault.raw is None else fault.raw
+            self._send(request, fault.status, body, fault.headers)
             return
         if path == "/":
             said = {"title": "qdrant - vector search engine", "version": self.version}
-            self._send(request, 200, said, {})
+            self._send(request, 200, _JSON.dump_json(said), {})
             return
         try:
             with self._lock:
@@ -165,12 +168,11 @@ class FakeQdrant:
             request.close_connection = True
             request.connection.close()
             return
-        self._send(request, status, said, {})
+        self._send(request, status, _JSON.dump_json(said), {})
 
     def _send(
-        self, request: BaseHTTPRequestHandler, status: int, said: object, headers: dict[str, str]
+        self, request: BaseHTTPRequestHandler, status: int, data: bytes, headers: dict[str, str]
     ) -> None:
-        data = _JSON.dump_json(said)
         try:
             request.send_response(status)
             request.send_header("Content-Type", "application/json")

@@ -663,6 +663,19 @@ class StoreUnavailableError(StoreError):
         """A hint about the cause, where it is known."""
 
 
+class DamagedFactError(StoreError):
+    """The row of one fact is damaged in the store; the others are not."""
+
+    def __init__(self, fact_id: str, why: str) -> None:
+        super().__init__(
+            f"fact {fact_id} is damaged in the store: {why}",
+            hint="`vaultsync rebuild --from vault` writes what its note says to the store;"
+            " a backup of the store may have more",
+        )
+        self.fact_id = fact_id
+        self.why = why
+
+
 class StoreMismatchError(StoreError):
     """The store is not the one that this vault mirrors."""
 

@@ -297,3 +297,54 @@ def test_texts_are_sent_as_services_take_them(service: Service, embedder: HttpEm
 
     (asked,) = service.requests
     assert asked["input"] == [".", ".", "x" * 8_000]
+
+
+def bytes_of(text: str) -> Callable[[Answer], Answer]:
+    return lambda _: (200, {}, text.encode())
+
+
+DEEP = "[" * 200_000 + "]" * 200_000
+ONE_VECTOR = '{"data": [{"index": 0, "embedding": [%s]}]}'
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        bytes_of(DEEP),
+        bytes_of(ONE_VECTOR % DEEP),
+        bytes_of(""),
+        bytes_of("<html><body>Sign in</body></html>"),
+        bytes_of("null"),
+        bytes_of('{"data": null}'),
+        bytes_of('{"data": [null]}'),
+        bytes_of('{"data": [{"index": {}, "embedding": []}]}'),
+        bytes_of(ONE_VECTOR % "1e999, 2"),
+        bytes_of(ONE_VECTOR % ("9" * 400)),
+        bytes_of(ONE_VECTOR % ("9" * 9_000)),
+        bytes_of(ONE_VECTOR % "1e300, 1e300"),
+        bytes_of(ONE_VECTOR % "true, false"),
+        lambda _: (200, {}, b"\xff\xfe" * 100),
+        lambda _: (204, {}, b""),
+        status(502, DEEP),
+        status(503, "", Retry_After="9" * 9_000),
+        status(503, "", Retry_After="Sat, 99 Foo 99999 99:99:99"),
+    ],
+)
+def test_what_is_no_answer_ends_as_an_error_of_the_embedder(
+    service: Service, clock: FakeClock, answer: Callable[[Answer], Answer]
+) -> None:
+    embedder = HttpEmbedder(service.url, "unknown", clock=clock, jitter=lambda: 0.0)
+    service.answers = [answer] * 9
+    began = clock.monotonic()
+
+    with pytest.raises(EmbedderError) as caught:
+        embedder.embed(["One text."])
+
+    assert caught.value.hint
+    assert len(caught.value.message) < 400
+    assert clock.monotonic() - began <= 60
+
+
+def test_a_refusal_in_deep_json_is_a_refusal(service: Service, embedder: HttpEmbedder) -> None:
+    service.answers = [status(400, DEEP)]
+    assert "refuses with 400" in refused(embedder).message

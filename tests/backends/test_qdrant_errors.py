@@ -785,10 +785,48 @@ def test_the_engine_lets_go_at_once_of_what_tidying_replaced(
     assert after == segments()
 
 
+@pytest.mark.parametrize("renamed", [0, 1, 2], ids=["before", "between", "after"])
+def test_a_compaction_that_breaks_off_loses_nothing_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renamed: int
+) -> None:
+    """Before, between and after its two renames."""
+    points = in_process(tmp_path)
+    points.make(3)
+    points.do([UpsertPoints([Point(A, {"kind": "fact"}, X), Point(B, {"kind": "fact"})])])
+    points.do([DeletePoints(PointFilter((), must_not=(A,)))])
+    done: list[str] = []
+
+    def breaks_off(*names: Path) -> None:
+        if len(done) == renamed:
+            raise OSError("the disk is gone")
+        done.append("renamed")
+        names[0].replace(names[1])
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "rename", breaks_off)
+        broken.setattr(qdrant_edge_points, "sync_folder", breaks_off)
+        with pytest.raises(StoreUnavailableError):
+            points.compact()
+    points.close()
+
+    again = in_process(tmp_path)
+    assert again.exists()
+    assert again.take([A, B]) == {A: {"kind": "fact"}}
+    assert again.vectors(PointFilter(()), "kind", 3).keys() == {"fact"}
+    assert sorted(each.name for each in (tmp_path / "edge").iterdir()) == [
+        PLACE.collection,
+        f"{PLACE.collection}.lock",
+        f"{PLACE.collection}.lock.next",
+    ]
+    again.compact()
+    assert again.take([A]) == {A: {"kind": "fact"}}
+    again.close()
+
+
 def test_the_engine_says_why_it_cannot_and_a_bug_of_ours_is_no_absence(tmp_path: Path) -> None:
     first, second = in_process(tmp_path), in_process(tmp_path)
     first.make(3)
-    with pytest.raises(StoreUnavailableError, match="another process has it"):
+    with pytest.raises(StoreUnavailableError, match="this process has it open"):
         second.exists()
     first.close()
     assert second.exists()
@@ -828,3 +866,34 @@ def test_what_a_fact_says_is_legible_to_others(store: QdrantStore, server: FakeQ
     wanted: dict[str, object] = {**said, **stored, "supersededById": None}
     assert {key: payload[key] for key in wanted} == wanted
     assert "content" not in json.loads(payload["rest"])
+
+
+def test_while_one_thread_waits_to_ask_again_the_others_ask() -> None:
+    waits, go_on = threading.Event(), threading.Event()
+
+    class Paused(FakeClock):
+        def sleep(self, seconds: float) -> None:
+            waits.set()
+            go_on.wait(20)
+            super().sleep(seconds)
+
+    answers = iter(["", "late"])
+
+    def fails_once() -> str:
+        answer = next(answers)
+        if not answer:
+            raise OSError("busy")
+        return answer
+
+    def judge(error: Exception) -> RequestFailure:
+        return RequestFailure(str(error), passing=True)
+
+    retry = RetryPolicy(Paused(), judge, seconds=15)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(retry.ask, fails_once)
+        assert waits.wait(20)
+        try:
+            assert pool.submit(retry.ask, lambda: "at once").result(5) == "at once"
+        finally:
+            go_on.set()
+        assert first.result(20) == "late"

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,10 @@ from hypothesis import strategies as st
 from tests import qdrants
 from tests.doubles.store import MemoryStore
 from tests.fakes import FakeClock
-from vaultsync.backends.qdrant.operations import POINTS_PER_REQUEST
+from vaultsync.backends.qdrant.operations import POINTS_PER_REQUEST, Point, UpsertPoints
+from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
-from vaultsync.errors import FactNotFoundError, StoreUnavailableError
+from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreUnavailableError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -543,3 +546,64 @@ def _story(store: Store, turns: list[list[tuple[str, str, str]]]) -> list[object
         ops = [f"op{number - 1}", f"op{number}"]
         told.append([store.was_applied(each, op) for each in IDS[:3] for op in ops])
     return told
+
+
+def damage(store: Store, folder: Path, fact_id: str) -> None:
+    """Leave half of what the row of a fact holds."""
+    if isinstance(store, MemoryStore):
+        store.damage(fact_id)
+    elif isinstance(store, QdrantStore):
+        payload = store._points.take([fact_id])[fact_id]
+        half = {**payload, "rest": payload["rest"][: len(payload["rest"]) // 2]}
+        store._points.do([UpsertPoints([Point(fact_id, half)])])
+    else:
+        with closing(sqlite3.connect(folder / "store.db")) as db, db:
+            half_of = "UPDATE facts SET body = substr(body, 1, length(body) / 2) WHERE id = ?"
+            db.execute(half_of, (fact_id,))
+
+
+def test_a_damaged_row_is_left_out_and_named(store: Store, tmp_path: Path) -> None:
+    facts = [a_fact(each) for each in (A, B, C)]
+    first, second, third = (create(store, fact) for fact in facts)
+    damage(store, tmp_path, B)
+
+    assert not store.damaged()
+    assert [each.id for each in store.iter_facts()] == [A, C]
+    assert store.find_many([A, B, C]).keys() == {A, C}
+    assert store.damaged().keys() == {B}
+    with pytest.raises(DamagedFactError, match=B):
+        store.get(B)
+    assert store.get(A).revision == first
+    assert store.tombstone(B) is None
+    assert [row.revision for row in store.feed()] == [first, second, third]
+    last = store.last_write(B)
+    assert last is not None
+    assert (last.revision, last.deleted) == (second, False)
+    assert store.state().facts == 3
+
+    store.count_accesses({each: AccessCount(1, "2026-02-14T13:45:00Z") for each in (A, B)}, "x")
+    assert store.get(A).access_count == 1
+
+
+def test_a_write_replaces_a_damaged_row(store: Store, tmp_path: Path) -> None:
+    revision = create(store, a_fact())
+    damage(store, tmp_path, A)
+    assert store.find_many([A]) == {}
+
+    wrote(store, StoreWrite(A, a_fact(title="Whole again"), revision, "indy"))
+
+    assert store.get(A).title == "Whole again"
+    assert not store.damaged()
+    assert store.replaced_versions() == []
+    assert store.state().facts == 1
+
+
+def test_a_damaged_row_can_be_deleted(store: Store, tmp_path: Path) -> None:
+    revision = create(store, a_fact())
+    damage(store, tmp_path, A)
+
+    wrote(store, StoreWrite(A, None, revision, "indy"))
+
+    assert list(store.iter_facts()) == []
+    assert store.tombstone(A) is None
+    assert store.state().facts == 0

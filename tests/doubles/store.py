@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 
-from vaultsync.errors import FactNotFoundError, StoreUnavailableError
+from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
+from vaultsync.storage.damaged_rows import DamagedRows
 from vaultsync.storage.store import (
     AccessCount,
     FeedRow,
@@ -51,6 +54,7 @@ class MemoryStore:
     def __init__(self, clock: Clock, store_id: str = "memory") -> None:
         self.away = False
         self.lose_ack = False
+        self._damaged = DamagedRows()
         self.before: Callable[[str], None] = _nothing
         self._clock = clock
         self._store_id = store_id
@@ -83,6 +87,8 @@ class MemoryStore:
     def get(self, fact_id: str) -> Fact:
         self._enter("get")
         found = self._find(fact_id, deleted=False)
+        if found is None and fact_id in self.damaged():
+            raise DamagedFactError(fact_id, self.damaged()[fact_id])
         if found is None:
             raise FactNotFoundError(fact_id)
         return found
@@ -116,6 +122,9 @@ class MemoryStore:
             raise StoreUnavailableError(why)
         return answers
 
+    def damaged(self) -> Mapping[str, str]:
+        return self._damaged.reasons
+
     def was_applied(self, fact_id: str, op: str) -> bool:
         self._enter("did")
         row = self._rows.get(fact_id)
@@ -140,8 +149,9 @@ class MemoryStore:
         found = []
         for row in self._replaced.values():
             seq, _, revision, _, actor, at = row.feed_row
-            fact = wire.fact_from_json(row.body or "", revision=revision)
-            found.append(ReplacedVersion(seq, fact, actor, at))
+            with suppress(ValueError):
+                fact = wire.fact_from_json(row.body or "", revision=revision)
+                found.append(ReplacedVersion(seq, fact, actor, at))
         return sorted(found, key=lambda each: each.seq)
 
     def drop_replaced(self, revisions: Iterable[str]) -> None:
@@ -170,6 +180,11 @@ class MemoryStore:
         self._accesses = dict(backup.accesses)
         self._replaced = dict(backup.replaced)
 
+    def damage(self, fact_id: str) -> None:
+        """Leave half of what the row of a fact holds."""
+        row = self._rows[fact_id]
+        self._rows[fact_id] = replace(row, body=(row.body or "")[: len(row.body or "") // 2])
+
     def clear(self) -> None:
         self.restore(StoreBackup((), 0, {}, {}, {}))
 
@@ -182,8 +197,9 @@ class MemoryStore:
         row = self._rows.get(fact_id)
         if row is None or row.body is None or row.feed_row.deleted != deleted:
             return None
-        fact = wire.fact_from_json(row.body, revision=row.feed_row.revision)
-        return with_accesses(fact, self._accesses.get(fact_id, (None,))[0])
+        read = partial(wire.fact_from_json, row.body, revision=row.feed_row.revision)
+        fact = self._damaged.read(fact_id, read)
+        return fact and with_accesses(fact, self._accesses.get(fact_id, (None,))[0])
 
     def _write(
         self, write: StoreWrite, refused: set[str], seen: dict[str, _Row]

@@ -156,6 +156,7 @@ ANSWERS: Mapping[str, Any] = {
     "restore": ForgetResult(ID, "active"),
     "waits": False,
     "export": 0,
+    "damaged_facts": {},
     "import_": lambda lines: len(list(lines)),
     "log": (LAST_RUN,),
     "last_undoable_run": LAST_RUN,

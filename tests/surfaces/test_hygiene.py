@@ -87,7 +87,10 @@ WHOLE = {"export", "import_"}
 
 def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
     without = ("status", "conflicts", "verify", "doctor", "graph_stats", "graph_colours", "new_id")
-    more = ("follow_memory_files", "watched_memory_files", "check", "count_recalls", "close")
+    more = (
+        *("follow_memory_files", "watched_memory_files", "check", "count_recalls", "close"),
+        "damaged_facts",
+    )
     asked: dict[str, Callable[[Memory], object]] = {
         **{name: methodcaller(name) for name in without},
         "with_queued": lambda m: m.with_queued(m.status()),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import vaultsync
+from tests.qdrant_server import FakeQdrant
 from vaultsync.api.engine import Engine
 from vaultsync.api.memory import Memory
 from vaultsync.backends.state.engine_lock import EngineLock
@@ -19,6 +20,7 @@ from vaultsync.backends.state.purge_intent import PURGE_INTENT_NAME
 from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.errors import EngineBusyError, FactNotFoundError, GuardError
 from vaultsync.operations import purge as purging
+from vaultsync.storage.store import StoreWrite
 
 FIRST = "The wedding of Ottilie is kept secret. She pays 4,711 a month to “Zum Löwen”."
 SECOND = "The wedding of Ottilie moved to Lake Gurnigel in October. Nobody may know of it."
@@ -253,13 +255,14 @@ def test_logs_queues_and_kept_copies_lose_what_they_say(memory: Memory, tmp_path
     assert (folder / "memory-files" / "kept" / "two.json").exists()
 
 
+@pytest.mark.parametrize("kind", ["local", "edge"])
 def test_a_qdrant_of_this_machine_loses_it_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     pytest.importorskip("qdrant_client")
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
     state, vault = str(tmp_path / "state"), tmp_path / "vault"
-    vaultsync.init(str(vault), store=f"qdrant+local:{tmp_path}/points", state_dir=state)
+    vaultsync.init(str(vault), store=f"qdrant+{kind}:{tmp_path}/points", state_dir=state)
     with vaultsync.open(str(vault), state_dir=state) as memory:
         goes, stays = live(memory, vault)
         done = memory.purge(goes)
@@ -268,6 +271,53 @@ def test_a_qdrant_of_this_machine_loses_it_too(
         assert holding(tmp_path, *WORDS) == {}
         assert memory.verify().equal
         assert [hit.id for hit in memory.recall("bread", mode="index").hits] == [stays]
+
+
+def test_a_server_returns_nothing_of_it_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
+    state, vault = str(tmp_path / "state"), tmp_path / "vault"
+    with FakeQdrant() as server:
+        url = f"qdrant://127.0.0.1:{server.port}/purged"
+        vaultsync.init(str(vault), store=url, state_dir=state)
+        with vaultsync.open(str(vault), state_dir=state) as memory:
+            goes, stays = live(memory, vault)
+            memory.index(wait=True)
+            memory.update(stays, content="Bread is baked on Mondays.")
+            store = memory._ctx.store
+            # Two agents write blindly, so the first version is kept until a sync records it.
+            fact = store.get(goes)
+            for text in (f"{SECOND} So says one.", f"{SECOND} So says another."):
+                write = StoreWrite(goes, fact.replace({"content": text}), fact.revision, "a")
+                (revision,) = store.write([write])
+                fact = fact.evolve(revision=str(revision))
+            kinds = {point["kind"] for point in points_about(server, goes)}
+            assert {"fact", "replaced", "chunk"} <= kinds
+
+            done = memory.purge(goes)
+
+            assert (done.remaining, done.found) == (0, ())
+            assert "vaultsync cannot see" in " ".join(done.kept) or done.kept
+            assert holding(tmp_path, *WORDS) == {}
+            (tombstone,) = points_about(server, goes)
+            assert tombstone["kind"] == "tombstone"
+            assert not {"content", "rest", "tags", "scope"} & tombstone.keys()
+            assert not any(word in repr(every_point(server)) for word in WORDS)
+            assert memory.verify().equal
+            assert [hit.id for hit in memory.recall("bread").hits] == [stays]
+
+
+def every_point(server: FakeQdrant) -> list[dict[str, object]]:
+    """The payloads of all points of all collections, with their ids."""
+    names = [each.name for each in server.client.get_collections().collections]
+    pages = [server.client.scroll(name, limit=10_000, with_payload=True)[0] for name in names]
+    return [{**(point.payload or {}), "point": point.id} for page in pages for point in page]
+
+
+def points_about(server: FakeQdrant, fact_id: str) -> list[dict[str, object]]:
+    held = every_point(server)
+    return [x for x in held if fact_id in (x["point"], x.get("of"), x.get("fact"))]
 
 
 def test_many_rows_in_lance_are_made_again_without_it(

@@ -16,6 +16,8 @@ from tests.machines import configure_machine
 from tests.qdrant_server import FakeQdrant, Fault
 from vaultsync.api import opening as app
 from vaultsync.api.memory import Memory
+from vaultsync.backends.state.engine_lock import EngineLock
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import StoreUnavailableError
 
 Faults = Callable[[str, str], Fault | None]
@@ -141,3 +143,27 @@ def test_where_vectors_do_not_fit_the_index_answers(vault: Path, server: FakeQdr
         assert "expected dim" in " ".join(found.degraded)
         assert memory.verify().equal
     assert name == "agent_memory_test"
+
+
+def test_a_store_that_restarts_is_waited_for_without_the_lock_of_the_engine(
+    vault: Path, server: FakeQdrant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure_machine(
+        vault, f'store = "qdrant://127.0.0.1:{server.port}/test"\n[qdrant]\npatience_seconds = 3\n'
+    )
+    free: list[bool] = []
+
+    def looks(clock: SystemClock, seconds: float) -> None:
+        del clock, seconds
+        other = EngineLock(memory.settings.state_dir, "")
+        free.append(other.try_lock())
+        if free[-1]:
+            other.unlock()
+        if len(free) == 2:
+            server.fault = lambda method, path: None
+
+    with _opened(vault) as memory:
+        server.fault = lambda method, path: Fault(503)
+        monkeypatch.setattr(SystemClock, "sleep", looks)
+        memory.sync()
+    assert free == [True, True]

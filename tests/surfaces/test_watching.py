@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import sys
 import threading
 import time
@@ -27,6 +28,7 @@ from vaultsync.errors import (
     EngineBusyError,
     FactNotFoundError,
     MissingExtraError,
+    StoreError,
     VaultMissingError,
 )
 from vaultsync.model.schema import Value
@@ -273,6 +275,60 @@ def test_a_daemon_that_waits_can_be_stopped(run: Run) -> None:
     second = Run(run.settings, wait=True)
     second.daemon.stop()
     assert isinstance(second.future.exception(PATIENCE), EngineBusyError)
+
+
+def test_a_store_of_a_newer_version_stops_no_daemon(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.service.daily_maintenance.CHECK_INTERVAL", 0.05)
+    with Memory(settings) as memory:
+        fact = memory.remember("Said before.", title="Before")
+    store, own = settings.state_dir / "store.sqlite3", tmp_path / "own.sqlite3"
+    newer = tmp_path / "newer.sqlite3"
+    newer.write_bytes(store.read_bytes())
+    with closing(sqlite3.connect(newer)) as db, db:
+        db.execute("INSERT INTO migrations (name) VALUES ('m999_of_tomorrow')")
+    with closing(Run(settings)) as run:
+        wait_until(lambda: "state" in run.kinds())
+        store.rename(own)
+        newer.rename(store)
+        with Memory(settings) as memory:
+            memory._services.access_counter.add([fact.id])
+        wait_until(lambda: any("newer" in str(data) for _, data in run.events))
+        time.sleep(0.5)
+        assert not run.future.done()
+        own.rename(store)
+        wait_until(lambda: ("store", {"away": ""}) in run.events)
+        with Memory(settings) as memory:
+            fact = memory.remember("Said after.", title="After")
+            wait_until(lambda: memory.get(fact.id).path)
+    assert run.future.done()
+    assert run.future.exception() is None
+
+
+def test_uses_that_cannot_be_counted_stop_no_daemon(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Exception] = []
+    memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
+    with memory:
+        fact = memory.remember("Said before.")
+        memory._services.access_counter.add([fact.id])
+
+        def fails(*_: object) -> int:
+            raise StoreError("it is the store of a newer vaultsync")
+
+        daily = DailyMaintenance(memory, lambda: memory.ctx, lambda *_: None, told.append)
+        with monkeypatch.context() as broken:
+            broken.setattr(memory.ctx.store, "count_accesses", fails)
+            daily.tick(0.0)
+            assert told == []
+            log = memory._services.access_counter._log
+            broken.setattr(log, "batch", lambda: (_ for _ in ()).throw(OSError("disk full")))
+            daily.tick(CHECK_INTERVAL)
+            assert [type(error) for error in told] == [OSError]
+        memory.count_recalls()
+        assert memory.get(fact.id).access_count
 
 
 def test_once_settled_a_failure_is_raised(settings: Settings) -> None:

@@ -21,7 +21,13 @@ from vaultsync.backends.filesystem.find_files import vault_files
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.tables_lock import tables_lock
 from vaultsync.backends.watchers.collector import signal_store_change
-from vaultsync.errors import EngineBusyError, StoreUnavailableError, VaultError, VaultsyncError
+from vaultsync.errors import (
+    EngineBusyError,
+    StoreError,
+    StoreUnavailableError,
+    VaultError,
+    VaultsyncError,
+)
 from vaultsync.index_files.service import tables_are_current, write_tables
 from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.model.fact import Fact
@@ -60,6 +66,7 @@ class Engine:
         Raises:
             EngineBusyError: another engine has this vault, with the hint for a daemon.
         """
+        self._wait_for_store()
         try:
             self.lock.__enter__()
         except EngineBusyError as busy:
@@ -70,6 +77,17 @@ class Engine:
             yield self.ctx
         finally:
             self.lock.unlock()
+
+    def _wait_for_store(self) -> None:
+        """Retry requests to a store that is busy or restarts while others may have the lock.
+
+        Once they were given up, each request of the run is tried only once.
+        """
+        if self._services.vectors_in_store and not self.lock.is_held:
+            try:
+                self.ctx.store.state()
+            except StoreError as error:  # the run says so
+                _log.debug("the run begins without the store: %s", error)
 
     def record_bases(self) -> None:
         """Record the bases of the notes just written, unless another engine has the vault."""

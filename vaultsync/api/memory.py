@@ -595,6 +595,8 @@ class Memory:
     def export(self, write: Callable[[str], object], *, user: str | None = None) -> int:
         """Export all facts, one line of JSON each. It is a backup: secrets are in it.
 
+        A fact whose row in the store is damaged is left out; `damaged_facts()` names it then.
+
         Args:
             write: called with each line.
             user: only facts about this user.
@@ -604,6 +606,14 @@ class Memory:
         """
         self._services.access_counter.flush()
         return export_facts(self._ctx, write, agent=self.agent, user=user)
+
+    def damaged_facts(self) -> Mapping[str, str]:
+        """The facts whose rows in the store were damaged when they were last read -> why.
+
+        What was not read since the memory was opened is not among them: `verify()` reads all.
+        Empty for an agent, for nothing says any more which of them it may see.
+        """
+        return {} if self.agent is not None else dict(self._ctx.store.damaged())
 
     def import_(self, lines: Iterable[str]) -> int:
         """Import facts from lines of JSON: all, or none when one line is bad.

@@ -39,11 +39,16 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = 
         draft.unlink(missing_ok=True)
         raise
     if durable:
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def read_file(path: Path) -> bytes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from msgspec import to_builtins
 
@@ -22,6 +23,7 @@ from vaultsync.cli.output import (
     style,
     table,
 )
+from vaultsync.errors import DamagedFactError
 from vaultsync.facts.listing import FactPage, public_page
 from vaultsync.facts.service import ForgetResult
 from vaultsync.model.fact import Fact
@@ -249,11 +251,25 @@ def print_kept(options: Options, conflict: Conflict | None) -> None:
     print_message(options, clean_one_line(message))
 
 
-def print_transferred(options: Options, number: int, what: str, *, data: bool) -> None:
-    """Print the number of facts exported or imported, on stdout if `data` leaves it free."""
+def print_transferred(
+    options: Options,
+    number: int,
+    what: str,
+    *,
+    data: bool,
+    damaged: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Print the number of facts exported or imported, on stdout if `data` leaves it free.
+
+    Damaged facts, which were left out, are named on stderr, also with `--quiet`.
+    """
     if options.json:
-        print_json({"facts": number})
-    elif data and not options.quiet:
+        print_json({"facts": number, **({"damaged": damaged} if damaged else {})})
+        return
+    for fact_id, why in damaged.items():
+        error = DamagedFactError(fact_id, why)
+        echo(f"left out: {clean(error.message)}; {error.hint}", err=True)
+    if data and not options.quiet:
         echo(f"{count_noun(number, 'fact')} {clean(what)}")
     else:
         print_message(options, count_noun(number, "fact"))

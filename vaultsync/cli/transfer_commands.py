@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 import click
 
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import print_transferred
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common
@@ -122,15 +123,18 @@ def refuse_json_on_stdout(options: Options, file: str) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option("--user", metavar="U", help="Only facts about this user.")
 @common
-def export_facts(options: Options, *, file: str, user: str | None) -> None:
+def export_facts(options: Options, *, file: str, user: str | None) -> int:
     """Write all facts to FILE as JSON Lines; - is stdout.
 
-    FILE is replaced only when it is complete.
+    FILE is replaced only when it is complete. Facts that are damaged in the store are left out
+    and named; the exit code is 3 then.
     """
     refuse_json_on_stdout(options, file)
     with open_memory(options) as memory, open_output(file) as write:
         count = memory.export(write, user=user)
-    print_transferred(options, count, f"written to {file}", data=file != "-")
+        damaged = memory.damaged_facts()
+    print_transferred(options, count, f"written to {file}", data=file != "-", damaged=damaged)
+    return EXIT_NEEDS_REVIEW if damaged else EXIT_DONE
 
 
 @click.command("import")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from vaultsync.errors import MigrationError
+from vaultsync.errors import DamagedFactError, MigrationError
 from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.serialization import fact_to_json
@@ -41,6 +41,7 @@ def copy_store(source: Store, target: Store, *, progress: Progress | None = None
 
     Raises:
         StoreUnavailableError: one of the stores is unavailable; try again later.
+        DamagedFactError: a row of the old store is damaged.
         MigrationError: others write to the same facts without a pause.
     """
     rows = source.feed()
@@ -71,6 +72,9 @@ def _missing_writes(
     version, then its deletion.
     """
     wanted = _last_versions(source, page)
+    for row in page:
+        if row.fact_id in source.damaged():
+            raise DamagedFactError(row.fact_id, source.damaged()[row.fact_id])
     existing = _last_versions(target, [known[e.fact_id] for e in page if e.fact_id in known])
     writes = []
     for row in page:

@@ -20,7 +20,14 @@ from vaultsync.sync.older_world import (
     find_older_vault,
     is_former,
 )
-from vaultsync.sync.planning import SyncRun, make_action, overlay_note, plan_note, values_shown
+from vaultsync.sync.planning import (
+    DAMAGED_REASON,
+    SyncRun,
+    make_action,
+    overlay_note,
+    plan_note,
+    values_shown,
+)
 from vaultsync.sync.plausibility import Implausible
 from vaultsync.sync.preconditions import store_went_back
 from vaultsync.sync.report import Progress, Report
@@ -107,7 +114,9 @@ def plan_from_vault(case: Case, work: SyncRun, *, is_store_older: bool = False) 
     if change in _NO_NOTE:
         return action
     action = action.evolve(do=ActionKind.RECORD, reason="both say the same")
-    missing = case.store.change in (*_ABSENT, *_TOMBSTONE)
+    # A damaged row is replaced, and so is what was deleted.
+    replaced = (*_TOMBSTONE, StoreChange.AWAY)
+    missing = case.store.change in (*_ABSENT, *replaced)
     fact = case.vault.fact or overlay_note(None if missing else case.store.fact, action, work)
     store = case.store.fact
     if store is not None and case.vault.fact is None:
@@ -162,6 +171,8 @@ def plan_from_store(case: Case, work: SyncRun) -> PlannedAction:
     if change in _NOT_READ:
         return make_action(case, ActionKind.NEEDS_REVIEW, _UNREADABLE_REASON)
     action = _left_alone(case, "the store does not know it")
+    if case.store.change is StoreChange.AWAY:
+        return make_action(case, ActionKind.WAIT, DAMAGED_REASON)
     if case.store.change in _ABSENT:
         return action
     if case.store.change in _TOMBSTONE:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from vaultsync.errors import NoteError
+from vaultsync.errors import DamagedFactError, NoteError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.notes.edits import apply_note_edits
@@ -46,6 +46,11 @@ def verify_all(ctx: SyncContext, *, progress: Progress | None = None) -> Verific
             why = "it has no note yet"
             missing = Difference(fact.id, None, "note", None, fact.title, None, why)
             differences += _redacted_difference(ctx.view, [missing], fact)
+    for fact_id, reason in ctx.store.damaged().items():
+        if fact_id not in with_base:
+            checked += 1
+            why = DamagedFactError(fact_id, reason).message
+            differences.append(Difference(fact_id, None, "fact", None, None, None, why))
     return proof_of(checked, differences, held)
 
 
@@ -79,7 +84,10 @@ def _compare(
 ) -> Iterator[Difference]:
     fact_id, path, title = base.fact.id, base.path, base.fact.title
     if store is None:
+        reason = ctx.store.damaged().get(fact_id)
         why = "the store has no such fact"
+        if reason is not None:
+            why = DamagedFactError(fact_id, reason).message
         yield Difference(fact_id, path, "fact", title, None, title, why)
         return
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from vaultsync.errors import StoreUnavailableError
+from vaultsync.errors import StoreError
 from vaultsync.recall.ports import RecallLog
 from vaultsync.sync.context import ReadContext
 
@@ -56,7 +56,7 @@ class AccessCounter:
                 break
             try:
                 counted += self._ctx.store.count_accesses(batch.counts, batch.op)
-            except StoreUnavailableError as error:
+            except StoreError as error:
                 _log.debug("uses are counted when the store is back: %s", error)
                 break
             self._log.drop(batch.op)

@@ -39,7 +39,10 @@ class DailyMaintenance:
         if now < self._next:
             return
         self._next = now + CHECK_INTERVAL
-        self._memory.count_recalls()
+        try:
+            self._memory.count_recalls()
+        except (VaultsyncError, OSError) as error:
+            self._record_error(error)  # they stay in the log
         ctx = self._ctx()
         day = ctx.today()[:10]
         done = ctx.archive.setting(LAST_MAINTENANCE)

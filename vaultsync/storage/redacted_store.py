@@ -64,6 +64,7 @@ class RedactedStore:
         self.last_write = store.last_write
         self.revision_at = store.revision_at
         self.was_applied = store.was_applied
+        self.damaged = store.damaged
 
     def state(self) -> StoreState:
         """The state, with an id that includes what is redacted.

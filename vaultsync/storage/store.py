@@ -105,6 +105,7 @@ class Store(Protocol):
 
         Raises:
             FactNotFoundError: unknown, or a tombstone.
+            DamagedFactError: its row is damaged.
         """
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
@@ -154,6 +155,13 @@ class Store(Protocol):
 
     def drop_replaced(self, revisions: Iterable[str]) -> None:
         """Forget replaced versions, which are recorded elsewhere now."""
+
+    def damaged(self) -> Mapping[str, str]:
+        """The facts whose rows were damaged when they were last read here -> why.
+
+        Reading leaves them out, but for `get`; the feed and `last_write` may still name them.
+        A write with the revision that they name replaces such a row.
+        """
 
     def close(self) -> None:
         """Close the store; harmless when repeated."""

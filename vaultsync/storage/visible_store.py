@@ -32,6 +32,7 @@ class VisibleStore:
         self.last_write = store.last_write
         self.revision_at = store.revision_at
         self.was_applied = store.was_applied
+        self.damaged = store.damaged
 
     def state(self) -> StoreState:
         """The state, with an id of the agent's own."""

@@ -354,6 +354,9 @@ def _store_sides(
         )
         last = current or (ctx.store.tombstone(fact_id) if row else None)
         revision = last.revision if last else None
+        if row is not None and fact_id in ctx.store.damaged():
+            # It is neither deleted nor what it was: as if the store were away for it alone.
+            change, revision, last = StoreChange.AWAY, row.revision, None
         side = StoreSide(change, revision, last, row.actor if row else "")
         if row is not None and change is StoreChange.MODIFIED:
             side = side._replace(acknowledged=feed.acknowledges(row))

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from vaultsync.errors import NoteError, StoreUnavailableError
+from vaultsync.errors import DamagedFactError, NoteError, StoreUnavailableError
 from vaultsync.markdown.yaml.writer import emit_inline
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.paths import VaultPath
@@ -19,7 +19,7 @@ from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
 from vaultsync.sync.identity import adopted_folders
-from vaultsync.sync.planning import SyncRun
+from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
 
 
@@ -70,7 +70,22 @@ def run_notices(work: SyncRun) -> list[Notice]:
         listed += _refusal_notices(ctx, work.actions)
     if not work.feed.is_available:
         listed.append(_store_unavailable_notice(ctx))
+    else:
+        listed += _damage_notices(work)
     return redact_notices(ctx, listed)
+
+
+def _damage_notices(work: SyncRun) -> list[Notice]:
+    """The facts that were left alone because their rows in the store are damaged."""
+    damaged = work.ctx.store.damaged()
+    listed = []
+    for action in work.actions:
+        if action.reason == DAMAGED_REASON:
+            error = DamagedFactError(action.fact_id, damaged.get(action.fact_id, ""))
+            path = action.path or VaultPath("")
+            at = work.ctx.now()
+            listed.append(Notice("damaged_fact", path, error.message, error.hint, seen=at))
+    return listed
 
 
 def _store_unavailable_notice(ctx: SyncContext) -> Notice:

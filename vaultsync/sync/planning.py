@@ -24,7 +24,7 @@ from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD
 from vaultsync.notes.parse import TYPE_FOLDERS, Note, home_folder, type_of_folder
 from vaultsync.notes.render import stale_keys
 from vaultsync.storage.archive import Notice
-from vaultsync.sync.changes import StoreFeed, VaultChange, moved_scope
+from vaultsync.sync.changes import StoreChange, StoreFeed, VaultChange, moved_scope
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
 from vaultsync.sync.identity import Case, NoteIdentities, taken_keys
@@ -32,6 +32,8 @@ from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken
 from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot
 from vaultsync.sync.sync_request import SyncRequest
+
+DAMAGED_REASON = "its row in the store is damaged"
 
 
 class ReservedPaths:
@@ -108,6 +110,8 @@ def plan_case(case: Case, work: SyncRun) -> PlannedAction:
     do, reason = decide(change, store.change, base=case.base is not None)
     if do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN and case.moved_to_scope:
         do, reason = ActionKind.NOTHING, "a note outside of what was adopted"
+    if store.change is StoreChange.AWAY and work.feed.is_available:
+        do, reason = ActionKind.WAIT, DAMAGED_REASON
     action = make_action(case, do, reason)
     match do:
         case (

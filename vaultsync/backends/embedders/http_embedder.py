@@ -190,9 +190,7 @@ class HttpEmbedder:
 
     def _unit(self, vector: object) -> list[float]:
         """The vector scaled to length 1, if it has the right dimension."""
-        if not isinstance(vector, list) or not all(
-            isinstance(each, (int, float)) and isfinite(each) for each in vector
-        ):
+        if not isinstance(vector, list) or not all(map(_is_number, vector)):
             raise _RetryableError("answers with what is no vector")
         self._dimension = self._dimension or len(vector)
         if len(vector) != self._dimension:
@@ -201,8 +199,8 @@ class HttpEmbedder:
                 f" not of {self._dimension}",
                 hint="another model answers; name it in `http:URL#MODEL`",
             )
-        length = sqrt(sum(each * each for each in vector))
-        if not length:
+        length = sqrt(sum(float(each) * float(each) for each in vector))
+        if not length or not isfinite(length):
             raise _RetryableError("answers with a vector without direction")
         return [each / length for each in vector]
 
@@ -223,6 +221,14 @@ class HttpEmbedder:
 
 
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value of an answer is a number that a float can hold."""
+    try:
+        return type(value) in (int, float) and isfinite(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return False
 
 
 class _RetryableError(Exception):
@@ -265,7 +271,7 @@ def _embeddings(body: bytes, expected: int) -> list[object]:
         ordered = sorted(rows, key=lambda row: row["index"])
         found = [row["embedding"] for row in ordered]
         indices = [row["index"] for row in ordered]
-    except (ValueError, TypeError, KeyError) as broken:
+    except (ValueError, TypeError, KeyError, RecursionError) as broken:
         raise _RetryableError("answers with what is no list of vectors") from broken
     if indices != list(range(expected)):
         raise _RetryableError(f"answers with {len(found)} vectors for {expected} texts")
@@ -278,6 +284,6 @@ def _error_message(refused: Any) -> str:  # noqa: ANN401 - imported late
         body = json.loads(refused.read(_LARGEST_ANSWER))
         error = body.get("error", body)
         words = error["message"] if isinstance(error, dict) else error
-    except (OSError, ValueError, KeyError, AttributeError):
+    except (OSError, ValueError, KeyError, AttributeError, RecursionError):
         return ""
     return f" ({' '.join(str(words).split())[:200]})"

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any, TypeAlias
@@ -17,7 +17,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from vaultsync.backends.qdrant import collection as layout
-from vaultsync.backends.qdrant.connection import QdrantConnection, close_to_others
+from vaultsync.backends.qdrant.connection import QdrantConnection
+from vaultsync.backends.qdrant.folder_lock import FolderLock
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
     Condition,
@@ -113,6 +114,7 @@ def _condition(condition: Condition) -> Model:
     return models.FieldCondition(key=condition.key, match=match)
 
 
+_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?!\d)")
 _OLDEST = (1, 17)
 """The first server with `update_mode`."""
 _UNKNOWN_THERE = (400, 404, 405)
@@ -131,6 +133,7 @@ class ClientPointCollection(PointCollection):
     def __init__(self, place: QdrantConnection, *, clock: Clock, client: Model = None) -> None:
         self._place = place
         self._client: Model = client
+        self._lock = FolderLock(place, clock)
         self._ours = client is None
         where = str(place) if place.kind == "server" else ""
         judged = partial(translate_error, where=where, key=place.settings.key)
@@ -139,14 +142,16 @@ class ClientPointCollection(PointCollection):
         self._closed = False
 
     def _ask(self, method: str, **arguments: object) -> Model:
-        """The answer of a method of the client, with retries."""
+        """The answer of a method of the client about the collection, with retries."""
+        place = self._place
+        return self._request(
+            lambda client: getattr(client, method)(collection_name=place.collection, **arguments)
+        )
 
-        def request() -> Model:
-            return getattr(self._opened(), method)(
-                collection_name=self._place.collection, **arguments
-            )
-
-        return self._retry.ask(request)
+    def _request(self, request: Callable[[Model], Model]) -> Model:
+        if self._place.kind == "local" and self._ours and not self._closed:
+            self._lock.hold(self._retry)
+        return self._retry.ask(lambda: request(self._opened()))
 
     def _opened(self) -> Model:
         if self._closed:
@@ -161,7 +166,6 @@ class ClientPointCollection(PointCollection):
 
         place = self._place
         if place.kind == "local":
-            close_to_others(place.path)
             # Several threads may ask; one after the other, which the retry policy sees to.
             return QdrantClient(path=str(place.path), force_disable_check_same_thread=True)
         return QdrantClient(
@@ -209,11 +213,13 @@ class ClientPointCollection(PointCollection):
 
     def _check_version(self) -> None:
         """Refuse a server that ignores the conditions of writes: writers overwrite each other."""
-        version = str(self._retry.ask(lambda: self._opened().info()).version)
-        if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:
+        version = str(self._request(lambda client: client.info()).version)
+        found = _VERSION.match(version)
+        if found is None or tuple(map(int, found.groups())) < _OLDEST:
             oldest = ".".join(map(str, _OLDEST))
+            shown = version[:40] or "of no version"
             raise ConfigError(
-                f"the server is Qdrant {version}, which cannot keep writers apart",
+                f"the server is Qdrant {shown}, which cannot keep writers apart",
                 hint=f"use {oldest} or newer; servers go up one minor version at a time",
             )
 
@@ -250,10 +256,13 @@ class ClientPointCollection(PointCollection):
         except Exception as error:
             if not exists_already(error):
                 raise
-        if place.kind != "local":  # where indexes have no effect
+        self.index()
+        self.exists()
+
+    def index(self) -> None:
+        if self._place.kind != "local":  # where indexes have no effect
             for field, kind in PAYLOAD_INDEXES.items():
                 self._ask("create_payload_index", field_name=field, field_schema=kind)
-        self.exists()
 
     def dimensions(self) -> set[int]:
         vectors = self._config()["params"].get("vectors") or {}
@@ -363,3 +372,4 @@ class ClientPointCollection(PointCollection):
         if self._client is not None and self._ours:
             self._client.close()
         self._client = None
+        self._lock.release()

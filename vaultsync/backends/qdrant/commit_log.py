@@ -13,7 +13,8 @@ again, because the head lists its latest batches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from uuid import UUID, uuid5
@@ -21,11 +22,18 @@ from uuid import UUID, uuid5
 import msgspec
 
 from vaultsync.backends.qdrant.operations import MatchAny, Point, PointFilter, packed
-from vaultsync.backends.qdrant.payload import StoredFact
+from vaultsync.backends.qdrant.payload import DAMAGE, StoredFact
+from vaultsync.errors import StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreWrite
 
 _NAMES = UUID("6f0c9a4e-8a5b-5d0e-9a53-7a1d6c0f2b11")
+_MAX_COUNT = 1 << 53
+_DAMAGED = "the point that holds its state is damaged, or of another program"
+_REPAIR = (
+    "check the address and the collection; restore the collection from a snapshot, or move it"
+    " away and make a new one from the notes: `vaultsync rebuild --from vault`"
+)
 MAX_INLINE_ROWS = 128
 """Rows of a batch that the head carries itself; more go into pages of as many."""
 MAX_ROWS_CHARS = 1 << 20
@@ -172,20 +180,50 @@ class CommitRecord:
 
     @classmethod
     def parse(cls, payload: Mapping[str, Any]) -> CommitRecord:
-        """The head in a payload."""
+        """The head in a payload.
+
+        Raises:
+            StoreUnavailableError: no head says that.
+        """
+        with readable():
+            return cls._parse(payload)
+
+    @classmethod
+    def _parse(cls, payload: Mapping[str, Any]) -> CommitRecord:
         return cls(
-            store_id=payload["storeId"],
-            revision=payload["revision"],
-            seq=int(payload["seq"]),
-            facts=int(payload["facts"]),
+            store_id=_name(payload["storeId"]),
+            revision=_name(payload["revision"]),
+            seq=_count(payload["seq"]),
+            facts=_count(payload["facts"]),
             log=log_of(payload.get("log") or ""),
             rows=rows_of(payload.get("rows") or "[]"),
-            pages=int(payload.get("pages") or 0),
+            pages=_count(payload.get("pages") or 0),
         )
 
     def unchanged_condition(self) -> PointFilter:
         """What a point meets that is still this head."""
         return PointFilter((MatchAny("kind", ["head"]), MatchAny("revision", [self.revision])))
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """What is read here is of a head, or the store is unavailable."""
+    try:
+        yield
+    except DAMAGE as error:
+        raise StoreUnavailableError(_DAMAGED, helps=_REPAIR) from error
+
+
+def _count(value: object) -> int:
+    if type(value) is int and 0 <= value <= _MAX_COUNT:
+        return value
+    raise ValueError(value)
+
+
+def _name(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError(value)
 
 
 def _is_kept(before: StoredFact, write: StoreWrite, body: str | None) -> bool:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from vaultsync.backends.qdrant import collection as layout
 from vaultsync.backends.qdrant.connection import QdrantConnection, close_to_others
+from vaultsync.backends.qdrant.folder_lock import FolderLock, FolderLockedError
 from vaultsync.backends.qdrant.operations import (
+    POINTS_PER_REQUEST,
     Condition,
     DeletePoints,
     IsEmpty,
@@ -30,6 +33,7 @@ from vaultsync.backends.qdrant.operations import (
 from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
 from vaultsync.backends.qdrant.qdrant_errors import ClosedError
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
+from vaultsync.backends.replace_file import sync_folder
 from vaultsync.errors import needs_extra
 from vaultsync.storage.clock import Clock
 
@@ -52,15 +56,18 @@ class EdgePointCollection(PointCollection):
     """A collection that is one shard of the engine. One process at a time has it.
 
     Every write is in the engine's log when it returns, and on the disk: the log alone
-    outlives the process, but not a power cut.
+    outlives the process, but not a power cut. The engine's own lock is on that log, which it
+    opens and closes apart from its segments; ours is held around both.
     """
 
     def __init__(self, place: QdrantConnection, *, clock: Clock) -> None:
         self._place = place
         self._folder = place.path / place.collection
+        self._new, self._old = (place.path / f"{place.collection}.{x}" for x in ("new", "old"))
         self._retry = RetryPolicy(
             clock, translate_edge_error, seconds=place.settings.patience_seconds
         )
+        self._lock = FolderLock(place, clock)
         self._shard: EdgeValue = None
         self._since_flush = 0
         self._closed = False
@@ -70,9 +77,10 @@ class EdgePointCollection(PointCollection):
     def exists(self) -> bool:
         if self._shard is not None:
             return True
-        if self._closed or not _has_shard(self._folder):
+        if self._closed or not (_has_shard(self._folder) or self._old.exists()):
             self._retry.ask(self._not_closed)
             return False
+        self._hold()
         layout.check(self._config(), self._place)
         self._retry.ask(self._load)
         return True
@@ -86,47 +94,34 @@ class EdgePointCollection(PointCollection):
         if self._closed:
             raise ClosedError
 
+    def _hold(self) -> None:
+        """Take the lock, and clear away what a compaction that broke off left behind."""
+        self._lock.hold(self._retry)
+        self._retry.ask(self._settle)
+
+    def _settle(self) -> None:
+        if self._old.exists() and not _has_shard(self._folder):
+            self._old.rename(self._folder)
+        for leftover in (self._new, self._old):
+            if leftover.exists():
+                shutil.rmtree(leftover)
+
     def _load(self) -> None:
+        self._not_closed()
         close_to_others(self._folder)
         self._shard = _edge().EdgeShard.load(str(self._folder))
-        self._index()
-
-    def _index(self) -> None:
-        """Make the payload indexes that are missing."""
-        edge = _edge()
-        kinds = edge.PayloadSchemaType
-        have = self._shard.info().payload_schema
-        missing = [field for field in _ASKED if field not in have]
-        for field in missing:
-            kind = kinds.Keyword if PAYLOAD_INDEXES[field] == "keyword" else kinds.Integer
-            self._shard.update(edge.UpdateOperation.create_field_index(field, kind))
-        if missing:
-            self._shard.flush()
+        _make_indexes(self._shard)
 
     def make(self, dimension: int) -> None:
+        self._retry.ask(self._not_closed)
+        if self._shard is None:
+            self._hold()
         self._retry.ask(lambda: self._make(dimension))
 
     def _make(self, dimension: int) -> None:
-        edge = _edge()
         self._not_closed()
         if not _has_shard(self._folder):
-            close_to_others(self._folder)
-            params = edge.EdgeVectorParams(dimension, edge.Distance.Cosine)
-            config = edge.EdgeConfig(
-                vectors={vector_name(dimension): params},
-                hnsw_config=edge.HnswIndexConfig(
-                    layout.HNSW_M, layout.EF_CONSTRUCT, layout.FULL_SCAN_THRESHOLD
-                ),
-                quantization_config=edge.ScalarQuantizationConfig(
-                    edge.ScalarType.Int8, layout.QUANTILE, memory=edge.Memory.Pinned
-                ),
-                optimizers=edge.EdgeOptimizersConfig(
-                    default_segment_number=layout.SEGMENTS,
-                    indexing_threshold=layout.INDEXING_THRESHOLD,
-                ),
-            )
-            self._shard = edge.EdgeShard.create(str(self._folder), config)
-            self._index()
+            self._shard = _new_shard(self._folder, [dimension])
         elif self._shard is None:
             self._load()
 
@@ -223,11 +218,90 @@ class EdgePointCollection(PointCollection):
             self._ask("optimize")
             self._ask("flush")
 
+    def index(self) -> None:
+        """Do nothing: they are made when the shard is opened."""
+
+    def compact(self) -> None:
+        """Write the shard again: the engine keeps what was replaced, in segments and its log."""
+        if self.exists():
+            self.tidy()
+            dimensions = sorted(self.dimensions())
+            self._retry.ask(lambda: self._write_again(dimensions))
+
+    def _write_again(self, dimensions: Sequence[int]) -> None:
+        new = _new_shard(self._new, dimensions)
+        try:
+            _copy_points(self._shard, new)
+            new.optimize()
+            new.flush()
+        finally:
+            new.close()
+        self._shard.close()
+        self._shard = None
+        self._folder.rename(self._old)
+        self._new.rename(self._folder)
+        sync_folder(self._place.path)
+        shutil.rmtree(self._old)
+        self._load()
+
     def close(self) -> None:
         self._closed = True
         if self._shard is not None:
             self._shard.close()
             self._shard = None
+        self._lock.release()
+
+
+def _new_shard(folder: Path, dimensions: Sequence[int]) -> EdgeValue:
+    """An empty shard in a folder that holds none, for vectors of some lengths."""
+    edge = _edge()
+    close_to_others(folder)
+    vectors = {
+        vector_name(each): edge.EdgeVectorParams(each, edge.Distance.Cosine) for each in dimensions
+    }
+    config = edge.EdgeConfig(
+        vectors=vectors,
+        hnsw_config=edge.HnswIndexConfig(
+            layout.HNSW_M, layout.EF_CONSTRUCT, layout.FULL_SCAN_THRESHOLD
+        ),
+        quantization_config=edge.ScalarQuantizationConfig(
+            edge.ScalarType.Int8, layout.QUANTILE, memory=edge.Memory.Pinned
+        ),
+        optimizers=edge.EdgeOptimizersConfig(
+            default_segment_number=layout.SEGMENTS, indexing_threshold=layout.INDEXING_THRESHOLD
+        ),
+    )
+    shard = edge.EdgeShard.create(str(folder), config)
+    _make_indexes(shard)
+    return shard
+
+
+def _make_indexes(shard: EdgeValue) -> None:
+    """Make the payload indexes that are missing."""
+    edge = _edge()
+    kinds = edge.PayloadSchemaType
+    have = shard.info().payload_schema
+    missing = [field for field in _ASKED if field not in have]
+    for field in missing:
+        kind = kinds.Keyword if PAYLOAD_INDEXES[field] == "keyword" else kinds.Integer
+        shard.update(edge.UpdateOperation.create_field_index(field, kind))
+    if missing:
+        shard.flush()
+
+
+def _copy_points(old: EdgeValue, new: EdgeValue) -> None:
+    """Put all points of one shard into another one."""
+    edge, offset = _edge(), None
+    while True:
+        page = edge.ScrollRequest(
+            offset=offset, limit=POINTS_PER_REQUEST, with_payload=True, with_vector=True
+        )
+        records, offset = old.scroll(page)
+        points = [edge.Point(each.id, each.vector or {}, each.payload or {}) for each in records]
+        if points:
+            new.update(edge.UpdateOperation.upsert_points(points))
+        if offset is None:
+            return
 
 
 def _edge() -> EdgeValue:
@@ -274,6 +348,8 @@ def _condition(condition: Condition) -> EdgeValue:
 def translate_edge_error(error: Exception) -> RequestFailure | None:
     """The failure that an error of the engine stands for; None when it is a bug of ours."""
     text = str(error)
+    if isinstance(error, FolderLockedError):
+        return error.failure()
     if isinstance(error, ClosedError):
         return RequestFailure("it was closed", passing=False)
     if "WouldBlock" in text:

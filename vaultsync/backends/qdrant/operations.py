@@ -137,6 +137,10 @@ class PointCollection(ABC):
         """Make the collection; harmless when another process was faster."""
 
     @abstractmethod
+    def index(self) -> None:
+        """Make the payload indexes that a collection of an older version lacks."""
+
+    @abstractmethod
     def take(self, ids: Collection[str], fields: Sequence[str] | None = None) -> dict[str, Payload]:
         """The payloads of those points that are there; all of their keys, or some."""
 

@@ -8,6 +8,7 @@ read from that text and the content, so nothing is lost on the way.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -34,6 +35,8 @@ ACCESS_KEYS = ("times", "used", "ops")
 """The keys that the count of a fact's uses needs."""
 MAX_COUNTED_OPS = 8
 """Batches of uses that a count remembers, so that each counts once."""
+DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+"""What reading a damaged payload raises."""
 _COMMON_KEYS = (
     *("agentId", "userId", "sessionId", "type", "content", "accessCount", "importance"),
     *("supersedesId", "supersededById", "source", "tags", "confidence", "scope", "status"),
@@ -42,7 +45,7 @@ _COMMON_KEYS = (
 """The fields that other readers expect, but for the times."""
 _KEYWORDS = (
     *("userId", "type", "supersededById", "tags"),
-    *("kind", "revision", "fact", "chunk", "scope", "status", "above"),
+    *("kind", "revision", "fact", "chunk", "of", "scope", "status", "above"),
 )
 _INTEGERS = ("createdAt", "expiresAt", "seq", "last", "first", "priority", "made")
 PAYLOAD_INDEXES = dict.fromkeys(_KEYWORDS, "keyword") | dict.fromkeys(_INTEGERS, "integer")
@@ -101,11 +104,14 @@ def _values(payload: Mapping[str, Any]) -> dict[str, Value] | None:
     return values
 
 
-def to_row(fact_id: str, payload: Mapping[str, Any]) -> StoredFact:
-    """The row in a payload."""
-    values = _values(payload)
-    text = None if values is None else msgspec.json.encode(values, order="sorted").decode()
-    return StoredFact(to_feed_row(fact_id, payload), text, payload.get("op", ""))
+def find_row(fact_id: str, payload: Mapping[str, Any]) -> StoredFact | None:
+    """The row in a payload, without its fact where that is damaged; None if it names no write."""
+    text, last = None, find_feed_row(fact_id, payload)
+    with suppress(ValueError, TypeError):
+        values = _values(payload)
+        if values is not None:
+            text = msgspec.json.encode(values, order="sorted").decode()
+    return last and StoredFact(last, text, payload.get("op", ""))
 
 
 def to_fact(payload: Mapping[str, Any], *, deleted: bool) -> Fact | None:
@@ -123,24 +129,33 @@ def to_replaced(row: StoredFact) -> dict[str, Any]:
     return {**kept, "kind": REPLACED_KIND, "of": row.feed_row.fact_id}
 
 
-def to_replaced_version(payload: Mapping[str, Any]) -> ReplacedVersion:
-    """The version in such a payload."""
-    fact = wire.fact_from_values(_values(payload) or {}, revision=payload["revision"])
-    return ReplacedVersion(int(payload["seq"]), fact, payload["actor"], payload["at"])
+def to_replaced_version(payload: Mapping[str, Any]) -> ReplacedVersion | None:
+    """The version in such a payload; None when it is damaged."""
+    try:
+        fact = wire.fact_from_values(_values(payload) or {}, revision=payload["revision"])
+        return ReplacedVersion(int(payload["seq"]), fact, payload["actor"], payload["at"])
+    except DAMAGE:
+        return None
 
 
 def to_access_count(payload: Mapping[str, Any] | None) -> AccessCount | None:
-    """The count of a fact's uses in a payload."""
-    return AccessCount(int(payload["times"]), payload["used"]) if payload else None
+    """The count of a fact's uses in a payload; None when there is none that can be read."""
+    try:
+        return AccessCount(int(payload["times"]), payload["used"]) if payload else None
+    except DAMAGE:
+        return None
 
 
-def to_feed_row(fact_id: str, payload: Mapping[str, Any]) -> FeedRow:
-    """The row of the feed of a payload."""
-    return FeedRow(
-        int(payload["seq"]),
-        fact_id,
-        payload["revision"],
-        deleted=payload["kind"] == TOMBSTONE_KIND,
-        actor=payload["actor"],
-        at=payload["at"],
-    )
+def find_feed_row(fact_id: str, payload: Mapping[str, Any]) -> FeedRow | None:
+    """The row of the feed of a payload; None when it is damaged."""
+    try:
+        return FeedRow(
+            int(payload["seq"]),
+            fact_id,
+            payload["revision"],
+            deleted=payload["kind"] == TOMBSTONE_KIND,
+            actor=payload["actor"],
+            at=payload["at"],
+        )
+    except DAMAGE:
+        return None

@@ -8,12 +8,18 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from vaultsync.backends.qdrant.folder_lock import FolderLockedError
 from vaultsync.backends.qdrant.retry import RequestFailure
 
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers after which the same request may be answered."""
 _NO_ROOM = ("no space left", "disk is full", "out of disk", "available disk space")
 _FULL = "make room on the disk of the store"
+_OTHER = "it does not answer as Qdrant does"
+_OTHER_HINT = (
+    "check the address in `store`: another program or a proxy may answer there; what is written"
+    " meanwhile waits in the outbox"
+)
 _BUSY, _GONE = "it is too busy (429)", "its collection is not there"
 GrpcError: TypeAlias = Any
 """An error of grpc. Its type would have grpc loaded."""
@@ -44,10 +50,14 @@ def translate_error(
     text = str(error)
     if isinstance(error, ClosedError):
         found: RequestFailure | None = RequestFailure("it was closed", passing=False)
+    elif isinstance(error, FolderLockedError):
+        found = error.failure()
     elif any(each in text.lower() for each in _NO_ROOM):
         found = RequestFailure("its disk is full", passing=False, hint=_FULL)
     else:
         found = _of_the_local_mode(error, text) or _of_a_server(error, key)
+        if found is None and where:
+            found = _of_another_server(error, text)
     return replace(found, why=f"{found.why} ({where})") if found and where else found
 
 
@@ -68,6 +78,8 @@ def _of_a_server(error: Exception, key: str) -> RequestFailure | None:
         return RequestFailure(_BUSY, passing=True, wait=wait or None)
     if kind == "ResponseHandlingException":
         source = getattr(error, "source", error)
+        if type(source).__name__ == "ValidationError":
+            return _foreign_answer("it is no answer to what was asked")
         refused = type(source).__name__ == "ConnectError"
         return RequestFailure(f"{source}", passing=True, refused=refused)
     if kind == "UnexpectedResponse":
@@ -77,28 +89,43 @@ def _of_a_server(error: Exception, key: str) -> RequestFailure | None:
     return None
 
 
+def _of_another_server(error: Exception, text: str) -> RequestFailure | None:
+    """The failure of an answer that the client does not expect of a Qdrant."""
+    if "Retry-After" in text:  # of a server that names a date
+        return RequestFailure(_BUSY, passing=True)
+    if isinstance(error, (ValueError, AssertionError, RecursionError, OverflowError)):
+        return _foreign_answer(f"it cannot be read ({type(error).__name__})")
+    return None
+
+
+def _foreign_answer(why: str) -> RequestFailure:
+    return RequestFailure(f"{_OTHER}: {why}", passing=False, hint=_OTHER_HINT)
+
+
 def _http_failure(error: Exception, key: str) -> RequestFailure | None:
     status = status_of(error)
     if status in (401, 403):
         return _refuses(f"{status}", key)
     if exists_already(error):
         return None
-    message = _error_message(bytes(getattr(error, "content", b"")))
+    message, is_qdrants = _error_message(bytes(getattr(error, "content", b"")))
     if status == 429:  # noqa: PLR2004 - Too Many Requests
         why = _BUSY
     elif status == 404 and message.startswith("Not found: Collection"):  # noqa: PLR2004
         why = _GONE
     else:
         why = f"it answers {status}: {message}".removesuffix(": ")
+        if not is_qdrants and status not in _RETRYABLE_STATUSES:
+            return _foreign_answer(why)
     return RequestFailure(why, passing=status in _RETRYABLE_STATUSES)
 
 
-def _error_message(content: bytes) -> str:
-    """The words of an answer, which are JSON where the server itself says them."""
-    text = content.decode(errors="replace")
-    with suppress(ValueError, LookupError, TypeError):  # a proxy may answer with any text
-        text = str(json.loads(text)["status"]["error"])
-    return " ".join(text.split())[:200]
+def _error_message(content: bytes) -> tuple[str, bool]:
+    """The words of an answer, and whether they are a Qdrant's: a proxy may answer anything."""
+    text, is_qdrants = content.decode(errors="replace"), False
+    with suppress(ValueError, LookupError, TypeError, RecursionError):
+        text, is_qdrants = str(json.loads(text)["status"]["error"]), True
+    return " ".join(text[:1_000].split())[:200], is_qdrants
 
 
 def _refuses(code: str, key: str) -> RequestFailure:

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from vaultsync.backends.qdrant.commit_log import (
     COMMIT_RECORD_ID,
@@ -16,6 +17,7 @@ from vaultsync.backends.qdrant.commit_log import (
     page_id,
     pages_of,
     point_id,
+    readable,
     rows_of,
 )
 from vaultsync.backends.qdrant.operations import (
@@ -41,18 +43,19 @@ from vaultsync.backends.qdrant.payload import (
     REPLACED_KIND,
     TOMBSTONE_KIND,
     StoredFact,
+    find_feed_row,
+    find_row,
     to_access_count,
     to_fact,
-    to_feed_row,
     to_payload,
     to_replaced,
     to_replaced_version,
-    to_row,
 )
-from vaultsync.errors import FactNotFoundError, StoreUnavailableError
+from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreUnavailableError
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
+from vaultsync.storage.damaged_rows import DamagedRows
 from vaultsync.storage.erasure import Traces
 from vaultsync.storage.store import (
     AccessCount,
@@ -91,6 +94,7 @@ class QdrantStore:
         self._create = create
         self._dimension = dimension
         self._store_id = ""
+        self._damaged = DamagedRows()
 
     # --------------------------------------------------------------------- reads
 
@@ -106,11 +110,11 @@ class QdrantStore:
         # What is written while this is read has a higher number, and waits for the next.
         span = NumberRange("seq", least=since + 1, most=head.seq)
         found = self._points.walk_all(PointFilter((_ANY, span)), FEED_KEYS)
-        return sorted(to_feed_row(key, payload) for key, payload in found)
+        return sorted(row for key, payload in found if (row := find_feed_row(key, payload)))
 
     def last_write(self, fact_id: str) -> FeedRow | None:
         payload = self._payload(fact_id, FEED_KEYS)
-        return to_feed_row(fact_id, payload) if payload else None
+        return find_feed_row(fact_id, payload) if payload else None
 
     def revision_at(self, seq: int) -> str | None:
         head, _ = self._committed(fields=("log",))
@@ -121,27 +125,45 @@ class QdrantStore:
         old = self._points.walk(PointFilter((MatchAny("kind", ["log"]), *span)), ["log"], limit=1)
         if not old:
             return None
-        log = log_of(old[0][1]["log"])
+        with readable():
+            log = log_of(old[0][1]["log"])
         return CommitRecord("", "", seq=seq, log=log).revision_at(seq)
 
     def get(self, fact_id: str) -> Fact:
         found = self.find_many([fact_id])
-        if fact_id not in found:
-            raise FactNotFoundError(fact_id)
-        return found[fact_id]
+        if fact_id in found:
+            return found[fact_id]
+        if fact_id in self.damaged():
+            raise DamagedFactError(fact_id, self.damaged()[fact_id])
+        raise FactNotFoundError(fact_id)
+
+    def damaged(self) -> Mapping[str, str]:
+        return self._damaged.reasons
+
+    def _fact(
+        self, fact_id: str, points: Mapping[str, Payload], *, deleted: bool = False
+    ) -> Fact | None:
+        """The fact among some points, with the count of its uses."""
+        payload = points.get(fact_id)
+        if payload is None:
+            return None
+        read = partial(to_fact, payload, deleted=deleted)
+        fact = self._damaged.read(fact_id, read)
+        count = to_access_count(points.get(_accesses_id(fact_id)))
+        return None if fact is None else with_accesses(fact, count)
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         found: dict[str, Fact] = {}
         for batch in batches(fact_ids):
             points = self._with_counts(batch)
             for key in batch:
-                fact = _counted_fact(key, points)
+                fact = self._fact(key, points)
                 if fact is not None:
                     found[key] = fact
         return found
 
     def tombstone(self, fact_id: str) -> Fact | None:
-        return _counted_fact(fact_id, self._with_counts([fact_id]), deleted=True)
+        return self._fact(fact_id, self._with_counts([fact_id]), deleted=True)
 
     def iter_facts(
         self, after: str = "", *, newest: bool = False, deleted: bool = False
@@ -152,7 +174,7 @@ class QdrantStore:
             ids = [_accesses_id(key) for key, _ in page]
             points = {**dict(page), **self._points.take(ids, ACCESS_KEYS)}
             for key, _ in page:
-                fact = _counted_fact(key, points, deleted=deleted)
+                fact = self._fact(key, points, deleted=deleted)
                 if fact is not None:
                     yield fact
 
@@ -160,7 +182,7 @@ class QdrantStore:
         self._committed()
         found = self._points.walk_all(_REPLACED, FACT_KEYS)
         versions = [to_replaced_version(payload) for _, payload in found]
-        return sorted(versions, key=lambda each: each.seq)
+        return sorted(filter(None, versions), key=lambda each: each.seq)
 
     def _payloads(
         self, kind: PointFilter, after: str, *, newest: bool
@@ -198,7 +220,7 @@ class QdrantStore:
             for mark, answers in tried.items():
                 if head.holds(mark):
                     return answers
-            known = {key: to_row(key, payload) for key, payload in found.items()}
+            known = self._last_writes(found)
             mark = secrets.token_hex(4)
             decided = head.decide(writes, known, mark=mark, at=at)
             if decided.head is None:
@@ -250,6 +272,19 @@ class QdrantStore:
             steps.append(DeletePoints(PointFilter((*_PAGES.must, pages))))
         self._points.do(steps)
 
+    def _last_writes(self, found: Mapping[str, Payload]) -> dict[str, StoredFact]:
+        """The last writes in some points.
+
+        A point that is damaged so far that it names none counts as missing, and is made older
+        than all: else what is written in its place would not meet the conditions.
+        """
+        known = {key: row for key, payload in found.items() if (row := find_row(key, payload))}
+        none = FeedRow(0, "", "", deleted=True, actor="", at="")
+        oldest = to_payload(StoredFact(none, None))
+        if unreadable := [Point(key, oldest) for key in found.keys() - known.keys()]:
+            self._points.do([UpsertPoints(unreadable)])
+        return known
+
     def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
         """Add to the counts of facts, each in a point of its own; how many there are."""
         return sum(self._count(batch, counts, op) for batch in batches(counts))
@@ -260,7 +295,7 @@ class QdrantStore:
             if number > 1:
                 self._clock.sleep(waits.next())
             points = self._with_counts(ids)
-            facts = [fact for key in ids if (fact := _counted_fact(key, points))]
+            facts = [fact for key in ids if (fact := self._fact(key, points))]
             after: dict[str, list[Point]] = {}
             for fact in facts:
                 before = points.get(_accesses_id(fact.id), {})
@@ -327,8 +362,8 @@ class QdrantStore:
         emptied = []
         for batch in batches(sorted(traces.fact_ids)):
             for key, payload in self._committed(batch, None)[1].items():
-                row = to_feed_row(key, payload)
-                if row.deleted:
+                row = find_feed_row(key, payload)
+                if row is not None and row.deleted:
                     emptied.append(StoredFact(row._replace(actor=""), None))
         points = [Point(row.feed_row.fact_id, to_payload(row)) for row in emptied]
         beside = [
@@ -336,6 +371,7 @@ class QdrantStore:
             for kind, key in KINDS_BESIDE_FACTS.items()
             for some in batches(sorted(traces.fact_ids))
         ]
+        self._points.index()
         self._points.do([*(UpsertPoints(some) for some in batches(points)), *beside])
         self._points.compact()
         return {"tombstones": len(emptied)}
@@ -385,7 +421,8 @@ class QdrantStore:
         ids = [page_id(head.revision, number) for number in range(head.pages)]
         pages = self._points.take(ids, ["rows"])
         if len(pages) == len(ids):  # else another process just did
-            rows = [row for each in ids for row in rows_of(pages[each]["rows"])]
+            with readable():
+                rows = [row for each in ids for row in rows_of(pages[each]["rows"])]
             self._carry_out(head, rows)
 
     def _head(self) -> CommitRecord | None:
@@ -417,12 +454,3 @@ def _accesses_point(fact: Fact, more: AccessCount, ops: Sequence[str]) -> Point:
         "revision": ops[-1],
     }
     return Point(_accesses_id(fact.id), payload)
-
-
-def _counted_fact(
-    fact_id: str, points: Mapping[str, Payload], *, deleted: bool = False
-) -> Fact | None:
-    """The fact among some points, with the count of its uses."""
-    fact = to_fact(points[fact_id], deleted=deleted) if fact_id in points else None
-    count = to_access_count(points.get(_accesses_id(fact_id)))
-    return None if fact is None else with_accesses(fact, count)

@@ -14,7 +14,7 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.backoff import BackOff
@@ -41,6 +41,10 @@ class RequestFailure:
     """What the user can do."""
 
 
+class _Pause(NamedTuple):
+    seconds: float
+
+
 class RetryPolicy:
     """Makes requests until they are answered or given up."""
 
@@ -62,36 +66,42 @@ class RetryPolicy:
         self._lock = threading.RLock()
 
     def ask(self, request: Callable[[], T]) -> T:
-        """The answer of a request; `StoreUnavailableError` if there is none."""
-        with self._lock:
-            return self._ask(request)
+        """The answer of a request; `StoreUnavailableError` if there is none.
 
-    def _ask(self, request: Callable[[], T]) -> T:
+        Threads ask one after the other. Between two attempts another one may ask.
+        """
         began = self._clock.monotonic()
-        if self._given_up is not None and began < self._rests_until:
-            raise self._unavailable(self._given_up)
-        deadline = began + (self._seconds if self._given_up is None else 0.0)
         waits = BackOff(first=FIRST_WAIT, longest=MAX_WAIT, jitter=self._jitter)
         while True:
-            asked = self._clock.monotonic()
-            try:
-                answer = request()
-            except Exception as error:
-                failure = self._judge(error)
-                if failure is None:
-                    raise
-                wait = failure.wait or waits.next()
-                now = self._clock.monotonic()
-                late = now + wait > deadline
-                gone = failure.refused and not self._has_replied
-                if gone or late or not failure.passing:
-                    if now - asked >= HANG_SECONDS:
-                        self._rests_until = 2 * now - began
-                    raise self._unavailable(failure) from error
-                self._clock.sleep(wait)
-            else:
-                self._has_replied, self._given_up = True, None
+            with self._lock:
+                answer = self._try(request, began, waits)
+            if not isinstance(answer, _Pause):
                 return answer
+            self._clock.sleep(answer.seconds)
+
+    def _try(self, request: Callable[[], T], began: float, waits: BackOff) -> T | _Pause:
+        """The answer, or how long to wait before the next attempt."""
+        asked = self._clock.monotonic()
+        if self._given_up is not None and asked < self._rests_until:
+            raise self._unavailable(self._given_up)
+        deadline = began + (self._seconds if self._given_up is None else 0.0)
+        try:
+            answer = request()
+        except Exception as error:
+            failure = self._judge(error)
+            if failure is None:
+                raise
+            wait = failure.wait or waits.next()
+            now = self._clock.monotonic()
+            late = now + wait > deadline
+            gone = failure.refused and not self._has_replied
+            if gone or late or not failure.passing:
+                if now - asked >= HANG_SECONDS:
+                    self._rests_until = 2 * now - began
+                raise self._unavailable(failure) from error
+            return _Pause(wait)
+        self._has_replied, self._given_up = True, None
+        return answer
 
     def _unavailable(self, failure: RequestFailure) -> StoreUnavailableError:
         # Until it answers again, refused requests are not retried.

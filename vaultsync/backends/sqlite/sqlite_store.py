@@ -8,14 +8,16 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from vaultsync.backends.sqlite import database as sqlite_file
-from vaultsync.errors import FactNotFoundError, StoreError, StoreUnavailableError
+from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreError, StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
+from vaultsync.storage.damaged_rows import DamagedRows
 from vaultsync.storage.erasure import Traces
 from vaultsync.storage.pruning import KeepSince
 from vaultsync.storage.store import (
@@ -55,7 +57,8 @@ _SELECT_FACTS = (
     " FROM facts LEFT JOIN accesses ON fact_id = id "
 )
 _SELECT_REPLACED = (
-    "SELECT seq, revision, body, actor, at FROM revisions WHERE seq > ? ORDER BY seq LIMIT ?"
+    "SELECT seq, revision, CAST(body AS BLOB), actor, at, fact_id FROM revisions"
+    " WHERE seq > ? ORDER BY seq LIMIT ?"
 )
 _DROP_REPLACED = "DELETE FROM revisions WHERE revision IN (SELECT value FROM json_each(?))"
 _SOME = "WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0"
@@ -67,7 +70,7 @@ _COUNT = """
         max(coalesce(json_extract(body, '$.lastAccessedAt'), ''), coalesce(used, ''), ?3),
         ?4
     FROM facts LEFT JOIN accesses ON fact_id = id
-    WHERE id = ?1 AND deleted = 0 AND last_op IS NOT ?4
+    WHERE id = ?1 AND deleted = 0 AND json_valid(body) AND last_op IS NOT ?4
     ON CONFLICT (fact_id) DO UPDATE SET times = excluded.times, used = excluded.used, last_op = ?4
 """
 _KEEP = """
@@ -196,6 +199,7 @@ class SqliteStore:
         self._place: sqlite_file.FileIdentity | None = None
         self._store_id = ""
         self._closed = False
+        self._damaged = DamagedRows()
 
     def state(self) -> StoreState:
         return StoreState(*self._rows(_SELECT_STATE)[0])
@@ -216,18 +220,27 @@ class SqliteStore:
         rows = self._rows(_SELECT_FACTS + "WHERE id = ? AND deleted = 0", fact_id)
         if not rows:
             raise FactNotFoundError(fact_id)
-        return _fact(rows[0])
+        fact = self._fact(rows[0])
+        if fact is None:
+            raise DamagedFactError(fact_id, self.damaged()[fact_id])
+        return fact
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         wanted = json.dumps(list(fact_ids))
         with self._connection_or_error() as db:
-            rows = db.execute(_SELECT_FACTS + _SOME, (wanted,))
-            return {row[-1]: _fact(row) for row in rows}
+            facts = map(self._fact, db.execute(_SELECT_FACTS + _SOME, (wanted,)))
+            return {fact.id: fact for fact in facts if fact is not None}
 
     def tombstone(self, fact_id: str) -> Fact | None:
         dead = "WHERE id = ? AND deleted = 1 AND body IS NOT NULL"
         rows = self._rows(_SELECT_FACTS + dead, fact_id)
-        return _fact(rows[0]) if rows else None
+        return self._fact(rows[0]) if rows else None
+
+    def damaged(self) -> Mapping[str, str]:
+        return self._damaged.reasons
+
+    def _fact(self, row: tuple[Any, ...]) -> Fact | None:
+        return self._damaged.read(row[-1], lambda: _fact(row))
 
     def iter_facts(
         self, after: str = "", *, newest: bool = False, deleted: bool = False
@@ -236,7 +249,7 @@ class SqliteStore:
         after = after or (_AFTER_ALL_IDS if newest else "")
         number = _FIRST_ROWS
         while rows := self._rows(select, after, number):
-            yield from map(_fact, rows)
+            yield from (fact for row in rows if (fact := self._fact(row)) is not None)
             after, number = rows[-1][-1], min(2 * number, sqlite_file.BATCH_ROWS)
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
@@ -285,13 +298,14 @@ class SqliteStore:
 
     def replaced_versions(self) -> list[ReplacedVersion]:
         found: list[ReplacedVersion] = []
-        while rows := self._rows(
-            _SELECT_REPLACED, found[-1].seq if found else 0, sqlite_file.BATCH_ROWS
-        ):
-            found += [
-                ReplacedVersion(seq, wire.fact_from_json(body, revision=revision), actor, at)
-                for seq, revision, body, actor, at in rows
-            ]
+        damaged, after = DamagedRows(), 0  # the fact itself may be sound
+        while rows := self._rows(_SELECT_REPLACED, after, sqlite_file.BATCH_ROWS):
+            for seq, revision, body, actor, at, fact_id in rows:
+                read = partial(wire.fact_from_json, body, revision=revision)
+                fact = damaged.read(fact_id, read)
+                if fact is not None:
+                    found.append(ReplacedVersion(seq, fact, actor, at))
+            after = rows[-1][0]
         return found
 
     def drop_replaced(self, revisions: Iterable[str]) -> None:

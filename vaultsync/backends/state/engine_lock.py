@@ -37,6 +37,11 @@ class EngineLock:
             return False
         return True
 
+    @property
+    def is_held(self) -> bool:
+        """Whether this has the lock."""
+        return bool(self._lock.is_locked)
+
     def unlock(self) -> None:
         """Undo one `try_lock()`."""
         if self._written and self._lock.lock_counter == 1:

@@ -1,0 +1,142 @@
+"""The lock of a folder of facts that one process at a time can have open.
+
+The engine locks its own log and the client a file of its own, but neither holds its lock
+around all that it does with the folder: two processes that open one in turn mix up its files,
+and lose facts that were acknowledged to both.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from vaultsync.backends.qdrant.connection import QdrantConnection, close_to_others
+from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
+from vaultsync.backends.replace_file import read_file
+from vaultsync.storage.clock import Clock
+
+POLL_SECONDS = 0.05
+"""Seconds between two attempts."""
+STAYS_SECONDS = 5.0
+"""A process that has had the lock for as long is no command that ends in a moment: it is not
+waited for."""
+_OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_WAYS_OUT = (
+    "`vaultsync watch`, or the next sync, writes what waits in the outbox; to work with several"
+    " processes, move the facts to SQLite or a server: `vaultsync migrate --to sqlite`"
+)
+
+
+class LockHolder(NamedTuple):
+    """Who has a lock."""
+
+    pid: int
+    since: str
+
+
+class FolderLockedError(Exception):
+    """Another has the lock."""
+
+    def __init__(self, holder: str, *, stays: bool) -> None:
+        super().__init__(holder)
+        self.stays = stays
+        """Whether it has had the lock for so long that waiting is in vain."""
+
+    def failure(self) -> RequestFailure:
+        """What it is to a request; one that may succeed in a moment is tried until then."""
+        why = f"{self} has it open, and only one at a time can"
+        wait = POLL_SECONDS
+        return RequestFailure(why, passing=not self.stays, wait=wait, hint=_WAYS_OUT)
+
+
+class FolderLock:
+    """Held from the first request until it is closed, and released by the system at a crash.
+
+    The file stays, and names the holder. A process that waits has a second lock, which
+    each one takes first: so a process that opens and closes the folder all the time lets the
+    others in between.
+    """
+
+    def __init__(self, place: QdrantConnection, clock: Clock) -> None:
+        one = f"{place.collection}.lock" if place.kind == "edge" else "vaultsync.lock"
+        self._path = place.path / one
+        self._clock = clock
+        self._held = _LockFile(self._path)
+        self._next = _LockFile(self._path.with_name(f"{one}.next"))
+
+    def hold(self, retry: RetryPolicy) -> None:
+        """Take the lock, and wait for it as long as for an answer; harmless when this has it.
+
+        Raises:
+            StoreUnavailableError: another has it, or the folder cannot be written to.
+        """
+        if self._held.is_locked:
+            return
+        try:
+            retry.ask(self._try)
+        finally:
+            self._next.unlock()
+
+    def _try(self) -> None:
+        close_to_others(self._path.parent)
+        if not (self._next.try_lock() and self._held.try_lock()):
+            raise self._refusal()
+        holder = LockHolder(os.getpid(), self._clock.now().isoformat())
+        self._held.write(msgspec.json.encode(holder))
+
+    def release(self) -> None:
+        """Release it; harmless when this does not have it."""
+        self._held.unlock()
+
+    def _refusal(self) -> FolderLockedError:
+        try:
+            holder = msgspec.json.decode(read_file(self._path), type=LockHolder)
+            age = self._clock.now() - datetime.fromisoformat(holder.since)
+        except (ValueError, TypeError, OSError):  # its name is not written yet
+            return FolderLockedError("another process", stays=False)
+        name = "this process" if holder.pid == os.getpid() else f"process {holder.pid}"
+        return FolderLockedError(name, stays=age.total_seconds() > STAYS_SECONDS)
+
+
+class _LockFile:
+    """A file that is locked by `flock`, for as long as its process lives."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd: int | None = None
+
+    @property
+    def is_locked(self) -> bool:
+        return self._fd is not None
+
+    def try_lock(self) -> bool:
+        """Whether this has the lock now."""
+        if self._fd is not None:
+            return True
+        fd = os.open(self._path, _OPEN, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(fd), self._path.stat()):  # else it was removed
+                self._fd = fd
+        except (BlockingIOError, FileNotFoundError):
+            return False
+        finally:
+            if self._fd is None:
+                os.close(fd)
+        return self._fd is not None
+
+    def write(self, data: bytes) -> None:
+        """Write what it holds from now on."""
+        assert self._fd is not None  # noqa: S101 - it is locked
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, data, 0)
+
+    def unlock(self) -> None:
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            os.close(fd)

@@ -1,0 +1,47 @@
+"""Rows of a store that hold no fact any more, because the disk or another program damaged them.
+
+One of them takes nothing from the others: it is left out, and named where it matters.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from vaultsync.model.fact import Fact
+
+_log = logging.getLogger(__name__)
+_ERRORS = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
+"""What reading a fact of text that holds none raises."""
+MAX_REASON_CHARS = 100
+
+
+class DamagedRows:
+    """The damaged rows that a handle of a store met."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[str, str] = {}
+        self.reasons: Mapping[str, str] = MappingProxyType(self._reasons)
+        """The id of each fact that could not be read the last time -> why."""
+
+    def read(self, fact_id: str, read: Callable[[], Fact | None]) -> Fact | None:
+        """What `read` returns; None for a damaged row.
+
+        Args:
+            fact_id: of the row.
+            read: makes the fact of what the row holds; None when it should hold none.
+        """
+        try:
+            fact = read()
+        except _ERRORS as error:
+            why = f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS]
+        else:
+            if fact is None or fact.id == fact_id:
+                self._reasons.pop(fact_id, None)
+                return fact
+            why = "it holds no fact of that id"
+        if fact_id not in self._reasons:
+            _log.warning("the row of fact %s is damaged, and left out", fact_id)
+        self._reasons[fact_id] = why
+        return None
