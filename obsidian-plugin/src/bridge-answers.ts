@@ -381,6 +381,7 @@ export interface StageCandidate {
 
 /** What went wrong. */
 export interface Trouble {
+	examples?: Array<string>;
 	hint: string;
 	kind: string;
 	message: string;

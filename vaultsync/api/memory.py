@@ -1173,16 +1173,20 @@ class Memory:
             found, facts=self._count_visible(self.agent)
         )
 
-    def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
+    def rebuild(
+        self, *, source: str, confirm: str | None = None, progress: Progress | None = None
+    ) -> Report:
         """Rebuild one side, and the base, from the other side.
 
         Args:
             source: the side that is right, `vault` or `store`.
+            confirm: the id of a rebuild that the guard stopped, to be done now.
             progress: called with the stage, how many are done, and of how many.
 
         Raises:
             InvalidFieldError: another source.
             EngineBusyError: another engine has this vault; nothing was done.
+            GuardError: it would overwrite what only the other side has; nothing was done.
         """
         if source not in SIDES:
             raise InvalidFieldError("source", source, "`vault` or `store`")
@@ -1190,7 +1194,7 @@ class Memory:
             if source == "vault":
                 self._engine.make_missing_store()
             with self._engine.exclusive() as ctx:
-                report = rebuild(ctx, source, actor=self._actor, progress=progress)
+                report = rebuild(ctx, source, confirm=confirm, actor=self._actor, progress=progress)
                 return self.as_seen(self._engine.derive_after(report, progress))
 
     def maintain(
@@ -1314,6 +1318,7 @@ class Memory:
         exclude: Sequence[str] = (),
         again: bool = False,
         dry_run: bool = False,
+        confirm: str | None = None,
         progress: Progress | None = None,
     ) -> MemoryFileReport:
         """Bring the store up to what memory files say, section by section.
@@ -1330,13 +1335,17 @@ class Memory:
             again: whether every section is taken as new: edits and deletions of its facts
                 since the last sync do not stand.
             dry_run: whether to report what would be done, and do nothing.
+            confirm: what the error named whose plan is to be carried out now.
             progress: called with the stage, how many are done, and of how many.
 
         Raises:
             MemoryFileMissingError: a file is not there, and was not before.
+            MemoryFileGuardError: it is gone, or would forget too much; nothing was done.
             TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
         """
-        request = FileSyncRequest(agent or self.agent, scope, again=again, dry_run=dry_run)
+        request = FileSyncRequest(
+            agent or self.agent, scope, again=again, dry_run=dry_run, confirm=confirm
+        )
         return self._memory_files.sync(
             paths, request, include=include, exclude=exclude, progress=progress
         )

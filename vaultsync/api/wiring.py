@@ -198,6 +198,7 @@ class Services:
             linger_seconds=settings.linger_seconds,
             settle_seconds=settings.settle_seconds,
             grace_seconds=settings.grace_seconds,
+            max_note_bytes=int(settings.max_note_bytes),
             auto_link=settings.auto_link,
             index_folder=settings.index_folder,
         )

@@ -113,10 +113,9 @@ def _guard(ctx: SyncContext, request: SyncRequest, planned: Sequence[RetentionAc
         return
     run = request.run or ""
     _record_stopped(ctx, run)
-    error = GuardError(why, run, confirmed=request.confirm)
     confirm = f"`vaultsync maintain --confirm {run}`"
-    error.hint = f"review it with `vaultsync maintain --dry-run`; to carry it out, run {confirm}"
-    raise error
+    hint = f"review it with `vaultsync maintain --dry-run`; to carry it out, run {confirm}"
+    raise GuardError(why, run, hint=hint, confirmed=request.confirm)
 
 
 def _record_stopped(ctx: SyncContext, run: str | None) -> None:

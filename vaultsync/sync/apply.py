@@ -30,6 +30,7 @@ from vaultsync.storage.archive import Base, DisplacedFile, HistoryEntry, Notice,
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import FileStamp
+from vaultsync.sync.changes import MIRROR_ACTOR
 from vaultsync.sync.conflicts import conflict_of_action, write_conflict_note
 from vaultsync.sync.context import Background, LinkTexts, SyncContext
 from vaultsync.sync.decision_table import (
@@ -534,7 +535,7 @@ class ApplyBatch:
 def _write_of(item: PendingAction, fact: Fact | None) -> StoreWrite:
     """The write of an action; the history gets what it replaces, where no base has it."""
     revision = item.action.revision
-    return StoreWrite(item.fact.id, fact, revision, "vault", op=item.op, recorded=True)
+    return StoreWrite(item.fact.id, fact, revision, MIRROR_ACTOR, op=item.op, recorded=True)
 
 
 def _intent(item: PendingAction) -> WriteIntent:

@@ -85,7 +85,8 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
     settings = {"waiting": " ".join(waiting) or None}
     settings[FOREIGN_VALUES_SETTING] = with_foreign_values(work)
     if not work.snapshot.is_partial:
-        settings["stopped_run"] = None  # the guard stops whole runs only
+        # The guard stops whole runs only.
+        settings |= {"stopped_run": None, work.request.stopped_setting: None}
     rows = [*work.feed.rows, *_own_feed_rows(work, outcome)]
     is_rebuild = work.request.trust_store and work.feed.is_available
     if rows or is_rebuild:
