@@ -84,6 +84,7 @@ ARCHIVE_PLACES: tuple[tuple[str, str], ...] = (
     ),
     ("run reports", "UPDATE runs SET report = scrubbed(report) WHERE mentions(report)"),
     ("notices", "DELETE FROM attention WHERE mentions(path) OR mentions(body)"),
+    ("moves", "DELETE FROM moves WHERE is_erased(fact_id)"),
     ("settings", "UPDATE settings SET value = without_ids(value) WHERE mentions(value)"),
 )
 """Where the archive holds anything of a fact, and how it is erased there. A table that is
@@ -107,6 +108,14 @@ PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
     ("runs", "runs", "at < :runs AND n < (SELECT max(n) FROM runs)"),
     ("conflicts", "conflicts", "NOT open AND json_extract(body, '$.at') < :history"),
     ("blobs", "blobs", "unused_since < :blobs"),
+    (
+        "moves",
+        "moves",
+        (
+            "fact_id NOT IN (SELECT fact_id FROM bases)"
+            " AND fact_id NOT IN (SELECT fact_id FROM history)"
+        ),
+    ),
 )
 """What is pruned when it is old: its name, its table, and which rows. Of a run all of its
 history is kept, or none: it can be undone as a whole."""
@@ -156,7 +165,24 @@ def m002_unused_blobs(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX blobs_unused ON blobs (unused_since)")
 
 
-MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_archive, m002_unused_blobs)
+def m003_moves(db: sqlite3.Connection) -> None:
+    """Which notes came, moved or went, and in which order: tables follow them."""
+    db.execute(
+        "CREATE TABLE moves (n INTEGER PRIMARY KEY AUTOINCREMENT, fact_id TEXT NOT NULL UNIQUE)"
+    )
+    moved = "INSERT OR REPLACE INTO moves (fact_id) VALUES"
+    db.execute(
+        "CREATE TRIGGER base_moved BEFORE INSERT ON bases WHEN NOT EXISTS ("  # noqa: S608 - ours
+        "SELECT 1 FROM bases WHERE fact_id = new.fact_id AND folder IS new.folder"
+        " AND name IS new.name AND (missing_since IS NULL) = (new.missing_since IS NULL))"
+        f" BEGIN {moved} (new.fact_id); END"
+    )
+    db.execute(
+        f"CREATE TRIGGER base_dropped AFTER DELETE ON bases BEGIN {moved} (old.fact_id); END"
+    )
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_archive, m002_unused_blobs, m003_moves)
 """In order. A name once released stays."""
 
 
@@ -424,6 +450,14 @@ class SqliteArchive:
         for folder, name, fact_id in self._rows(SELECT_NON_UTF8_PATHS):
             found[path_from_columns(folder, name)] = fact_id
         return found
+
+    def last_move(self) -> int:
+        rows = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'moves'")
+        return rows[0][0] if rows else 0
+
+    def moved_since(self, number: int) -> list[str]:
+        rows = self._rows("SELECT fact_id FROM moves WHERE n > ? ORDER BY n", number)
+        return [fact_id for (fact_id,) in rows]
 
     def put_bases(self, bases: Iterable[Base]) -> None:
         self._change(
