@@ -99,6 +99,14 @@ _NEEDED_BLOBS = (
 """What bases, unfinished writes and displaced files, and notes that can be restored need."""
 PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
     (
+        "moves",
+        "moves",
+        (
+            "fact_id NOT IN (SELECT fact_id FROM bases)"
+            " AND fact_id NOT IN (SELECT fact_id FROM history)"
+        ),
+    ),
+    (
         "history",
         "history",
         "run IN (SELECT run FROM history GROUP BY run HAVING max(at) < :history) AND NOT "  # noqa: S608 - ours
@@ -108,17 +116,10 @@ PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
     ("runs", "runs", "at < :runs AND n < (SELECT max(n) FROM runs)"),
     ("conflicts", "conflicts", "NOT open AND json_extract(body, '$.at') < :history"),
     ("blobs", "blobs", "unused_since < :blobs"),
-    (
-        "moves",
-        "moves",
-        (
-            "fact_id NOT IN (SELECT fact_id FROM bases)"
-            " AND fact_id NOT IN (SELECT fact_id FROM history)"
-        ),
-    ),
 )
 """What is pruned when it is old: its name, its table, and which rows. Of a run all of its
-history is kept, or none: it can be undone as a whole."""
+history is kept, or none: it can be undone as a whole. Moves come first, and so go with the
+next pruning after their history: a dry run then counts the same."""
 _MARKS = (
     f"UPDATE blobs SET unused_since = NULL WHERE sha IN ({_NEEDED_BLOBS})",  # noqa: S608 - ours
     "UPDATE blobs SET unused_since = :now WHERE unused_since IS NULL"  # noqa: ISC004, S608 - ours
