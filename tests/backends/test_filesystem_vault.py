@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import random
@@ -815,6 +816,6 @@ def test_where_the_system_cannot_tell_every_file_may_be_written(
     (tmp_path / ".meta").mkdir()
     vault = VaultFs(tmp_path)
     vault.stage("op", b"two")
-    monkeypatch.delattr(syscalls.fcntl, "F_SETLEASE", raising=False)
+    monkeypatch.delattr(fcntl, "F_SETLEASE", raising=False)
     assert vault.may_be_written("op")
     vault.close()

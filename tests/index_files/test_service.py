@@ -12,6 +12,8 @@ from tests.packs import words
 from tests.world import LINES, SCOPE, World
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.index_files import paging
+from vaultsync.index_files.entry import ListedEntry
+from vaultsync.index_files.ports import PartKeys
 from vaultsync.index_files.service import (
     TABLES_SETTING,
     TableInputs,
@@ -332,11 +334,13 @@ def test_a_change_renders_only_the_parts_that_have_it(monkeypatch: pytest.Monkey
     assert len(before) > 12
     read: list[str] = []
     ask = world.entries.typed
-    monkeypatch.setattr(
-        world.entries,
-        "typed",
-        lambda keys, buckets: [read.append(each.id) or each for each in ask(keys, buckets)],
-    )
+
+    def typed(keys: PartKeys, buckets: range) -> list[ListedEntry]:
+        found = ask(keys, buckets)
+        read.extend(each.id for each in found)
+        return found
+
+    monkeypatch.setattr(world.entries, "typed", typed)
     monkeypatch.setattr(world.entries, "iter_listed", None)
 
     world.agent_updates(world.facts()[7].id, content="Another text.")

@@ -20,6 +20,7 @@ from vaultsync.operations.adopt import adopt_notes, find_note_with_id
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Report
+from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -301,11 +302,10 @@ def test_many_notes_are_adopted_some_folders_at_a_time(
     for number in range(12):
         world.person_writes(f"Notes/{number // 3}/{number}.md", f"# Note {number}\n\nText.\n")
     most: list[int] = []
-    run = adopt.sync_once
 
     def counted(ctx: SyncContext, request: SyncRequest, **rest: Any) -> Report:  # noqa: ANN401
         most.append(len(request.adopt) if request.folders else 0)
-        return run(ctx, request, **rest)
+        return sync_once(ctx, request, **rest)
 
     monkeypatch.setattr(adopt, "sync_once", counted)
 

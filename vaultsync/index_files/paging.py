@@ -115,11 +115,11 @@ def _numbered(
         yield _links(stem, title, {str(at // width + 1): some for at, some in filled.items()})
     for at, some in filled.items():
         number = at // width + 1
-        name, said = stem, title
+        name, shown = stem, title
         if len(filled) > 1:
-            name, said = f"{stem}-{number}", f"{title}: {number}"
+            name, shown = f"{stem}-{number}", f"{title}: {number}"
         there = range(at, at + width)
-        yield PagePlan(f"{name}.md", said, keys, there, too_large=not _fits(some))
+        yield PagePlan(f"{name}.md", shown, keys, there, too_large=not _fits(some))
 
 
 def _fits(volumes: Iterable[Volume]) -> bool:

@@ -72,7 +72,7 @@ class EntryTable(Protocol):
     """
 
     def version(self) -> str | None:
-        """What `set_version()` was told last; None for an empty or a damaged table."""
+        """The last value of `set_version()`; None for an empty or a damaged table."""
         ...
 
     def changing(self) -> AbstractContextManager[None]:

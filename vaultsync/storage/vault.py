@@ -110,8 +110,8 @@ class Vault(Protocol):
     def may_be_written(self, op: str) -> bool:
         """Whether a process may have the file staged as `op` open for writing.
 
-        True where the system cannot tell. Nobody opens it after it was displaced: it has no
-        name that others know.
+        True where the system cannot tell. After it was displaced no other program opens it:
+        it has no name that others know.
         """
 
     def discard(self, op: str) -> None:

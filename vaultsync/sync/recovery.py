@@ -7,7 +7,7 @@ both sides provably held; the run that follows does everything else.
 
 A displaced file is what a write replaced. It is kept for a while, because an editor that
 still has it open may save into it; every run checks for such a save. Where the system can
-tell that nobody has it open for writing, and the archive has its bytes, it goes at once.
+tell that no program has it open for writing, and the archive has its bytes, it goes at once.
 """
 
 from __future__ import annotations
@@ -314,7 +314,7 @@ OPENING_SECONDS = 1.0
 
 
 def release_displaced(ctx: SyncContext, files: Sequence[DisplacedFile]) -> list[DisplacedFile]:
-    """Remove the displaced files that nobody can save into any more; returns the others."""
+    """Remove the displaced files that no program can save into any more; returns the others."""
     gone = [each for each in files if _is_released(ctx, each)]
     if gone:
         with ctx.archive.transaction():
@@ -330,7 +330,7 @@ def release_displaced(ctx: SyncContext, files: Sequence[DisplacedFile]) -> list[
 
 
 def _is_released(ctx: SyncContext, displaced: DisplacedFile) -> bool:
-    """Whether nobody can save into a displaced file, and all it says is kept."""
+    """Whether no program can save into a displaced file, and all its bytes are kept."""
     since = displaced.due - ctx.policy.linger_seconds
     if ctx.clock.now().timestamp() < since + OPENING_SECONDS:
         return False

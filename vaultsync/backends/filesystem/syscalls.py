@@ -214,7 +214,7 @@ def replace(source: EntryAt, target: EntryAt) -> None:
 def may_be_written(place: EntryAt) -> bool:
     """Whether a process may have a file open for writing; True where the system cannot tell.
 
-    Linux grants a lease for reading only on a file that nobody has open for writing.
+    Linux grants a lease for reading only on a file that no program has open for writing.
     """
     if not hasattr(fcntl, "F_SETLEASE"):
         return True
@@ -227,7 +227,7 @@ def may_be_written(place: EntryAt) -> bool:
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-    except OSError:  # somebody has it; or no such thing here
+    except OSError:  # another program has it open; or the file system has no leases
         return True
     finally:
         os.close(fd)
