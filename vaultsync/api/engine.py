@@ -39,6 +39,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.relink import sync_and_relink
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.recovery import release_displaced
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.write_through import NoteWriter
@@ -201,6 +202,7 @@ class Engine:
         if not (report.quiet and is_derived_current(self.ctx)):
             done = self.update_derived(progress=progress)
             report = structs.replace(report, seconds=round(report.seconds + done.seconds, 3))
+            release_displaced(self.ctx, self.ctx.archive.displaced_files())
         self.embedding.start()
         return report
 

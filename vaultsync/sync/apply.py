@@ -48,7 +48,7 @@ from vaultsync.sync.history import history_entries, last_note, tombstone_path
 from vaultsync.sync.identity import absent_bases, is_note_back
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
-from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED
+from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED, release_displaced
 from vaultsync.sync.report import Progress
 from vaultsync.sync.snapshot import RACY_WINDOW_NS, ScannedFile, trusted_stamp
 
@@ -601,9 +601,13 @@ def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutco
         return ApplyBatch(work, todo[start : start + size], outcome, links)
 
     current = batch(0)
+    displaced: list[DisplacedFile] = []
     for start in starts:
         following = batch(start + size)
         current.apply(following)
+        displaced += current.displaced
+        if len(displaced) > FEW_DISPLACED:
+            displaced = release_displaced(ctx, displaced)
         current = following
         if progress is not None:
             progress("apply", min(start + size, len(todo)), len(todo))
