@@ -717,6 +717,7 @@ class EngineBusyError(VaultsyncError):
             begun: whether it has the request: then it may have done it, or do it yet.
         """
         self.message += ", and does not answer"
+        self.args = (self.message,)
         self.hint = "if it is suspended, let it go on with `kill -CONT`, or end it; then try again"
         if begun:
             self.hint += "; `vaultsync log` shows whether it did what it was asked"

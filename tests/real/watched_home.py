@@ -68,6 +68,14 @@ class Daemon:
         user, system = fields.split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
+    def wakes(self) -> int:
+        """How often its threads slept and woke so far."""
+        told = [
+            (each / "status").read_text().partition("voluntary_ctxt_switches:")[2].split()[0]
+            for each in Path(f"/proc/{self.process.pid}/task").iterdir()
+        ]
+        return sum(map(int, told))
+
     def waits_for_disk(self) -> bool:
         """Whether a thread of it waits for the disk, where no signal reaches it."""
         states = ""
