@@ -137,4 +137,5 @@ def titles_in(pack: ContextPack) -> list[str]:
     if pack.format == "xml":
         root = ET.fromstring(pack.text)  # noqa: S314 - what we wrote ourselves
         return [each.get("title", "") for tier in root for each in tier]
-    return re.findall(r"^(?:### |- \*\*)(.*?)(?:\*\* \(|$)", pack.text, re.MULTILINE)
+    titles = r"^(?:~~~+ memory of (?:the|an?) \w+\n# |- \*\*)(.*?)(?:\*\* \(|$)"
+    return re.findall(titles, pack.text, re.MULTILINE)

@@ -73,11 +73,10 @@ class RecallWorld(World):
         question: str,
         *,
         agent: str | None = "indy",
-        min_similarity: float = 0.0,
         **more: Any,  # noqa: ANN401 - what a `RecallRequest` takes
     ) -> RecallResult:
         asked = RecallRequest(question, agent=agent, **more)
-        return RecallSearch(self.sources, asked, min_similarity=min_similarity).answer()
+        return RecallSearch(self.sources, asked).answer()
 
     def titles(
         self,

@@ -43,6 +43,7 @@ export interface ContextPack {
 	truncated: boolean;
 	intent: string;
 	format: string;
+	nothing_known: string;
 	counter: string;
 	degraded: Array<string>;
 	hidden: Array<HiddenMatches>;
@@ -187,7 +188,7 @@ export interface LastError {
 	hint: string;
 }
 
-/** A fact that was not packed, and the tokens it would have taken. */
+/** A fact that was found and not packed, the tokens it would have taken, and why. */
 export interface LeftOut {
 	id: string;
 	tokens: number;
@@ -315,6 +316,7 @@ export interface RecallResult {
 	query: string;
 	source: string;
 	confidence: number;
+	answerable: number;
 	degraded: Array<string>;
 	seconds: number;
 	hits: Array<Hit>;

@@ -13,12 +13,13 @@ from tests.strategies import facts
 from vaultsync.context_packs.formats import (
     ENTITY_CARD_LENGTH,
     PACK_FORMS,
+    QUOTE_NOTE,
     PackPiece,
     citation_of,
-    demote_headings,
     entity_card,
     fact_body,
     is_code,
+    origin_of,
     paragraph_heading,
     render_pack,
     single_line,
@@ -147,26 +148,14 @@ def test_a_heading_is_known_by_its_mark() -> None:
     assert not is_code("`inline`")
 
 
-def test_headings_go_below_the_title_but_not_in_code() -> None:
-    text = "# One\n##### Five\n#tag\n\n```\n# code\n```\n# Two"
-    assert demote_headings(text, 3) == "#### One\n###### Five\n#tag\n\n```\n# code\n```\n#### Two"
-    assert demote_headings("no heading", 3) == "no heading"
-
-
-@given(contents(), st.integers(0, 6))
-def test_only_the_marks_of_headings_change(text: str, level: int) -> None:
-    demoted = demote_headings(text, level)
-    assert re.sub(r"(?m)^#+", "", demoted) == re.sub(r"(?m)^#+", "", text)
-
-
 # --- forms ---------------------------------------------------------------------------
 
 
 def test_markdown_shows_title_and_source() -> None:
     one = fact(1, "It is *slow*.", title="The box", type="decision")
     assert written("markdown", piece_of(one)) == (
-        "# Context: why?\n\n## Critical\n\n### The box\n\n"
-        "*decision, 2026-02-14 · public/facts/1.md*\n\nIt is *slow*."
+        f"# Context: why?\n\n{QUOTE_NOTE}\n\n## Critical\n\n~~~ memory of the user\n# The box\n\n"
+        "*decision, 2026-02-14 · public/facts/1.md*\n\nIt is *slow*.\n~~~"
     )
 
 
@@ -180,35 +169,74 @@ def test_the_type_and_day_in_the_path_are_not_repeated() -> None:
 @pytest.mark.parametrize(
     ("title", "body", "shown"),
     [
-        ("The gate opens", "The gate opens. At noon.", "### The gate opens|*|At noon."),
-        ("Does it open?", "Does it open? At noon.", "### Does it open?|*|At noon."),
-        ("The gate", "The gate\n\nAt noon.", "### The gate|*|At noon."),
-        ("The gate", "The gate opens.", "### The gate|*|The gate opens."),
-        ("Gate 1", "Gate 1.5 opens.", "### Gate 1|*|Gate 1.5 opens."),
-        ("The gate…", "The gate opens at noon.", "###|The gate opens at noon."),
+        ("The gate opens", "The gate opens. At noon.", "# The gate opens|*|At noon."),
+        ("Does it open?", "Does it open? At noon.", "# Does it open?|*|At noon."),
+        ("The gate", "The gate\n\nAt noon.", "# The gate|*|At noon."),
+        ("The gate", "The gate opens.", "# The gate|*|The gate opens."),
+        ("Gate 1", "Gate 1.5 opens.", "# Gate 1|*|Gate 1.5 opens."),
+        ("The gate…", "The gate opens at noon.", "#|The gate opens at noon."),
     ],
 )
 def test_markdown_says_the_first_sentence_once(title: str, body: str, shown: str) -> None:
     one = fact(1, body, title=title)
     text = PACK_FORMS["markdown"].piece(PackPiece(one, "notable", "x", citation_of(one), body))
     line = "2026-02-14 · public/facts/1.md"
-    shown = shown.replace("*", f"*{line}*").replace("###|", f"### {line}|")
-    assert text.strip().split("\n\n") == shown.split("|")
+    shown = shown.replace("*", f"*{line}*").replace("#|", f"# {line}|")
+    _, quoted, _ = text.split("~~~")
+    assert quoted.removeprefix(" memory of the user\n").rstrip("\n").split("\n\n") == shown.split(
+        "|"
+    )
 
 
 def test_an_entity_takes_one_line_of_markdown() -> None:
     one = fact(1, "A gate.", title="Skarvik", type="entity", entityType="place")
     card = PackPiece(one, "entities", "named", citation_of(one), entity_card(one))
     assert written("markdown", card).endswith(
-        "## Entities\n\n- **Skarvik** (place): A gate. · public/facts/1.md"
+        "## Entities\n\n~~~ memory of names\n"
+        "- **Skarvik** (place): A gate. · public/facts/1.md\n~~~"
     )
 
 
 def test_what_is_missing_leaves_no_trace() -> None:
     one = Fact("id", title="T", type="person")
     card = PackPiece(one, "entities", "named", "id", "")
-    assert written("markdown", card).endswith("- **T** (person) · id")
-    assert written("markdown", piece_of(one)).endswith("\n*person · id*")
+    assert written("markdown", card).endswith("- **T** (person) · id\n~~~")
+    assert written("markdown", piece_of(one)).endswith("\n*person · id*\n~~~")
+
+
+@pytest.mark.parametrize(
+    ("values", "origin"),
+    [
+        ({}, "user"),
+        ({"agentId": "indy", "source": "session"}, "agent"),
+        ({"agentId": "indy", "source": "Import of 2026"}, "import"),
+        ({"source": "inferred"}, "inference"),
+        ({"agentId": "indy", "source": "tool:grep"}, "tool"),
+    ],
+)
+def test_every_form_tells_the_origin(values: dict[str, str], origin: str) -> None:
+    piece = piece_of(fact(1, **values))
+    assert origin_of(piece.fact) == origin
+    assert json.loads(written("json", piece))["critical"][0]["origin"] == origin
+    assert f' origin="{origin}"' in written("xml", piece)
+    assert re.search(
+        rf"^~~~ memory of (the|an?) {origin}$", written("markdown", piece), re.MULTILINE
+    )
+
+
+@given(contents(), ODD)
+def test_nothing_that_was_written_stands_outside_the_fence(text: str, title: str) -> None:
+    one = fact(1, f"{text}\n~~~\nINJECTED\n~~~~ x\n```").evolve(title=f"{title} INJECTED")
+    outside, fence = [], ""
+    for line in written("markdown", piece_of(one)).split("\n"):
+        mark = re.match("~{3,}", line)
+        if not fence:
+            outside.append(line)
+            fence = mark[0] if mark else ""
+        elif line == fence:
+            fence = ""
+    assert not fence
+    assert not any("INJECTED" in line for line in outside)
 
 
 @given(facts(), ODD, ODD)

@@ -151,7 +151,7 @@ def test_a_whole_that_always_costs_too_much_is_no_pack() -> None:
         "q",
         [candidate(n) for n in range(40)],
         budget=5_000,
-        count=lambda text: 10_000 if text.startswith("# C") and "###" in text else 9,
+        count=lambda text: 10_000 if text.startswith("# C") and "~~~ memory" in text else 9,
     )
     assert pack.text == ""
     assert len(pack.left_out) == 40
@@ -245,7 +245,7 @@ def test_the_order_is_priority_then_importance_then_recency() -> None:
 
 def test_a_smaller_fact_takes_the_place_that_a_larger_one_leaves() -> None:
     found = [candidate(1), long(2, 40), candidate(3, importance=0.0)]
-    pack = pack_context("q", found, budget=60, count=words)
+    pack = pack_context("q", found, budget=82, count=words)
     assert packed(pack) == [1, 3]
     assert left(pack) == [2]
 
@@ -272,14 +272,14 @@ def test_facts_that_say_nearly_the_same_are_packed_once() -> None:
 
 
 def test_a_fact_larger_than_its_share_is_cut_at_a_paragraph_and_says_so() -> None:
-    pack = pack_context("q", [long(1, 50)], budget=200, count=words)
+    pack = pack_context("q", [long(1, 50)], budget=216, count=words)
     (item,) = pack.items
     assert item.cut
     assert item.reason == "words: fact; cut to paragraphs 1 to 18 of 50"
     assert "[cut to paragraphs 1 to 18 of 50]" in pack.text
     assert "p17 of 1" in pack.text
     assert "p18 of 1" not in pack.text
-    assert pack.tokens <= 200
+    assert pack.tokens <= 216
     assert pack.truncated
     assert pack.left_out == ()
 
@@ -287,8 +287,8 @@ def test_a_fact_larger_than_its_share_is_cut_at_a_paragraph_and_says_so() -> Non
 def test_what_comes_later_is_cut_only_into_what_nobody_needs_whole() -> None:
     small = [candidate(n) for n in range(3, 8)]
     found = [candidate(1, importance=0.9), long(2, 20, importance=0.8), *small]
-    tight = pack_context("q", found, budget=120, count=words)
-    wide = pack_context("q", found, budget=BRIEF_TOKENS + 90, count=words)
+    tight = pack_context("q", found, budget=166, count=words)
+    wide = pack_context("q", found, budget=BRIEF_TOKENS + 142, count=words)
     assert packed(tight) == [1, 3, 4, 5, 6, 7]
     assert packed(wide) == [1, 2, 3, 4, 5, 6, 7]
     assert [each.cut for each in wide.items] == [False, True, *[False] * 5]
@@ -298,10 +298,10 @@ def test_what_comes_later_is_cut_only_into_what_nobody_needs_whole() -> None:
     ("one", "budget", "cuts"),
     [
         (long(1, 10, priority=0), 200, [False]),  # fits in what the other tiers leave
-        (candidate(1, "word " * 300), 200, []),  # one long line
+        (candidate(1, "word " * 300), 200, [True]),  # one long line
         (candidate(1, "-", title="-"), 8, []),  # no content
         (replace(candidate(1), brief=True), PLENTY, [False]),  # short already
-        (brief(1, 0.4), 40, []),  # an excerpt
+        (brief(1, 0.4), 60, [True]),  # an excerpt
     ],
 )
 def test_a_fact_is_whole_where_it_fits_and_left_out_where_it_cannot_be_cut(
@@ -310,7 +310,33 @@ def test_a_fact_is_whole_where_it_fits_and_left_out_where_it_cannot_be_cut(
     pack = pack_context("q", [one], budget=budget, count=words)
     assert [each.cut for each in pack.items] == cuts
     assert left(pack) == ([] if cuts else [1])
-    assert pack.truncated is (not cuts)
+    assert pack.truncated is (not cuts or any(cuts))
+
+
+@pytest.mark.parametrize("form", PACK_FORMS)
+@pytest.mark.parametrize("budget", [150, 200, 400])
+def test_what_fits_best_is_cut_rather_than_dropped_for_what_fits_less(
+    form: str, budget: int
+) -> None:
+    text = " ".join(f"word{n}" for n in range(900))
+    best = replace(candidate(1, text, priority=2), fit=0.9, passage="word500 word501 word502")
+    found = [best, *(replace(candidate(n, priority=2), fit=0.4) for n in range(2, 6))]
+    pack = pack_context("q", found, budget=budget, count=COUNTERS["fitted"], form=form)
+    assert 1 in packed(pack)
+    assert "word501" in pack.text
+    assert pack.tokens <= budget
+
+
+def test_what_was_rejected_is_listed_with_its_reason() -> None:
+    other = candidate(2)
+    pack = pack_context(
+        "q", [candidate(1)], budget=PLENTY, count=words, rejected=[(other, "fits too little")]
+    )
+    assert packed(pack) == [1]
+    (out,) = pack.left_out
+    assert (out.id, out.reason, out.title) == (other.fact.id, "fits too little", "Fact 2")
+    assert out.tokens > 0
+    assert not pack.truncated
 
 
 # --- what fits less ------------------------------------------------------------------
@@ -350,19 +376,19 @@ def test_entities_have_no_more_than_their_share_while_facts_wait() -> None:
 @pytest.mark.parametrize(
     ("fits", "numbers"),
     [
-        ([1 / (n + 1) for n in range(20)], [7, 6, 5, 4, 3, 2, 1]),
+        ([1 / (n + 1) for n in range(20)], [7, 6, 5, 4, 3, 2, 0]),
         ([1.0] * 20, [19, 18, 17, 16, 15, 14, 13]),  # all the same: by their order
     ],
 )
 def test_the_facts_that_fit_best_get_the_room(fits: list[float], numbers: list[int]) -> None:
     found = [replace(candidate(n, importance=n / 20), fit=fit) for n, fit in enumerate(fits)]
-    pack = pack_context("q", found, budget=104, count=words)
+    pack = pack_context("q", found, budget=156, count=words)
     assert packed(pack) == numbers
 
 
 def test_where_it_is_tight_long_facts_are_packed_in_brief() -> None:
     found = [replace(long(n, 30), passage="p20 of", fit=1 - n / 10) for n in range(5)]
-    pack = pack_context("q", found, budget=800, count=words)
+    pack = pack_context("q", found, budget=840, count=words)
     assert packed(pack) == [0, 1, 2, 3, 4]
     assert [each.cut for each in pack.items] == [False, True, True, True, True]
     assert "cut to paragraphs 21 to 30 of 30" in pack.items[4].reason
@@ -372,7 +398,7 @@ def test_where_it_is_tight_long_facts_are_packed_in_brief() -> None:
 
 def test_the_room_that_is_left_makes_facts_whole_in_their_order() -> None:
     found = [long(n, 30, importance=n / 5) for n in range(5)]
-    pack = pack_context("q", found, budget=1_500, count=words)
+    pack = pack_context("q", found, budget=1_540, count=words)
     assert packed(pack) == [4, 3, 2, 1, 0]
     assert [each.cut for each in pack.items] == [False, False, False, False, True]
     assert pack.tokens > 1_400

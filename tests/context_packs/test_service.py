@@ -7,7 +7,16 @@ import pytest
 from tests.packs import words
 from tests.recalls import RecallWorld
 from vaultsync.context_packs.pack import ContextPack
-from vaultsync.context_packs.service import MAX_ENTITIES, MAX_RECALLED, build_context
+from vaultsync.context_packs.service import (
+    MAX_ENTITIES,
+    MAX_RECALLED,
+    MIN_ANSWERABLE,
+    NOTHING_FITS,
+    NOTHING_FOUND,
+    REASON_LITTLE_FIT,
+    REASON_UNSURE,
+    build_context,
+)
 from vaultsync.errors import InvalidFieldError, UnknownTypeError
 from vaultsync.recall.recall_request import ContextRequest
 
@@ -67,11 +76,75 @@ def test_background_facts_have_their_share(world: PackWorld) -> None:
     assert world.titles("cabinet", max_priority=2) == []
 
 
-def test_a_dissimilar_fact_is_not_packed(world: PackWorld) -> None:
+def test_a_dissimilar_fact_is_left_out_and_listed(world: PackWorld) -> None:
     world.mirrored("Berths, berths and berths.", title="Guest berths at the pier")
     filler = " ".join(f"word{n}" for n in range(300))
     world.mirrored(f"{filler} pier", title="Something else")
-    assert world.titles("guest berths at the pier") == ["Guest berths at the pier"]
+    pack = world.pack("guest berths at the pier")
+    assert [each.title for each in pack.items] == ["Guest berths at the pier"]
+    assert [(x.title, x.reason) for x in pack.left_out] == [("Something else", REASON_LITTLE_FIT)]
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("What decisions did we make?", ["First", "Second", "Third"]),
+        ("type:decision", ["First", "Second", "Third"]),
+        ("What promises did we make?", ["Promise"]),
+        ("open promises", ["Promise"]),
+        ("Which lessons have we learned?", []),
+    ],
+)
+def test_of_a_set_all_is_packed_by_priority(
+    world: PackWorld, question: str, found: list[str]
+) -> None:
+    world.mirrored("We moor by hand.", title="Third", type="decision", priority=2)
+    world.mirrored("Berths are numbered.", title="First", type="decision", priority=0)
+    world.mirrored("The gate stays.", title="Second", type="decision", priority=1)
+    world.mirrored("A report by May.", title="Promise", type="commitment")
+    world.mirrored("What decisions did we make? A note on decisions.", title="Decisions")
+    pack = world.pack(question)
+    assert [each.title for each in pack.items] == found
+    assert pack.left_out == ()
+    assert bool(pack.nothing_known) is not bool(found)
+
+
+def test_a_large_set_is_packed_as_far_as_the_budget_goes(world: PackWorld) -> None:
+    for number in range(MAX_RECALLED + 20):
+        world.agent_remembers(f"Item {number} it is.", title=f"Item {number}", type="lesson")
+    world.quiesce()
+    assert len(world.pack("type:lesson", budget=0).items) == MAX_RECALLED + 20
+    few = world.pack("type:lesson", budget=100)
+    assert 0 < len(few.items) < len(few.items) + len(few.left_out)
+
+
+def test_critical_facts_about_what_is_named_are_always_considered(world: PackWorld) -> None:
+    rule = "Never open it by hand."
+    world.mirrored(rule, title="Rule", type="convention", priority=0, entities=["Skarvik Gate"])
+    world.mirrored("Other.", title="Elsewhere", type="convention", priority=0, entities=["Pier"])
+    world.mirrored("At noon the Skarvik gate opens.", title="Skarvik gate opens at noon")
+    titles = world.titles("When does the Skarvik gate open?")
+    assert "Rule" in titles
+    assert "Elsewhere" not in titles
+    assert "Rule" not in world.titles("When does the Skarvik gate open? type:note")
+
+
+def test_nothing_is_packed_where_the_memory_hardly_knows(
+    world: PackWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.mirrored("The gate opens at noon.", title="Gate")
+    for probability, packed in ((MIN_ANSWERABLE - 0.01, 0), (MIN_ANSWERABLE, 1)):
+        monkeypatch.setattr(
+            "vaultsync.recall.service.answer_probability", lambda *_, p=probability, **__: p
+        )
+        pack = world.pack("the renewal of the gate")
+        assert len(pack.items) == packed
+        assert bool(pack.nothing_known) is not bool(packed)
+    monkeypatch.undo()
+    monkeypatch.setattr("vaultsync.recall.service.answer_probability", lambda *_, **__: 0.0)
+    pack = world.pack("the renewal of the gate")
+    assert (pack.text, pack.nothing_known) == ("", NOTHING_FITS)
+    assert [(each.title, each.reason) for each in pack.left_out] == [("Gate", REASON_UNSURE)]
 
 
 def test_a_limited_number_of_facts_is_recalled(world: PackWorld) -> None:
@@ -115,10 +188,10 @@ def test_the_entities_that_most_facts_name_are_looked_up(world: PackWorld) -> No
     for number in range(MAX_ENTITIES + 2):
         world.agent_remembers("Who.", title=f"Person {number:02}", type="person")
     names = [f"Person {number:02}" for number in range(MAX_ENTITIES + 2)]
-    world.agent_remembers("Gate one.", title="Gate one", entities=names)
+    world.agent_remembers("Gate, gate and gate one.", title="Gate one", entities=names)
     world.agent_remembers("Gate two.", title="Gate two", entities=names[-1:])
     world.quiesce()
-    pack = world.pack("gate")
+    pack = world.pack("gate one two")
     cards = [each for each in pack.items if each.tier == "entities"]
     assert len(cards) == MAX_ENTITIES
     assert cards[0].title == names[-1]
@@ -158,6 +231,7 @@ def test_an_entity_without_a_note_is_cited_by_its_id(world: PackWorld) -> None:
 def test_the_question_may_be_about_nothing(world: PackWorld) -> None:
     pack = world.pack("anything?")
     assert (pack.text, pack.items, pack.left_out) == ("", (), ())
+    assert pack.nothing_known == NOTHING_FOUND
 
 
 @pytest.mark.parametrize("wrong", [{"budget": -1}, {"format": "html"}, {"intent": "world peace"}])

@@ -37,16 +37,16 @@ DEEPER = "## Deeper\n\n" + "word " * 90
 @pytest.mark.parametrize(
     ("body", "room", "kept", "mark"),
     [
-        (TEN, 50, TEN.partition("\n\nParagraph 7")[0], "paragraphs 1 to 7 of 10"),
-        (TEN, 22, "Paragraph 0 has five words.", "paragraph 1 of 10"),
+        (TEN, 56, TEN.partition("\n\nParagraph 7")[0], "paragraphs 1 to 7 of 10"),
+        (TEN, 28, "Paragraph 0 has five words.", "paragraph 1 of 10"),
         (
             f"One two three.\n\n{DEEPER}",
-            40,
+            46,
             "One two three.",
             "paragraph 1 of 3",
         ),  # no heading last
-        (DEEPER, 40, "## Deeper", "paragraph 1 of 2"),  # but better than nothing
-        (LIST, 60, LIST.partition("\n- item 7")[0], "lines 1 to 7 of 30"),
+        (DEEPER, 46, "## Deeper", "paragraph 1 of 2"),  # but better than nothing
+        (LIST, 66, LIST.partition("\n- item 7")[0], "lines 1 to 7 of 30"),
     ],
 )
 def test_the_first_pieces_that_fit_stay(body: str, room: int, kept: str, mark: str) -> None:
@@ -54,20 +54,20 @@ def test_the_first_pieces_that_fit_stay(body: str, room: int, kept: str, mark: s
 
 
 def test_a_passage_that_stays_anyway_changes_nothing() -> None:
-    assert shortened(TEN, 60, "Paragraph 4") == shortened(TEN, 60)
-    assert shortened(TEN, 60, "not there") == shortened(TEN, 60)
+    assert shortened(TEN, 66, "Paragraph 4") == shortened(TEN, 66)
+    assert shortened(TEN, 66, "not there") == shortened(TEN, 66)
 
 
 def test_a_passage_further_down_is_kept_with_the_heading_above_it() -> None:
     text = TEN.replace("Paragraph 5 has five words.", "## Deeper\n\nParagraph 5\nhas five words.")
-    shorter = shortened(text, 40, "Paragraph 6 has")
+    shorter = shortened(text, 46, "Paragraph 6 has")
     assert body_of(shorter).startswith("## Deeper\n\nParagraph 5\nhas")
     assert shorter is not None
     assert shorter.piece.citation == "public/facts/1.md#Deeper"
 
 
 def test_a_passage_too_far_below_its_heading_begins_what_is_kept() -> None:
-    body = body_of(shortened(f"# Top\n\n{TEN}", 50, "Paragraph 7 has five"))
+    body = body_of(shortened(f"# Top\n\n{TEN}", 56, "Paragraph 7 has five"))
     assert body.startswith("Paragraph 7")
     assert body.endswith("[cut to paragraphs 9 to 11 of 11]")
 

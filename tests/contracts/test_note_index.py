@@ -12,7 +12,7 @@ from tests.fakes import FakeClock
 from tests.filtering import FACTS, check_found, filters, with_seeds
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.tantivy.index import TantivyIndex
-from vaultsync.indexing.ports import IndexDocument, NoteIndex
+from vaultsync.indexing.ports import NEWEST, OLDEST, IndexDocument, NoteIndex
 from vaultsync.indexing.session_context import turn_of
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.filters import FactFilters
@@ -267,6 +267,37 @@ def test_matches_are_counted_exactly(filled: NoteIndex, asked: FactFilters) -> N
     assert filled.count_matches("tea", asked) == passing
     assert filled.count_matches("", asked, phrases=["green tea"]) == passing
     assert filled.count_matches("cocoa", asked) == filled.count_matches("", asked) == 0
+
+
+@given(asked=filters)
+def test_facts_are_browsed_by_filters_alone(filled: NoteIndex, asked: FactFilters) -> None:
+    found = filled.browse(asked, limit=len(FACTS))
+    left = [each for each in FACTS if each.id in found and asked.admits(each)]
+    assert {each.id for each in left} == {each.id for each in FACTS if asked.admits(each)}
+    assert filled.count_matches(None, asked) >= len(left)
+
+
+def test_a_set_comes_in_the_order_that_is_asked_for(index: NoteIndex) -> None:
+    day = "2026-05-0{}T10:00:00Z"
+    put(
+        index,
+        a_fact(A, priority=1, importance=0.4, createdAt=day.format(1)),
+        a_fact(B, priority=1, importance=0.9, createdAt=day.format(2)),
+        a_fact(C, priority=0, createdAt=day.format(3)),
+        a_fact(IDS[3], priority=1, importance=0.4, createdAt=day.format(4)),
+    )
+    assert index.browse(ALL, limit=9) == [C, B, IDS[3], A]
+    assert index.browse(ALL, order=NEWEST, limit=9) == [IDS[3], C, B, A]
+    assert index.browse(ALL, order=OLDEST, limit=2) == [A, B]
+    assert index.browse(ALL, limit=0) == []
+    assert index.count_matches(None, ALL) == 4
+    put(index, a_fact(A, priority=1, importance=1.0, createdAt=day.format(1)))
+    assert index.browse(ALL, limit=2) == [C, A]
+
+
+def test_an_empty_index_has_no_set(index: NoteIndex) -> None:
+    assert index.browse(ALL, limit=9) == []
+    assert index.count_matches(None, ALL) == 0
 
 
 def test_an_index_counts_what_an_agent_may_see(index: NoteIndex) -> None:

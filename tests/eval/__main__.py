@@ -13,8 +13,11 @@ from statistics import mean
 from tests.eval.arms import ARMS, Answer, ask, summary
 from tests.eval.collections import HEADLINE, KINDS, LOCOMO, Collection, as_notes, locomo
 from tests.eval.packs import Packed, pack_all
-from tests.eval.worlds import MODELS, conversation, sample_vault
+from tests.eval.questions import HELP_VAULT, SPLITS, Split, questions, vaults
+from tests.eval.replies import Reply, replies, table
+from tests.eval.worlds import MODELS, conversation, open_vault, sample_vault
 
+PARTS = ("retrieval", "questions", "locomo")
 HEAD = (
     f"{'arm':7} {'questions':16} {'n':>4} {'R@5':>6} {'R@10':>6} {'nDCG':>6}"
     f" {'MRR':>6} {'hit@5':>6} {'tokens':>7} {'index':>6} {'sure':>6} {'right':>6}"
@@ -28,19 +31,29 @@ budget  tokens   found   saved  answered   saved"""
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.eval", description=__doc__)
-    parser.add_argument("--only", choices=("retrieval", "locomo"))
+    parser.add_argument("--only", choices=PARTS, help="the one part to measure; default: all")
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=ARMS)
     parser.add_argument("--least", type=float, default=0.0, help="count no hit that scores less")
+    parser.add_argument(
+        "--splits",
+        nargs="+",
+        choices=SPLITS,
+        default=SPLITS[:1],
+        help="halves of golden/questions; only a last report asks for held-out",
+    )
     asked = parser.parse_args()
+    parts = [asked.only] if asked.only else PARTS
     os.environ.setdefault("VAULTSYNC_MODELS", str(MODELS))
     print(
         "R@k: share of the relevant facts among the first k; index: answered by the"
         "\nindex alone; sure: answers with confidence 0.7 or more; right: of those,"
         "\nthe share with a relevant hit among the first five.\n"
     )
-    if asked.only != "locomo":
+    if "retrieval" in parts:
         _retrieval(asked.arms, asked.least)
-    if asked.only != "retrieval":
+    if "questions" in parts:
+        _questions(asked.arms, asked.splits)
+    if "locomo" in parts:
         _locomo(asked.arms, asked.least)
 
 
@@ -59,6 +72,30 @@ def _retrieval(arms: Sequence[str], least: float) -> None:
         print(f"\n{PACKS}")
         _packs([pack_all(sources, questions)])
     print()
+
+
+def _questions(arms: Sequence[str], splits: Sequence[Split]) -> None:
+    """Each half apart, of each vault and of both."""
+    print(
+        "golden/questions: relevance@5 is the share of the expected notes among the first"
+        "\nfive, of five where more are expected; silence: the share of the questions that"
+        "\nnothing answers and that got no hit or none with confidence 0.7; empty: no hit.\n"
+    )
+    found: dict[tuple[str, Split], list[list[Reply]]] = {}
+    for name, notes in vaults().items():
+        if not notes.is_dir():
+            print(f"{name}: not measured, its notes are not there; {HELP_VAULT} names them\n")
+            continue
+        with tempfile.TemporaryDirectory() as folder, open_vault(Path(folder), notes) as vault:
+            for arm in arms:
+                for split in splits:
+                    some = replies(vault, questions(name, split), arm)
+                    found.setdefault((arm, split), []).append(some)
+                    print("\n".join([f"{arm}, {split}, {name}", *table(some), ""]), flush=True)
+    for (arm, split), parts in found.items():
+        if len(parts) > 1:
+            both = [each for part in parts for each in part]
+            print("\n".join([f"{arm}, {split}, all vaults", *table(both), ""]), flush=True)
 
 
 def _packs(many: Sequence[Sequence[Packed]]) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.eval.measures import average, measured
+from tests.eval.measures import average, interval, measured
 
 
 def test_a_perfect_order_is_worth_1() -> None:
@@ -42,3 +42,18 @@ def test_every_measure_is_a_share(order: list[str]) -> None:
 def test_the_mean_is_taken_of_each_measure() -> None:
     worth = average([measured(["a"], {"a": 3}), measured(["b"], {"a": 3})])
     assert (worth.recall_5, worth.mrr, worth.tokens) == (0.5, 0.5, 0)
+
+
+@given(values=st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=30))
+def test_the_mean_lies_in_its_interval(values: list[float]) -> None:
+    low, high = interval(values, draws=200)
+    assert 0 <= low <= high <= 1
+    assert low <= sum(values) / len(values) + 1e-9
+    assert high >= sum(values) / len(values) - 1e-9
+
+
+def test_an_interval_shrinks_with_more_questions_and_repeats() -> None:
+    few, many = interval([0.0, 1.0] * 5), interval([0.0, 1.0] * 50)
+    assert many[1] - many[0] < few[1] - few[0]
+    assert few == interval([0.0, 1.0] * 5)
+    assert interval([1.0] * 9) == (1, 1)

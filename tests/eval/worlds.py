@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import vaultsync
@@ -18,6 +20,18 @@ from vaultsync.storage.store import StoreWrite
 VAULT = HERE / "sample-vault"
 MODELS = HERE / "build" / "models"
 """Where the export of the model is kept from run to run."""
+WRITTEN = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
+"""When notes that do not say it themselves were written."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenVault:
+    """A vault that can be asked."""
+
+    ids: Mapping[str, str]
+    """Of its facts, by the paths of their notes."""
+    sources: Callable[[datetime], RecallSources]
+    """What is asked at a time."""
 
 
 @contextmanager
@@ -43,6 +57,27 @@ def sample_vault(folder: Path) -> Iterator[tuple[RecallSources, Sequence[Asked]]
         paths = memory._ctx.archive.paths()
         questions, at = retrieval({str(path): key for path, key in paths.items()})
         yield _asked_at(memory, FakeClock(at)), questions
+
+
+@contextmanager
+def open_vault(folder: Path, notes: Path) -> Iterator[OpenVault]:
+    """A copy of somebody's notes; those that are no facts yet become facts."""
+    root, state = folder / "vault", str(folder / "state")
+    shutil.copytree(notes, root, copy_function=shutil.copyfile)
+    for path in (root, *root.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+        os.utime(path, (WRITTEN, WRITTEN))
+    known = (root / ".meta").is_dir()
+    if not known:
+        vaultsync.init(str(root), state_dir=state)
+    with vaultsync.open(str(root), state_dir=state) as memory:
+        if known:
+            memory.rebuild(source="vault")
+        else:
+            memory.adopt()
+        memory.index()
+        ids = {str(path): key for path, key in memory._ctx.archive.paths().items()}
+        yield OpenVault(ids, lambda now: _asked_at(memory, FakeClock(now)))
 
 
 def _asked_at(memory: Memory, clock: FakeClock) -> RecallSources:

@@ -134,7 +134,7 @@ PACK = ContextPack(
 )
 WHY, SNIPPET = "Has “sqlite” and “fast”.", "It is embedded."
 HIT = Hit(ID, FACT.title, FACT.type, NOTE, 0.81, 0.9, 0.7, 0.5, "index", WHY, SNIPPET)
-FOUND = RecallResult("why sqlite?", "index", 0.83, (), 0.004, (HIT,), ())
+FOUND = RecallResult("why sqlite?", "index", 0.83, 0.9, (), 0.004, (HIT,), ())
 
 FILE = "~/work/MEMORY.md"
 SECTIONS = [

@@ -312,18 +312,18 @@ CASES = {
     "an answer": case("recall 'why sqlite?'"),
     "what an answer lacks": case(
         "recall q",
-        answer=RecallResult("q", "fused", 0.5, ("There is no model.",), 0.02, (HIT, HIT), ()),
+        answer=RecallResult("q", "fused", 0.5, 0.6, ("There is no model.",), 0.02, (HIT, HIT), ()),
     ),
-    "no hits": case("recall q", answer=RecallResult("q", "index", 0.0, (), 0.001, (), ())),
+    "no hits": case("recall q", answer=RecallResult("q", "index", 0.0, 0.0, (), 0.001, (), ())),
     "hidden hits": case(
         "recall q",
         answer=RecallResult(
-            "q", "index", 0.5, (), 0.001, (HIT,), (HiddenMatches(12, "superseded"),)
+            "q", "index", 0.5, 0.6, (), 0.001, (HIT,), (HiddenMatches(12, "superseded"),)
         ),
     ),
     "hidden hits alone": case(
         "recall q",
-        answer=RecallResult("q", "index", 0.0, (), 0.001, (), (HiddenMatches(1, "archived"),)),
+        answer=RecallResult("q", "index", 0.0, 0.0, (), 0.001, (), (HiddenMatches(1, "archived"),)),
     ),
     "an explained answer": case("recall q --explain", answer=structs.replace(FOUND, stages=STAGES)),
     "a pack": case("context why?"),
@@ -572,13 +572,13 @@ def test_options_follow_the_command_and_default_to_the_environment() -> None:
     memory = FakeMemory()
 
     run("get", ID, "--vault", "v", "--state-dir", "s", memory=memory)
-    assert memory.opened == {"path": "v", "state_dir": "s", "agent": None}
+    assert memory.opened == {"path": "v", "state_dir": "s", "agent": None, "one_shot": True}
     # It is closed before anything is printed.
     assert [name for name, _, _ in memory.calls] == ["get", "close"]
 
     env = {"VAULTSYNC_VAULT": "ev", "VAULTSYNC_STATE_DIR": "es", "VAULTSYNC_AGENT": "indy"}
     run("get", ID, memory=memory, env=env)
-    assert memory.opened == {"path": "ev", "state_dir": "es", "agent": "indy"}
+    assert memory.opened == {"path": "ev", "state_dir": "es", "agent": "indy", "one_shot": True}
 
 
 def test_json_keeps_the_content_of_a_fact() -> None:

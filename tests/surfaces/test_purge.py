@@ -101,7 +101,7 @@ def test_nothing_of_a_purged_fact_is_left(memory: Memory, vault: Path, tmp_path:
     assert {Path(each).name for each in left} == {"store.sqlite3"}, "the tombstone names itself"
     assert memory.get(stays).plain("relatedFactIds") == []
     assert memory.verify().equal
-    assert [hit.id for hit in memory.recall("bread").hits] == [stays]
+    assert [hit.id for hit in memory.recall("bread", mode="index").hits] == [stays]
     with pytest.raises(FactNotFoundError):
         memory.restore(goes)
 
@@ -267,7 +267,7 @@ def test_a_qdrant_of_this_machine_loses_it_too(
         assert {"vectors", "tombstones"} <= {*done.places}
         assert holding(tmp_path, *WORDS) == {}
         assert memory.verify().equal
-        assert [hit.id for hit in memory.recall("bread").hits] == [stays]
+        assert [hit.id for hit in memory.recall("bread", mode="index").hits] == [stays]
 
 
 def test_many_rows_in_lance_are_made_again_without_it(

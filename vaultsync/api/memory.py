@@ -151,12 +151,16 @@ class Memory:
     `ArchiveError` when the state folder cannot be used.
     """
 
-    def __init__(self, settings: Settings, *, app: ObsidianApp | None = None) -> None:
+    def __init__(
+        self, settings: Settings, *, app: ObsidianApp | None = None, one_shot: bool = False
+    ) -> None:
         """Open the vault of the settings.
 
         Args:
             settings: of the vault, as `vaultsync.open()` reads them.
             app: Obsidian, asked to change the notes that it may have open.
+            one_shot: whether the process does one thing and ends: it then loads the embedding
+                model only for questions that keyword search does not answer surely.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -165,7 +169,7 @@ class Memory:
         self.settings = settings
         self.agent = settings.agent
         """Who acts and asks; None is the user, who sees every scope."""
-        self._services = Services(settings, app=app)
+        self._services = Services(settings, app=app, one_shot=one_shot)
         self.store_path = self._services.store_path
         """The file or the collection that holds the facts, as it is shown."""
         self._engine = Engine(self._services)
@@ -727,7 +731,7 @@ class Memory:
 
         Args:
             query: the question, or the task.
-            budget: the maximum number of tokens, 0 or more; 4,000 when it is None.
+            budget: the maximum number of tokens, or 0 for no limit; 4,000 when it is None.
             format: `markdown`, `json` or `xml`.
             intent: what the question is after, which shifts the shares of the tiers; it
                 is taken from the words of the question when it is None.

@@ -118,6 +118,8 @@ def open(  # noqa: A001 - `vaultsync.open()` is what its users say
     agent: str | None = None,
     state_dir: str | None = None,
     store: str | None = None,
+    *,
+    one_shot: bool = False,
 ) -> Memory:
     """Open a vault.
 
@@ -128,6 +130,8 @@ def open(  # noqa: A001 - `vaultsync.open()` is what its users say
             private ones; without one, the user acts and sees everything.
         state_dir: the folder for what this machine keeps about its vaults, as of `init()`.
         store: another store than that of the settings.
+        one_shot: whether the process does one thing and ends, as a command does. It then loads
+            the embedding model only for questions that keyword search does not answer surely.
 
     Raises:
         NotAVaultError: there is no vault.
@@ -136,7 +140,8 @@ def open(  # noqa: A001 - `vaultsync.open()` is what its users say
         CopiedVaultError: it has the id of another vault on this machine.
     """
     root = config.find_root(path)
-    return Memory(config.load_settings(root, agent=agent, state_dir=state_dir, store=store))
+    settings = config.load_settings(root, agent=agent, state_dir=state_dir, store=store)
+    return Memory(settings, one_shot=one_shot)
 
 
 def install_plugin(path: str | None, *, built: Path | None = None) -> PluginInstallation:

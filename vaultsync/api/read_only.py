@@ -39,7 +39,7 @@ class RemoteMemory:
     def __init__(self, settings: Settings) -> None:
         """Open the vault of the settings. Raises as `Memory`."""
         self.settings = settings
-        self._services = Services(settings)
+        self._services = Services(settings, one_shot=True)
 
     def __enter__(self) -> Self:
         """Ready."""

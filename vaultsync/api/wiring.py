@@ -66,8 +66,15 @@ class Services:
     To be closed. A part that cannot be made raises where it is used.
     """
 
-    def __init__(self, settings: Settings, *, app: ObsidianApp | None = None) -> None:
+    def __init__(
+        self, settings: Settings, *, app: ObsidianApp | None = None, one_shot: bool = False
+    ) -> None:
         """Prepare the state folder; nothing else is opened yet.
+
+        Args:
+            settings: of the vault.
+            app: Obsidian, asked to change the notes that it may have open.
+            one_shot: whether the process answers one question and ends.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -76,6 +83,7 @@ class Services:
         self.settings = settings
         self.clock = SystemClock()
         self._app = app
+        self._one_shot = one_shot
         self._closing = ExitStack()
         self._store_place = store_place(settings)
         self._agent_indexes: dict[str, NoteIndex] = {}
@@ -383,6 +391,7 @@ class Services:
             embedder=lambda: self.embedder,
             reranker=lambda: self.reranker,
             weights=self.settings.weights,
+            warm=not (self._one_shot or self.settings.embedder.startswith("http")),
             visible_index=partial(self._visible_index, ctx, agent.casefold()) if agent else None,
         )
 

@@ -10,7 +10,9 @@ from vaultsync.settings import Settings
 
 def open_memory(options: Options) -> Memory:
     """The memory of the vault that the options name, to be used in a `with`."""
-    return opening.open(options.vault, agent=options.agent, state_dir=options.state_dir)
+    return opening.open(
+        options.vault, agent=options.agent, state_dir=options.state_dir, one_shot=True
+    )
 
 
 def load_vault_settings(options: Options) -> Settings:

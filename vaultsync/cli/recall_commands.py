@@ -59,7 +59,7 @@ def _explain_pack(options: Options, pack: ContextPack) -> None:
         print_message(options, dim(f"        {clean_one_line(item.reason)}"))
         print_message(options, dim(f"        {clean_one_line(item.citation)}"))
     if not pack.items:
-        print_message(options, "nothing to pack")
+        print_message(options, pack.nothing_known or "There is no room for anything.")
     if pack.left_out:
         cost = sum(each.tokens for each in pack.left_out)
         print_message(options, f"left out: {len(pack.left_out)}, {cost:,} tokens")
@@ -142,7 +142,9 @@ INTENT_NAMES = ("decisions", "recent", "balanced")
 
 @click.command()
 @question_argument
-@number_option("--budget", "Maximum size in tokens.", metavar="TOKENS", default=4000)
+@number_option(
+    "--budget", "Maximum size in tokens; 0 for no limit.", metavar="TOKENS", default=4000
+)
 @click.option(
     "--format",
     type=click.Choice(PACK_FORMATS),

@@ -81,7 +81,7 @@ class PackedItem(Struct, frozen=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """A fact that was not packed, and the tokens it would have taken."""
+    """A fact that was found and not packed, the tokens it would have taken, and why."""
 
     id: str
     tokens: int
@@ -101,10 +101,13 @@ class ContextPack(Struct, frozen=True):
     items: tuple[PackedItem, ...]
     """In the order of the text."""
     left_out: tuple[LeftOut, ...]
+    """All that was found and not packed."""
     truncated: bool
-    """Whether a fact that was found was cut or left out."""
+    """Whether a fact was cut, or left out for lack of room."""
     intent: str
     format: str
+    nothing_known: str = ""
+    """Why nothing was packed, where the memory has no answer; empty otherwise."""
     counter: str = ""
     """The tokenizer that counted, or `estimate`."""
     degraded: tuple[str, ...] = ()

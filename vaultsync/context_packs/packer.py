@@ -42,8 +42,8 @@ from vaultsync.context_packs.pack import (
     PackedItem,
     detect_intent,
 )
-from vaultsync.context_packs.truncate import RenderedPiece, cut_piece
-from vaultsync.model.decay import DEFAULT_IMPORTANCE
+from vaultsync.context_packs.truncate import RenderedPiece, cut_piece, cut_words
+from vaultsync.model.decay import by_importance
 from vaultsync.model.schema import tier_of
 
 CountTokens = Callable[[str], int]
@@ -86,14 +86,9 @@ def _by_fit(part: PackPart) -> tuple[float, int]:
 
 def sort_parts(candidates: Sequence[PackCandidate]) -> list[PackCandidate]:
     """By priority, then importance, then newest first, then id."""
-
-    def rank(each: PackCandidate) -> tuple[int, float]:
-        given = each.fact.importance
-        return each.fact.priority, -(DEFAULT_IMPORTANCE if given is None else given)
-
     newest_first = sorted(candidates, key=lambda each: each.fact.id)
     newest_first.sort(key=lambda each: each.fact.created_at, reverse=True)
-    return sorted(newest_first, key=rank)
+    return sorted(newest_first, key=lambda each: by_importance(each.fact))
 
 
 def pack_context(
@@ -105,6 +100,7 @@ def pack_context(
     form: str = "markdown",
     intent: str | None = None,
     entities: Sequence[PackCandidate] = (),
+    rejected: Sequence[tuple[PackCandidate, str]] = (),
 ) -> ContextPack:
     """Pack what fits. The result does not depend on the order of the candidates.
 
@@ -116,10 +112,12 @@ def pack_context(
         form: one of `PACK_FORMS`.
         intent: one of `INTENTS`; None to detect it in the question.
         entities: facts about the entities that the candidates name.
+        rejected: facts that were found and are not to be packed, each with the reason.
     """
     intent = intent or detect_intent(question)
     packing = _Packing(PACK_FORMS[form], question, budget, count)
     packing.add(candidates, entities)
+    packing.reject(rejected)
     packing.fill(INTENTS[intent].shares)
     text, tokens = packing.fit_budget()
     packed = [part for tier in PACK_TIERS for part in packing.packed[tier]]
@@ -171,6 +169,8 @@ class _Packing:
     """Parts in brief by rank, each cut once."""
     tight: bool = False
     """Whether the parts do not all fit whole."""
+    best_rank: int = -1
+    """The rank of what fits the question best, and is packed first."""
 
     def add(self, candidates: Sequence[PackCandidate], entities: Sequence[PackCandidate]) -> None:
         """Render and count each part once, and leave out near-duplicates."""
@@ -192,6 +192,12 @@ class _Packing:
             self.waiting[ENTITY_TIER].append(self._part(each, rank, ENTITY_TIER))
         for tier in PACK_TIERS:
             self.overhead[tier] = self.count(self.form.open_tier(tier) + self.form.close_tier(tier))
+
+    def reject(self, rejected: Sequence[tuple[PackCandidate, str]]) -> None:
+        """List facts as left out, after all others."""
+        last = sum(map(len, self.waiting.values())) + len(self.excerpts) + len(self.left_out)
+        for rank, (each, why) in enumerate(rejected, start=last):
+            self.left_out.append((self._part(each, rank, tier_of(each.fact.priority)), why))
 
     def _part(self, each: PackCandidate, rank: int, tier: str) -> PackPart:
         body = entity_card(each.fact) if tier == ENTITY_TIER else fact_body(each.fact)
@@ -216,7 +222,11 @@ class _Packing:
         """Pack each tier in its room, then offer what is left to all."""
         free = self.budget - self.count(render_pack(self.form, self.question, []))
         if free > 0:
-            rooms = self._rooms(shares, free)
+            parts = [part for tier in PACK_TIERS for part in self.waiting[tier]]
+            self.tight = sum(part.tokens for part in parts) > free
+            used = self._fill_best(free)
+            rooms = self._rooms(shares, free, used)
+            free -= sum(used.values())
             spare = 0
             for tier in _FACT_TIERS:
                 room = rooms[tier] + spare
@@ -230,6 +240,37 @@ class _Packing:
         waiting = [part for tier in _FACT_TIERS for part in self.waiting[tier]]
         for part in (*waiting, *self.excerpts, *self._named()):
             self.left_out.append((part, REASON_NO_ROOM))
+
+    def _fill_best(self, room: int) -> dict[str, int]:
+        """Pack the part that fits the question best; returns its tier and tokens, if any.
+
+        It is cut where it takes more than the room, and so never gives way to a worse one.
+        """
+        parts = [part for tier in _FACT_TIERS for part in self.waiting[tier]]
+        best = min((*parts, *self.excerpts), key=_by_fit, default=None)
+        if best is None:
+            return {}
+        tier = best.piece.tier
+        inside = room - self.overhead[tier]
+        first = self._brief(best) if self.tight else best
+        if first.tokens > inside:
+            cut = self._cut_best(best, inside)
+            if cut is None:
+                return {}
+            first = cut
+        self.best_rank = first.rank
+        self.packed[tier].append(first)
+        self.waiting[tier] = [part for part in self.waiting[tier] if part is not best]
+        self.excerpts = [part for part in self.excerpts if part is not best]
+        return {tier: first.tokens + self.overhead[tier]}
+
+    def _cut_best(self, part: PackPart, room: int) -> PackPart | None:
+        """A part cut at a paragraph or a line, or else at a word; None where nothing fits."""
+        shorter = self._cut(part, room)
+        if shorter is not None:
+            return shorter
+        words = cut_words(part.whole, part.candidate.passage, room, self._render)
+        return replace(part, **words._asdict()) if words else None
 
     def _fill_excerpts(self, room: int) -> int:
         """Pack the excerpts, best first, whatever their tier; returns the room left."""
@@ -246,10 +287,16 @@ class _Packing:
             parts.sort(key=_by_rank)
         return room
 
-    def _rooms(self, shares: Mapping[str, float], free: int) -> dict[str, int]:
-        """The room of each tier: its share, and what the others do not need of theirs."""
-        parts = [part for tier in PACK_TIERS for part in self.waiting[tier]]
-        self.tight = sum(part.tokens for part in parts) > free
+    def _rooms(
+        self, shares: Mapping[str, float], free: int, used: Mapping[str, int]
+    ) -> dict[str, int]:
+        """The room of each tier: its share, and what the others do not need of theirs.
+
+        Args:
+            shares: of each tier.
+            free: tokens for all tiers.
+            used: tokens of the tiers that are packed already, which count as theirs.
+        """
         longest = BRIEF_TOKENS if self.tight else free
         needs = {
             tier: sum(min(part.tokens, longest) for part in waiting) + self.overhead[tier]
@@ -257,6 +304,8 @@ class _Packing:
             else 0
             for tier, waiting in self.waiting.items()
         }
+        for tier, tokens in used.items():
+            needs[tier] += tokens - (self.overhead[tier] if self.waiting[tier] else 0)
         rooms = {ENTITY_TIER: min(int(shares[ENTITY_TIER] * free), needs[ENTITY_TIER])}
         spare = 0
         for tier in _FACT_TIERS:
@@ -268,6 +317,12 @@ class _Packing:
             more = min(spare, needs[tier] - rooms[tier])
             rooms[tier] += more
             spare -= more
+        for tier, owed in used.items():
+            left = owed
+            for giver in (tier, *reversed(PACK_TIERS)):
+                given = min(left, rooms[giver])
+                rooms[giver] -= given
+                left -= given
         return rooms
 
     def _fill_tier(self, tier: str, room: int, min_share: float | None = None) -> int:
@@ -360,12 +415,29 @@ class _Packing:
         return "", 0
 
     def _drop(self, share: float, min_dropped: int) -> None:
-        """Drop parts from the end, down to a share of the tokens and at least a number."""
+        """Drop parts from the end, down to a share of the tokens and at least a number.
+
+        What fits best goes last, and is cut before it goes.
+        """
         tokens = sum(part.tokens for parts in self.packed.values() for part in parts)
-        max_tokens, dropped = tokens * share, 0
-        for tier in reversed(PACK_TIERS):
-            while self.packed[tier] and (tokens > max_tokens or dropped < min_dropped):
-                part = self.packed[tier].pop()
-                self.left_out.append((part, REASON_NO_ROOM))
-                tokens -= part.tokens
-                dropped += 1
+        max_tokens = int(tokens * share)
+        others = [
+            (tier, part)
+            for tier in reversed(PACK_TIERS)
+            for part in reversed(self.packed[tier])
+            if part.rank != self.best_rank
+        ]
+        for dropped, (tier, part) in enumerate(others):
+            if tokens <= max_tokens and dropped >= min_dropped:
+                return
+            self.packed[tier].remove(part)
+            self.left_out.append((part, REASON_NO_ROOM))
+            tokens -= part.tokens
+        if others:
+            return
+        (tier,) = filter(self.packed.__getitem__, PACK_TIERS)
+        (best,) = self.packed.pop(tier)
+        shorter = self._cut_best(best, max_tokens)
+        self.packed[tier] = [shorter] if shorter and shorter.tokens < best.tokens else []
+        if not self.packed[tier]:
+            self.left_out.append((best, REASON_NO_ROOM))

@@ -62,6 +62,35 @@ def cut_piece(
     return cutter.fit(lines, 0, "line", must_reach=0)
 
 
+def cut_words(
+    whole: RenderedPiece, passage: str, room: int, render: Callable[[PackPiece], RenderedPiece]
+) -> RenderedPiece | None:
+    """The passage, or else the beginning, as many words of it as fit; None when none does.
+
+    Args:
+        whole: the whole fact.
+        passage: the words of its body that were found; may be empty.
+        room: maximum number of tokens.
+        render: renders a piece and counts its tokens.
+    """
+    piece = whole.piece
+    begin = max(0, piece.body.find(passage.strip("… "))) if passage else 0
+    words = piece.body[begin:].split()
+    before = "… " if begin else ""
+    most = len(piece.body.split()) * room // max(1, whole.tokens) + 1
+    while words and most:
+        text = f"{before}{' '.join(words[:most])} …"
+        cut = replace(piece, body=text, reason=f"{piece.reason}; {_CUT_SHORT}", cut=True)
+        shorter = render(cut)
+        if shorter.tokens <= room:
+            return shorter
+        most = min(most, len(words)) * 3 // 4
+    return None
+
+
+_CUT_SHORT = "cut short"
+
+
 def _block_with(blocks: Sequence[str], passage: str) -> int:
     """The block with most words of the passage; the first when none contains half of them."""
     wanted = set(_WORD.findall(passage.casefold()))

@@ -95,6 +95,7 @@ def recall_vault_only(
         query=clone.view.redact_text(request.query),
         source=INDEX_FILES_SOURCE,
         confidence=search.confidence,
+        answerable=search.confidence,
         degraded=() if entries else (NO_TABLES_REASON,),
         seconds=clone.clock.monotonic() - began,
         hits=hits,

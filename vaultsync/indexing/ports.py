@@ -167,6 +167,10 @@ class IndexMatch(NamedTuple):
     score: float
 
 
+IMPORTANT, NEWEST, OLDEST = "important", "newest", "oldest"
+"""Orders of a set of facts: by priority, then importance, then the newest first; by time."""
+
+
 class NoteIndex(Protocol):
     """Keyword search. One writer at a time, any number of readers in any process.
 
@@ -213,12 +217,22 @@ class NoteIndex(Protocol):
         """
         ...
 
-    def count_matches(
-        self, words: str, filters: FactFilters, *, phrases: Sequence[str] = ()
-    ) -> int:
-        """The number of facts that `search()` would find without a limit.
+    def browse(self, filters: FactFilters, *, order: str = IMPORTANT, limit: int) -> list[str]:
+        """Ids of the facts that match the filters, without a question.
 
-        Unlike a search it leaves no filter to its caller.
+        Args:
+            filters: which facts.
+            order: `important`, `newest` or `oldest`. Facts that are equal by it are in any order.
+            limit: maximum number of ids.
+        """
+        ...
+
+    def count_matches(
+        self, words: str | None, filters: FactFilters, *, phrases: Sequence[str] = ()
+    ) -> int:
+        """The number of facts that `search()`, or with None `browse()`, would find in all.
+
+        Unlike these it leaves no filter to its caller.
         """
         ...
 

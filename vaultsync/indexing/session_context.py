@@ -33,6 +33,7 @@ def turn_of(fact: Fact) -> SessionTurn:
         *(fact.type, fact.title, fact.context, fact.priority, fact.status, fact.tags),
         *(fact.aliases, fact.entities, fact.scope, fact.created_at, fact.agent_id),
         *(fact.session_id, fact.superseded_by_id, fact.own, fact.properties),
+        *(fact.importance, fact.expires_at, fact.user_id),
     )
     fingerprint = hash63(f"{searchable!r}{fact.content}")
     return SessionTurn(hash63(session), to_microseconds(fact.created_at), fact.id, fingerprint)

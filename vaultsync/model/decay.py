@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from math import exp2, log10
 
+from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TYPES
 
 DEFAULT_IMPORTANCE = 0.5
@@ -29,3 +30,8 @@ def utility(importance: float | None, access_count: int) -> float:
     """`importance · (1 + log10(1 + accesses)) / 2`, at most 1."""
     weight = DEFAULT_IMPORTANCE if importance is None else importance
     return min(1.0, weight * (1 + log10(1 + max(0, access_count))) / 2)
+
+
+def by_importance(fact: Fact) -> tuple[int, float]:
+    """Sorts facts by priority, then the most important first."""
+    return fact.priority, -(DEFAULT_IMPORTANCE if fact.importance is None else fact.importance)

@@ -62,6 +62,11 @@ def day_span(text: str) -> tuple[str, str] | None:
     return days_between(year, month, day[0] if day else None)
 
 
+def year_span(text: str) -> tuple[str, str] | None:
+    """The first day of a year, and of the next; None for others."""
+    return days_between(int(text), None, None) if re.fullmatch(r"[0-9]{4}", text) else None
+
+
 def days_between(year: int, month: int | None, day: int | None) -> tuple[str, str] | None:
     """A year, a month or a day as dates; None when there is no such day."""
     try:

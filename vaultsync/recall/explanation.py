@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from vaultsync.model.fact import Fact
-from vaultsync.recall.query import type_hint
+from vaultsync.recall.asked_for import type_word
 
 SNIPPET_LENGTH = 200
 """Maximum number of characters of a snippet."""
@@ -134,7 +134,7 @@ def fact_text(fact: Fact) -> str:
             fact.context or "",
             *fact.aliases,
             *fact.tags,
-            type_hint(fact),
+            type_word(fact),
             *fact.entities,
             fact.agent_id or "",
             fact.created_at[:10],
@@ -211,6 +211,7 @@ def explain_hit(
     *,
     cosine: float | None = None,
     matches_hints: bool = False,
+    in_set: bool = False,
     access_count: int = 0,
     importance: float | None = None,
 ) -> str:
@@ -222,6 +223,7 @@ def explain_hit(
         cosine: similarity of its nearest chunk, -1 to 1; None when semantic search did not
             find it.
         matches_hints: whether it has the type, time or tier that the query hints at.
+        in_set: whether it was found for these alone, without a topic.
         access_count: how often it was used: opened, packed, changed or named.
         importance: 0 to 1.
     """
@@ -237,9 +239,11 @@ def explain_hit(
         parts.append(
             f"{is_or_not} similar in meaning ({round(cosine, 2) + 0.0:.2f})"
         )  # never -0.00
-    if not parts:
+    if in_set:
+        parts = ["is one of those asked for"]
+    elif not parts:
         parts.append("matches by its context")
-    if matches_hints:
+    if matches_hints and not in_set:
         parts.append("is of the type or time asked for")
     if access_count >= _OFTEN:
         parts.append(f"was used {access_count} times")

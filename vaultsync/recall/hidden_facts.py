@@ -12,7 +12,7 @@ from vaultsync.model.hiding import (
     SUPERSEDED,
     HiddenMatches,
 )
-from vaultsync.recall.query import ParsedQuery
+from vaultsync.recall.query import ParsedQuery, hinted_filters
 
 
 def count_hidden(
@@ -20,14 +20,19 @@ def count_hidden(
 ) -> tuple[HiddenMatches, ...]:
     """The matches that each default hides; a fact counts for the first that hides it.
 
+    Of a question for a set, all facts of the set match.
+
     The index counts what contains a word of the question, without a score. Where nothing is
     hidden that takes two counts.
     """
+    words: str | None = query.words
+    if query.is_set:
+        words, filters = None, hinted_filters(query, filters)
     last = filters.unhidden
     if last == filters:
         return ()
-    before = index.count_matches(query.words, last, phrases=query.phrases)
-    left = before and before - index.count_matches(query.words, filters, phrases=query.phrases)
+    before = index.count_matches(words, last, phrases=query.phrases)
+    left = before and before - index.count_matches(words, filters, phrases=query.phrases)
     found = []
     for reason in (SUPERSEDED, ARCHIVED, EXPIRED, FORGOTTEN, BACKGROUND):
         if not left:
@@ -38,7 +43,7 @@ def count_hidden(
             alive_at=filters.alive_at if reason == EXPIRED else last.alive_at,
             hide_background=filters.hide_background and reason == BACKGROUND,
         )
-        count = index.count_matches(query.words, last, phrases=query.phrases)
+        count = index.count_matches(words, last, phrases=query.phrases)
         if count < before:
             found.append(HiddenMatches(before - count, reason))
         left -= before - count

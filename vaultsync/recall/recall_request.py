@@ -104,7 +104,10 @@ class ContextQuestion(Question, frozen=True):
     """What every caller may ask of a context pack."""
 
     budget: Annotated[
-        int, Meta(description="Maximum number of tokens of the text.", ge=0, le=1_000_000)
+        int,
+        Meta(
+            description="Maximum number of tokens of the text; 0 for no limit.", ge=0, le=1_000_000
+        ),
     ] = DEFAULT_BUDGET
     format: Word = "markdown"
     """`markdown`, `xml` or `json`."""

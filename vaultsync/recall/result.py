@@ -32,6 +32,8 @@ class RecallSources:
     embedder: Callable[[], Embedder | None] = lambda: None
     reranker: Callable[[], Reranker | None] = lambda: None
     weights: RankingWeights = field(default_factory=RankingWeights)
+    warm: bool = False
+    """Whether the process stays, so that a model is worth loading for every question."""
     visible_index: Callable[[], tuple[ReadContext, NoteIndex]] | None = None
     """The index of what the asking agent may see, and what it is brought up to date from; None
     where it is `index`."""
@@ -93,6 +95,9 @@ class RecallResult(Struct, frozen=True, omit_defaults=True):
     """`index`, `vector` or `fused`; `index-files` when only the tables were searched."""
     confidence: float
     """How likely the first five hits hold what was asked for, 0 to 1."""
+    answerable: float
+    """How likely the memory has an answer at all, 0 to 1: low where the words of the question,
+    or texts like it, are not known."""
     degraded: tuple[str, ...]
     """What was missing, a sentence each; empty when nothing was."""
     seconds: float

@@ -11,13 +11,15 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import filterfalse, islice
+from typing import TypeAlias
 
 from vaultsync.errors import DerivedError, InvalidFieldError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
-from vaultsync.indexing.ports import NearFact, VectorIndex
+from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.schema import TIERS
 from vaultsync.model.scope import can_see
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
@@ -30,11 +32,15 @@ from vaultsync.recall.explanation import (
 from vaultsync.recall.hidden_facts import count_hidden
 from vaultsync.recall.query import hinted_filters, parse_request
 from vaultsync.recall.ranking import (
+    ASKED_MISMATCH_FACTOR,
     HINT_MISMATCH_FACTOR,
+    ORDERED_SIMILARITY,
     RankingSignals,
+    answer_probability,
     blend_reranked,
     confidence,
     fuse,
+    rarity,
     rescale_similarities,
     weighted_score,
 )
@@ -59,21 +65,22 @@ RERANKED_HITS = 20
 RERANKED_CHARS = 2_000
 
 
+_RankedFact: TypeAlias = tuple[float, str, RankingSignals]
+"""Of a candidate the negative score, the id and the signals: they sort best first."""
+
+
 class RecallSearch:
     """One question on its way to an answer.
 
     Args:
         sources: where facts and indexes are.
         request: the question and its filters.
-        min_similarity: minimum similarity of a hit, 0 to 1.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
     """
 
-    def __init__(
-        self, sources: RecallSources, request: RecallRequest, *, min_similarity: float = 0.0
-    ) -> None:
+    def __init__(self, sources: RecallSources, request: RecallRequest) -> None:
         if request.mode not in RECALL_MODES:
             raise InvalidFieldError("mode", request.mode, "one of " + ", ".join(RECALL_MODES))
         self._clock = sources.ctx.clock
@@ -82,7 +89,6 @@ class RecallSearch:
         self.index = sources.index
         """The index that answers; an agent may have one of its own."""
         self._request = request
-        self._min_similarity = min_similarity
         query, self._filters = parse_request(request, now=self._clock.now())
         self._query = query
         self._filters_to_ask = [self._filters]
@@ -108,7 +114,7 @@ class RecallSearch:
         self._similarities: dict[str, float] = {}
         self._trust = 1.0
         self._confidence = 0.0
-        self._degraded: list[str] = [*map(sources.ctx.view.redact_text, query.not_filters)]
+        self._degraded: list[str] = []
         """What was missing, a sentence each."""
         self._stages: list[RecallStage] = []
         self.facts: list[Fact] = []
@@ -116,13 +122,14 @@ class RecallSearch:
 
     def answer(self) -> RecallResult:
         """The facts that answer the question, best first. Writes nothing but the indexes."""
-        source = self._search(self._request.mode)
+        source = self._browse() if self._query.is_set else self._search(self._request.mode)
         hits, query = self._hits(), self._query
         _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
         return RecallResult(
             query=self._sources.ctx.view.redact_text(self._request.query),
             source=source,
             confidence=round(self._confidence, 3),
+            answerable=round(self._answerable(), 3),
             degraded=tuple(dict.fromkeys(self._degraded)),
             seconds=self._clock.monotonic() - self._began,
             hits=hits,
@@ -130,15 +137,42 @@ class RecallSearch:
             stages=tuple(self._stages),
         )
 
+    @property
+    def asks_for_set(self) -> bool:
+        """Whether the question names a set of facts, and no topic."""
+        return self._query.is_set
+
+    @property
+    def filters(self) -> FactFilters:
+        """The filters of the question and the request."""
+        return self._filters
+
+    def concerns(self, fact: Fact) -> bool:
+        """Whether a fact is critical, and of a type or about an entity that the question names."""
+        if fact.priority not in TIERS["critical"]:
+            return False
+        return fact.type in self._query.asked.types or any(
+            map(self._names, (*fact.entities, *(each for each in fact.aliases if each)))
+        )
+
+    def _names(self, name: str) -> bool:
+        """Whether the question names an entity: all of its words, or the first of a person's."""
+        stems = self.index.tokens(name)
+        return bool(stems) and set(stems) <= set(self._terms.stems)
+
     # --------------------------------------------------------------------- stages
 
     def _search(self, mode: str) -> str:
         """Find candidates by one search or both; returns the source of the answer."""
+        is_sure = False
         if mode != "vector":
             self._search_keywords()
-            if mode == "index" or (mode == "auto" and self._confidence >= INDEX_ONLY_CONFIDENCE):
+            is_sure = mode == "auto" and self._confidence >= INDEX_ONLY_CONFIDENCE
+            if mode == "index" or (is_sure and not self._sources.warm):
                 return "index"
         missing = self._search_vectors(mode)
+        if missing and is_sure:
+            return "index"
         if missing:
             self._degraded.append(f"Semantic search was not possible: {missing}.")
             if mode == "vector":
@@ -147,7 +181,36 @@ class RecallSearch:
         self._rerank()
         return "vector" if mode == "vector" else "fused"
 
+    def _browse(self) -> str:
+        """Find the facts of a set, in its order; returns the source of the answer.
+
+        No search can be wrong here: the set is what the filters admit.
+        """
+        self._catch_up()
+        filters, order = self._filters_to_ask[-1], self._query.asked.order or IMPORTANT
+        wanted = self._request.limit
+        while True:
+            wanted *= 4
+            ids = self.index.browse(filters, order=order, limit=wanted)
+            self._load([each for each in ids if not self._is_loaded(each)])
+            found = [
+                each
+                for each in ids
+                if each in self._facts and self._query.matches_hints(self._facts[each])
+            ]
+            if len(found) >= self._request.limit or len(ids) < wanted:
+                break
+        self._similarities = dict.fromkeys(found[: self._request.limit], 1.0)
+        self._confidence = float(bool(found))
+        self._record_stage("browse", self._similarities)
+        return "index"
+
     def _search_keywords(self) -> None:
+        self._catch_up()
+        self._collect(self._query_note_index, limit=self._pool_size + 1)
+        self._record_stage("index", self._keyword_scores)
+
+    def _catch_up(self) -> None:
         ctx = self._sources.ctx
         if self._sources.visible_index is not None:
             ctx, self.index = self._sources.visible_index()
@@ -155,8 +218,6 @@ class RecallSearch:
         if report.degraded:
             self._degraded.append(f"The note index may be behind the facts: {report.degraded}.")
         self._record_stage("catch-up", {})
-        self._collect(self._query_note_index, limit=self._pool_size + 1)
-        self._record_stage("index", self._keyword_scores)
 
     def _search_vectors(self, mode: str) -> str:
         """Add what is similar in meaning; returns what is missing if that is not possible."""
@@ -271,8 +332,9 @@ class RecallSearch:
                 vector_weight=self._sources.weights.vectors,
             )
             if self._query.has_hints:
+                is_asked = self._query.asked.types
                 for each in scores.keys() - self._hinted:
-                    scores[each] *= HINT_MISMATCH_FACTOR
+                    scores[each] *= ASKED_MISMATCH_FACTOR if is_asked else HINT_MISMATCH_FACTOR
             is_full = self._select(scores)
             if is_full or not has_more:
                 break
@@ -291,11 +353,28 @@ class RecallSearch:
         if not self._cosines:
             self._trust = coverage
 
+    def _answerable(self) -> float:
+        """How likely there is an answer, by what the candidates have of the question."""
+        if self._query.is_set:
+            return self._confidence
+        known = [each for each in self._similarities if each in self._facts]
+        found = {number for each in known[:10] for number in self._words_of(self._facts[each])}
+        stems = [stem for number, stem in enumerate(self._terms.stems) if number not in found]
+        count = self.index.count()
+        anything = FactFilters(status=None, heads_only=False)
+        return answer_probability(
+            list(self._keyword_scores.values()),
+            list(self._cosines.values()),
+            missing=max(
+                (rarity(self.index.count_matches(x, anything), count) for x in stems), default=0.0
+            ),
+            fact_count=count,
+        )
+
     def _select(self, scores: Mapping[str, float]) -> bool:
         """Set the similarities of the best candidates; whether there are more than the pool.
 
         Candidates are loaded until all of the pool, and the first one left out, may be shown.
-        Those below the minimum similarity are not loaded: there the index is trusted.
         """
         ranked = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
         while True:
@@ -306,15 +385,7 @@ class RecallSearch:
                 {each: scores[each] for each in kept[: self._pool_size]},
                 floor=scores[kept[-1]] if is_full else 0.0,
             )
-            unread = [
-                each
-                for rank, each in enumerate(kept)
-                if each not in self._facts
-                and (
-                    rank < CONFIDENCE_HITS
-                    or self._similarities.get(each, 0.0) >= self._min_similarity
-                )
-            ]
+            unread = [each for each in kept if each not in self._facts]
             if not unread:
                 return is_full
             self._load(unread)
@@ -358,19 +429,8 @@ class RecallSearch:
 
     def _hits(self) -> tuple[Hit, ...]:
         """The best candidates by score, as hits."""
-        now, weights = self._clock.now(), self._sources.weights
-        ranked = []
-        for fact_id, similarity in self._similarities.items():
-            if similarity < self._min_similarity:
-                continue
-            fact = self._facts[fact_id]
-            signals = RankingSignals(
-                similarity,
-                recency(fact.created_at, fact.type, now),
-                utility(fact.importance, fact.access_count),
-            )
-            ranked.append((-weighted_score(signals, weights), fact_id, signals))
-        ranked.sort()
+        weights = self._sources.weights
+        ranked = self._rank_set() if self._query.is_set else self._rank()
         self._record_stage("score", {each[1]: -each[0] for each in ranked})
         best = [each for each in ranked[: self._request.limit] if -each[0] >= weights.least]
         paths = self._sources.ctx.archive.note_paths([each[1] for each in best])
@@ -397,6 +457,7 @@ class RecallSearch:
                         *self._terms.quoted_words(fact_text(fact)),
                         cosine=cosine,
                         matches_hints=self._query.has_hints and self._query.matches_hints(fact),
+                        in_set=self._query.is_set,
                         access_count=fact.access_count,
                         importance=fact.importance,
                     ),
@@ -407,6 +468,52 @@ class RecallSearch:
             )
         self._record_stage("tell", {})
         return tuple(hits)
+
+    def _rank(self) -> list[_RankedFact]:
+        """The candidates by score, best first."""
+        weights, ranked = self._sources.weights, []
+        recencies = self._recencies()
+        for fact_id, similarity in self._similarities.items():
+            fact = self._facts[fact_id]
+            # No index knows of states.
+            is_other = self._query.asked.state and not self._query.matches_hints(fact)
+            fit = similarity * (ASKED_MISMATCH_FACTOR if is_other else 1.0)
+            signals = RankingSignals(fit, recencies[fact_id], self._utility(fact))
+            ranked.append((-weighted_score(signals, weights), fact_id, signals))
+        return sorted(ranked)
+
+    def _rank_set(self) -> list[_RankedFact]:
+        """The facts of a set in its order; the scores only tell it."""
+        step, now = 1 / max(len(self._similarities), 1), self._clock.now()
+        facts = map(self._facts.__getitem__, self._similarities)
+        return [
+            (
+                rank * step - 1,
+                fact.id,
+                RankingSignals(1.0, recency(fact.created_at, fact.type, now), self._utility(fact)),
+            )
+            for rank, fact in enumerate(facts)
+        ]
+
+    def _recencies(self) -> dict[str, float]:
+        """The recency of each candidate that was loaded.
+
+        Where the newest or oldest of a topic is asked for, it tells the place among those that
+        are about the topic.
+        """
+        facts = [self._facts[each] for each in self._similarities if each in self._facts]
+        order = self._query.asked.order
+        if not order:
+            now = self._clock.now()
+            return {each.id: recency(each.created_at, each.type, now) for each in facts}
+        about = [x for x in facts if self._similarities[x.id] >= ORDERED_SIMILARITY]
+        about.sort(key=lambda fact: fact.created_at, reverse=order == NEWEST)
+        places = {fact.id: 1 - rank / len(about) for rank, fact in enumerate(about)}
+        return {fact.id: places.get(fact.id, 0.0) for fact in facts}
+
+    @staticmethod
+    def _utility(fact: Fact) -> float:
+        return utility(fact.importance, fact.access_count)
 
     def _nearest_passage(self, fact: Fact) -> str:
         """The content of the nearest chunk of a long fact; else all of the content."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from vaultsync.backends.filesystem.memory_file import FrontmatterReader
 from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.context_packs.excerpt import excerpt
-from vaultsync.context_packs.formats import demote_headings, text_paragraphs
+from vaultsync.context_packs.formats import text_paragraphs
 from vaultsync.context_packs.near_duplicates import NearDuplicates
 from vaultsync.errors import VaultsyncError
 from vaultsync.index_files.entry import entry_of, parse_entry_line
@@ -142,7 +142,6 @@ def _conflict(text: str) -> None:
 
 def _pack(text: str) -> None:
     list(text_paragraphs(text))
-    demote_headings(text, 2)
     near = NearDuplicates()
     near.find(text)
     near.find(text + " b")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
-from vaultsync.indexing.ports import IndexDocument, IndexMatch, SessionTurn
+from vaultsync.indexing.ports import IMPORTANT, OLDEST, IndexDocument, IndexMatch, SessionTurn
 from vaultsync.indexing.session_context import turn_of
 from vaultsync.indexing.text_normalization import (
     index_words,
@@ -18,11 +18,12 @@ from vaultsync.indexing.text_normalization import (
     query_words,
     split_words,
 )
+from vaultsync.model.decay import by_importance
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import can_see
-from vaultsync.recall.query import type_hint
+from vaultsync.recall.asked_for import type_word
 from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
 from vaultsync.storage.erasure import Traces
 
@@ -110,9 +111,18 @@ class MemoryIndex:
         found.sort(key=lambda each: (-each.score, each.fact_id))
         return found[: max(0, limit)]
 
+    def browse(self, filters: FactFilters, *, order: str = IMPORTANT, limit: int) -> list[str]:
+        facts = [each.fact for each in self._held.values() if filters.admits(each.fact)]
+        facts.sort(key=lambda fact: fact.created_at, reverse=order != OLDEST)
+        if order == IMPORTANT:
+            facts.sort(key=by_importance)
+        return [fact.id for fact in facts[: max(0, limit)]]
+
     def count_matches(
-        self, words: str, filters: FactFilters, *, phrases: Sequence[str] = ()
+        self, words: str | None, filters: FactFilters, *, phrases: Sequence[str] = ()
     ) -> int:
+        if words is None:
+            return len(self.browse(filters, limit=len(self._held)))
         return len(self.search(words, filters, phrases=phrases, limit=len(self._held)))
 
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
@@ -158,7 +168,7 @@ def _stem(word: str) -> str:
 def _texts(entry: IndexDocument) -> Iterator[str]:
     fact, headings = entry.fact, note_headings(entry.fact.content)
     yield from (fact.title, fact.context or "", fact.content, entry.around)
-    yield from (*fact.aliases, *fact.tags, type_hint(fact), *fact.entities, *headings)
+    yield from (*fact.aliases, *fact.tags, type_word(fact), *fact.entities, *headings)
     yield from _strings([*fact.own.values(), *fact.properties.values()])
 
 

@@ -37,12 +37,19 @@ from vaultsync.backends.tantivy.query_builder import (
 )
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing.language import ENGLISH
-from vaultsync.indexing.ports import IndexDocument, IndexMatch, SessionTurn
+from vaultsync.indexing.ports import (
+    IMPORTANT,
+    NEWEST,
+    OLDEST,
+    IndexDocument,
+    IndexMatch,
+    SessionTurn,
+)
 from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 from vaultsync.storage.erasure import Traces
 
-_FORMAT = f"5 {tantivy_version}"
+_FORMAT = f"6 {tantivy_version}"
 """Changes with everything that changes the content of the files."""
 _HEAP = 50_000_000
 """Bytes per thread of a writer; more makes another segment."""
@@ -51,6 +58,12 @@ _TWO_THREADS_FROM = 2_000
 _PAUSES = (0.01, 0.1, 0.5)
 """Seconds between tries to remove the folder: for a moment after a commit tantivy still
 writes a list of its files there."""
+_ORDERS = {
+    IMPORTANT: ("standing", tantivy.Order.Desc),
+    NEWEST: ("created", tantivy.Order.Desc),
+    OLDEST: ("created", tantivy.Order.Asc),
+}
+"""Order of a set -> the column that it is sorted by, and how."""
 _VERSION_FILE = "version"
 """The file with a later version that needed no change of the index."""
 
@@ -137,11 +150,31 @@ class TantivyIndex:
             return sort_matches(view.searcher, hits or [], limit)
         return []
 
+    def browse(self, filters: FactFilters, *, order: str = IMPORTANT, limit: int) -> list[str]:
+        view = self._look()
+        if view is None or limit < 1:
+            return []
+        asked = self._asking.browsed(filters.plain_tags, column_ranges(filters))
+        column, direction = _ORDERS[order]
+        with self._reading():
+            hits = view.searcher.search(
+                asked, limit, count=False, order_by_field=column, order=direction
+            ).hits
+            ids = read_columns(view.searcher, hits, "id_high", "id_low")
+            return [id_from_columns(*each) for each in ids]
+        return []
+
     def count_matches(
-        self, words: str, filters: FactFilters, *, phrases: Sequence[str] = ()
+        self, words: str | None, filters: FactFilters, *, phrases: Sequence[str] = ()
     ) -> int:
         view = self._look()
         if view is None:
+            return 0
+        if words is None:
+            with self._reading():
+                return _count(
+                    view, self._asking.browsed(filters.plain_tags, column_ranges(filters))
+                )
             return 0
         asked = self._asking.asked(words, phrases, view.languages, filters.plain_tags)
         if not asked:

@@ -14,10 +14,12 @@ from vaultsync.indexing.ports import IndexDocument
 from vaultsync.indexing.session_context import day_words, hash63, own_title, speaker_names, turn_of
 from vaultsync.indexing.text_normalization import index_words, note_headings
 from vaultsync.model.canonical import FOREVER, tag_keys_with_parents, to_microseconds
+from vaultsync.model.decay import DEFAULT_IMPORTANCE
+from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import is_agents_background
-from vaultsync.model.schema import Value
+from vaultsync.model.schema import LOWEST_PRIORITY, Value
 from vaultsync.model.scope import is_private
-from vaultsync.recall.query import type_hint
+from vaultsync.recall.asked_for import type_word
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 
 _OWN = 500
@@ -53,7 +55,7 @@ def make_schema() -> tantivy.Schema:
     for name in ("created", "expires"):
         builder.add_integer_field(name, indexed=True, fast=True)
     builder.add_unsigned_field("session", indexed=True, fast=True)
-    for name in ("id_high", "id_low", "mark"):
+    for name in ("id_high", "id_low", "mark", "standing"):
         builder.add_unsigned_field(name, fast=True)
     return builder.build()
 
@@ -72,7 +74,7 @@ def fact_document(
     texts = {
         "title": own_title(fact),
         "aliases": "\n".join(fact.aliases),
-        "tags": "\n".join(filter(None, (*fact.tags, type_hint(fact)))),
+        "tags": "\n".join(filter(None, (*fact.tags, type_word(fact)))),
         "entities": "\n".join(speaker_names(fact)),
         "headings": "\n".join(note_headings(fact.content)),
         "context": fact.context or "",
@@ -110,6 +112,7 @@ def _columns(entry: IndexDocument) -> dict[str, Any]:
         "user": user_code(fact.user_id),
         "expires": to_microseconds(fact.expires_at) if fact.expires_at else FOREVER,
         "created": turn.moment,
+        "standing": standing(fact, turn.moment),
         "session": turn.session,
         "mark": turn.fingerprint,
     }
@@ -127,6 +130,24 @@ def _texts(value: Value) -> list[str]:
 
 name_code = lru_cache(maxsize=4096)(hash63)
 """The number of a type, a scope or a status."""
+
+
+_SECONDS_BITS, _IMPORTANCE_BITS = 40, 10
+"""Enough for seconds until the year 36,000, and for thousandths of an importance."""
+
+
+def standing(fact: Fact, moment: int) -> int:
+    """A number by which facts sort by priority, then importance, then the newest last.
+
+    Args:
+        fact: with its priority and importance.
+        moment: microseconds since 1970 of its creation; before that counts as then.
+    """
+    importance = DEFAULT_IMPORTANCE if fact.importance is None else fact.importance
+    thousandths = round(importance * ((1 << _IMPORTANCE_BITS) - 1))
+    seconds = min(max(0, moment // 1_000_000), (1 << _SECONDS_BITS) - 1)
+    rank = (LOWEST_PRIORITY - fact.priority) << _IMPORTANCE_BITS | thousandths
+    return rank << _SECONDS_BITS | seconds
 
 
 def owner_code(scope: str) -> int:

@@ -108,6 +108,13 @@ class QueryBuilder:
             asked += [_must(Query.term_query(self._schema, "tag", tag)) for tag in sorted(tags)]
         return asked
 
+    def browsed(self, tags: Iterable[str], ranges: Mapping[str, ColumnRange]) -> Query:
+        """All facts with all tags whose columns are in the ranges."""
+        # The document with the version has no priority.
+        every = {"priority": ColumnRange(frozenset(range(LOWEST_PRIORITY + 1)))}
+        tagged = [_must(Query.term_query(self._schema, "tag", tag)) for tag in sorted(tags)]
+        return Query.boolean_query(tagged + self.ranges(every | dict(ranges)))
+
     def _in_fields(self, ways: Iterable[list[tuple[int, str]]]) -> list[Clause]:
         """Any term, or terms in their order, in any field, with the weight of the field."""
         found = []

@@ -1,0 +1,81 @@
+"""Ask questions of a vault, and measure what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import mean
+
+from tests.eval.arms import SURE
+from tests.eval.measures import interval, measured
+from tests.eval.questions import UNANSWERABLE, Question
+from tests.eval.worlds import OpenVault
+from vaultsync.recall.recall_request import RecallRequest
+from vaultsync.recall.service import RecallSearch
+
+HEAD = f"  {'kind':14} {'n':>4}  {'relevance@5 (95 %)':21} {'hit@5':>6} {'MRR':>6} {'sure':>6}"
+MISSED = f"  {'kind':14} {'n':>4}  {'silence (95 %)':21} {'empty':>6}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one question got."""
+
+    asked: Question
+    relevance_5: float
+    """The share of the expected notes among the first five, of five where more are."""
+    hit_5: float
+    mrr: float
+    sure: bool
+    """It has hits, and is as sure of them as answers are held to."""
+    empty: bool
+
+
+def replies(vault: OpenVault, questions: Sequence[Question], arm: str) -> list[Reply]:
+    """The replies to all questions, each at its own time."""
+    sources = cache(vault.sources)
+    found = []
+    for each in questions:
+        request = RecallRequest(each.text, mode=arm, **each.filter)
+        search = RecallSearch(sources(each.now), request)
+        answer = search.answer()
+        if arm != "index" and answer.degraded:
+            raise RuntimeError(*answer.degraded)
+        hits = [fact.id for fact in search.facts]
+        sure = bool(hits) and answer.confidence >= SURE
+        if not each.expected:
+            found.append(Reply(each, 0.0, 0.0, 0.0, sure, not hits))
+            continue
+        worth = measured(hits, {vault.ids[path]: 3 for path in each.expected})
+        found.append(Reply(each, worth.recall_5, worth.hit_5, worth.mrr, sure, not hits))
+    return found
+
+
+def table(some: Sequence[Reply]) -> list[str]:
+    """The figures of all kinds, and of each; those that nothing answers stand apart."""
+    kinds: dict[str, list[Reply]] = {}
+    for each in some:
+        kinds.setdefault(each.asked.kind, []).append(each)
+    missed = kinds.pop(UNANSWERABLE, [])
+    rows = {"all": [each for kind in kinds.values() for each in kind], **kinds}
+    return [HEAD, *_rows(rows), MISSED, *([_silence(missed)] if missed else [])]
+
+
+def _rows(rows: Mapping[str, Sequence[Reply]]) -> list[str]:
+    return [
+        f"  {kind:14} {len(some):4}  {_share([each.relevance_5 for each in some]):21}"
+        f" {mean(each.hit_5 for each in some):6.3f} {mean(each.mrr for each in some):6.3f}"
+        f" {mean(each.sure for each in some):6.3f}"
+        for kind, some in rows.items()
+    ]
+
+
+def _silence(some: Sequence[Reply]) -> str:
+    silent = _share([float(not each.sure) for each in some])
+    return f"  {UNANSWERABLE:14} {len(some):4}  {silent:21} {mean(e.empty for e in some):6.3f}"
+
+
+def _share(values: Sequence[float]) -> str:
+    low, high = interval(values)
+    return f"{mean(values):.3f} ({low:.3f}-{high:.3f})"

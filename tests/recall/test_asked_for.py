@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.indexing.ports import NEWEST, OLDEST
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.model.time_span import TimeSpan
+from vaultsync.recall.asked_for import DONE, DUE, OPEN, OVERDUE, asked_for, is_in_state, type_word
+
+SETS: dict[str, tuple[set[str], str, str]] = {
+    "What decisions did we make?": ({"decision"}, "", ""),
+    "list all open promises": ({"commitment"}, OPEN, ""),
+    "Which lessons have we learned so far?": ({"lesson"}, "", ""),
+    "overdue tasks": ({"task"}, OVERDUE, ""),
+    "What is overdue?": ({"task", "commitment"}, OVERDUE, ""),
+    "Which promises have we kept?": ({"commitment"}, DONE, ""),
+    "our last decision": ({"decision"}, "", NEWEST),
+    "the first lesson": ({"lesson"}, "", OLDEST),
+    "Which people do we know?": ({"person"}, "", ""),
+    "What did we decide?": ({"decision"}, "", ""),
+    "Welche Entscheidungen haben wir getroffen?": ({"decision"}, "", ""),
+    "Was haben wir entschieden?": ({"decision"}, "", ""),
+    "Welche Zusagen sind noch offen?": ({"commitment"}, OPEN, ""),
+    "Quelles décisions avons-nous prises ?": ({"decision"}, "", ""),
+    "Quelles tâches sont en retard ?": ({"task"}, OVERDUE, ""),
+    "¿Qué decisiones hemos tomado?": ({"decision"}, "", ""),
+    "¿Qué tareas están pendientes?": ({"task"}, OPEN, ""),
+    "どんな決定をしましたか？": ({"decision"}, "", ""),
+    "未完了のタスク": ({"task"}, OPEN, ""),
+    "最新の決定": ({"decision"}, "", NEWEST),
+}
+
+
+@pytest.mark.parametrize("text", SETS)
+def test_a_question_for_a_set_names_no_topic(text: str) -> None:
+    asked = asked_for(text)
+    assert (set(asked.types), asked.state, asked.order) == SETS[text]
+    assert asked.topic == ()
+
+
+TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
+    "What did we decide about backups?": ({"decision"}, ("backups",)),
+    "What are Bente's preferences?": ({"preference"}, ("bente", "s")),
+    "What did the harbour master promise?": ({"commitment"}, ("harbour", "master")),
+    "Was haben wir über Kopien gelernt?": ({"lesson"}, ("kopien",)),
+    "潮についての決定": ({"decision"}, ("潮", "ついて")),
+    "Why was it decided to move?": (set(), ("decided", "move")),
+    "when a promise broke": (set(), ("promise", "broke")),
+    "Who made the decision?": (set(), ("decision",)),
+    "the first berth": (set(), ("berth",)),
+    "an open berth": (set(), ("open", "berth")),
+}
+
+
+@pytest.mark.parametrize("text", TOPICS)
+def test_what_is_left_of_a_question_is_its_topic(text: str) -> None:
+    types, topic = TOPICS[text]
+    asked = asked_for(text)
+    assert set(asked.types) == types
+    assert set(asked.topic) - {"s"} == set(topic) - {"s"}
+
+
+def test_a_type_that_is_only_mentioned_is_a_hint() -> None:
+    assert asked_for("Why was it decided to move?").hinted_types == {"decision"}
+    assert asked_for("Why do people leave?").hinted_types == frozenset()
+
+
+def test_a_type_that_questions_use_is_a_word_of_its_facts() -> None:
+    assert type_word(Fact("a", type="lesson")) == "lesson"
+    assert type_word(Fact("a", type="person")) == type_word(Fact("a", type="note")) == ""
+
+
+TODAY = "2026-06-30"
+STATES: list[tuple[dict[str, Value], str, set[str]]] = [
+    ({}, "active", {OPEN}),
+    ({"commitmentDueDate": "2026-07-01"}, "active", {OPEN, DUE}),
+    ({"commitmentDueDate": "2026-06-29"}, "active", {OPEN, DUE, OVERDUE}),
+    ({"commitmentDueDate": "2026-06-29", "commitmentStatus": "Completed"}, "active", {DONE}),
+    ({"commitmentStatus": "cancelled"}, "active", set()),
+    ({}, "done", {DONE}),
+]
+
+
+@pytest.mark.parametrize(("own", "status", "states"), STATES)
+def test_the_state_of_a_promise_is_told_by_its_status_and_due_date(
+    own: dict[str, Value], status: str, states: set[str]
+) -> None:
+    promise = Fact("a", type="commitment", own=own, status=status)
+    everything = (OPEN, OVERDUE, DONE, DUE)
+    assert {each for each in everything if is_in_state(promise, each, today=TODAY)} == states
+    assert all(is_in_state(Fact("b"), each, today=TODAY) for each in (*everything, ""))
+
+
+def test_a_promise_is_due_in_the_span_of_its_date() -> None:
+    promise = Fact("a", type="task", own={"commitmentDueDate": "2026-09-01"})
+    assert is_in_state(promise, DUE, today=TODAY, due=TimeSpan("2026-09-01", "2026-10-01"))
+    assert not is_in_state(promise, DUE, today=TODAY, due=TimeSpan("2026-10-01", None))
+    kept = promise.evolve(status="done")
+    assert is_in_state(kept, DUE, today=TODAY, due=TimeSpan("2026-09-01", None))
+    assert not is_in_state(kept, DUE, today=TODAY)
+
+
+@given(st.text())
+def test_any_text_asks_for_something_or_nothing(text: str) -> None:
+    asked = asked_for(text)
+    assert asked.types <= asked.hinted_types
+    assert not asked.state or asked.types & {"commitment", "task"}

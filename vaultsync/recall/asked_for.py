@@ -1,0 +1,274 @@
+"""What a question asks for: facts of some types, in a state, in an order, or about a topic.
+
+*Which decisions did we make about deposits?* asks for decisions, and names a topic; *What
+promises are open?* asks for a set of facts and names none. What is asked for is answered from
+that set first. A question that only mentions a type (*Why was this decided?*) hints at it.
+
+The words are a table, in English, German, French, Spanish and Japanese; a word with other
+common meanings (note, fact, rule) is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
+from vaultsync.indexing.ports import NEWEST, OLDEST
+from vaultsync.model.fact import Fact
+from vaultsync.model.time_span import TimeSpan
+
+OPEN, OVERDUE, DONE, DUE = "open", "overdue", "done", "due"
+
+
+class AskedFor(NamedTuple):
+    """What a question asks for besides its topic."""
+
+    types: frozenset[str] = frozenset()
+    """The types it asks for facts of."""
+    hinted_types: frozenset[str] = frozenset()
+    """The types it mentions, those it asks for included."""
+    order: str = ""
+    """`newest` or `oldest`; empty for the default."""
+    state: str = ""
+    """`open`, `overdue`, `done` or `due`; empty for any."""
+    topic: tuple[str, ...] = ()
+    """The words that say what about; empty when a whole set is asked for."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NOUNS: Mapping[str, str] = MappingProxyType(
+    {
+        "decision": "decision decisions entscheidung entscheidungen beschluss beschlüsse décision"
+        " décisions decisión decisiones",
+        "commitment": "commitment commitments promise promises zusage zusagen versprechen"
+        " verpflichtung verpflichtungen promesse promesses engagement engagements promesa promesas"
+        " compromiso compromisos",
+        "lesson": "lesson lessons learnings lektion lektionen lehre lehren erkenntnis erkenntnisse"
+        " leçon leçons enseignements lección lecciones enseñanza enseñanzas",
+        "observation": "observation observations beobachtung beobachtungen observación"
+        " observaciones",
+        "preference": "preference preferences vorliebe vorlieben präferenz präferenzen préférence"
+        " préférences preferencia preferencias",
+        "task": "tasks todos aufgabe aufgaben tâche tâches tarea tareas",
+        "episodic": "episode episodes",
+        "correction": "correction corrections korrektur korrekturen corrección correcciones",
+        "convention": "convention conventions konvention konventionen convención convenciones",
+        "person": "people persons personen leute personnes gens personas gente",
+        "project": "projects projekte projets proyectos",
+    }
+)
+"""Type -> the nouns for it."""
+_VERBS: Mapping[str, str] = MappingProxyType(
+    {
+        "decision": "decide decided entschieden entscheiden beschlossen décidé décidés decidido"
+        " decidimos decidió",
+        "commitment": "promise promised versprochen zugesagt promis prometido prometimos prometió",
+        "lesson": "learned learnt learn gelernt appris aprendido aprendimos",
+        "preference": "prefer prefers bevorzugt préfère prefiere",
+    }
+)
+"""Type -> the verbs for doing it."""
+_JAPANESE: Mapping[str, str] = MappingProxyType(
+    {
+        "decision": "決定|決めた|決まった",
+        "commitment": "約束|コミットメント",
+        "lesson": "教訓|学んだ|学び",
+        "observation": "観察|観測",
+        "preference": "好み",
+        "task": "タスク|やること",
+        "correction": "訂正",
+        "convention": "規約|慣習",
+        "person": "人物|メンバー",
+        "project": "プロジェクト一覧",
+    }
+)
+"""Type -> the words for it in a language without blanks, as a pattern."""
+_HINT_ONLY = frozenset({"person", "project"})
+"""Types that are asked for, but not hinted at: their words have other common meanings."""
+_TYPE_OF_NOUN = MappingProxyType({w: name for name, ws in _NOUNS.items() for w in ws.split()})
+_TYPE_OF_VERB = MappingProxyType({w: name for name, ws in _VERBS.items() for w in ws.split()})
+
+_STATES: Mapping[str, str] = MappingProxyType(
+    {
+        OVERDUE: "overdue late überfällig überfällige überfälligen retard vencidas vencidos"
+        " atrasadas atrasados",
+        OPEN: "open pending outstanding unfinished unkept offen offene offenen ausstehend"
+        " ausstehende ouvert ouverts ouverte ouvertes abiertas abiertos pendiente pendientes",
+        DONE: "done finished completed kept fulfilled erledigt erledigte erledigten gehalten"
+        " eingehalten terminé terminés tenu tenues terminadas cumplido cumplidas cumplidos",
+        DUE: "due fällig dû dues vence vencen",
+    }
+)
+_STATE_OF_WORD = MappingProxyType({w: name for name, ws in _STATES.items() for w in ws.split()})
+_JAPANESE_STATES = MappingProxyType(
+    {OVERDUE: "期限切れ|遅れ", OPEN: "未完了|未解決|残って", DONE: "完了|済み", DUE: "期限"}
+)
+_WITH_STATE = frozenset({"commitment", "task"})
+"""The types that have a state."""
+_ORDERS: Mapping[str, str] = MappingProxyType(
+    {
+        NEWEST: "latest newest recent neueste neuesten neuster jüngste jüngsten aktuellste"
+        " récente récent récentes récents reciente recientes",
+        OLDEST: "first earliest oldest erste ersten erster früheste älteste ältesten première"
+        " premier premiers primera primero primeras primeros",
+    }
+)
+_ORDER_OF_WORD = MappingProxyType({w: name for name, ws in _ORDERS.items() for w in ws.split()})
+_LAST = _words("last letzte letzten dernière dernier última último")
+"""Ask for the newest right before or after the noun of a type: *our last decision*."""
+_JAPANESE_ORDERS = MappingProxyType({NEWEST: "最新|最近の", OLDEST: "最初|最古"})
+_GENERIC = _words(
+    "fall falls fell filed notes note thing things everything anything"
+    " all any current currently every exist existing far find give got list made make makes making"
+    " me most need needs please remain remaining reached show still take taken takes tell there"
+    " took us yet important know remember related agreed noted recorded stored"
+    " alle aktuell aktuellen bisher bitte gefasst gegeben gemacht gibt getroffen nenne noch welche"
+    " zeige liste"
+    " actuelles actuels encore faites faits liste montre pris prises toutes tous existe quelles"
+    " quels avons nous"
+    " todas todos actuales aún hecho hemos hicimos lista muestra tomado tomamos tomaron hay dime"
+    " qué"
+)
+"""Words of a question for a set that name no topic."""
+_JAPANESE_GENERIC = (
+    r"私たち|我々|これまで|どんな|どのような|すべて|全て|一覧|ください|教えて|ありました|あります|ある"
+    r"|しました|した|する|されました|された|何|は|を|が|の|に|で|と|も|か|な|ですか|です|ました|ます|[\s、。？！?!]"
+)
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_KANA = re.compile("[\u3040-\u30ff]")
+_OBJECT_QUESTION = re.compile(
+    r"\A\W*(?:(?:what|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
+    re.IGNORECASE,
+)
+_OTHER_QUESTION = _words(
+    "why when where who whose whom because after before warum wann wo wer wessen pourquoi quand où"
+    " qui por cuándo dónde quién quiénes"
+)
+"""Begins a question for a reason, a time, a place or a person: its types are only mentioned."""
+_NOUN_WITHIN = 2
+"""A type is asked for by a noun among the first words that carry meaning: *open tasks*, *Bente's
+preferences*; further on it is only mentioned."""
+_VERB_WITHIN = 3
+
+
+def asked_for(text: str) -> AskedFor:
+    """What a question asks for.
+
+    Args:
+        text: the question without filters, request phrases and the dates it names.
+    """
+    if _KANA.search(text):
+        return _asked_in_japanese(text)
+    words = _WORD.findall(text.lower())
+    nouns = [(at, _TYPE_OF_NOUN[word]) for at, word in enumerate(words) if word in _TYPE_OF_NOUN]
+    verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
+    has_state = any(word in _STATE_OF_WORD for word in words)
+    has_order = any(word in _ORDER_OF_WORD for word in words)
+    if not (nouns or verbs or has_state or has_order):
+        return AskedFor(topic=tuple(words))
+    language = language_of(text, least=1) or ENGLISH
+    # Most questions about other languages still have function words of English.
+    function = FUNCTION_WORDS.get(language, frozenset()) | FUNCTION_WORDS[ENGLISH]
+    content = [at for at, word in enumerate(words) if word not in function and word not in _GENERIC]
+    place = {at: rank for rank, at in enumerate(_without_modifiers(content, words))}
+    by_noun = [(at, name) for at, name in nouns if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]
+    by_verb = [(at, name) for at, name in verbs if place.get(at, _VERB_WITHIN) < _VERB_WITHIN]
+    if not _OBJECT_QUESTION.match(text):
+        by_verb = []
+    if words[0] in _OTHER_QUESTION:
+        by_noun = []
+    is_verb_first = by_verb and (not by_noun or by_verb[0] < by_noun[0])
+    types = {name for _, name in (by_verb[:1] if is_verb_first else by_noun)}
+    state = next((_STATE_OF_WORD[word] for word in words if word in _STATE_OF_WORD), "")
+    if state in (OVERDUE, DUE) and not types:
+        types = set(_WITH_STATE)
+    if not types & _WITH_STATE:
+        state = ""
+    order = next((_ORDER_OF_WORD[word] for word in words if word in _ORDER_OF_WORD), "")
+    asked = {at for at, name in (*nouns, *verbs) if name in types}
+    if not order and any(words[at - 1] in _LAST for at in asked if at):
+        order = NEWEST
+    named = (
+        words[at]
+        for at in content
+        if at not in asked
+        and not (state and words[at] in _STATE_OF_WORD)
+        and words[at] not in _ORDER_OF_WORD
+        and not (types and words[at] in _LAST)
+    )
+    hinted = {name for _, name in (*nouns, *verbs) if name not in _HINT_ONLY}
+    return AskedFor(frozenset(types), frozenset(hinted | types), order, state, tuple(named))
+
+
+def _without_modifiers(content: list[int], words: list[str]) -> list[int]:
+    """The places of the words that carry meaning, without those of a state or an order."""
+    skipped = _STATE_OF_WORD.keys() | _ORDER_OF_WORD.keys() | _LAST
+    return [at for at in content if words[at] not in skipped]
+
+
+def _asked_in_japanese(text: str) -> AskedFor:
+    types = {name for name, pattern in _JAPANESE.items() if re.search(pattern, text)}
+    state = next((s for s, p in _JAPANESE_STATES.items() if re.search(p, text)), "")
+    order = next((o for o, p in _JAPANESE_ORDERS.items() if re.search(p, text)), "")
+    if not types & _WITH_STATE:
+        state = ""
+    spoken = [_JAPANESE[name] for name in types]
+    spoken += [_JAPANESE_STATES[state]] if state else []
+    spoken += [_JAPANESE_ORDERS[order]] if order else []
+    rest = text
+    for pattern in (*spoken, _JAPANESE_GENERIC):
+        rest = re.sub(pattern, " ", rest)
+    return AskedFor(
+        frozenset(types), frozenset(types - _HINT_ONLY), order, state, tuple(rest.split())
+    )
+
+
+def type_word(fact: Fact) -> str:
+    """The type of a fact if it is a word that questions use, such as lesson; else empty."""
+    return fact.type if fact.type in _NOUNS and fact.type not in _HINT_ONLY else ""
+
+
+# ----------------------------------------------------------------------------- states
+
+_CLOSED = _words(
+    "archived cancelled canceled closed complete completed done dropped failed finished fulfilled"
+    " kept obsolete rejected resolved superseded expired"
+)
+"""Words with which people and agents close a task or a promise."""
+_FULFILLED = _CLOSED - _words(
+    "archived cancelled canceled dropped failed obsolete rejected superseded expired"
+)
+
+
+def is_in_state(
+    fact: Fact,
+    state: str,
+    *,
+    today: str,
+    due: TimeSpan = TimeSpan(),  # noqa: B008 - immutable
+) -> bool:
+    """Whether a task or a promise is in the state that is asked for; True for any other fact.
+
+    Args:
+        fact: of any type.
+        state: `open`, `overdue`, `done`, `due` or empty.
+        today: ISO date.
+        due: when one has to be due.
+    """
+    if not state or fact.type not in _WITH_STATE:
+        return True
+    words = {str(fact.own.get("commitmentStatus") or "").casefold(), fact.status.casefold()}
+    is_open = not words & _CLOSED
+    day = str(fact.own.get("commitmentDueDate") or fact.properties.get("due") or "")[:10]
+    return {
+        OPEN: is_open,
+        DONE: bool(words & _FULFILLED),
+        DUE: bool(day) and due.holds(day) and (is_open or due != TimeSpan()),
+        OVERDUE: is_open and bool(day) and day < today,
+    }[state]
