@@ -15,7 +15,7 @@ STOP_SECONDS = 3.5
 the next run finishes what was begun."""
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _LEFT = b"\0"
-"""What the pipe is told when the block is left; signals are told by their numbers."""
+"""Written to the pipe when the block is left; a signal is written as its number."""
 
 
 @contextmanager
@@ -65,12 +65,12 @@ def until_signal(stop: Callable[[], object]) -> Iterator[None]:
 
 
 def _end_late(hears: int) -> None:
-    told = _LEFT
-    while told[0] not in SIGNALS:  # others have handlers too, which are told of alike
-        told = os.read(hears, 1)
-        if told == _LEFT:
+    message = _LEFT
+    while message[0] not in SIGNALS:  # Python writes every signal with a handler
+        message = os.read(hears, 1)
+        if message == _LEFT:
             return
-    while told != _LEFT:
+    while message != _LEFT:
         if not select.select([hears], [], [], STOP_SECONDS)[0]:
             os._exit(os.EX_OK)
-        told = os.read(hears, 1)
+        message = os.read(hears, 1)
