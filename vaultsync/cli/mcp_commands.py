@@ -71,7 +71,8 @@ def mcp(
             serve(worker, lambda number: os.write(tells, bytes([number])))
         return
 
-    from vaultsync.cli.bridge_commands import WakeEvent, serve_until_stopped
+    from vaultsync.cli.bridge_commands import serve_until_stopped
+    from vaultsync.service.daemon_runner import WakeEvent
 
     stopped = WakeEvent()
     with (

@@ -44,7 +44,7 @@ def ask_bridge(
             link.request("GET", path, headers=headers)
         else:
             link.request("POST", path, json.dumps(body), headers)
-        while not _has_answered(link, until):
+        while not _has_replied(link, until):
             check_bridge(port, token)
         found = json.loads(link.getresponse().read())
     except TimeoutError:
@@ -65,7 +65,7 @@ def check_bridge(port: int, token: str) -> None:
     ask_bridge(port, token, _NOWHERE, None)
 
 
-def _has_answered(link: http.client.HTTPConnection, until: float) -> bool:
+def _has_replied(link: http.client.HTTPConnection, until: float) -> bool:
     """Whether the answer begins within the time-out of a connection.
 
     Raises:

@@ -352,7 +352,7 @@ class TantivyIndex:
             try:
                 self._check_files()
             except OSError:
-                self.close()  # whoever looks next finds no index, and builds it anew
+                self.close()  # the next reader finds no index, and builds it again
                 raise
             index = view.opened if view else self._open()
             writer = index.writer(_HEAP * threads, threads)
