@@ -759,6 +759,19 @@ class EngineBusyError(VaultsyncError):
         self.hint = f"wait until it has finished; if it is `vaultsync watch`, {what}"
         return self
 
+    def silent(self, *, begun: bool) -> EngineBusyError:
+        """The same error, when the other process does not answer.
+
+        Args:
+            begun: whether it has the request: then it may have done it, or do it yet.
+        """
+        self.message += ", and does not answer"
+        self.args = (self.message,)
+        self.hint = "if it is suspended, let it go on with `kill -CONT`, or end it; then try again"
+        if begun:
+            self.hint += "; `vaultsync log` shows whether it did what it was asked"
+        return self
+
 
 class GuardError(VaultsyncError):
     """The plan deletes or rewrites implausibly much; nothing was done."""

@@ -112,8 +112,8 @@ T = TypeVar("T")
 _SYNC_BY_DAEMON = "it does this by itself, and `vaultsync status` shows how far it is"
 _ADOPT_BY_DAEMON = "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
 _INDEX_BY_DAEMON = (
-    "it keeps what is derived up to date by itself; to rebuild it, or for another"
-    " model, stop it first"
+    "it keeps what is derived up to date by itself, and `index --wait` waits for that; to"
+    " rebuild it, or for another model, stop it first"
 )
 _PURGE_BY_DAEMON = "stop it first: it keeps files open that are erased; start it again after this"
 _MIGRATE_BY_DAEMON = "stop it first, and start it again when this is done"
@@ -819,21 +819,31 @@ class Memory:
         Args:
             rebuild: whether indexes and tables are made from scratch.
             wait: whether to wait for the vectors, or make them here if no worker does;
-                otherwise a worker makes them in a process of its own.
+                otherwise a worker makes them in a process of its own. Where another engine
+                has this vault, its work is waited for, unless all is to be rebuilt.
             approve: called with the cost before all vectors are rebuilt for another
                 model; they stay as they are when it returns False. Without it, and
                 without waiting, they are made.
             progress: called with the stage, how many are done, and of how many.
 
         Raises:
-            EngineBusyError: another engine has this vault.
+            EngineBusyError: another engine has this vault, and is not to be waited for, or
+                does not go on.
         """
         approve = approve or (lambda _: True)
         embedding, services = self._engine.embedding, self._services
-        with self._engine.exclusive(hint=_INDEX_BY_DAEMON):
-            done = self._engine.update_derived(
-                rebuild=rebuild, asked=True, approve=approve, progress=progress
-            )
+        done: DerivedReport | None = None
+        while done is None:
+            try:
+                with self._engine.exclusive(hint=_INDEX_BY_DAEMON):
+                    done = self._engine.update_derived(
+                        rebuild=rebuild, asked=True, approve=approve, progress=progress
+                    )
+            except EngineBusyError as busy:
+                if rebuild or not wait:
+                    raise
+                if self._engine.wait_for_derived(busy, progress):
+                    done = DerivedReport(services.note_index.count(), 0, 0, 0.0)
         if not (services.shares_store and services.can_embed):
             return done
         if wait:
