@@ -116,3 +116,10 @@ def test_a_package_that_is_missing_anywhere_is_no_bug(capsys: pytest.CaptureFixt
 
     assert exit_code(fail, words=["context"]) == 2
     assert "vaultsync[tokens]" in capsys.readouterr().err
+
+
+def test_one_missing_extra_is_one_error(said: dict[str, tuple[int, str, str]]) -> None:
+    for command in COMMANDS:
+        _, _, err = said[command]
+        assert err.count("not installed") == 1, err
+        assert "No module named" not in err

@@ -159,7 +159,7 @@ def _quoted_title(fact: Fact) -> str:
 
 def _note_path(fact: Fact) -> str:
     if fact.path is None:
-        return "the next sync writes its note"
+        return "its note follows: `vaultsync watch` writes it if it runs, else the next sync"
     return f"in {clean_one_line(fact.path)}"
 
 

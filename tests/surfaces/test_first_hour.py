@@ -1,0 +1,89 @@
+"""What people stumbled over in their first hour, from reading to leaving it running."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import vaultsync
+from vaultsync.backends.state.engine_lock import EngineLock
+from vaultsync.cli.main import cli
+
+
+def run(*words: str, stdin: str = "") -> Result:
+    return CliRunner().invoke(cli, words, input=stdin)
+
+
+def test_the_log_says_what_remember_did(vault: Path) -> None:
+    run("remember", "We meet on Tuesdays.")
+    assert "1 note created" in run("log").stdout
+
+
+def test_a_name_that_no_agent_can_have_is_called_that(vault: Path) -> None:
+    for command in (("remember", "x"), ("mcp",)):
+        said = run(*command, "--agent", "Indy Bot")
+        assert said.exit_code == 2
+        assert "'Indy Bot' is not a valid name of an agent" in said.stderr
+        assert "hint: use lower-case letters" in said.stderr
+
+
+def test_nothing_is_asked_when_there_is_nothing_to_erase(vault: Path) -> None:
+    for words in ((), ("--user", "alice"), ("--dry-run",)):
+        said = run("purge", *words)
+        assert (said.exit_code, said.stderr) == (0, "nothing to erase\n")
+
+
+def test_a_unit_finds_the_state_where_the_shell_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "my state"))
+    monkeypatch.delenv("VAULTSYNC_STATE_DIR", raising=False)
+    vault = str(tmp_path / "vault")
+    vaultsync.init(vault)
+    said = run("watch", "--print-unit", "systemd", "--vault", vault).stdout
+    assert f'"--state-dir" "{tmp_path}/my state/vaultsync"' in said
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    vaultsync.init(vault)
+    assert "--state-dir" not in run("watch", "--print-unit", "systemd", "--vault", vault).stdout
+
+
+def test_while_a_daemon_runs_nobody_is_sent_to_sync(vault: Path, tmp_path: Path) -> None:
+    (state,) = (tmp_path / "state").iterdir()
+    with EngineLock(state, str(vault)):
+        said = run("remember", "We meet on Tuesdays.").stderr
+    assert "its note follows" in said
+    assert "`vaultsync watch` writes it" in said
+
+
+def test_a_year_is_a_date_for_every_filter(vault: Path) -> None:
+    run("remember", "We meet on Tuesdays.")
+    for command in (("list",), ("recall", "Tuesdays")):
+        assert "Tuesdays" in run(*command, "--since", "2026").stdout
+        refused = run(*command, "--since", "yesterday")
+        assert refused.exit_code == 2
+        assert "expected a day, month or year, such as" in refused.stderr
+
+
+def test_a_path_that_is_not_there_is_refused_with_a_hint(vault: Path) -> None:
+    said = run("adopt", "Start here.md")
+    assert said.exit_code == 1
+    assert "hint: a path is relative to the vault, or to the folder you are in" in said.stderr
+
+
+def test_the_help_of_mcp_names_its_own_default() -> None:
+    assert "default: $VAULTSYNC_AGENT, else mcp" in " ".join(run("mcp", "--help").stdout.split())
+
+
+def test_a_folder_is_made_a_vault_without_reading_help(tmp_path: Path) -> None:
+    said = run("init")
+    assert said.exit_code == 2
+    assert "`vaultsync init .` makes the folder you are in a vault" in said.stderr
+
+
+def test_recall_without_a_model_says_what_has_one(vault: Path) -> None:
+    run("remember", "We meet on Tuesdays.")
+    assert "the extra `local` has one" in run("recall", "unicorns of the north").stderr
