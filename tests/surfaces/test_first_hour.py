@@ -16,6 +16,11 @@ def run(*words: str, stdin: str = "") -> Result:
     return CliRunner().invoke(cli, words, input=stdin)
 
 
+def shown_help(*words: str) -> str:
+    """A help page on one line."""
+    return " ".join(run(*words, "--help").stdout.split())
+
+
 def test_the_log_says_what_remember_did(vault: Path) -> None:
     run("remember", "We meet on Tuesdays.")
     assert "1 note created" in run("log").stdout
@@ -59,13 +64,14 @@ def test_while_a_daemon_runs_nobody_is_sent_to_sync(vault: Path, tmp_path: Path)
     assert "`vaultsync watch` writes it" in said
 
 
-def test_a_year_is_a_date_for_every_filter(vault: Path) -> None:
+def test_what_a_date_may_be_is_said_by_help_and_error(vault: Path) -> None:
     run("remember", "We meet on Tuesdays.")
     for command in (("list",), ("recall", "Tuesdays")):
-        assert "Tuesdays" in run(*command, "--since", "2026").stdout
+        assert "created on or after this day or month" in shown_help(*command[:1])
+        assert "Tuesdays" in run(*command, "--since", "2026-01").stdout
         refused = run(*command, "--since", "yesterday")
         assert refused.exit_code == 2
-        assert "expected a day, month or year, such as" in refused.stderr
+        assert "expected a day or month, such as 2026-02-14 or 2026-02" in refused.stderr
 
 
 def test_a_path_that_is_not_there_is_refused_with_a_hint(vault: Path) -> None:
@@ -75,7 +81,7 @@ def test_a_path_that_is_not_there_is_refused_with_a_hint(vault: Path) -> None:
 
 
 def test_the_help_of_mcp_names_its_own_default() -> None:
-    assert "default: $VAULTSYNC_AGENT, else mcp" in " ".join(run("mcp", "--help").stdout.split())
+    assert "default: $VAULTSYNC_AGENT, else mcp" in shown_help("mcp")
 
 
 def test_a_folder_is_made_a_vault_without_reading_help(tmp_path: Path) -> None:
@@ -87,3 +93,12 @@ def test_a_folder_is_made_a_vault_without_reading_help(tmp_path: Path) -> None:
 def test_recall_without_a_model_says_what_has_one(vault: Path) -> None:
     run("remember", "We meet on Tuesdays.")
     assert "the extra `local` has one" in run("recall", "unicorns of the north").stderr
+
+
+def test_a_dry_run_of_a_memory_file_leaves_nothing_beside_it(vault: Path, tmp_path: Path) -> None:
+    file = tmp_path / "work" / "MEMORY.md"
+    file.parent.mkdir()
+    file.write_text("# Memory\n\n## Gate\n\nIt opens ten minutes before slack water.\n")
+    said = run("memory-file", "sync", str(file), "--dry-run")
+    assert "1 new" in said.stdout
+    assert [each.name for each in file.parent.iterdir()] == ["MEMORY.md"]

@@ -32,27 +32,23 @@ class TimeSpan(NamedTuple):
         )
 
 
-DATES = "a day, month or year, such as 2026-03-31, 2026-03 or 2026"
-"""What a filter takes, as an error says it."""
 ISO_DAY = r"\d{4}-\d{2}(?:-\d{2})?"
 _DAY = len("2026-02-14")
 
 
 def time_span(since: str | None, until: str | None) -> TimeSpan:
-    """The span between two days, months, years or moments.
+    """The span between two days, months or moments.
 
-    The last day, month or year is included; a last moment is not.
+    The last day or month is included; a last moment is not.
 
     Raises:
         InvalidFieldError: one of them is not a time.
     """
     ends = []
     for at, (name, text) in enumerate((("since", since), ("until", until))):
-        days: tuple[str | None, str | None] | None = (None, None)
-        if text is not None:
-            days = day_span(text[:_DAY]) or year_span(text)
+        days = day_span(text[:_DAY]) if text is not None else (None, None)
         if days is None:
-            raise InvalidFieldError(name, text, DATES)
+            raise InvalidFieldError(name, text, "a day or month, such as 2026-02-14 or 2026-02")
         whole = text is None or len(text) <= _DAY
         ends.append(days[at] if whole else clean_time(name, text))
     return TimeSpan(*ends)

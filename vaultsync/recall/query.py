@@ -18,7 +18,7 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
-from vaultsync.model.time_span import DATES, TimeSpan, day_span, time_span, year_span
+from vaultsync.model.time_span import TimeSpan, day_span, time_span, year_span
 from vaultsync.recall.asked_for import DUE, AskedFor, asked_for, is_in_state
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.time_words import dated_span, find_all, relative_span
@@ -108,6 +108,7 @@ _TAGGED = (
 )
 _FILTER = r"(?<!\S)(type|tag|tier|since|until|after|before):(\S+)"
 _VALUES = {"type": "one of " + ", ".join(sorted(TYPES)), "tier": "one of " + ", ".join(TIERS)}
+_DATES = "a day, month or year, such as 2026-03-31, 2026-03 or 2026"
 
 
 def parse_request(request: RecallRequest, *, now: datetime) -> tuple[ParsedQuery, FactFilters]:
@@ -190,7 +191,7 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
             since = first if key == "since" else after if key == "after" else since
             until = after if key == "until" else first if key == "before" else until
         else:
-            raise InvalidFieldError(key, match[2][:80], _VALUES.get(key, DATES))
+            raise InvalidFieldError(key, match[2][:80], _VALUES.get(key, _DATES))
         rest = rest.replace(match[0], " ", 1)
     for pattern, needed in ((_TAG, ("#",)), (_TAGGED, ("tag", "étiquette", "etiquet"))):
         for match in find_all(pattern, rest, *needed):
