@@ -102,3 +102,22 @@ def test_a_dry_run_of_a_memory_file_leaves_nothing_beside_it(vault: Path, tmp_pa
     said = run("memory-file", "sync", str(file), "--dry-run")
     assert "1 new" in said.stdout
     assert [each.name for each in file.parent.iterdir()] == ["MEMORY.md"]
+
+
+def test_a_list_of_all_facts_says_which_are_forgotten(vault: Path) -> None:
+    run("remember", "We met on Mondays.", "--title", "Mondays")
+    run("forget", "Mondays")
+    run("remember", "We meet on Tuesdays.", "--title", "Tuesdays")
+    first, second = run("list", "--all").stdout.splitlines()
+    assert first.endswith("\t(forgotten)")
+    assert second.endswith(".md")
+
+
+def test_a_model_that_cannot_be_fetched_is_a_matter_of_the_connection(
+    vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_MODELS", str(tmp_path / "models"))
+    said = run("model", "fetch", "some/model", "--hub", "http://127.0.0.1:9")
+    assert said.exit_code == 1
+    assert "127.0.0.1:9 does not send config.json" in said.stderr
+    assert "hint: check the connection, or name a mirror with --hub" in said.stderr
