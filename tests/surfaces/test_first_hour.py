@@ -121,3 +121,11 @@ def test_a_model_that_cannot_be_fetched_is_a_matter_of_the_connection(
     assert said.exit_code == 1
     assert "127.0.0.1:9 does not send config.json" in said.stderr
     assert "hint: check the connection, or name a mirror with --hub" in said.stderr
+
+
+def test_who_gives_too_little_of_an_id_is_told_how_much_is_enough(vault: Path) -> None:
+    fact = run("remember", "We meet on Tuesdays.").stdout.strip()
+    assert run("get", fact[:8]).exit_code == 0
+    refused = run("get", fact[:7])
+    assert refused.exit_code == 1
+    assert "hint: give an id or its first 8 characters, a path" in refused.stderr
