@@ -7,8 +7,8 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -67,6 +67,15 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, is_deletion
 from vaultsync.operations.adopt import adopt_notes, find_note_with_id
 from vaultsync.operations.check_links import LinkReport, check_links, fix_links
+from vaultsync.operations.evaluate import (
+    ROUNDS,
+    AskedAt,
+    EvalQuestion,
+    Evaluation,
+    EvaluationParts,
+    Paired,
+    evaluate,
+)
 from vaultsync.operations.export_import import export_facts, import_facts
 from vaultsync.operations.maintain import run_maintenance
 from vaultsync.operations.migrate import (
@@ -81,7 +90,7 @@ from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
-from vaultsync.recall.result import RecallResult
+from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.settings import MARKER, Settings
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.agent_view import AgentView
@@ -100,7 +109,7 @@ from vaultsync.sync.report import (
     Verification,
     notices_of,
 )
-from vaultsync.sync.run import sync_once
+from vaultsync.sync.run import preview_run, sync_once
 from vaultsync.sync.status import read_status, run_summaries
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -1146,6 +1155,50 @@ class Memory:
                 return verify_all(ctx, progress=progress)
         except EngineBusyError as busy:
             return self._ask_daemon("/v1/verify", None, busy, Verification)
+
+    def evaluate(
+        self,
+        questions: Sequence[EvalQuestion],
+        *,
+        budget: int = DEFAULT_BUDGET,
+        rounds: int = ROUNDS,
+    ) -> Evaluation:
+        """Evaluate recall, context packs and a sync with nothing to do on this vault.
+
+        Each question is asked in each way, and is no use of what it finds. Writes nothing but
+        the indexes.
+
+        Args:
+            questions: and the notes that answer them, as `parse_questions()` reads them.
+            budget: of each context pack, in tokens.
+            rounds: how often each is timed beside its floor; 0 for not at all.
+
+        Raises:
+            UsageError: an expected note is not in the vault, or there are no questions.
+        """
+        if not questions:
+            raise UsageError("there are no questions", hint="give at least one")
+        self._engine.record_bases()
+        ctx, clock = self._ctx, self._services.clock
+        paths = {str(path): fact_id for path, fact_id in ctx.archive.paths().items()}
+
+        def sources(at: datetime | None) -> RecallSources:
+            asked = ctx if at is None else replace(ctx, clock=AskedAt(clock, at))
+            return self._services.recall_sources(asked, self.agent)
+
+        sync = Paired(
+            "sync/nothing to do",
+            ctx.vault.scan,
+            lambda: preview_run(ctx, SyncRequest(dry_run=True)),
+        )
+        parts = EvaluationParts(
+            sources,
+            self._services.token_counter,
+            {**{x: x for x in paths.values()}, **paths},
+            clock.processor_seconds,
+            others=(sync,),
+        )
+        return evaluate(parts, questions, budget=budget, rounds=rounds)
 
     def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
         """Rebuild one side, and the base, from the other side.
