@@ -44,10 +44,10 @@ PASSES = sorted(page.parent for page in GOLDEN.glob("sync/*/case.md"))
 ID = "0193f6c2-7b1a-7c3d-8e4f-5a6b7c8d9e0f"
 PATH = VaultPath("team-core/notes/A note.md")
 ALONE = """
-README.md baseline.json embedding/reference.jsonl errors.md memory-file/MEMORY.md retrieval/README.md
+README.md embedding/reference.jsonl errors.md memory-file/MEMORY.md retrieval/README.md
 retrieval/questions.toml retrieval/said.toml questions/README.md questions/sample-vault.toml
 questions/help-vault.toml surface/cli-help.txt surface/cli-output.txt surface/mcp.json
-surface/openapi.json
+surface/openapi.json baseline.json
 """
 TAKEN = {
     **dict.fromkeys(ALONE.split(), 1),

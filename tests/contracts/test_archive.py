@@ -80,12 +80,11 @@ def _everything(archive: Archive) -> tuple[object, ...]:
         archive.conflicts(closed=True),
         archive.history(),
         archive.last_run(),
-        archive.last_run_id(),
         archive.notices(),
     )
 
 
-NOTHING: tuple[object, ...] = (None, {}, [], None, [], [], [], [], [], None, "", [])
+NOTHING: tuple[object, ...] = (None, {}, [], None, [], [], [], [], [], None, [])
 
 
 def test_a_new_archive_holds_nothing_and_reading_sees_all_earlier_writes(archive: Archive) -> None:
@@ -308,7 +307,6 @@ def test_runs_are_found_newest_first_and_by_the_beginning_of_their_ids(archive: 
     assert archive.runs(limit=9, prefix="1-run%") == [runs[1]]
     assert archive.runs(limit=9, prefix="%") == []
     assert archive.last_run() == runs[-1]
-    assert archive.last_run_id() == runs[-1].run
 
 
 def test_notes_are_found_by_the_names_of_their_files(archive: Archive) -> None:

@@ -108,7 +108,7 @@ def measured(memory: Memory, *, rounds: int = ROUNDS) -> Evaluation:
         EstimatingCounter(),
         paths,
         SystemClock.processor_seconds,
-        floors,
+        floors=floors,
         others=[nothing] * 5,
     )
     return evaluate(parts, asked(), rounds=rounds)

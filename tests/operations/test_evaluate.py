@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 
@@ -41,6 +42,7 @@ def parts(
     *,
     seconds: Callable[[], float] | None = None,
     floors: Mapping[str, Callable[[str], object]] | None = None,
+    agent: str | None = None,
 ) -> EvaluationParts:
     facts = {fact.title: fact.id for fact in world.store.iter_facts()}
     steps = count()
@@ -49,7 +51,8 @@ def parts(
         EstimatingCounter(),
         {"beans.md": facts["Beans"], "soup.md": facts["Soup"]},
         seconds or (lambda: float(next(steps))),
-        floors or {},
+        agent=agent,
+        floors=floors or {},
         others=[Paired("other", lambda: None, lambda: None)],
     )
 
@@ -123,6 +126,17 @@ def test_an_evaluation_counts_nothing_as_used(world: RecallWorld) -> None:
 def test_an_unknown_note_is_refused(world: RecallWorld) -> None:
     with pytest.raises(UsageError, match=r"gone\.md"):
         evaluate(parts(world), [EvalQuestion("beans", ("gone.md",))])
+
+
+def test_an_agent_is_measured_by_what_it_may_see(world: RecallWorld) -> None:
+    world.agent_remembers("Runner beans, in private.", title="Mine", scope="private-indy")
+    mine = {fact.title: fact.id for fact in world.store.iter_facts()}["Mine"]
+    for agent, share in (("indy", 1.0), ("else", 0.0)):
+        known = parts(world, agent=agent)
+        known = replace(known, ids={"mine.md": mine})
+        found = evaluate(known, [EvalQuestion("runner beans", ("mine.md",))], rounds=0).figures
+        assert found["retrieval/index/hit@5"].value == share
+        assert found["context/recall"].value == share
 
 
 def test_what_takes_no_time_has_no_ratio(world: RecallWorld) -> None:

@@ -39,12 +39,16 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.relink import sync_and_relink
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.recovery import release_displaced
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.write_through import NoteWriter
 
 MAX_TABLE_ROUNDS = 3
 """How often `.index/` is written again because others wrote facts meanwhile."""
+DERIVE_POLL_SECONDS, DERIVE_STALL_SECONDS = 0.25, 60.0
+"""How often the work of another engine is looked at, and how long nothing of it may be seen
+until it is given up."""
 _log = logging.getLogger(__name__)
 
 
@@ -201,6 +205,7 @@ class Engine:
         if not (report.quiet and is_derived_current(self.ctx)):
             done = self.update_derived(progress=progress)
             report = structs.replace(report, seconds=round(report.seconds + done.seconds, 3))
+            release_displaced(self.ctx, self.ctx.archive.displaced_files())
         self.embedding.start()
         return report
 
@@ -231,6 +236,36 @@ class Engine:
     def is_derived_current(self) -> bool:
         """Whether derived data is up to date."""
         return is_derived_current(self.ctx)
+
+    def wait_for_derived(self, busy: EngineBusyError, progress: Progress | None) -> bool:
+        """Wait until another engine has brought derived data up to date.
+
+        Args:
+            busy: the error that says that another one has the vault.
+            progress: called with the stage, how many facts the note index has, and how many
+                there are.
+
+        Returns:
+            Whether it did; False once no other engine has the vault.
+
+        Raises:
+            EngineBusyError: `busy`, when it does not go on, as while it is suspended.
+        """
+        clock, index = self._services.clock, self._services.note_index
+        seen, since = "", clock.monotonic()
+        while not self.is_derived_current():
+            if self.lock.try_lock():
+                self.lock.unlock()
+                return False
+            now = f"{index.version()} {index.count()} {self.ctx.archive.setting('cursor')}"
+            if now != seen:
+                seen, since = now, clock.monotonic()
+            elif clock.monotonic() - since > DERIVE_STALL_SECONDS:
+                raise busy.silent(begun=False)
+            if progress is not None:
+                progress("index", index.count(), self.ctx.store.state().facts)
+            clock.sleep(DERIVE_POLL_SECONDS)
+        return True
 
     def make_missing_store(self) -> None:
         """Make a new store in place of one that is gone, for a rebuild to fill."""

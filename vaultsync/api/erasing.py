@@ -46,6 +46,7 @@ def purge_parts(services: Services, engine: Engine) -> PurgeParts:
 def _derived(services: Services) -> Iterator[Erasable]:
     yield services.note_index
     yield services.link_index
+    yield services.listed_entries
     vectors = services.vector_index
     if vectors is not None:
         yield vectors

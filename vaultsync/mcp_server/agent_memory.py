@@ -15,6 +15,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.scope import private_scope
 from vaultsync.notes.render import render_note
 from vaultsync.settings import Settings
+from vaultsync.sync.agent_view import AgentView
 
 ENGINE_LOCK_TIMEOUT = 0.5
 """Seconds to wait for another engine. One that has the vault for longer is a daemon, which
@@ -46,6 +47,8 @@ class AgentMemory(Memory):
         try:
             self._engine.sync_on_demand()
         except VaultsyncError as error:
+            if not AgentView(self._ctx, self.agent).sees_text(error.message):
+                return "edits of notes were not taken up"
             return f"edits of notes were not taken up: {error.message}"
         except OSError as error:
             return f"edits of notes were not taken up: {error.strerror or error}"

@@ -105,6 +105,10 @@ class EvaluationParts:
     """Of facts, by their ids and by the paths of their notes."""
     seconds: Callable[[], float]
     """Processor time: it hardly changes while other processes are busy."""
+    agent: str | None = None
+    """Who asks; None is the user of the machine, who sees everything."""
+    user: str | None = None
+    """Only facts about this user."""
     floors: Mapping[str, Callable[[str], object]] = field(default_factory=dict)
     """The least work for a question, by the way of asking; by default a search of the index or
     the vectors alone."""
@@ -206,12 +210,19 @@ class _Asked:
             )
         self.expected = {parts.ids[each] for each in question.expected}
 
-    def search(self, way: str, limit: int = RANKED_HITS) -> RecallSearch:
+    def search(self, way: str) -> RecallSearch:
         """Recall, to be asked."""
         sources = replace(self._sources, warm=False)
-        mode = ASKED_MODES[way]
-        return RecallSearch(
-            sources, RecallRequest(self.text, mode=mode, all=self._all, limit=limit)
+        return RecallSearch(sources, self._request(ASKED_MODES[way], RANKED_HITS))
+
+    def _request(self, mode: str, limit: int) -> RecallRequest:
+        return RecallRequest(
+            self.text,
+            mode=mode,
+            all=self._all,
+            limit=limit,
+            agent=self._parts.agent,
+            user=self._parts.user,
         )
 
     def reason_against(self, way: str) -> str:
@@ -223,7 +234,14 @@ class _Asked:
 
     def context_request(self, budget: int, mode: str = "auto") -> ContextRequest:
         """A question for a context pack."""
-        return ContextRequest(self.text, all=self._all, budget=budget, mode=mode)
+        return ContextRequest(
+            self.text,
+            all=self._all,
+            budget=budget,
+            mode=mode,
+            agent=self._parts.agent,
+            user=self._parts.user,
+        )
 
     def packed(self, request: ContextRequest) -> tuple[int, set[str]]:
         """The tokens of a context pack, and its facts without the entities beside them."""
@@ -239,7 +257,7 @@ class _Asked:
     def paired_pack(self, budget: int) -> Paired:
         """A context pack beside its recall; both without a model."""
         request = self.context_request(budget, mode="index")
-        recall = RecallRequest(self.text, mode="index", all=self._all, limit=MAX_RECALLED)
+        recall = self._request("index", MAX_RECALLED)
         return Paired(
             "latency/context",
             lambda: RecallSearch(self._sources, recall).answer(),

@@ -174,6 +174,15 @@ class Archive(Protocol):
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         """As `paths()`, but only of notes whose file has one of these names, as `name_key()`."""
 
+    def last_move(self) -> int:
+        """A number that grows whenever a note comes, moves, or is missing."""
+
+    def moved_since(self, number: int) -> list[str]:
+        """The facts whose notes came, moved or went after `last_move()` was a number.
+
+        A fact whose base was dropped is among them.
+        """
+
     def put_bases(self, bases: Iterable[Base]) -> None:
         """Set bases."""
 
@@ -239,9 +248,6 @@ class Archive(Protocol):
 
     def last_run(self) -> RunRecord | None:
         """The newest run."""
-
-    def last_run_id(self) -> str:
-        """The id of the newest run, without its report; empty when there is none."""
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         """Replace the notices of a path."""

@@ -88,6 +88,7 @@ ARCHIVE_PLACES: tuple[tuple[str, str], ...] = (
     ),
     ("run reports", "UPDATE runs SET report = scrubbed(report) WHERE mentions(report)"),
     ("notices", "DELETE FROM attention WHERE mentions(path) OR mentions(body)"),
+    ("moves", "DELETE FROM moves WHERE is_erased(fact_id)"),
     ("settings", "UPDATE settings SET value = without_ids(value) WHERE mentions(value)"),
 )
 """Where the archive holds anything of a fact, and how it is erased there. A table that is
@@ -102,6 +103,14 @@ _NEEDED_BLOBS = (
 """What bases, unfinished writes and displaced files, and notes that can be restored need."""
 PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
     (
+        "moves",
+        "moves",
+        (
+            "fact_id NOT IN (SELECT fact_id FROM bases)"
+            " AND fact_id NOT IN (SELECT fact_id FROM history)"
+        ),
+    ),
+    (
         "history",
         "history",
         "run IN (SELECT run FROM history GROUP BY run HAVING max(at) < :history) AND NOT "  # noqa: S608 - ours
@@ -113,7 +122,8 @@ PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
     ("blobs", "blobs", "unused_since < :blobs"),
 )
 """What is pruned when it is old: its name, its table, and which rows. Of a run all of its
-history is kept, or none: it can be undone as a whole."""
+history is kept, or none: it can be undone as a whole. Moves come first, and so go with the
+next pruning after their history: a dry run then counts the same."""
 _MARKS = (
     f"UPDATE blobs SET unused_since = NULL WHERE sha IN ({_NEEDED_BLOBS})",  # noqa: S608 - ours
     "UPDATE blobs SET unused_since = :now WHERE unused_since IS NULL"  # noqa: ISC004, S608 - ours
@@ -207,11 +217,29 @@ def m004_file_names(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX bases_by_file ON bases (file_key)")
 
 
+def m005_moves(db: sqlite3.Connection) -> None:
+    """Which notes came, moved or went, and in which order: tables follow them."""
+    db.execute(
+        "CREATE TABLE moves (n INTEGER PRIMARY KEY AUTOINCREMENT, fact_id TEXT NOT NULL UNIQUE)"
+    )
+    moved = "INSERT OR REPLACE INTO moves (fact_id) VALUES"
+    db.execute(
+        "CREATE TRIGGER base_moved BEFORE INSERT ON bases WHEN NOT EXISTS ("  # noqa: S608 - ours
+        "SELECT 1 FROM bases WHERE fact_id = new.fact_id AND folder IS new.folder"
+        " AND name IS new.name AND (missing_since IS NULL) = (new.missing_since IS NULL))"
+        f" BEGIN {moved} (new.fact_id); END"
+    )
+    db.execute(
+        f"CREATE TRIGGER base_dropped AFTER DELETE ON bases BEGIN {moved} (old.fact_id); END"
+    )
+
+
 MIGRATIONS: tuple[sqlite_file.Migration, ...] = (
     m001_archive,
     m002_unused_blobs,
     m003_packed,
     m004_file_names,
+    m005_moves,
 )
 """In order. A name once released stays."""
 
@@ -497,6 +525,14 @@ class SqliteArchive:
                 found[path_from_columns(folder, name)] = fact_id
         return found
 
+    def last_move(self) -> int:
+        rows = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'moves'")
+        return rows[0][0] if rows else 0
+
+    def moved_since(self, number: int) -> list[str]:
+        rows = self._rows("SELECT fact_id FROM moves WHERE n > ? ORDER BY n", number)
+        return [fact_id for (fact_id,) in rows]
+
     def put_bases(self, bases: Iterable[Base]) -> None:
         self._change(
             "INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", map(base_to_row, bases)
@@ -590,10 +626,6 @@ class SqliteArchive:
 
     def last_run(self) -> RunRecord | None:
         return next(iter(self.runs(limit=1)), None)
-
-    def last_run_id(self) -> str:
-        rows = self._rows("SELECT run FROM runs ORDER BY n DESC LIMIT 1")
-        return rows[0][0] if rows else ""
 
     def _runs(self, which: str, *values: str | int) -> list[RunRecord]:
         from vaultsync.storage.archive import RunRecord
