@@ -75,11 +75,10 @@ def opened(folder: Path, *, embedder: str) -> Iterator[Memory]:
     os.environ.setdefault("VAULTSYNC_MODELS", str(MODELS))
     vault, state = folder / "vault", str(folder / "state")
     shutil.copytree(VAULT, vault)
-    settings = {"state_dir": state}
     before = os.environ.get("VAULTSYNC_EMBEDDER")
     os.environ["VAULTSYNC_EMBEDDER"] = embedder
     try:
-        with vaultsync.open(str(vault), **settings) as memory:
+        with vaultsync.open(str(vault), state_dir=state) as memory:
             memory.rebuild(source="vault")
             memory.index()
             memory.sync()

@@ -180,6 +180,8 @@ NOT_ASKED = {
 def test_no_command_prints_a_secret(planted: Planted) -> None:
     fact, conflict, run = planted.fact, planted.conflict, planted.run
     file, out = str(planted.memory_file), str(planted.folder / "out")
+    questions = planted.folder / "questions.toml"
+    questions.write_text(f'[[question]]\nquestion = "deploy {TOKEN}"\nexpected = ["{fact}"]\n')
     asked: dict[str, list[tuple[str, ...]]] = {
         **{key: [()] for key in ("status", "conflicts", "verify", "doctor", "trust")},
         **{key: [()] for key in ("graph stats", "graph colours")},
@@ -194,6 +196,8 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "graph neighbors": [("Alice",)],
         "links check": [(), ("--fix",)],
         "index": [("--rebuild",)],
+        "eval run": [(str(questions),)],
+        "eval gate": [(str(questions), "--baseline", f"{out}.baseline", "--update")],
         "model list": [()],
         "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
         "update": [

@@ -67,9 +67,10 @@ def run(options: Options, *, questions: str, budget: int) -> None:
 @agent_option
 @common
 def gate(options: Options, *, questions: str, baseline: str, update: bool, budget: int) -> int:
-    """Fail when a figure is more than 10 % worse than its baseline, beyond noise.
+    """Fail when recall is more than 10 % worse than a baseline.
 
-    The exit code is 1 if one is, and 3 if a figure of the baseline was not measured.
+    What differs from one measurement to the next is allowed on top. The exit code is 1 if a
+    figure is worse, and 3 if a figure of the baseline was not measured.
     """
     before = _read_baseline(baseline, required=not update)
     found = _evaluate(options, questions, budget)

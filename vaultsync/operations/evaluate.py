@@ -59,7 +59,7 @@ class _QuestionPage(Struct, frozen=True, forbid_unknown_fields=True):
     question: Annotated[tuple[EvalQuestion, ...], Meta(min_length=1)]
 
 
-class Figure(Struct, frozen=True, omit_defaults=True):
+class Figure(Struct, frozen=True):
     """One measured value."""
 
     value: float

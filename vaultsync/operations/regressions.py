@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from msgspec import Struct, ValidationError, json
 
@@ -14,7 +13,6 @@ MAX_REGRESSION = 0.10
 """The share of its baseline by which a figure may be worse."""
 SAME, BETTER, WORSE, REGRESSION = "same", "better", "worse", "REGRESSION"
 NEW, NOT_MEASURED, SHOWN = "new", "not measured", ""
-Verdict: TypeAlias = str
 
 
 class ComparedFigure(Struct, frozen=True):
@@ -25,7 +23,7 @@ class ComparedFigure(Struct, frozen=True):
     """None where it was not measured."""
     baseline: float | None
     """None where the baseline does not have it."""
-    verdict: Verdict
+    verdict: str
     """`same`, `better`, `worse` (within what is allowed), `REGRESSION`, `new`, `not measured`,
     or empty for a figure that only informs."""
 
@@ -84,18 +82,18 @@ def list_figures(found: Evaluation) -> tuple[ComparedFigure, ...]:
     )
 
 
-_UPDATE = "make it anew with --update, and read what changes"
+_UPDATE = "make it again with --update, and read what changes"
 
 
 def _compared(now: Evaluation, baseline: Evaluation) -> Iterator[ComparedFigure]:
     names = dict.fromkeys([*now.figures, *baseline.figures])
     for name in names:
         new, old = now.figures.get(name), baseline.figures.get(name)
-        values = (new and new.value, old and old.value)
-        yield ComparedFigure(name, *values, _verdict(new, old))
+        value, before = (None if each is None else each.value for each in (new, old))
+        yield ComparedFigure(name, value, before, _verdict(new, old))
 
 
-def _verdict(new: Figure | None, old: Figure | None) -> Verdict:
+def _verdict(new: Figure | None, old: Figure | None) -> str:
     if new is None:
         return NOT_MEASURED
     if old is None:
