@@ -41,8 +41,8 @@ from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
-from vaultsync.privacy import redaction as redact
 from vaultsync.operations.evaluate import EvalQuestion
+from vaultsync.privacy import redaction as redact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.sync.report import DaemonState
 
