@@ -340,7 +340,7 @@ def test_a_server_returns_nothing_of_it_any_more(
             assert not {"content", "rest", "tags", "scope"} & tombstone.keys()
             assert not any(word in repr(every_point(server)) for word in WORDS)
             assert memory.verify().equal
-            assert [hit.id for hit in memory.recall("bread").hits] == [stays]
+            assert [hit.id for hit in memory.recall("bread", mode="index").hits] == [stays]
 
 
 def every_point(server: FakeQdrant) -> list[dict[str, object]]:

@@ -39,16 +39,18 @@ def late_end() -> Iterator[int]:
 
 
 @contextmanager
-def until_signal(stop: Callable[[], object]) -> Iterator[None]:
+def until_signal(stop: Callable[[], object]) -> Iterator[threading.Event]:
     """Have the first SIGTERM or SIGINT call `stop`, and a second one end the process at once.
 
     The process ends some seconds after the first one in any case, as by `late_end()`. Only
-    the main thread may use this.
+    the main thread may use this. Yields what is set when a signal came.
     """
+    came = threading.Event()
     before = {each: signal.getsignal(each) for each in SIGNALS}
 
     def stop_once(number: int, _: FrameType | None) -> None:
         signal.signal(number, before[signal.Signals(number)])
+        came.set()
         stop()
 
     with late_end() as tells:
@@ -57,7 +59,7 @@ def until_signal(stop: Callable[[], object]) -> Iterator[None]:
         try:
             for each in SIGNALS:
                 signal.signal(each, stop_once)
-            yield
+            yield came
         finally:
             for each, handler in before.items():
                 signal.signal(each, handler)

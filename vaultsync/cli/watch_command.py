@@ -18,6 +18,7 @@ from vaultsync.cli.options import common
 from vaultsync.cli.output import Options, echo, is_terminal, print_json
 from vaultsync.cli.stop_signals import until_signal
 from vaultsync.cli.units import unit
+from vaultsync.errors import EngineBusyError
 from vaultsync.service.daemon_runner import ServeBridge, WatchService
 
 
@@ -69,8 +70,13 @@ def watch(
     with event_log(log, quiet=options.quiet, as_json=options.json) as lines:
         serve = None if no_bridge or once_settled else _bridge_if_installed(port, lines)
         service = WatchService(settings, log=lines, serve=serve, once=once_settled, wait=wait)
-        with until_signal(service.stop):
-            state = service.run()
+        with until_signal(service.stop) as stopped:
+            try:
+                state = service.run()
+            except EngineBusyError:
+                if stopped.is_set():
+                    return EXIT_DONE  # it was stopped while it waited for another process
+                raise
     if options.json:
         print_json({"passes": state["passes"], "last_error": state["last_error"]})
     if not once_settled:
