@@ -162,7 +162,12 @@ class Memory:
     """
 
     def __init__(
-        self, settings: Settings, *, app: ObsidianApp | None = None, one_shot: bool = False
+        self,
+        settings: Settings,
+        *,
+        app: ObsidianApp | None = None,
+        one_shot: bool = False,
+        on_answer: Callable[[str, float], None] | None = None,
     ) -> None:
         """Open the vault of the settings.
 
@@ -171,6 +176,7 @@ class Memory:
             app: Obsidian, asked to change the notes that it may have open.
             one_shot: whether the process does one thing and ends: it then loads the embedding
                 model only for questions that keyword search does not answer surely.
+            on_answer: called with the source and the seconds of each answer of recall.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -179,7 +185,7 @@ class Memory:
         self.settings = settings
         self.agent = settings.agent
         """Who acts and asks; None is the user, who sees every scope."""
-        self._services = Services(settings, app=app, one_shot=one_shot)
+        self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
         self.store_path = self._services.store_path
         """The file or the collection that holds the facts, as it is shown."""
         self._engine = Engine(self._services)
