@@ -43,7 +43,7 @@ IDLE_SECONDS = 30.0
 """How long a worker that embeds waits for the next change: its model takes a second to load."""
 LOCK_TRIES = 8
 """Attempts at the engine's lock, a quarter of a second apart, when not told to wait."""
-TELEMETRY_SECONDS = 10.0
+TELEMETRY_SECONDS = 2.0
 """Seconds between two writes of what was measured, if anything was."""
 MIN_TICK_SECONDS = 0.005
 """The least number of seconds between two steps: in a storm of events each would be one."""
