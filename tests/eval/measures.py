@@ -77,3 +77,13 @@ def calibration_error(said: Sequence[tuple[float, bool]], *, bins: int = 10) -> 
         for some in parts.values()
     )
     return sum(gaps) / len(said)
+
+
+def calibration_by_chance(values: Sequence[float], *, draws: int = 200) -> float:
+    """The calibration error that these probabilities would have if they were true, on average.
+
+    Few questions never come out as probable as they are.
+    """
+    random = Random(0)
+    drawn = ([(value, random.random() < value) for value in values] for _ in range(draws))
+    return fmean(map(calibration_error, drawn))

@@ -8,7 +8,7 @@ from functools import cache
 from statistics import mean
 
 from tests.eval.arms import SURE
-from tests.eval.measures import calibration_error, interval, measured
+from tests.eval.measures import calibration_by_chance, calibration_error, interval, measured
 from tests.eval.questions import UNANSWERABLE, Question
 from tests.eval.worlds import OpenVault
 from vaultsync.recall.recall_request import RecallRequest
@@ -16,7 +16,7 @@ from vaultsync.recall.service import RecallSearch
 
 HEAD = f"  {'kind':14} {'n':>4}  {'relevance@5 (95 %)':21} {'hit@5':>6} {'MRR':>6} {'sure':>6}"
 MISSED = f"  {'kind':14} {'n':>4}  {'silence (95 %)':21} {'empty':>6}"
-CALIBRATION = f"  {'calibration':14} {'n':>4}  {'confidence':21} {'answerable':>10}"
+CALIBRATION = f"  {'calibration':14} {'n':>4}  {'confidence':21} answerable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,17 @@ def table(some: Sequence[Reply]) -> list[str]:
 
 
 def calibration(some: Sequence[Reply]) -> str:
-    """The calibration errors of what answers say of themselves, of all kinds of questions."""
+    """The calibration errors of what answers say of themselves, of all kinds of questions.
+
+    Beside each what it would be by chance, if they were right.
+    """
     confident = [(each.confidence, bool(each.hit_5)) for each in some]
     answerable = [(each.answerable, bool(each.asked.expected)) for each in some]
-    return (
-        f"  {'all':14} {len(some):4}  {calibration_error(confident):.3f}"
-        f"{'':17}{calibration_error(answerable):.3f}"
+    errors = "  ".join(
+        f"{calibration_error(said):.3f} (chance {calibration_by_chance([x for x, _ in said]):.3f})"
+        for said in (confident, answerable)
     )
+    return f"  {'all':14} {len(some):4}  {errors}"
 
 
 def _rows(rows: Mapping[str, Sequence[Reply]]) -> list[str]:
