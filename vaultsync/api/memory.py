@@ -7,10 +7,10 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from datetime import date, datetime
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct, ValidationError, convert, structs
@@ -68,15 +68,6 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, is_deletion
 from vaultsync.operations.adopt import adopt_notes, find_note_with_id
 from vaultsync.operations.check_links import LinkReport, check_links, fix_links, fixed_links_for
-from vaultsync.operations.evaluate import (
-    ROUNDS,
-    AskedAt,
-    EvalQuestion,
-    Evaluation,
-    EvaluationParts,
-    Paired,
-    evaluate,
-)
 from vaultsync.operations.export_import import export_facts, import_facts
 from vaultsync.operations.maintain import run_maintenance
 from vaultsync.operations.migrate import (
@@ -91,7 +82,7 @@ from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
-from vaultsync.recall.result import RecallResult, RecallSources
+from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.agent_view import AgentView, AnyReport
@@ -110,9 +101,12 @@ from vaultsync.sync.report import (
     Verification,
     notices_of,
 )
-from vaultsync.sync.run import preview_run, sync_once
+from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status, run_summaries
 from vaultsync.sync.sync_request import SyncRequest
+
+if TYPE_CHECKING:
+    from vaultsync.operations.evaluate import EvalQuestion, Evaluation
 
 SIDES = ("vault", "store")
 MAX_CALLED = 50
@@ -1199,11 +1193,7 @@ class Memory:
         )
 
     def evaluate(
-        self,
-        questions: Sequence[EvalQuestion],
-        *,
-        budget: int = DEFAULT_BUDGET,
-        rounds: int = ROUNDS,
+        self, questions: Sequence[EvalQuestion], *, budget: int = DEFAULT_BUDGET, rounds: int = 5
     ) -> Evaluation:
         """Evaluate recall, context packs and a sync with nothing to do on this vault.
 
@@ -1218,33 +1208,11 @@ class Memory:
         Raises:
             UsageError: an expected note is not in the vault, or there are no questions.
         """
-        if not questions:
-            raise UsageError("there are no questions", hint="give at least one")
+        # Commands that ask no questions load no code for them.
+        from vaultsync.api.evaluation import evaluate_vault  # noqa: PLC0415
+
         self._engine.record_bases()
-        ctx, clock = self._ctx, self._services.clock
-        view = AgentView(ctx, self.agent)
-        notes = ctx.archive.paths().items()
-        paths = {str(path): fact_id for path, fact_id in notes if view.sees_path(path)}
-
-        def sources(at: datetime | None) -> RecallSources:
-            asked = ctx if at is None else replace(ctx, clock=AskedAt(clock, at))
-            return self._services.recall_sources(asked, self.agent)
-
-        sync = Paired(
-            "sync/nothing to do",
-            ctx.vault.scan,
-            lambda: preview_run(ctx, SyncRequest(dry_run=True)),
-        )
-        parts = EvaluationParts(
-            sources,
-            self._services.token_counter,
-            {**{x: x for x in paths.values()}, **paths},
-            clock.processor_seconds,
-            agent=self.agent,
-            user=self.settings.user,
-            others=(sync,),
-        )
-        return evaluate(parts, questions, budget=budget, rounds=rounds)
+        return evaluate_vault(self._services, self._ctx, questions, budget=budget, rounds=rounds)
 
     def rebuild(
         self, *, source: str, confirm: str | None = None, progress: Progress | None = None
