@@ -64,6 +64,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.schema import Value
+from vaultsync.model.serialization import Contradiction
 from vaultsync.notes.conflict_note import Conflict, is_deletion
 from vaultsync.operations.adopt import adopt_notes, find_note_with_id
 from vaultsync.operations.check_links import LinkReport, check_links, fix_links
@@ -80,6 +81,7 @@ from vaultsync.operations.purge import PurgeReport, facts_of_user, purge_facts
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
+from vaultsync.recall.opposed_hits import find_contradictions
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
@@ -422,6 +424,20 @@ class Memory:
         except VaultsyncError:  # the store went away: what was written stands
             fact = self._with_path(fact)
         return self._ctx.view.redact(fact)
+
+    def contradictions(self, fact: Fact) -> tuple[Contradiction, ...]:
+        """The facts that a fact contradicts, newest first: an amount, date or state, or a denial.
+
+        To be asked after writing it. Nothing is changed: `supersede()` replaces what is no
+        longer true. It takes a search and a look at ten facts, so not all are found.
+
+        Args:
+            fact: as `remember()` or `update()` returned it.
+
+        Returns:
+            Those that the agent may see; none where the store or the index does not answer.
+        """
+        return find_contradictions(self._ctx, self._services.note_index, fact, agent=self.agent)
 
     def edit(
         self,

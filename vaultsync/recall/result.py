@@ -67,6 +67,11 @@ class Hit(Struct, frozen=True):
     """Why it was found, in a sentence."""
     snippet: str
     """The passage that matches best, in one line."""
+    date: str = ""
+    """The day it was created, such as `2026-02-14`; empty when that is not known."""
+    contradicts: tuple[str, ...] = ()
+    """The ids of the hits that say otherwise. They stand side by side, the newest first, at the
+    rank of the best of them."""
 
 
 class StageCandidate(Struct, frozen=True):
