@@ -663,6 +663,7 @@ class Memory:
         all: bool = False,
         since: str | date | None = None,
         until: str | date | None = None,
+        as_of: str | date | None = None,
         user: str | None = None,
         explain: bool = False,
         agent: str | None = None,
@@ -691,6 +692,9 @@ class Memory:
             since: only facts created on this day (`2026-01-31`), in this month or at this
                 time, or later.
             until: only facts created on this day or in this month, or earlier.
+            as_of: answer with what held at the end of this day or month, or at this time:
+                the facts that there were, as they were. `degraded` of the result says what
+                is not known any more.
             user: only facts about this user; the one of the settings when it is None.
             explain: whether the result has what each stage found, and its seconds.
             agent: who asks; the agent of this memory when it is None.
@@ -715,6 +719,7 @@ class Memory:
                 all=all,
                 since=check_day("since", since),
                 until=check_day("until", until),
+                as_of=check_day("as_of", as_of),
                 user=user,
                 explain=explain,
                 agent=agent,

@@ -119,7 +119,7 @@ def _print_contradictions(options: Options, contradicts: Sequence[Contradiction]
             options,
             clean_one_line(
                 f"it contradicts “{each.title}”, of {each.date}: {each.why};"
-                f" `vaultsync supersede {each.id}` replaces what is no longer true"
+                f" `vaultsync supersede {each.id} TEXT` replaces what is no longer true"
             ),
         )
 

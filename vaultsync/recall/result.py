@@ -34,6 +34,8 @@ class RecallSources:
     weights: RankingWeights = field(default_factory=RankingWeights)
     warm: bool = False
     """Whether the process stays, so that a model is worth loading for every question."""
+    unknown: tuple[str, ...] = ()
+    """What cannot be known of the time that is asked about, a sentence each."""
     visible_index: Callable[[], tuple[ReadContext, NoteIndex]] | None = None
     """The index of what the asking agent may see, and what it is brought up to date from; None
     where it is `index`."""

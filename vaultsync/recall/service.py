@@ -66,6 +66,7 @@ the same to 0.005."""
 RERANKED_HITS = 20
 """Best candidates that a reranker reads, `RERANKED_CHARS` of each."""
 RERANKED_CHARS = 2_000
+WORDS_ONLY = "The past is searched by words: the vectors are of the present texts."
 OPPOSED_CANDIDATES = 100
 """Facts that are examined for each of the first hits that says something has never been."""
 
@@ -119,7 +120,7 @@ class RecallSearch:
         self._similarities: dict[str, float] = {}
         self._trust = 1.0
         self._confidence = 0.0
-        self._degraded: list[str] = []
+        self._degraded = [*sources.unknown, *([WORDS_ONLY] if request.as_of else [])]
         """What was missing, a sentence each."""
         self._stages: list[RecallStage] = []
         self.facts: list[Fact] = []
@@ -127,7 +128,8 @@ class RecallSearch:
 
     def answer(self) -> RecallResult:
         """The facts that answer the question, best first. Writes nothing but the indexes."""
-        source = self._browse() if self._query.is_set else self._search(self._request.mode)
+        mode = "index" if self._request.as_of else self._request.mode
+        source = self._browse() if self._query.is_set else self._search(mode)
         hits, query = self._hits(), self._query
         _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
         return RecallResult(
