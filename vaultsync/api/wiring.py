@@ -412,7 +412,9 @@ class Services:
         settings = self.settings
         with TemporaryDirectory(prefix="past-", dir=self._index_folder("words").parent) as folder:
             weights, language = settings.weights, settings.language
-            with closing(TantivyIndex(folder, weights=weights.fields, language=language)) as index:
+            with closing(
+                TantivyIndex(Path(folder, "words"), weights=weights.fields, language=language)
+            ) as index:
                 yield RecallSources(past.ctx, index, weights=weights, unknown=past.unknown)
 
     def _visible_index(self, ctx: ReadContext, agent: str) -> tuple[ReadContext, NoteIndex]:

@@ -181,8 +181,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_supersede",
         "Replace a fact with a newer one",
-        "Store a fact that replaces one that is no longer true. Both are kept and linked;"
-        " recall returns the newer one.",
+        "Store a fact that replaces one that is no longer true. Both are kept;"
+        " recall returns the newer.",
         SupersedeArgs,
         "PublicFact",
         supersede,
@@ -202,7 +202,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         "query_vault",
         "Look up facts by filters, links or ids",
         "List facts by type, scope, tag, status, date or links, or read facts in full by"
-        " their ids. memory_recall finds facts by what they say.",
+        " their ids.",
         QueryVaultArgs,
         "QueryVaultResult",
         query,

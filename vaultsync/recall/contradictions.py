@@ -10,7 +10,7 @@ together and are said to disagree.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultsync.indexing.language import FUNCTION_WORDS
@@ -43,7 +43,7 @@ class Claim(NamedTuple):
     words: frozenset[str]
     """The stems of its content words, without those of the values."""
     amounts: Mapping[str, str]
-    """Unit -> amount, for things that are so many at a time."""
+    """Unit -> amount, of what has one amount at a time."""
     dates: frozenset[str] = frozenset()
     """Days and times that it names: `-04-10`, `2026-04-10`, `tuesday`, `9:30`."""
     states: frozenset[tuple[int, int]] = frozenset()
@@ -56,7 +56,7 @@ class Claim(NamedTuple):
     asserted: frozenset[str] = frozenset()
     """The words of what it says to be the case; empty for a question, a wish or a plan."""
     speaker: str = ""
-    """Who says *I*; `?` where that is not known, empty where nobody does."""
+    """Who says *I*; `?` where that is not known, empty without an *I*."""
 
 
 class Statement(NamedTuple):
@@ -78,7 +78,7 @@ _LIGHT = _words(
     """
     now currently already today since still just only really actually always usually exactly
     again ever yet up out off keep new current trying related via due kinda quite both
-    please thanks want need get got make made
+    many much please thanks want need get got make made
     going set like after before during raised increased reduced changed changes grown risen
     fallen lowered extended updated total nach vor seit jetzt inzwischen derzeit aktuell schon
     bereits heute immer genau wieder neu insgesamt erhöht après avant depuis maintenant
@@ -232,8 +232,15 @@ _ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "en", "s", "e")
 _MIN_STEM = 3
 
 
-def statement_of(fact: Fact) -> Statement:
-    """What a fact says. The text is examined from its beginning, without fenced code."""
+def statement_of(fact: Fact, about: Collection[str] = (), *, least: int = 0) -> Statement:
+    """What a fact says. The text is examined from its beginning, without fenced code.
+
+    Args:
+        fact: the fact.
+        about: stems; sentences with fewer than `least` of them are left out, which costs much
+            less than to read them.
+        least: how many of the stems a sentence has to have.
+    """
     text = fact.content[:EXAMINED_CHARS]
     if "```" in text or "~~~" in text:
         # A question loads this module, and needs no markdown.
@@ -248,6 +255,8 @@ def statement_of(fact: Fact) -> Statement:
     sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
     if not text.strip():
         sentences = [fact.title]
+    if least:
+        sentences = [x for x in sentences if sum(map(x.casefold().__contains__, about)) >= least]
     claims = tuple(_claim(each, known, speaker, titled=bool(title)) for each in sentences if each)
     entities = frozenset(each.casefold() for each in fact.entities)
     return Statement(fact, stems_of(title), entities, claims)

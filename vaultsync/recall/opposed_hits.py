@@ -6,6 +6,7 @@ Nothing is changed: which of two facts holds is not for a rule to say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import ceil
 
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA, catch_up_note_index
@@ -30,6 +31,8 @@ from vaultsync.sync.context import ReadContext
 
 HITS_EXAMINED = 5
 """First hits for which the other side is looked for."""
+MIN_ASKED_SHARE = 0.5
+"""Minimum share of the question's words that a sentence of a hit has to have."""
 MAX_DENIAL_SEARCHES = 2
 """Maximum number of searches for what a hit says has never been."""
 MAX_BESIDE = 2
@@ -92,10 +95,11 @@ class OpposedHits:
         self, question: str, ranked: Sequence[str], facts: Mapping[str, Fact], find: FindMatches
     ) -> None:
         self._question = stems_of(question)
+        self._most = max(1, ceil(MIN_ASKED_SHARE * len(self._question)))
         self._facts = dict(facts)
         self._find = find
         self._searches_left = MAX_DENIAL_SEARCHES
-        self._statements: dict[str, Statement] = {}
+        self._statements: dict[tuple[str, int], Statement] = {}
         self.order = list(ranked)
         """The ids, best first, with those that were brought along."""
         self.contradicts: dict[str, list[str]] = {}
@@ -105,8 +109,8 @@ class OpposedHits:
                 self._bring_beside(fact_id)
 
     def _bring_beside(self, fact_id: str) -> None:
-        statement = self._statement(fact_id)
-        if not any(map(self._is_asked, statement.claims)):
+        statement = self._statement(fact_id, least=self._most)
+        if not statement.claims:
             return
         others = self._contradicting(statement)[:MAX_BESIDE]
         if not others:
@@ -121,7 +125,7 @@ class OpposedHits:
 
     def _contradicting(self, statement: Statement) -> list[str]:
         """The ids of the facts that contradict one, the surest first."""
-        denied = [each for each in denials(statement) if self._is_asked(each)]
+        denied = [*denials(statement)]
         candidates = [each for each in self.order if each not in self.contradicts]
         if denied and self._searches_left:
             self._searches_left -= 1
@@ -138,7 +142,7 @@ class OpposedHits:
 
     def _contradicts(self, statement: Statement, fact_id: str) -> bool:
         other = self._statement(fact_id)
-        return any(map(self._is_asked, other.claims)) and bool(contradiction(statement, other))
+        return bool(other.claims and contradiction(statement, other))
 
     def _share(self, denied: Sequence[Claim], fact_id: str) -> float:
         """How surely a fact shows what was denied, and how much of the question is in it."""
@@ -152,14 +156,13 @@ class OpposedHits:
     def _asked_share(self, claim: Claim) -> float:
         return len(self._question & claim.asserted) / max(1, len(self._question))
 
-    def _is_asked(self, claim: Claim) -> bool:
-        """Whether a sentence is about the question."""
-        return not self._question.isdisjoint(claim.words | claim.asserted | claim.amounts.keys())
-
-    def _statement(self, fact_id: str) -> Statement:
-        if fact_id not in self._statements:
-            self._statements[fact_id] = statement_of(self._facts[fact_id])
-        return self._statements[fact_id]
+    def _statement(self, fact_id: str, *, least: int = 1) -> Statement:
+        """What a fact says of what the question is about."""
+        key = fact_id, least
+        if key not in self._statements:
+            fact = self._facts[fact_id]
+            self._statements[key] = statement_of(fact, self._question, least=least)
+        return self._statements[key]
 
     def _age(self, fact_id: str) -> tuple[str, str]:
         return self._facts[fact_id].created_at, fact_id

@@ -66,7 +66,7 @@ the same to 0.005."""
 RERANKED_HITS = 20
 """Best candidates that a reranker reads, `RERANKED_CHARS` of each."""
 RERANKED_CHARS = 2_000
-WORDS_ONLY = "The past is searched by words: the vectors are of the present texts."
+WORDS_ONLY = "Keyword search alone answers for the past: the vectors are of the present texts."
 OPPOSED_CANDIDATES = 100
 """Facts that are examined for each of the first hits that says something has never been."""
 
