@@ -99,6 +99,7 @@ _NEVER = _words(
     never nie niemals jamais nunca jamás
     """
 )
+_DENIALS = ("not", "n't", "n’t", "no ", *_NO, *_NEVER, "nicht", "pas")
 _STATIVE = _words(
     """
     is are be has holds costs takes needs weighs measures contains includes allows lasts
@@ -242,6 +243,8 @@ def statement_of(fact: Fact, about: Collection[str] = (), *, least: int = 0) -> 
         least: how many of the stems a sentence has to have.
     """
     text = fact.content[:EXAMINED_CHARS]
+    if sum(map(text.casefold().__contains__, about)) < least:
+        return Statement(fact, frozenset(), frozenset(), ())
     if "```" in text or "~~~" in text:
         # A question loads this module, and needs no markdown.
         from vaultsync.markdown.blocks import without_code  # noqa: PLC0415
@@ -283,6 +286,30 @@ def contradiction(one: Statement, other: Statement) -> str:
 
 def _versions(fact: Fact) -> tuple[str | None, ...]:
     return fact.id, fact.supersedes_id, fact.superseded_by_id
+
+
+def may_contradict(claim: Claim, text: str) -> bool:
+    """Whether a text has the words that it takes to contradict a sentence; a cheap look.
+
+    Args:
+        claim: the sentence.
+        text: in lower case.
+    """
+    shared = sum(map(text.__contains__, claim.words))
+    has_subject = 0 < shared >= MIN_SUBJECT_OVERLAP * len(claim.words)
+    has_value = claim.amounts or claim.dates or claim.states or claim.denied
+    if has_subject and has_value:
+        return True
+    if claim.never:
+        return any(_is_instance(sum(map(text.__contains__, x)), len(x)) for x in claim.never)
+    return any(map(text.__contains__, _DENIALS)) and (
+        has_subject or sum(map(text.__contains__, claim.asserted)) > 1
+    )
+
+
+def _is_instance(shared: int, denied: int) -> bool:
+    """Whether enough words of what was never the case are shared."""
+    return shared > 1 and shared >= min(ENOUGH_SHARED, MIN_INSTANCE_SHARE * denied)
 
 
 def denials(statement: Statement) -> Iterator[Claim]:
@@ -350,7 +377,7 @@ def instance_share(denial: Claim, instance: Claim) -> float:
         return best  # what one person never did, others may have done
     for words in denial.never:
         shared = len(words & instance.asserted)
-        if shared > 1 and shared >= min(ENOUGH_SHARED, MIN_INSTANCE_SHARE * len(words)):
+        if _is_instance(shared, len(words)):
             best = max(best, shared / len(words))
     return best
 

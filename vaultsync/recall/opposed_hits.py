@@ -17,12 +17,14 @@ from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.serialization import Contradiction
 from vaultsync.model.time_span import DAY_LENGTH
 from vaultsync.recall.contradictions import (
+    EXAMINED_CHARS,
     Claim,
     Statement,
     contradiction,
     denials,
     done_share,
     instance_share,
+    may_contradict,
     statement_of,
     stems_of,
 )
@@ -141,6 +143,9 @@ class OpposedHits:
         return found
 
     def _contradicts(self, statement: Statement, fact_id: str) -> bool:
+        text = self._facts[fact_id].content[:EXAMINED_CHARS].casefold()
+        if not any(may_contradict(each, text) for each in statement.claims):
+            return False
         other = self._statement(fact_id)
         return bool(other.claims and contradiction(statement, other))
 

@@ -67,7 +67,7 @@ RERANKED_HITS = 20
 """Best candidates that a reranker reads, `RERANKED_CHARS` of each."""
 RERANKED_CHARS = 2_000
 WORDS_ONLY = "Keyword search alone answers for the past: the vectors are of the present texts."
-OPPOSED_CANDIDATES = 100
+OPPOSED_CANDIDATES = 30
 """Facts that are examined for each of the first hits that says something has never been."""
 
 
