@@ -142,10 +142,12 @@ def test_the_newest_is_first_even_if_the_older_one_matches_better(world: RecallW
 
 def test_what_was_never_so_is_found_beside_what_shows_that_it_was(world: RecallWorld) -> None:
     long = "\n\nThe pilots row out at night." * 40
-    shown = world.agent_remembers(f"I've sailed two legs of the regatta.{long}")
+    shown = world.agent_remembers(f"I've sailed two legs of the regatta in a dinghy.{long}")
     for number in range(40):
         world.agent_remembers(f"Sailed regatta leg {number}.")
-    denial = world.agent_remembers("I have never sailed a leg of the regatta, as in Oslo.")
+    denial = world.agent_remembers(
+        "I have never sailed a leg of the regatta in a dinghy, as in Oslo."
+    )
     found = world.ask("Have I ever sailed a regatta leg in Oslo?", mode="index", limit=5)
     assert [hit.id for hit in found][:2] == [denial.id, shown.id]
     assert found[1].contradicts == (denial.id,)
