@@ -18,7 +18,7 @@ from vaultsync.indexing.session_context import MONTHS, own_title, speaker_names
 from vaultsync.indexing.text_normalization import normalize_text_form
 from vaultsync.model.fact import Fact
 
-EXAMINED_CHARS = 4_000
+EXAMINED_CHARS = 2_000
 """Characters of a fact, at its beginning, that are examined."""
 MIN_SUBJECT_OVERLAP = 0.5
 """Minimum share of the words of both sentences that are in both."""
