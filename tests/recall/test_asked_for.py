@@ -31,6 +31,14 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "どんな決定をしましたか？": ({"decision"}, "", ""),
     "未完了のタスク": ({"task"}, OPEN, ""),
     "最新の決定": ({"decision"}, "", NEWEST),
+    "Who are our people?": ({"person"}, "", ""),
+    "die letzten Entscheidungen": ({"decision"}, "", NEWEST),
+    "Unsere letzte Entscheidung": ({"decision"}, "", NEWEST),
+    "nos dernières décisions": ({"decision"}, "", NEWEST),
+    "Quelles leçons avons-nous apprises ?": ({"lesson"}, "", ""),
+    "Qu'avons-nous décidé ?": ({"decision"}, "", ""),
+    "las últimas decisiones": ({"decision"}, "", NEWEST),
+    "決めたこと": ({"decision"}, "", ""),
 }
 
 
@@ -50,6 +58,7 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "Why was it decided to move?": (set(), ("decided", "move")),
     "when a promise broke": (set(), ("promise", "broke")),
     "Who made the decision?": (set(), ("decision",)),
+    "Who are the people on the pier?": ({"person"}, ("pier",)),
     "the first berth": (set(), ("berth",)),
     "an open berth": (set(), ("open", "berth")),
 }

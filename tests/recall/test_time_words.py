@@ -35,6 +35,24 @@ RELATIVE: dict[str, tuple[str | None, str | None]] = {
     "去年": ("2025-06-30", None),
     "今月": ("2026-06-01", None),
     "過去3か月": ("2026-04-01", None),
+    "in the last two weeks": ("2026-06-16", None),
+    "the past few days": ("2026-06-27", None),
+    "die letzten drei Wochen": ("2026-06-09", None),
+    "les deux dernières semaines": ("2026-06-16", None),
+    "en las últimas dos semanas": ("2026-06-16", None),
+    "two weeks ago": ("2026-06-13", "2026-06-20"),
+    "a couple of days ago": ("2026-06-28", "2026-06-29"),
+    "vor einem Monat": ("2026-05-16", "2026-06-16"),
+    "il y a trois jours": ("2026-06-27", "2026-06-28"),
+    "hace 2 meses": ("2026-04-16", "2026-05-17"),
+    "2週間前": ("2026-06-13", "2026-06-20"),
+    "tomorrow": ("2026-07-01", "2026-07-02"),
+    "next week": ("2026-07-06", "2026-07-13"),
+    "nächsten Monat": ("2026-07-01", "2026-08-01"),
+    "l'année prochaine": ("2027-01-01", "2028-01-01"),
+    "la semana que viene": ("2026-07-06", "2026-07-13"),
+    "el próximo mes": ("2026-07-01", "2026-08-01"),
+    "来週": ("2026-07-06", "2026-07-13"),
 }
 
 
@@ -66,6 +84,14 @@ DATED: dict[str, tuple[str | None, str | None]] = {
     "2026年5月21日から": ("2026-05-21", None),
     "3月まで": (None, "2026-04-01"),
     "2025年5月より前": (None, "2025-05-01"),
+    "from May to June": ("2026-05-01", "2026-07-01"),
+    "between March and May 2025": ("2025-03-01", "2025-06-01"),
+    "between November and February 2025": ("2024-11-01", "2025-03-01"),
+    "in May and the tide": ("2026-05-01", "2026-06-01"),
+    "von März bis Mai": ("2026-03-01", "2026-06-01"),
+    "entre mars et mai": ("2026-03-01", "2026-06-01"),
+    "desde marzo hasta mayo": ("2026-03-01", "2026-06-01"),
+    "from 3 May to 31 February": ("2026-05-03", "2026-05-04"),
 }
 
 

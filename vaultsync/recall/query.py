@@ -19,9 +19,9 @@ from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
 from vaultsync.model.time_span import TimeSpan, day_span, time_span, year_span
-from vaultsync.recall.asked_for import DUE, AskedFor, asked_for, is_in_state
+from vaultsync.recall.asked_for import DUE, AskedFor, asked_for, due_then, is_in_state, names_type
 from vaultsync.recall.recall_request import RecallRequest
-from vaultsync.recall.time_words import dated_span, find_all, relative_span
+from vaultsync.recall.time_words import NamedSpan, dated_span, find_all, relative_span
 
 
 class ParsedQuery(NamedTuple):
@@ -87,7 +87,7 @@ class ParsedQuery(NamedTuple):
 
 # Patterns are compiled when they are first used: most questions need only a few.
 _TIER_HINT = (
-    r"\b(critical|notable|background)\s+(?:facts?|notes?|memory|memories|observations?|"
+    r"\b(critical|notable|background)\s+(facts?|notes?|memory|memories|observations?|"
     r"decisions?|lessons?|commitments?)\b"
 )
 _QUOTED = r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」"
@@ -166,6 +166,16 @@ def hinted_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
     )
 
 
+class _TextFilters(NamedTuple):
+    """The filters in a question, and what is left of it."""
+
+    rest: str
+    types: frozenset[str]
+    tags: frozenset[str]
+    tiers: frozenset[str]
+    span: TimeSpan
+
+
 def parse_query(text: str, *, today: date) -> ParsedQuery:
     """Parse a question.
 
@@ -176,6 +186,45 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
     Raises:
         InvalidFieldError: a filter has a value that it does not take.
     """
+    filters = _text_filters(text)
+    text_without_filters = filters.rest
+    request = next(find_all(_REQUEST, text_without_filters, *_REQUEST_WORDS), None)
+    question = text_without_filters[request.end() :] if request else text_without_filters
+    relative = relative_span(question, today)
+    rest = _without(question, relative)
+    dated = dated_span(rest, today)
+    named = _both(relative, dated)
+    plain, hinted_tiers = _tier_hints(_without(rest, dated))
+    is_narrowed = bool(any(filters[1:4]) or filters.span != TimeSpan() or hinted_tiers or named)
+    asked = asked_for(plain, is_narrowed=is_narrowed)
+    if asked.state == DUE:
+        near = relative_span(question, today, is_near=True)
+        named = _both(near, dated_span(rest, today, is_near=True))
+    elif named and (named.since or "") > today.isoformat():
+        # Facts of what is to come were written before: only promises and tasks have its date.
+        asked = due_then(asked)
+        named = named if asked.state else None
+    phrases = tuple(
+        phrase
+        for match in find_all(_QUOTED, rest, *'"“„«「')
+        if (phrase := " ".join("".join(filter(None, match.groups())).split()))
+    )
+    return ParsedQuery(
+        text_without_filters=text_without_filters,
+        words=" ".join(rest.split()),
+        phrases=phrases,
+        types=filters.types,
+        tags=filters.tags,
+        tiers=filters.tiers,
+        span=filters.span,
+        asked=asked,
+        hinted_tiers=hinted_tiers,
+        hinted_span=named,
+        today=today.isoformat(),
+    )
+
+
+def _text_filters(text: str) -> _TextFilters:
     rest, types, tags, tiers = text, set[str](), set[str](), set[str]()
     since = until = None
     for match in find_all(_FILTER, text, ":"):
@@ -197,30 +246,32 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
         for match in find_all(pattern, rest, *needed):
             tags.add(match[1].rstrip("/"))
             rest = rest.replace(match[0], " ", 1)
-    text_without_filters = " ".join(rest.split())
-    request = next(find_all(_REQUEST, text_without_filters, *_REQUEST_WORDS), None)
-    rest = text_without_filters[request.end() :] if request else text_without_filters
-    relative = relative_span(rest, today)
-    if relative is not None:
-        rest = f"{rest[: relative.begin]} {rest[relative.end :]}"
-    dated = dated_span(rest, today)
-    undated = f"{rest[: dated.begin]} {rest[dated.end :]}" if dated else rest
-    named = relative or dated
-    phrases = tuple(
-        phrase
-        for match in find_all(_QUOTED, rest, *'"“„«「')
-        if (phrase := " ".join("".join(filter(None, match.groups())).split()))
+    return _TextFilters(
+        " ".join(rest.split()),
+        frozenset(types),
+        frozenset(tags),
+        frozenset(tiers),
+        TimeSpan(since, until),
     )
-    return ParsedQuery(
-        text_without_filters=text_without_filters,
-        words=" ".join(rest.split()),
-        phrases=phrases,
-        types=frozenset(types),
-        tags=frozenset(tags),
-        tiers=frozenset(tiers),
-        span=TimeSpan(since, until),
-        asked=asked_for(undated),
-        hinted_tiers=frozenset(match[1].lower() for match in find_all(_TIER_HINT, rest, *TIERS)),
-        hinted_span=named.span if named else None,
-        today=today.isoformat(),
-    )
+
+
+def _without(text: str, named: NamedSpan | None) -> str:
+    return f"{text[: named.begin]} {text[named.end :]}" if named else text
+
+
+def _both(relative: NamedSpan | None, dated: NamedSpan | None) -> TimeSpan | None:
+    """The span of two that a question names: what lies in both, or else the relative one."""
+    if relative is None or dated is None:
+        named = relative or dated
+        return named.span if named else None
+    both = relative.span.within(dated.span)
+    return both if (both.since or "") < (both.until or "9999-12-31") else relative.span
+
+
+def _tier_hints(text: str) -> tuple[str, frozenset[str]]:
+    """A text without the tiers that it hints at, and these."""
+    tiers = set[str]()
+    for match in find_all(_TIER_HINT, text, *TIERS):
+        tiers.add(match[1].lower())
+        text = text.replace(match[0], match[2] if names_type(match[2]) else " ", 1)
+    return text, frozenset(tiers)
