@@ -226,6 +226,26 @@ def test_a_date_within_a_relative_one_is_what_lies_in_both() -> None:
     assert apart.hinted_span == TimeSpan("2026-06-29")
 
 
+def test_an_event_bounds_what_is_asked_for_besides_it() -> None:
+    asked = parse_query("Which lessons did we learn after the outage?", today=TODAY)
+    assert asked.by_event is not None
+    assert not asked.is_set
+    dated = asked.dated("2026-05-16")
+    assert dated.is_set
+    assert (dated.hinted_span, dated.by_event) == (TimeSpan("2026-05-16"), None)
+    assert "outage" not in dated.words
+    assert parse_query("lessons", today=TODAY).dated("2026-05-16").hinted_span is None
+
+
+def test_an_event_is_the_topic_of_a_question_for_something_else() -> None:
+    assert parse_query("Whom do I call before the release?", today=TODAY).by_event is None
+
+
+def test_a_date_in_an_event_bounds_a_time_as_the_event_does() -> None:
+    asked = parse_query("Which decisions were taken after the storm of May?", today=TODAY)
+    assert asked.hinted_span == TimeSpan("2026-05-01")
+
+
 def test_a_time_to_come_is_no_time_of_what_is_known() -> None:
     asked = parse_query("What do we know about decisions of next week?", today=TODAY)
     assert (asked.hinted_span, asked.asked.state) == (None, "")

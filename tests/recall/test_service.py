@@ -566,3 +566,50 @@ def test_the_answer_tells_how_likely_there_is_one(world: RecallWorld) -> None:
     unknown = world.ask("kubernetes ingress certificates pier").answerable
     assert known > 0.5 > unknown
     assert world.ask("kubernetes").answerable == 0.0
+
+
+# --------------------------------------------------------------------- events
+
+
+def _outage(
+    world: RecallWorld, content: str = "The outage of the pier box", **fields: Any
+) -> tuple[Fact, Fact, Fact]:
+    early = world.agent_remembers("Berths A", type="decision", createdAt="2026-01-03T00:00:00Z")
+    outage = world.agent_remembers(
+        content, **{"type": "episodic", "createdAt": "2026-02-03T10:00:00Z"} | fields
+    )
+    late = world.agent_remembers("Berths B", type="decision", createdAt="2026-03-03T00:00:00Z")
+    return early, outage, late
+
+
+def test_an_event_that_a_fact_tells_of_bounds_the_time(world: RecallWorld) -> None:
+    early, outage, late = _outage(world)
+    world.agent_remembers("An outage is long", type="lesson", createdAt="2026-03-09T00:00:00Z")
+    after = world.ask("What did we decide after the outage?", explain=True)
+    assert [hit.id for hit in after] == [late.id]
+    (stage,) = (each for each in after.stages if each.stage == "event")
+    assert [each.id for each in stage.candidates] == [outage.id]
+    assert [hit.id for hit in world.ask("decisions before the outage")] == [early.id]
+
+
+@pytest.mark.parametrize("fields", [{"type": "preference"}, {"content": "The pier"}])
+def test_an_event_that_no_fact_tells_of_is_searched_for(
+    world: RecallWorld, fields: dict[str, Any]
+) -> None:
+    early, _, late = _outage(world, **fields)
+    found = world.ask("What did we decide about berths after the outage?")
+    assert {early.id, late.id} <= {hit.id for hit in found}
+
+
+def test_no_agent_learns_the_day_of_an_event_it_cannot_see(world: RecallWorld) -> None:
+    early, _, late = _outage(world, scope="private-moss", agent="moss")
+    found = world.ask("What decisions about berths came after the outage?", agent="indy")
+    assert {hit.id for hit in found} == {early.id, late.id}
+
+
+def test_while_the_store_is_away_an_event_is_searched_for(world: RecallWorld) -> None:
+    _outage(world)
+    world.sync()
+    world.ask("berths")
+    world.store.away = True
+    assert "as of the last sync run" in " ".join(world.ask("decisions after the outage").degraded)

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.model.time_span import TimeSpan, day_span
-from vaultsync.recall.time_words import NamedSpan, dated_span, relative_span
+from vaultsync.recall.time_words import (
+    NamedEvent,
+    NamedSpan,
+    dated_span,
+    named_event,
+    relative_span,
+)
 
 TODAY = date(2026, 6, 30)  # a Tuesday
 
@@ -123,3 +129,47 @@ def test_a_span_is_made_of_days_and_lies_in_the_text(words: list[str], today: da
             assert isinstance(named, NamedSpan)
             assert 0 <= named.begin < named.end <= len(text)
             assert all(day_span(each) for each in (named.span.since, named.span.until) if each)
+
+
+EVENTS = {
+    "What did we decide after the outage?": ("after", "outage"),
+    "before the move": ("before", "move"),
+    "lessons since our release, please": ("since", "release"),
+    "until the storm of May": ("until", "storm of May"),
+    "Entscheidungen vor dem Umzug": ("before", "Umzug"),
+    "bis zu unserem Ausfall": ("until", "Ausfall"),
+    "décisions après l'incident": ("after", "incident"),
+    "depuis la panne": ("since", "panne"),
+    "decisiones antes de la mudanza": ("before", "mudanza"),
+    "desde el apagón": ("since", "apagón"),
+    "停電の後に決めたこと": ("after", "停電"),
+    "リリース以降の決定": ("since", "リリース"),
+}
+
+
+@pytest.mark.parametrize("text", EVENTS)
+def test_a_time_is_named_by_what_happened_then(text: str) -> None:
+    named = named_event(text)
+    assert named is not None
+    assert named[:2] == EVENTS[text]
+
+
+@pytest.mark.parametrize("text", ["after lunch", "since May", "the aftermath", "vor Mai", ""])
+def test_other_times_name_no_event(text: str) -> None:
+    assert named_event(text) is None
+
+
+BOUNDS = {
+    "since": (("2026-05-16", None), ("2026-05-01", None)),
+    "after": (("2026-05-16", None), ("2026-05-01", None)),
+    "before": ((None, "2026-05-16"), (None, "2026-06-01")),
+    "until": ((None, "2026-05-17"), (None, "2026-06-01")),
+}
+
+
+@pytest.mark.parametrize("how", BOUNDS)
+def test_an_event_bounds_a_time_by_its_day_or_its_month(how: str) -> None:
+    event = NamedEvent(how, "outage", 0, 6)
+    day, month = BOUNDS[how]
+    assert event.span("2026-05-16") == TimeSpan(*day)
+    assert event.bounded(TimeSpan("2026-05-01", "2026-06-01")) == TimeSpan(*month)

@@ -21,7 +21,22 @@ from vaultsync.model.scope import check_scope
 from vaultsync.model.time_span import TimeSpan, day_span, time_span, year_span
 from vaultsync.recall.asked_for import DUE, AskedFor, asked_for, due_then, is_in_state, names_type
 from vaultsync.recall.recall_request import RecallRequest
-from vaultsync.recall.time_words import NamedSpan, dated_span, find_all, relative_span
+from vaultsync.recall.time_words import (
+    NamedEvent,
+    NamedSpan,
+    dated_span,
+    find_all,
+    named_event,
+    relative_span,
+)
+
+
+class SinceEvent(NamedTuple):
+    """What is left of a question when the time it names by an event is known."""
+
+    event: NamedEvent
+    words: str
+    asked: AskedFor
 
 
 class ParsedQuery(NamedTuple):
@@ -43,6 +58,8 @@ class ParsedQuery(NamedTuple):
     hinted_tiers: frozenset[str] = frozenset()
     hinted_span: TimeSpan | None = None
     """Hinted at in plain words, like tiers."""
+    by_event: SinceEvent | None = None
+    """Names a time by an event, whose day is not known yet; see `dated()`."""
     today: str = ""
     """The day it is asked on, an ISO date."""
 
@@ -67,6 +84,13 @@ class ParsedQuery(NamedTuple):
         return not (self.asked.topic or self.phrases) and bool(
             self.has_filters or self.has_hints or self.asked.order
         )
+
+    def dated(self, day: str) -> ParsedQuery:
+        """The same question when the day of its event is known, an ISO date."""
+        if self.by_event is None:
+            return self
+        event, words, asked = self.by_event
+        return self._replace(hinted_span=event.span(day), words=words, asked=asked, by_event=None)
 
     def matches_hints(self, fact: Fact) -> bool:
         """Whether a fact matches all hints; True when there are none."""
@@ -190,6 +214,7 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
     text_without_filters = filters.rest
     request = next(find_all(_REQUEST, text_without_filters, *_REQUEST_WORDS), None)
     question = text_without_filters[request.end() :] if request else text_without_filters
+    event = named_event(question)
     relative = relative_span(question, today)
     rest = _without(question, relative)
     dated = dated_span(rest, today)
@@ -209,6 +234,9 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
         for match in find_all(_QUOTED, rest, *'"“„«「')
         if (phrase := " ".join("".join(filter(None, match.groups())).split()))
     )
+    by_event = _by_event(question, event) if event else None
+    if event and by_event and (inside := dated_span(event.words, today)):
+        named = event.bounded(inside.span)
     return ParsedQuery(
         text_without_filters=text_without_filters,
         words=" ".join(rest.split()),
@@ -220,8 +248,21 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
         asked=asked,
         hinted_tiers=hinted_tiers,
         hinted_span=named,
+        by_event=by_event,
         today=today.isoformat(),
     )
+
+
+def _by_event(question: str, event: NamedEvent) -> SinceEvent | None:
+    """What is asked for besides the event, if that is facts of a type, or all.
+
+    Of any other question an event is more likely the topic: *What must be done before the
+    release?*
+    """
+    rest = f"{question[: event.begin]} {question[event.end :]}"
+    asked = asked_for(rest, is_narrowed=True)
+    is_bound = bool(asked.types) or not asked.topic
+    return SinceEvent(event, " ".join(rest.split()), asked) if is_bound else None
 
 
 def _text_filters(text: str) -> _TextFilters:

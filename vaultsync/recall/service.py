@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import filterfalse, islice
+from operator import itemgetter
 from typing import TypeAlias
 
 from vaultsync.errors import DerivedError, InvalidFieldError, StoreUnavailableError
@@ -30,7 +31,7 @@ from vaultsync.recall.explanation import (
     snippet,
 )
 from vaultsync.recall.hidden_facts import count_hidden
-from vaultsync.recall.query import hinted_filters, parse_request
+from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
 from vaultsync.recall.ranking import (
     ASKED_MISMATCH_FACTOR,
     HINT_MISMATCH_FACTOR,
@@ -46,6 +47,7 @@ from vaultsync.recall.ranking import (
 )
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStage, StageCandidate
+from vaultsync.recall.time_words import NamedEvent
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +66,14 @@ RERANKED_HITS = 20
 """Best candidates that a reranker reads, `RERANKED_CHARS` of each."""
 RERANKED_CHARS = 2_000
 
+
+EVENT_HITS = 10
+"""Best facts that may tell when something happened."""
+EVENT_TYPES = frozenset(
+    {"episodic", "observation", "decision", "commitment", "task", "lesson", "correction", "note"}
+)
+"""Types of facts that have the day of what they tell of; the others tell what lasts."""
+_REPORTS = frozenset({"episodic", "observation"})
 
 _RankedFact: TypeAlias = tuple[float, str, RankingSignals]
 """Of a candidate the negative score, the id and the signals: they sort best first."""
@@ -90,13 +100,8 @@ class RecallSearch:
         """The index that answers; an agent may have one of its own."""
         self._request = request
         query, self._filters = parse_request(request, now=self._clock.now())
-        self._query = query
-        self._filters_to_ask = [self._filters]
-        """The filters and, in a query of its own, what of that the question hints at."""
-        if query.has_hints:
-            self._filters_to_ask.append(hinted_filters(query, self._filters))
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
-        self._terms = QueryTerms(sources.index.tokens(query.words))
+        self._ask(query)
         self._keyword_scores: dict[str, float] = {}
         self._keyword_limit = 0
         """How many facts the note index was asked for so far."""
@@ -120,8 +125,19 @@ class RecallSearch:
         self.facts: list[Fact] = []
         """Those of the hits, in their order, each with the path of its note."""
 
+    def _ask(self, query: ParsedQuery) -> None:
+        """Ask this of the indexes."""
+        self._query = query
+        self._filters_to_ask = [self._filters]
+        """The filters and, in a query of its own, what of that the question hints at."""
+        if query.has_hints:
+            self._filters_to_ask.append(hinted_filters(query, self._filters))
+        self._terms = QueryTerms(self.index.tokens(query.words))
+
     def answer(self) -> RecallResult:
         """The facts that answer the question, best first. Writes nothing but the indexes."""
+        if self._query.by_event is not None:
+            self._look_up(self._query.by_event.event)
         source = self._browse() if self._query.is_set else self._search(self._request.mode)
         hits, query = self._hits(), self._query
         _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
@@ -161,6 +177,36 @@ class RecallSearch:
         return bool(stems) and set(stems) <= set(self._terms.stems)
 
     # --------------------------------------------------------------------- stages
+
+    def _look_up(self, event: NamedEvent) -> None:
+        """Bound the question by the day of an event, if a fact tells of all its words.
+
+        One that has them in its title comes first, then one written to report what happened,
+        then the best hit.
+        """
+        self._catch_up()
+        # What happened may be before or after what is asked for.
+        filters = self._filters._replace(
+            types=EVENT_TYPES, tags=frozenset(), tiers=frozenset(), since=None, until=None
+        )
+        found = self.index.search(event.words, filters, limit=EVENT_HITS)
+        try:
+            facts = self._sources.ctx.redacted_store.find_many([each.fact_id for each in found])
+        except StoreUnavailableError:
+            return
+        terms = QueryTerms(self.index.tokens(event.words))
+        telling = []
+        for each in found:
+            fact = facts.get(each.fact_id)
+            if fact is None or not fact.created_at or not filters.admits(fact):
+                continue
+            if len(terms.matched_words(fact_text(fact))) == len(terms.stems):
+                in_title = len(terms.matched_words(fact.title)) == len(terms.stems)
+                telling.append((not in_title, fact.type not in _REPORTS, -each.score, fact))
+        if telling:
+            *_, negative_score, fact = min(telling, key=itemgetter(0, 1, 2))
+            self._ask(self._query.dated(fact.created_at[:10]))
+            self._record_stage("event", {fact.id: -negative_score})
 
     def _search(self, mode: str) -> str:
         """Find candidates by one search or both; returns the source of the answer."""

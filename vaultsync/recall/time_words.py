@@ -418,3 +418,89 @@ def _days(
     day = match["day"] or match["day2"]
     year = _year(match["year"] or match["year2"] or match["year3"], month, today, is_near=is_near)
     return days_between(year, month, int(day) if day else None)
+
+
+# ----------------------------------------------------------------------------- events
+
+
+class NamedEvent(NamedTuple):
+    """A time that a text names by what happened then, such as `after the outage`."""
+
+    how: str
+    """`since`, `after`, `before` or `until`."""
+    words: str
+    """What happened, to be looked up."""
+    begin: int
+    end: int
+
+    def span(self, day: str) -> TimeSpan:
+        """The time it names, if it happened on a day, an ISO date.
+
+        The day itself counts as after it, not as before it: most of what is written about an
+        event on its day was written when it was over.
+        """
+        if self.how == "until":
+            return TimeSpan(until=_next_day(date.fromisoformat(day)))
+        return TimeSpan(until=day) if self.how == "before" else TimeSpan(since=day)
+
+    def bounded(self, span: TimeSpan) -> TimeSpan:
+        """The time it names, if all that is known is a span that it happened in."""
+        is_end = self.how in ("before", "until")
+        return TimeSpan(until=span.until) if is_end else TimeSpan(since=span.since)
+
+
+_EVENT_WORDS = r"(?:[^\s,;:.?!？]+\s*){1,8}?"
+_EVENTS: Sequence[tuple[tuple[str, ...], Mapping[str, str], str]] = (
+    (
+        ("since", "after", "before", "until"),
+        {"since": "ever since|since", "after": "after", "before": "before", "until": "until"},
+        r"the|our|my|his|her|their|that",
+    ),
+    (
+        ("seit", "nach", "vor", "bis"),
+        {"since": "seit", "after": "nach", "before": "vor", "until": r"bis\s+zu"},
+        r"de[mnr]|unsere[mnr]?|meine[mr]",
+    ),
+    (
+        ("depuis", "après", "avant"),
+        {"since": "depuis", "after": "après", "before": "avant", "until": r"jusqu['’](?:à|au)"},
+        r"l[ae]s?|notre|mon|ma",
+    ),
+    (
+        ("desde", "tras", "después", "antes", "hasta"),
+        {
+            "since": "desde",
+            "after": r"después\s+de|tras",
+            "before": r"antes\s+de",
+            "until": "hasta",
+        },
+        r"el|las?|los|nuestr[oa]|mi",
+    ),
+)
+"""What one of must occur, the prepositions, and the articles, per language.
+
+An article must follow: *after lunch* and *before noon* name no event that is written down."""
+_JAPANESE_EVENT = r"(?P<words>[^\s、。]{2,20}?)(?:の(?P<how>前|後)に?|(?P<how2>以来|以降))"
+_JAPANESE_EVENT_HOW = MappingProxyType(
+    {"前": "before", "後": "after", "以来": "since", "以降": "since"}
+)
+
+
+def named_event(text: str) -> NamedEvent | None:
+    """The first event that a text names as the bound of a time, up to the end of its clause."""
+    for needed, prepositions, articles in _EVENTS:
+        how = "|".join(prepositions.values())
+        pattern = (
+            rf"\b(?P<how>{how})(?:\s+(?:{articles})\s+|\s+l['’])"
+            rf"(?P<words>{_EVENT_WORDS})\s*(?=[,;:.?!？]|\Z)"
+        )
+        match = next(find_all(pattern, text, *needed), None)
+        if match:
+            word = match["how"].lower()
+            key = next(k for k, p in prepositions.items() if re.fullmatch(p, word))
+            return NamedEvent(key, match["words"].strip(), *match.span())
+    match = next(find_all(_JAPANESE_EVENT, text, *_JAPANESE_EVENT_HOW), None)
+    if match is None:
+        return None
+    key = _JAPANESE_EVENT_HOW[match["how"] or match["how2"]]
+    return NamedEvent(key, match["words"], *match.span())
