@@ -8,7 +8,16 @@ from vaultsync.indexing.ports import NEWEST, OLDEST
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.time_span import TimeSpan
-from vaultsync.recall.asked_for import DONE, DUE, OPEN, OVERDUE, asked_for, is_in_state, type_word
+from vaultsync.recall.asked_for import (
+    DONE,
+    DUE,
+    OPEN,
+    OVERDUE,
+    asked_for,
+    is_in_state,
+    roles_of,
+    type_word,
+)
 
 SETS: dict[str, tuple[set[str], str, str]] = {
     "What decisions did we make?": ({"decision"}, "", ""),
@@ -80,6 +89,28 @@ def test_a_type_that_is_only_mentioned_is_a_hint() -> None:
 def test_a_type_that_questions_use_is_a_word_of_its_facts() -> None:
     assert type_word(Fact("a", type="lesson")) == "lesson"
     assert type_word(Fact("a", type="person")) == type_word(Fact("a", type="note")) == ""
+
+
+ROLES = {
+    "Harbour master at [[Skarvik]] since 2009.": ("Harbour master",),
+    "# Oskar\n\nHarbour master.": ("Harbour master",),
+    "Server, data.": ("Server",),
+    "": (),
+}
+
+
+@pytest.mark.parametrize("content", ROLES)
+def test_a_person_does_what_their_note_begins_with(content: str) -> None:
+    assert roles_of(Fact("a", type="person", content=content)) == ROLES[content]
+    with_role = Fact("a", type="person", content=content, properties={"role": "design"})
+    assert roles_of(with_role) == ("design", *ROLES[content])
+    assert roles_of(Fact("a", type="note", content=content)) == ()
+
+
+def test_who_asks_for_a_person_and_whose_does_not() -> None:
+    assert asked_for("Who keeps the ledger?").hinted_types == {"person"}
+    assert asked_for("Who made the decision?").hinted_types == {"person", "decision"}
+    assert asked_for("Whose ledger is it?").hinted_types == frozenset()
 
 
 TODAY = "2026-06-30"

@@ -572,7 +572,9 @@ def test_the_answer_tells_how_likely_there_is_one(world: RecallWorld) -> None:
 
 
 def _outage(
-    world: RecallWorld, content: str = "The outage of the pier box", **fields: Any
+    world: RecallWorld,
+    content: str = "The outage of the pier box",
+    **fields: Any,  # noqa: ANN401 - values of any field
 ) -> tuple[Fact, Fact, Fact]:
     early = world.agent_remembers("Berths A", type="decision", createdAt="2026-01-03T00:00:00Z")
     outage = world.agent_remembers(
@@ -613,3 +615,28 @@ def test_while_the_store_is_away_an_event_is_searched_for(world: RecallWorld) ->
     world.ask("berths")
     world.store.away = True
     assert "as of the last sync run" in " ".join(world.ask("decisions after the outage").degraded)
+
+
+# ------------------------------------------------------------------- people by what they do
+
+
+@pytest.mark.parametrize("question", ["Who is the harbour master?", "the harbour master"])
+def test_who_does_something_stands_before_what_mentions_it(
+    world: RecallWorld, question: str
+) -> None:
+    for number in range(3):
+        world.agent_remembers(f"Harbour master, ask the harbour master {number}", type="lesson")
+    oskar = world.agent_remembers(
+        "Harbour master at Skarvik since 2009. Keeps the old ledger beside the screen.",
+        title="Oskar",
+        type="person",
+        createdAt="2020-01-01T00:00:00Z",
+    )
+    assert world.ask(question)[0].id == oskar.id
+
+
+def test_a_role_of_one_word_is_a_topic_unless_a_person_is_asked_for(world: RecallWorld) -> None:
+    world.agent_remembers("The server is slow. The server is old.", title="Server")
+    person = world.agent_remembers("Server, data, pagers.", title="Joaquim", type="person")
+    assert world.ask("server")[0].id != person.id
+    assert world.ask("Who is the server?")[0].id == person.id

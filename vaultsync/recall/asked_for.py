@@ -154,6 +154,7 @@ _OTHER_QUESTION = _words(
     " qui por cuándo dónde quién quiénes"
 )
 """Begins a question for a reason, a time, a place or a person: its types are only mentioned."""
+_PEOPLE = frozenset({"person"})
 _WHO = _words("who wer qui quién quiénes")
 """Begins a question for people: only that type may be asked for."""
 _NOUN_WITHIN = 2
@@ -177,7 +178,8 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     has_state = any(word in _STATE_OF_WORD for word in words)
     has_order = any(word in _ORDER_OF_WORD for word in words)
     if not (nouns or verbs or has_state or has_order or is_narrowed):
-        return AskedFor(topic=tuple(words))
+        people = _PEOPLE if words and words[0] in _WHO else frozenset[str]()
+        return AskedFor(hinted_types=people, topic=tuple(words))
     function = _function_words(words)
     content = [at for at, word in enumerate(words) if word not in function and word not in _GENERIC]
     place = {at: rank for rank, at in enumerate(_without_modifiers(content, words))}
@@ -207,6 +209,8 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         and not (types and words[at] in _LAST)
     )
     hinted = {name for _, name in (*nouns, *verbs) if name not in _HINT_ONLY}
+    if words[:1] and words[0] in _WHO:
+        hinted |= _PEOPLE
     return AskedFor(frozenset(types), frozenset(hinted | types), order, state, tuple(named))
 
 
@@ -259,6 +263,21 @@ def due_then(asked: AskedFor) -> AskedFor:
 def type_word(fact: Fact) -> str:
     """The type of a fact if it is a word that questions use, such as lesson; else empty."""
     return fact.type if fact.type in _NOUNS and fact.type not in _HINT_ONLY else ""
+
+
+_ROLE = re.compile(
+    r"\A(?:#[^\n]*\s+)?(?P<role>[^.,;:\n]{2,60}?)"
+    r"(?=[.,;:\n]|\Z|\s+(?:at|of|in|for|since|an|am|bei|von|seit|de|du|en|depuis|del|desde)\s)"
+)
+
+
+def roles_of(fact: Fact) -> tuple[str, ...]:
+    """What a person does: their `role`, and the words that their note begins with."""
+    if fact.type != "person":
+        return ()
+    begin = _ROLE.match(fact.content)
+    role = fact.properties.get("role")
+    return (*((role,) if isinstance(role, str) else ()), *((begin["role"],) if begin else ()))
 
 
 # ----------------------------------------------------------------------------- states

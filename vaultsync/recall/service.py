@@ -22,6 +22,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import TIERS
 from vaultsync.model.scope import can_see
+from vaultsync.recall.asked_for import roles_of
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
@@ -74,6 +75,8 @@ EVENT_TYPES = frozenset(
 )
 """Types of facts that have the day of what they tell of; the others tell what lasts."""
 _REPORTS = frozenset({"episodic", "observation"})
+
+_ROLE_WORDS = 2
 
 _RankedFact: TypeAlias = tuple[float, str, RankingSignals]
 """Of a candidate the negative score, the id and the signals: they sort best first."""
@@ -519,14 +522,29 @@ class RecallSearch:
         """The candidates by score, best first."""
         weights, ranked = self._sources.weights, []
         recencies = self._recencies()
-        for fact_id, similarity in self._similarities.items():
+        holders = {each for each in self._similarities if self._has_role(self._facts[each])}
+        for fact_id, fit in self._similarities.items():
             fact = self._facts[fact_id]
             # No index knows of states.
             is_other = self._query.asked.state and not self._query.matches_hints(fact)
-            fit = similarity * (ASKED_MISMATCH_FACTOR if is_other else 1.0)
-            signals = RankingSignals(fit, recencies[fact_id], self._utility(fact))
+            similarity = fit * ASKED_MISMATCH_FACTOR if is_other or holders else fit
+            if fact_id in holders:
+                similarity = 1.0
+            signals = RankingSignals(similarity, recencies[fact_id], self._utility(fact))
             ranked.append((-weighted_score(signals, weights), fact_id, signals))
         return sorted(ranked)
+
+    def _has_role(self, fact: Fact) -> bool:
+        """Whether the question names what a person does, and nothing that their note lacks.
+
+        A role of one word may be any topic, unless the question is for a person.
+        """
+        roles = roles_of(fact)
+        if not roles or len(self._words_of(fact)) < len(self._terms.stems):
+            return False
+        least = 1 if "person" in self._query.hinted_types else _ROLE_WORDS
+        named = map(set, map(self.index.tokens, roles))
+        return any(len(each) >= least and each <= set(self._terms.stems) for each in named)
 
     def _rank_set(self) -> list[_RankedFact]:
         """The facts of a set in its order; the scores only tell it."""
