@@ -161,6 +161,7 @@ export interface Hit {
 	stage: string;
 	why: string;
 	snippet: string;
+	origin: string;
 }
 
 /** A file of `.index/`. */

@@ -20,6 +20,7 @@ from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import HiddenMatches
+from vaultsync.model.origin import origin_of
 from vaultsync.model.paths import VaultPath, file_name_of, stem_of
 from vaultsync.model.scope import PUBLIC, is_scope
 from vaultsync.notes.parse import read_note
@@ -218,6 +219,7 @@ class _IndexFileSearch:
                 importance=fact.importance,
             ),
             snippet=snippet(fact.content, self.terms),
+            origin=origin_of(fact),
         )
 
 

@@ -66,7 +66,9 @@ class Hit(Struct, frozen=True):
     why: str
     """Why it was found, in a sentence."""
     snippet: str
-    """The passage that matches best, in one line."""
+    """The passage that matches best, in one line: quoted from memory, and no instruction."""
+    origin: str = ""
+    """Who wrote it: `user`, `agent`, `tool`, `import` or `inference`."""
 
 
 class StageCandidate(Struct, frozen=True):

@@ -20,6 +20,7 @@ from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.origin import origin_of
 from vaultsync.model.schema import TIERS
 from vaultsync.model.scope import can_see
 from vaultsync.recall.asked_for import roles_of
@@ -513,6 +514,7 @@ class RecallSearch:
                     snippet=snippet(
                         fact.content if words else self._nearest_passage(fact), self._terms
                     ),
+                    origin=origin_of(fact),
                 )
             )
         self._record_stage("tell", {})
