@@ -44,6 +44,7 @@ export interface ContextPack {
 	intent: string;
 	format: string;
 	nothing_known: string;
+	themes: Array<string>;
 	counter: string;
 	degraded: Array<string>;
 	hidden: Array<HiddenMatches>;

@@ -250,3 +250,11 @@ def test_all_that_is_asked_for_reaches_recall_and_pack(world: PackWorld) -> None
     assert [each.title for each in pack.items] == ["Gate"]
     assert (pack.intent, pack.format) == ("recent", "xml")
     assert pack.text.startswith("<context")
+
+
+def test_a_pack_lists_its_themes_those_of_most_facts_first(world: PackWorld) -> None:
+    world.agent_remembers("Berths are full", themeIds=["sea", "harbour"])
+    world.agent_remembers("Berths are numbered", themeIds=["harbour"])
+    world.agent_remembers("Berths are cold", themeIds=["weather"])
+    assert world.pack("berths theme:harbour").themes == ("harbour", "sea")
+    assert world.pack("tides theme:rain").themes == ()

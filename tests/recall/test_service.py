@@ -418,7 +418,7 @@ def test_the_answer_as_json_has_the_keys_of_the_contract(world: RecallWorld) -> 
     assert found["degraded"] == []
     assert list(found["hits"][0]) == [
         *("id", "title", "type", "path", "score", "similarity", "recency", "utility"),
-        *("stage", "why", "snippet"),
+        *("stage", "why", "snippet", "origin"),
     ]
     assert list(found["stages"][0]) == ["stage", "seconds", "candidates"]
     assert "stages" not in to_builtins(world.ask("berths"))
@@ -640,3 +640,33 @@ def test_a_role_of_one_word_is_a_topic_unless_a_person_is_asked_for(world: Recal
     person = world.agent_remembers("Server, data, pagers.", title="Joaquim", type="person")
     assert world.ask("server")[0].id != person.id
     assert world.ask("Who is the server?")[0].id == person.id
+
+
+# --------------------------------------------------------------------- themes
+
+
+def test_a_theme_is_a_filter_in_any_case(world: RecallWorld) -> None:
+    sea = world.agent_remembers("Berths A", themeIds=["Harbour", "sea"])
+    world.agent_remembers("Berths B", themeIds=["weather"])
+    hidden = world.agent_remembers("Berths C", status="archived")
+    for question in ("theme:harbour", "berths theme:HARBOUR theme:sea"):
+        found = world.ask(question)
+        assert [hit.id for hit in found] == [sea.id]
+        assert found.hidden == (), "no index can tell whether the other has the theme"
+    assert len(world.ask("theme:harbour theme:weather")) == 0
+    assert hidden.id not in {hit.id for hit in world.ask("berths")}
+
+
+def test_a_theme_that_few_facts_have_is_found_among_many(world: RecallWorld) -> None:
+    rare = world.agent_remembers("Berths are full", themeIds=["sea"], importance=0.1)
+    for number in range(100):
+        world.agent_remembers(f"Berths {number} are full", importance=0.9)
+    assert [hit.id for hit in world.ask("theme:sea")] == [rare.id]
+    assert [hit.id for hit in world.ask("berths theme:sea")] == [rare.id]
+
+
+def test_emotional_weight_counts_in_the_score(world: RecallWorld) -> None:
+    old = "2025-06-01T00:00:00Z"
+    world.agent_remembers("Berths one", createdAt=old)
+    strong = world.agent_remembers("Berths two", createdAt=old, emotionalWeight=1.0)
+    assert world.ask("berths")[0].id == strong.id

@@ -200,7 +200,12 @@ class _IndexFileSearch:
     def _hit(self, fact: Fact, similarity: float) -> Hit:
         signals = RankingSignals(
             similarity,
-            recency(fact.created_at, fact.type, self.clone.clock.now()),
+            recency(
+                fact.created_at,
+                fact.type,
+                self.clone.clock.now(),
+                emotional_weight=fact.emotional_weight,
+            ),
             utility(fact.importance, fact.access_count),
         )
         return Hit(

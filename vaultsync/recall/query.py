@@ -1,6 +1,6 @@
 """Parse a question: its filters, phrases, search terms, and what it asks for in plain words.
 
-A *filter* (`type:decision`, `tag:ops`, `tier:critical`, `since:2026-03`) excludes facts. A
+A *filter* (`type:decision`, `tag:ops`, `theme:x`, `since:2026-03`) excludes facts. A
 *hint* in plain words (decisions, last week, in May) only ranks facts higher: what happened
 last week may have been written down today. A question without a topic (*What decisions did we
 make?*, *What happened last week?*, `type:lesson`) asks for a *set*: there, hints are filters.
@@ -51,8 +51,9 @@ class ParsedQuery(NamedTuple):
     types: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()
     tiers: frozenset[str] = frozenset()
+    themes: frozenset[str] = frozenset()
     span: TimeSpan = TimeSpan()
-    """Given as filters, like types, tags and tiers."""
+    """Given as filters, like types, tags, tiers and themes."""
     asked: AskedFor = AskedFor()
     """The types, the state and the order that are asked for in plain words."""
     hinted_tiers: frozenset[str] = frozenset()
@@ -71,7 +72,8 @@ class ParsedQuery(NamedTuple):
     @property
     def has_filters(self) -> bool:
         """Whether the question has filters of its own."""
-        return bool(self.types or self.tags or self.tiers or self.span != TimeSpan())
+        given = self.types or self.tags or self.tiers or self.themes
+        return bool(given or self.span != TimeSpan())
 
     @property
     def has_hints(self) -> bool:
@@ -130,7 +132,7 @@ _TAGGED = (
     r"(?:mit\s+|unter\s+)?dem\s+tag|(?:avec\s+)?l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
     r"(?:\s+con)?)\s+[\"'“„«]?#?([^\W\d_][\w/-]*)[\"'”“»]?"
 )
-_FILTER = r"(?<!\S)(type|tag|tier|since|until|after|before):(\S+)"
+_FILTER = r"(?<!\S)(type|tag|tier|theme|since|until|after|before):(\S+)"
 _VALUES = {"type": "one of " + ", ".join(sorted(TYPES)), "tier": "one of " + ", ".join(TIERS)}
 _DATES = "a day, month or year, such as 2026-03-31, 2026-03 or 2026"
 
@@ -171,6 +173,7 @@ def parse_request(request: RecallRequest, *, now: datetime) -> tuple[ParsedQuery
         and LOWEST_PRIORITY not in priorities,
         alive_at=now.isoformat() if hides else None,
         agent=request.agent,
+        themes=query.themes,
     )
 
 
@@ -197,6 +200,7 @@ class _TextFilters(NamedTuple):
     types: frozenset[str]
     tags: frozenset[str]
     tiers: frozenset[str]
+    themes: frozenset[str]
     span: TimeSpan
 
 
@@ -220,7 +224,7 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
     dated = dated_span(rest, today)
     named = _both(relative, dated)
     plain, hinted_tiers = _tier_hints(_without(rest, dated))
-    is_narrowed = bool(any(filters[1:4]) or filters.span != TimeSpan() or hinted_tiers or named)
+    is_narrowed = bool(any(filters[1:5]) or filters.span != TimeSpan() or hinted_tiers or named)
     asked = asked_for(plain, is_narrowed=is_narrowed)
     if asked.state == DUE:
         near = relative_span(question, today, is_near=True)
@@ -244,6 +248,7 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
         types=filters.types,
         tags=filters.tags,
         tiers=filters.tiers,
+        themes=filters.themes,
         span=filters.span,
         asked=asked,
         hinted_tiers=hinted_tiers,
@@ -266,7 +271,7 @@ def _by_event(question: str, event: NamedEvent) -> SinceEvent | None:
 
 
 def _text_filters(text: str) -> _TextFilters:
-    rest, types, tags, tiers = text, set[str](), set[str](), set[str]()
+    rest, types, tags, tiers, themes = text, set[str](), set[str](), set[str](), set[str]()
     since = until = None
     for match in find_all(_FILTER, text, ":"):
         key, value = match[1].lower(), match[2].strip("\"'")
@@ -274,6 +279,8 @@ def _text_filters(text: str) -> _TextFilters:
             types.add(value.lower())
         elif key == "tag":
             tags.add(value.lstrip("#"))
+        elif key == "theme":
+            themes.add(value.casefold())
         elif key == "tier" and value.lower() in TIERS:
             tiers.add(value.lower())
         elif key not in ("type", "tier") and (days := day_span(value) or year_span(value)):
@@ -292,6 +299,7 @@ def _text_filters(text: str) -> _TextFilters:
         frozenset(types),
         frozenset(tags),
         frozenset(tiers),
+        frozenset(themes),
         TimeSpan(since, until),
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from itertools import filterfalse, islice
 from operator import itemgetter
@@ -191,7 +192,12 @@ class RecallSearch:
         self._catch_up()
         # What happened may be before or after what is asked for.
         filters = self._filters._replace(
-            types=EVENT_TYPES, tags=frozenset(), tiers=frozenset(), since=None, until=None
+            types=EVENT_TYPES,
+            tags=frozenset(),
+            tiers=frozenset(),
+            themes=frozenset(),
+            since=None,
+            until=None,
         )
         found = self.index.search(event.words, filters, limit=EVENT_HITS)
         try:
@@ -556,7 +562,7 @@ class RecallSearch:
             (
                 rank * step - 1,
                 fact.id,
-                RankingSignals(1.0, recency(fact.created_at, fact.type, now), self._utility(fact)),
+                RankingSignals(1.0, _recency(fact, now), self._utility(fact)),
             )
             for rank, fact in enumerate(facts)
         ]
@@ -571,7 +577,7 @@ class RecallSearch:
         order = self._query.asked.order
         if not order:
             now = self._clock.now()
-            return {each.id: recency(each.created_at, each.type, now) for each in facts}
+            return {each.id: _recency(each, now) for each in facts}
         about = [x for x in facts if self._similarities[x.id] >= ORDERED_SIMILARITY]
         about.sort(key=lambda fact: fact.created_at, reverse=order == NEWEST)
         places = {fact.id: 1 - rank / len(about) for rank, fact in enumerate(about)}
@@ -600,3 +606,7 @@ class RecallSearch:
             began, self._stage_began = self._stage_began, self._clock.monotonic()
             candidates = [StageCandidate(each, round(score, 4)) for each, score in scores.items()]
             self._stages.append(RecallStage(name, self._stage_began - began, tuple(candidates)))
+
+
+def _recency(fact: Fact, now: datetime) -> float:
+    return recency(fact.created_at, fact.type, now, emotional_weight=fact.emotional_weight)
