@@ -49,6 +49,7 @@ from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.settings import MachineSettings
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync import decision_table as reconcile
+from vaultsync.sync import older_world
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import DECISIONS_WITH_BASE, DECISIONS_WITHOUT_BASE, Decision
 from vaultsync.sync.planning import ReservedPaths, path_for_new_note
@@ -130,15 +131,26 @@ def rows(of: Mapping[tuple[VaultChange, StoreChange], Decision]) -> str:
 def guard() -> str:
     """The limits of the guard."""
     deletes, rewrites = reconcile.MAX_DELETES, reconcile.MAX_REWRITES
-    return table(
-        ["a plan is stopped when it would …", "more than", "and more than"],
+    some, most = older_world.MIN_OLDER_NOTES - 1, older_world.MIN_OLDER_SHARE
+    facts = "of the facts"
+    rows: Sequence[tuple[str, int | str, float | None, str]] = (
+        ("delete facts or notes", deletes, reconcile.MAX_DELETE_SHARE, facts),
+        ("give facts back that the store lost", deletes, reconcile.MAX_DELETE_SHARE, facts),
         (
-            [text, str(count), f"{share:.0%} of the facts"]
-            for text, count, share in (
-                ("delete facts or notes", deletes, reconcile.MAX_DELETE_SHARE),
-                ("give facts back that the store lost", deletes, reconcile.MAX_DELETE_SHARE),
-                ("rewrite notes", rewrites, reconcile.MAX_REWRITE_SHARE),
-            )
+            "rewrite notes for other reasons than writes of agents",
+            *(rewrites, reconcile.MAX_REWRITE_SHARE, facts),
+        ),
+        ("take former texts of notes for edits", some, most, "of the edited notes"),
+        ("do what a vault says that has the summary of an earlier run", "0", None, ""),
+        ("believe a store that lacks what was seen in it", "0", None, ""),
+        ("rebuild a side that has changes which were never synced", "0", None, ""),
+        ("rebuild a side from an older copy of the other", "0", None, ""),
+    )
+    return table(
+        ["a run is stopped when it would …", "more than", "and more than"],
+        (
+            [text, str(count), "" if share is None else f"{share:.0%} {what}"]
+            for text, count, share, what in rows
         ),
     )
 

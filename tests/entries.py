@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from tests.packs import words
-from vaultsync.index_files.ports import CachedEntries
+from vaultsync.index_files.memory_entries import MemoryEntries
+from vaultsync.index_files.ports import EntryTable
 from vaultsync.index_files.service import TableInputs
 
 
-class EntriesInMemory:
-    """An `EntryFile` that forgets everything in the end."""
+class EntriesInMemory(MemoryEntries):
+    """Entries that tell how often they were brought up to date."""
 
     def __init__(self) -> None:
-        self.held: CachedEntries | None = None
+        super().__init__()
         self.saves = 0
 
-    def load(self) -> CachedEntries | None:
-        return self.held
-
-    def save(self, held: CachedEntries) -> None:
-        self.held = CachedEntries(held.version, dict(held.entries))
+    def set_version(self, version: str) -> None:
+        super().set_version(version)
         self.saves += 1
 
 
-def making(entries: EntriesInMemory | None = None) -> TableInputs:
+def making(entries: EntryTable | None = None) -> TableInputs:
     """What tables are made with; a word is a token."""
     return TableInputs(entries or EntriesInMemory(), words)

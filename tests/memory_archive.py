@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from vaultsync.links.wikilinks import name_key
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.storage.archive import (
@@ -34,6 +35,7 @@ class _Rows:
     history: list[HistoryEntry] = field(default_factory=list)
     runs: dict[str, RunRecord] = field(default_factory=dict)
     notices: dict[VaultPath, list[Notice]] = field(default_factory=dict)
+    moves: dict[str, int] = field(default_factory=dict)
 
     def copy(self) -> _Rows:
         """The rows are frozen values, so that copies of their containers are enough."""
@@ -124,13 +126,29 @@ class MemoryArchive:
         bases = self._rows.bases.items()
         return {base.path: key for key, base in bases if not base.missing_since}
 
+    def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
+        keys = set(map(name_key, names))
+        return {path: key for path, key in self.paths().items() if name_key(path) in keys}
+
+    def last_move(self) -> int:
+        return max(self._rows.moves.values(), default=0)
+
+    def moved_since(self, number: int) -> list[str]:
+        return [key for key, at in self._rows.moves.items() if at > number]
+
     def put_bases(self, bases: Iterable[Base]) -> None:
         for base in bases:
-            self._write().bases[base.fact.id] = base
+            rows, key = self._write(), base.fact.id
+            old = rows.bases.get(key)
+            place = base.path, bool(base.missing_since)
+            if old is None or place != (old.path, bool(old.missing_since)):
+                rows.moves[key] = self.last_move() + 1
+            rows.bases[key] = base
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
         for fact_id in fact_ids:
-            self._write().bases.pop(fact_id, None)
+            if self._write().bases.pop(fact_id, None) is not None:
+                self._rows.moves[fact_id] = self.last_move() + 1
 
     def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
         self._write().blobs.update(blobs)

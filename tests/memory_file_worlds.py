@@ -10,6 +10,7 @@ from hashlib import sha256
 from tests.world import World
 from vaultsync.backends.filesystem.memory_file import FrontmatterReader
 from vaultsync.errors import MemoryFileBusyError, MemoryFileChangedError, UnreadableMemoryFileError
+from vaultsync.facts import service as fact_work
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
 from vaultsync.memory_files.service import FileSyncRequest, sync_files
@@ -85,7 +86,7 @@ class SimFile:
 
     def replace(self, data: bytes, expect: bytes | None) -> None:
         if not self.writable:
-            raise UnreadableMemoryFileError(self.name, "it may only be read")
+            raise UnreadableMemoryFileError(self.name, "it may only be read", hint="allow it")
         self.left = [data]
         self.before("look")
         if self.data != expect:
@@ -179,13 +180,23 @@ class MemoryWorld(World):
         again: bool = False,
         dry_run: bool = False,
         embeds: bool = False,
+        confirm: str | None = None,
+        after_add: bool = False,
     ) -> MemoryFileReport:
         """A sync of the files, or of the one there is; time moves on."""
         self.clock.advance(1)
         return sync_files(
             self.ctx,
             files or [self.file],
-            FileSyncRequest(agent, scope, again=again, dry_run=dry_run, embeds=embeds),
+            FileSyncRequest(
+                agent,
+                scope,
+                again=again,
+                dry_run=dry_run,
+                embeds=embeds,
+                confirm=confirm,
+                after_add=after_add,
+            ),
             reader=FrontmatterReader().read,
             queue=self.queue,
         )
@@ -208,6 +219,11 @@ class MemoryWorld(World):
             replace_all=replace_all,
             agent="indy",
         )
+
+    def gives_back(self, fact_id: str) -> None:
+        """A person restores a fact that was deleted."""
+        self.clock.advance(1)
+        fact_work.restore(self.ctx, fact_id, agent="indy")
 
     def remembered(self, file: SimFile | None = None) -> list[Fact]:
         """The facts that came from the file, by title."""

@@ -110,6 +110,11 @@ class SimVault(Disk):
         inode = self.names.get(self._op(op))
         return NoteFile(inode.data, inode.sha, inode.stamp) if inode else None
 
+    def may_be_written(self, op: str) -> bool:
+        self._begin("may_be_written")
+        inode = self.names.get(self._op(op))
+        return not self.knows_writers or any(each.inode is inode for each in self.handles)
+
     def ops(self) -> list[str]:
         self._begin("ops")
         return sorted(name.removeprefix(STAGING) for name in self.names if name.startswith(STAGING))

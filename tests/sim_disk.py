@@ -56,6 +56,9 @@ class Handle:
     def write(self, data: bytes) -> None:
         self._disk.overwrite(self.inode, data)
 
+    def close(self) -> None:
+        self._disk.handles = [each for each in self._disk.handles if each is not self]
+
 
 @dataclass(slots=True)
 class Disk:
@@ -69,6 +72,10 @@ class Disk:
     """A folder stays when what was in it is gone."""
     broken: set[str] = field(default_factory=set)
     missing: bool = False
+    knows_writers: bool = False
+    """Whether the system can tell which files are open."""
+    handles: list[Handle] = field(default_factory=list)
+    """The files that editors have open."""
     _last_ns: int = 0
     _inodes: int = 0
     _safe: dict[str, Inode] = field(default_factory=dict)
@@ -94,7 +101,8 @@ class Disk:
         self._person({self._find(path) or path: self._new(data, synced=True)})
 
     def open_handle(self, path: str) -> Handle:
-        return Handle(self, self.names[path])
+        self.handles.append(Handle(self, self.names[path]))
+        return self.handles[-1]
 
     def overwrite(self, inode: Inode, data: bytes) -> None:
         inode.data = inode.synced = data

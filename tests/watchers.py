@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from vaultsync.daemon.ports import Watcher
 
-TOLD = ("watchfiles", "watchdog")
+ASKED = ("inotify",) if sys.platform == "linux" else ()
+"""Those that read the queue of the system when they are asked."""
+TOLD = ("watchfiles", "watchdog", *ASKED)
 KINDS = (*TOLD, "watchdog-polling")
 INTERVAL = 0.2
 """Seconds; how often those look that look by themselves."""
@@ -18,6 +21,10 @@ def make(kind: str, root: Path, state: Path, wake: Callable[[], None] = lambda: 
         from vaultsync.backends.watchers.watchfiles import WatchfilesWatcher
 
         return WatchfilesWatcher(root, state, wake=wake)
+    if kind in ASKED:
+        from vaultsync.backends.watchers.inotify import InotifyWatcher
+
+        return InotifyWatcher(root, state)
     from vaultsync.backends.watchers.watchdog import WatchdogWatcher
 
     polls = kind.endswith("polling")

@@ -15,13 +15,14 @@ from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.sim_disk import Inode
-from vaultsync.errors import StoreRewoundError, StoreUnavailableError
+from vaultsync.errors import GuardError, StoreRewoundError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, is_conflict_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
+from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.verify import verify_all
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import StoreWrite
@@ -354,6 +355,14 @@ def die() -> None:
 def refuse() -> None:
     """The system denies a step."""
     raise PermissionError(13, "Permission denied")
+
+
+def rebuild_anyway(ctx: SyncContext, source: str) -> Report:
+    """A rebuild that is stopped if it overwrites what only the other side has, and confirmed."""
+    try:
+        return rebuild(ctx, source)
+    except GuardError as stopped:
+        return rebuild(ctx, source, confirm=stopped.run)
 
 
 def taken(report: Report, fact_id: str) -> list[str]:

@@ -11,6 +11,7 @@ import errno
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from shlex import quote
 
 _PERMISSION = "change the permissions, or use another path"
 _SPACE = "free some space and try again; the next sync repairs what was interrupted"
@@ -38,6 +39,8 @@ class VaultsyncError(Exception):
 
     run: str | None = None
     """Id of the run that was stopped and can be confirmed."""
+    examples: Sequence[str] = ()
+    """Paths of notes that it is about, for the user alone: an agent may not see them all."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -69,6 +72,16 @@ class InvalidFieldError(UsageError):
         )
         self.field = field
         self.expected = expected
+
+
+class NoteLimitError(UsageError):
+    """The note of the fact would be larger than notes may be; nothing was written."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the fact does not fit into a note: {why}; nothing was written",
+            hint="split it into several facts; long texts belong into the content",
+        )
 
 
 class FixedFieldError(UsageError):
@@ -193,6 +206,7 @@ class MissingExtraError(UsageError):
             f"{what} needs {module}, which is not installed",
             hint=f"python -m pip install 'vaultsync[{extra}]'",
         )
+        self.what = what
         self.extra = extra
 
 
@@ -507,13 +521,32 @@ class MemoryFileMissingError(MemoryFileError):
 class UnreadableMemoryFileError(MemoryFileError):
     """The file is binary, badly encoded, too large or cannot be opened; its facts stay."""
 
-    def __init__(self, name: str, why: str) -> None:
+    def __init__(self, name: str, why: str, *, hint: str = "") -> None:
         super().__init__(
             f"{name} was skipped: {why}",
-            hint="a memory file is Markdown in UTF-8; the facts that came from it stay",
+            hint=hint or "a memory file is Markdown in UTF-8; the facts that came from it stay",
             name=name,
         )
         self.why = why
+
+
+class MemoryFileGuardError(MemoryFileError):
+    """The file or all its sections are gone, and so would be their facts; nothing was done."""
+
+    run: str
+    """What confirms the plan: it depends on the file and on the facts."""
+
+    def __init__(self, name: str, why: str, token: str, *, confirmed: str | None = None) -> None:
+        """`confirmed` is the token that the user gave in vain: that of another plan."""
+        stale = "" if confirmed is None else f"; {_shown(confirmed, 40)} confirms another plan"
+        super().__init__(
+            f"the guard stopped the sync of {name}: {why}{stale}; nothing was done",
+            hint="if it was deleted by accident, put it back; if the facts may go, confirm it with"
+            f" `vaultsync memory-file sync {quote(name)} --confirm {token}`, which names the run"
+            " for `vaultsync undo`",
+            name=name,
+        )
+        self.run = token
 
 
 class MemoryFileChangedError(MemoryFileError):
@@ -681,14 +714,17 @@ class StoreRewoundError(StoreError):
 
     run: str
 
-    def __init__(self, why: str, run: str) -> None:
+    def __init__(self, why: str, run: str, *, examples: Sequence[str] = ()) -> None:
+        """`examples` are paths of notes that a sync would overwrite, delete or bring back."""
         super().__init__(
             f"the store went back in time: {why}; nothing was done",
             hint="was it restored from a backup? `vaultsync rebuild --from vault` writes the"
             f" notes of the vault to it; `vaultsync sync --confirm {run}` reconciles both,"
-            " and notes that differ are overwritten with the facts of the store",
+            " and notes that differ are overwritten with the facts of the store, which"
+            f" `vaultsync undo {run}` reverts",
         )
         self.run = run
+        self.examples = examples
 
 
 class ArchiveError(VaultsyncError):
@@ -723,21 +759,47 @@ class EngineBusyError(VaultsyncError):
         self.hint = f"wait until it has finished; if it is `vaultsync watch`, {what}"
         return self
 
+    def silent(self, *, begun: bool) -> EngineBusyError:
+        """The same error, when the other process does not answer.
+
+        Args:
+            begun: whether it has the request: then it may have done it, or do it yet.
+        """
+        self.message += ", and does not answer"
+        self.args = (self.message,)
+        self.hint = "if it is suspended, let it go on with `kill -CONT`, or end it; then try again"
+        if begun:
+            self.hint += "; `vaultsync log` shows whether it did what it was asked"
+        return self
+
 
 class GuardError(VaultsyncError):
     """The plan deletes or rewrites implausibly much; nothing was done."""
 
     run: str
 
-    def __init__(self, why: str, run: str, *, confirmed: str | None = None) -> None:
-        """`confirmed` is the run that the user confirmed in vain: another one than this."""
+    def __init__(
+        self,
+        why: str,
+        run: str,
+        *,
+        confirmed: str | None = None,
+        hint: str = "",
+        examples: Sequence[str] = (),
+    ) -> None:
+        """`confirmed` is the run that the user confirmed in vain: another one than this.
+
+        `examples` are paths of notes that the plan is about.
+        """
         stale = "" if confirmed is None else f"; {_shown(confirmed, 40)} confirms another plan"
         super().__init__(
             f"the guard stopped this run: {why}{stale}; nothing was done",
-            hint="review it with `vaultsync sync --dry-run`; if it is right, confirm it with"
-            f" `vaultsync sync --confirm {run}`",
+            hint=hint
+            or "review it with `vaultsync sync --dry-run`; if it is right, confirm it with"
+            f" `vaultsync sync --confirm {run}`, which `vaultsync undo {run}` reverts",
         )
         self.run = run
+        self.examples = examples
 
 
 class DaemonStoppedError(VaultsyncError):

@@ -14,14 +14,14 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from msgspec import Meta, Struct, ValidationError, convert, structs
 
-from vaultsync.errors import ConfigError, UnsafePathError, UsageError
+from vaultsync.errors import EXTRAS, ConfigError, MissingExtraError, UnsafePathError, UsageError
 from vaultsync.indexing.language import ENGLISH, STEMMER_LANGUAGES
 from vaultsync.model.canonical import canonical
 from vaultsync.model.decay import FADED_DECAY
@@ -285,8 +285,7 @@ def check_file(given: Table, where: str) -> MachineSettings:
         ConfigError: it has an unknown setting, or an invalid value.
     """
     found = _convert(given, MachineSettings, where)
-    for each in found.hygiene.patterns:
-        _check_pattern(each, where)
+    _check_patterns(found.hygiene.patterns, where)
     for each in found.ignore:
         _check_ignored(each, where)
     if found.memory_file.scope:
@@ -439,6 +438,24 @@ def _weights(given: RankingWeights, where: str) -> RankingWeights:
 
 _REPEATED_TWICE = r"\((?:[^()\\]|\\.)*?(?:[*+]|\{\d*,\d*\})(?:[^()\\]|\\.)*\)(?:[*+]|\{)"
 """A nested repetition, which can take exponential time to match."""
+
+
+def _check_patterns(patterns: Sequence[str], where: str) -> None:
+    """Raise an error for an invalid pattern, or one that names all that cannot run here.
+
+    A vault does not open without one of its patterns: it would show what its user wants hidden.
+    """
+    missing = []
+    for each in patterns:
+        try:
+            _check_pattern(each, where)
+        except MissingExtraError as error:
+            missing.append(error)
+    if len(missing) > 1:
+        names = " and ".join(each.what for each in missing)
+        raise MissingExtraError(names, *EXTRAS["re2"]) from None
+    if missing:
+        raise missing[0]
 
 
 def _check_pattern(pattern: str, where: str) -> None:

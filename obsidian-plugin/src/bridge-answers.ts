@@ -7,6 +7,7 @@ export interface ActionTaken {
 	path: string | null;
 	fields: Array<string>;
 	reason: string;
+	counted: Array<string>;
 }
 
 /** What waits and what is wrong, of which vault. */
@@ -382,6 +383,7 @@ export interface StageCandidate {
 
 /** What went wrong. */
 export interface Trouble {
+	examples?: Array<string>;
 	hint: string;
 	kind: string;
 	message: string;

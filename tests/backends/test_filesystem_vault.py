@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import random
@@ -792,3 +793,29 @@ def test_the_storm_shows_what_check_and_replace_loses(root: Path, vault: VaultFs
     saves, lost = storm(root, "in place", write)
 
     assert saves > lost > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who has a file open")
+def test_a_displaced_file_may_be_written_while_somebody_has_it_open(tmp_path: Path) -> None:
+    (tmp_path / ".meta").mkdir()
+    (tmp_path / NOTE).parent.mkdir()
+    (tmp_path / NOTE).write_bytes(b"one")
+    vault = VaultFs(tmp_path)
+    with (tmp_path / NOTE).open("r+b") as editor, (tmp_path / NOTE).open("rb"):
+        vault.stage("op", b"two")
+        vault.exchange("op", NOTE, hashlib.sha256(b"one").hexdigest())
+        assert vault.may_be_written("op")
+        editor.close()
+        assert not vault.may_be_written("op")  # who reads it does no harm
+    assert not vault.may_be_written("none")
+
+
+def test_where_the_system_cannot_tell_every_file_may_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".meta").mkdir()
+    vault = VaultFs(tmp_path)
+    vault.stage("op", b"two")
+    monkeypatch.delattr(fcntl, "F_SETLEASE", raising=False)
+    assert vault.may_be_written("op")
+    vault.close()

@@ -14,7 +14,10 @@ from vaultsync.backends.sqlite import sqlite_archive as archive_rows
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.errors import ArchiveError
 from vaultsync.model import serialization as wire
+from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.storage.archive import Base, RunRecord
+from vaultsync.storage.erasure import Traces
 
 A, B = IDS[:2]
 
@@ -168,3 +171,75 @@ def test_an_intent_that_an_older_vaultsync_began_is_read() -> None:
     assert again == intent
     assert again.fact.path == intent.fact.path
     assert again.fact.revision == intent.fact.revision
+
+
+# --- what is packed ------------------------------------------------------------------
+
+LONG = "".join(f"The heron of pond {n} is grey, and came in {1700 + n}.\n" for n in range(20_000))
+"""Longer than a page, even when it is packed."""
+
+
+def pond(fact_id: str, content: str, sha: str) -> Base:
+    return Base(make_fact({"id": fact_id, "content": content, "title": "Pond"}), sha, None)
+
+
+def put_long(archive: SqliteArchive) -> None:
+    with archive.transaction():
+        archive.put_blobs({"sha": LONG.encode()})
+        archive.put_bases([pond(A, LONG, "sha"), pond(B, "short", "other")])
+        archive.put_run(RunRecord("run", "2026-01-01", "sync", {"lines": LONG.splitlines()}))
+
+
+def test_notes_facts_and_reports_take_less_than_half_of_their_bytes(
+    archive: SqliteArchive, path: Path
+) -> None:
+    put_long(archive)
+    archive.compact()
+    assert path.stat().st_size < len(LONG) * 3 / 2
+    assert archive.blob("sha") == LONG.encode()
+    bases = archive.find_bases([A, B])
+    assert (bases[A].fact.content, bases[B].fact.content) == (LONG.strip(), "short")
+    assert archive.runs(limit=1)[0].report == {"lines": LONG.splitlines()}
+
+
+def test_what_an_older_version_wrote_is_packed_and_found_by_its_names(path: Path) -> None:
+    with pytest.MonkeyPatch.context() as older:
+        older.setattr(archive_rows, "MIGRATIONS", archive_rows.MIGRATIONS[:2])
+        older.setattr(archive_rows, "pack", lambda data: data)
+        archive = SqliteArchive.open(path)
+        db = database(archive)
+        for base in (pond(A, LONG, "sha"), pond(B, "short", "other")):
+            row = archive_rows.base_to_row(base._replace(fact=base.fact.evolve(path="a/Pond.md")))
+            db.execute("INSERT INTO bases VALUES (?,?,?,?,?,?,?,?,?,?,?)", row[:11])
+        with archive.transaction():
+            archive.put_blobs({"sha": LONG.encode()})
+            archive.put_run(RunRecord("run", "2026-01-01", "sync", {"lines": LONG.splitlines()}))
+        archive.close()
+    before = path.stat().st_size
+    archive = SqliteArchive.open(path)
+    archive.compact()
+    assert path.stat().st_size < before / 2
+    assert archive.blob("sha") == LONG.encode()
+    bases = archive.find_bases([A, B])
+    assert (bases[A].fact.content, bases[B].fact.content) == (LONG.strip(), "short")
+    assert archive.runs(limit=1)[0].report == {"lines": LONG.splitlines()}
+    assert list(archive.paths_called(["pond"])) == ["a/Pond.md"]
+    archive.close()
+
+
+def test_what_is_packed_is_erased_by_what_it_says(archive: SqliteArchive, path: Path) -> None:
+    put_long(archive)
+    traces = Traces([A], ["The heron of pond 1234 is grey"])
+    assert any(traces.mentions(each) for each in archive.iter_packed())
+    done = archive.erase(traces)
+    assert done["blobs"] == done["bases"] == done["run reports"] == 1
+    assert not any(traces.mentions(each) for each in archive.iter_packed())
+    assert archive.blob("sha") is None
+    assert len(json.dumps(archive.runs(limit=1)[0].report)) > len(LONG)
+
+
+def test_packed_bytes_that_are_damaged_are_a_damaged_archive(archive: SqliteArchive) -> None:
+    put_long(archive)
+    database(archive).execute("UPDATE blobs SET data = substr(data, 1, 2000)")
+    with pytest.raises(ArchiveError, match="damaged"):
+        archive.blob("sha")

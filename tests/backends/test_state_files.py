@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from vaultsync.backends.replace_file import read_file, read_json, replace_file
-from vaultsync.backends.state.index_entries import FileEntryCache
 from vaultsync.backends.state.process_files import BridgeAddressFile, DaemonFile
 from vaultsync.backends.state.recall_log import RECALL_LOG_NAME, FileRecallLog
 from vaultsync.backends.state.secret_files import TokenFile, read_or_make_key
@@ -43,7 +42,6 @@ REPLACED = [pipe, loop, deep, deep_object]
     [
         ("daemon.json", lambda state: DaemonFile(state).read()),
         ("bridge.json", lambda state: BridgeAddressFile(state).find()),
-        ("entries", lambda state: FileEntryCache(state / "entries").load()),
         (
             RECALL_LOG_NAME,
             lambda state: getattr(FileRecallLog(state).batch(), "counts", None) or None,

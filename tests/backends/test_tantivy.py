@@ -165,10 +165,17 @@ def test_a_version_beside_an_older_commit_does_not_count(folder: Path, text: str
 # --- damage ----------------------------------------------------------------------------
 
 
+def _pipe(path: Path) -> None:
+    """Whoever opens it waits for a writer that never comes."""
+    path.unlink()
+    os.mkfifo(path)
+
+
 DAMAGE: dict[str, Callable[[Path], None]] = {
     "gone": Path.unlink,
     "empty": lambda path: os.truncate(path, 0),
     "half": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "pipe": _pipe,
     "short": lambda path: os.truncate(path, path.stat().st_size - 1),
 }
 

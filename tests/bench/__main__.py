@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench import indexing, qdrant, single, watching
+from tests.bench import edits, indexing, qdrant, single, watching
 from tests.bench.asking import COLD, PACK, RECALL, VECTOR, Asking
 from tests.bench.hygiene import HYGIENE, shares
-from tests.bench.indexing import FOUND, INDEX, MEANING
+from tests.bench.indexing import BULK, FOUND, INDEX, MEANING
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT, REBUILD, Passes
 from tests.bench.table import Growth, Row, Worth, as_json, show
 from tests.bench.worlds import new_folder, seconds_to_make, spread
@@ -27,12 +27,13 @@ from vaultsync.cli.main import GC_THRESHOLD
 GROWTH, REMEMBER, KEY, HELP = "growth", "remember", "key", "help"
 EMBED, FIRST, MEMORY = "embed", "first", "memory-file"
 WATCH, BURST, WATCHERS, GREETING = "watch", "burst", "watchers", "mcp"
-QDRANT = "qdrant"
+QDRANT, QUESTION = "qdrant", "question"
+CHANGE = "change"
 ASKED = (RECALL, VECTOR, PACK, COLD)
 NAMES = (
     *(IDLE, ADOPT, REBUILD, OUT, HYGIENE, REMEMBER, KEY, HELP),
-    *(*ASKED, INDEX, FOUND, MEANING, FIRST, EMBED, MEMORY),
-    *(QDRANT, WATCH, BURST, WATCHERS, GREETING, GROWTH),
+    *(*ASKED, INDEX, FOUND, MEANING, BULK, FIRST, EMBED, MEMORY),
+    *(QDRANT, WATCH, BURST, WATCHERS, GREETING, QUESTION, CHANGE, GROWTH),
 )
 SIZES = (1_000, 10_000, 100_000)
 QUICK = (500, 5_000)
@@ -133,12 +134,16 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
         INDEX: lambda: indexing.changed_notes(folder, main_size, times=3, target=1.6),
         FOUND: lambda: indexing.searchable(folder, main_size),
         MEANING: lambda: indexing.embedded(folder, 200 if quick else 2_000, target=1.1),
+        BULK: lambda: indexing.embedded_beside_bare(folder, 200 if quick else 2_000, target=1.25),
         FIRST: lambda: indexing.first_vector(folder, times=3 if quick else 5, target=1 / 10),
         EMBED: lambda: indexing.embedded_notes(
             folder, times=2 if quick else 8, each=50 if quick else 250, target=1 / 1.5
         ),
         BURST: lambda: watching.burst(folder, count=1_000, target=3),
         GREETING: lambda: single.initialized(folder, times=11, target=1.5),
+        QUESTION: lambda: single.asked_by_mcp(
+            folder, main_size, times=11 if quick else 51, target=1 / 2
+        ),
         WATCHERS: lambda: watching.watchers(folder, count=4_000 if quick else 10_000),
     }
     for name, measure in singles.items():
@@ -164,6 +169,8 @@ def _tables(wanted: Wanted, folder: Path, *, quick: bool, some: int) -> None:
             rows, worths = qdrant.measure(at, n, targets=n == SIZES[-1])
             wanted.rows += rows
             wanted.worths += worths
+    if CHANGE in wanted:
+        wanted.growths += edits.changes(folder, wanted.sizes, _say)
     if WATCH in wanted:
         _say(WATCH)
         wanted.rows += watching.latencies(folder, times=20 if quick else 100)

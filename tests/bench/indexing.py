@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -14,12 +17,13 @@ from tests.bench.measure import Pair, in_turns, timed
 from tests.bench.table import Row, row_of
 from tests.bench.worlds import World, new_folder, notes_in, settle_disk, with_facts
 from vaultsync.backends.embedders.choose_embedder import embedder_for
+from vaultsync.backends.embedders.onnx import OnnxEmbedder
 from vaultsync.backends.embedders.sentence import SentenceEmbedder, packaged_model
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.indexing.chunking import chunk_fact
 from vaultsync.indexing.ports import Embedder
 
-INDEX, FOUND, MEANING = "index", "found", "meaning"
+INDEX, FOUND, MEANING, BULK = "index", "found", "meaning", "bulk"
 _NOTE = 500
 """Characters: a hundred tokens."""
 _BATCHES = (8, 16, 32, 64, 128)
@@ -86,6 +90,49 @@ def embedded(folder: Path, n: int, *, target: float) -> Row:
     words = "new facts embedded"
     pair = Pair([floor], [ours])
     return row_of(words, n, "the runtime alone", pair, target=target)
+
+
+def embedded_beside_bare(folder: Path, n: int, *, target: float) -> Row:
+    """The same beside onnxruntime alone: tokens in, vectors out, the shortest texts first."""
+    world = with_facts(new_folder(folder), n)
+    with world.open() as memory:
+        memory.index()
+        facts = list(memory._ctx.store.iter_facts())
+    texts = [chunk.text for fact in facts for chunk in chunk_fact(fact)]
+    with world.open(embedder="local") as memory:
+        embedder = memory._services.embedder
+        if not isinstance(embedder, OnnxEmbedder):
+            raise SystemExit("bench: there is no local model")
+        embedder.embed(["tea"])
+        bare = _bare_runtime(embedder._folder, texts)
+        pair = Pair([timed(bare)], [timed(memory.index)])
+    beside = "onnxruntime alone, on all cores"
+    return row_of("new facts embedded, with tokens", n, beside, pair, target=target)
+
+
+def _bare_runtime(folder: Path, texts: list[str]) -> Callable[[], object]:
+    """What runs all texts, tokenised beforehand, with as many threads as there are cores."""
+    import numpy as np
+    import onnxruntime  # type: ignore[import-untyped]
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(json.loads((folder / "manifest.json").read_bytes())["max_length"])
+    tokenizer.no_padding()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(
+        folder / "model.onnx", options, providers=["CPUExecutionProvider"]
+    )
+    tokens = sorted((np.array([each.ids]) for each in tokenizer.encode_batch(texts)), key=np.size)
+    given = [{"input_ids": each, "attention_mask": np.ones_like(each)} for each in tokens]
+
+    def run() -> None:
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            list(pool.map(lambda each: session.run(None, each), given))
+
+    return run
 
 
 def embedded_notes(folder: Path, *, times: int, each: int, target: float) -> Row:

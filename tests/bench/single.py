@@ -14,13 +14,17 @@ from hashlib import sha256
 from pathlib import Path
 from statistics import median
 
+from msgspec import structs
 from ruamel.yaml import YAML
 
 from tests.bench import corpus, floors
 from tests.bench.measure import in_turns, p95
 from tests.bench.table import Row, row_of
 from tests.bench.worlds import World, new_folder
+from vaultsync.api import configuration as config
 from vaultsync.markdown.frontmatter import edit_properties, split_frontmatter
+from vaultsync.mcp_server.agent_memory import AgentMemory
+from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 
 ROOT = Path(__file__).parents[2]
 
@@ -180,6 +184,29 @@ def unchanged_file(folder: Path, *, times: int, target: float) -> Row:
         pair = in_turns(floor, ours, times=times)
     words = "memory file without changes"
     return row_of(words, SECTIONS, f"{READ}, {_EACH} times", pair, target=target)
+
+
+def asked_by_mcp(folder: Path, count: int, *, times: int, target: float) -> Row:
+    """A question by MCP while no daemon runs and no note changes, with all that follows it."""
+    world = World(new_folder(folder))
+    with world.open(derived=True) as memory:
+        memory.import_(corpus.fact_lines(count))
+        memory.sync()
+    settings = config.load_settings(world.vault, agent="indy", state_dir=str(world.state))
+    tool = TOOLS_BY_NAME["memory_recall"]
+    asked = iter(range(1_000_000))
+    with AgentMemory(structs.replace(settings, embedder="none")) as memory:
+
+        def ours() -> None:
+            done = run_tool(memory, tool, {"query": f"budget ticket {next(asked)}"})
+            if done.isError:
+                raise SystemExit(f"bench: {done.structuredContent}")
+            memory.finish_pending()
+
+        for _ in range(5):
+            ours()
+        pair = in_turns(lambda: floors.walk(world.vault), ours, times=times)
+    return row_of("question by MCP, no daemon", count, floors.WALK, pair, target=target)
 
 
 def _run(command: list[str]) -> None:

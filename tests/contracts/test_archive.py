@@ -307,3 +307,17 @@ def test_runs_are_found_newest_first_and_by_the_beginning_of_their_ids(archive: 
     assert archive.runs(limit=9, prefix="1-run%") == [runs[1]]
     assert archive.runs(limit=9, prefix="%") == []
     assert archive.last_run() == runs[-1]
+
+
+def test_notes_are_found_by_the_names_of_their_files(archive: Archive) -> None:
+    paths = ("a/Tea.md", "b/TEA.md.md", "Zoë.md", "c/gone.md", "d/\udcff.md")
+    bases = [a_base(key, path) for key, path in zip(IDS, paths, strict=False)]
+    bases[3] = bases[3]._replace(missing_since="2026-01-01")
+    with archive.transaction():
+        archive.put_bases(bases)
+    assert archive.paths_called(["x/tea", "tea.md"]) == {paths[0]: IDS[0], paths[1]: IDS[1]}
+    assert archive.paths_called(["ZOË", "gone", "", "nothing"]) == {paths[2]: IDS[2]}
+    assert archive.paths_called([paths[4]]) == {paths[4]: IDS[4]}
+    with archive.transaction():
+        archive.put_bases([a_base(IDS[0], "a/Cup.md")])
+    assert archive.paths_called(["tea"]) == {paths[1]: IDS[1]}

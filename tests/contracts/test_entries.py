@@ -1,87 +1,211 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from unittest.mock import Mock
+from random import Random
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.entries import EntriesInMemory
 from tests.packs import fact, words
 from tests.strategies import facts
-from vaultsync.backends.state.index_entries import FileEntryCache
-from vaultsync.index_files.entry import entry_of
-from vaultsync.index_files.ports import CachedEntries, EntryCache
+from vaultsync.backends.sqlite.listed_entries import SqliteEntries
+from vaultsync.errors import IndexBusyError
+from vaultsync.index_files import paging
+from vaultsync.index_files.entity_groups import put_entries, regroup
+from vaultsync.index_files.entry import ListedEntry, entry_of
+from vaultsync.index_files.index_pages import render_listed, render_pages
+from vaultsync.index_files.memory_entries import MemoryEntries
+from vaultsync.index_files.paging import PagePlan
+from vaultsync.index_files.ports import EntryTable
+from vaultsync.index_files.service import TableChanges
 from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.storage.erasure import Traces
 
 
 @pytest.fixture(params=["memory", "disk"])
-def entries(request: pytest.FixtureRequest, tmp_path: Path) -> EntryCache:
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EntryTable]:
     if request.param == "memory":
-        return EntriesInMemory()
-    return FileEntryCache(tmp_path / "made" / "entries.json")
+        yield MemoryEntries()
+        return
+    opened = SqliteEntries(tmp_path / "made" / "entries.sqlite3")
+    yield opened
+    opened.close()
 
 
-def held_of(version: str, *many: Fact) -> CachedEntries:
-    made = (entry_of(each, words) for each in many)
-    return CachedEntries(version, {each.id: each for each in made if each is not None})
+def listed(*many: Fact) -> list[ListedEntry]:
+    made = ((entry_of(each, words), each.path) for each in many)
+    return [
+        ListedEntry.of(entry, path or VaultPath(f"public/{entry.id}.md"))
+        for entry, path in made
+        if entry is not None
+    ]
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> FileEntryCache:
-    opened = FileEntryCache(tmp_path / "entries.json")
-    opened.save(held_of("v1", fact(1)))
-    return opened
+def change(table: EntryTable, put: list[ListedEntry], drop: list[str], version: str) -> None:
+    with table.changing():
+        touched, _ = put_entries(table, put, drop)
+        regroup(table, [touched])
+        table.set_version(version)
 
 
-def test_what_was_saved_last_is_loaded(entries: EntryCache) -> None:
-    assert entries.load() is None
-    full = fact(1, type="person", importance=0.5, entities=["Ann"], aliases=["Bo"])
-    for held in (held_of("v1", full, fact(2).evolve(created_at="")), held_of("v2")):
-        entries.save(held)
-        assert entries.load() == held
+def test_what_was_put_last_is_found_and_a_clear_forgets_it(table: EntryTable) -> None:
+    assert table.version() is None
+    old = listed(fact(1, type="person", importance=0.5, entities=["Ann"], aliases=["Bo"]))
+    change(table, old, [], "v1")
+    new = listed(fact(1, title="New"), fact(2).evolve(created_at=""))
+    change(table, new, ["no such fact"], "v2")
+
+    assert table.version() == "v2"
+    assert sorted(table.iter_listed()) == sorted(new)
+    assert table.find([new[0].id, "none"]) == {new[0].id: new[0]}
+    with table.changing():
+        table.clear()
+    assert table.version() is None
+    assert [*table.iter_listed()] == []
+    assert table.totals() == (0, 0, "")
 
 
-@given(st.lists(facts(), max_size=4))
-def test_any_entry_is_loaded_as_it_was(
+def test_a_change_that_fails_changes_nothing(table: EntryTable) -> None:
+    before = listed(fact(1, entities=["Ann"]))
+    change(table, before, [], "v1")
+    pages = render_pages(table, lambda _: True)
+
+    def fail() -> None:
+        with table.changing():
+            touched, _ = put_entries(table, listed(fact(2, entities=["Ann"])), [before[0].id])
+            regroup(table, [touched])
+            table.set_version("v2")
+            message = "the disk is full"
+            raise OSError(message)
+
+    with pytest.raises(OSError, match="full"):
+        fail()
+    assert table.version() == "v1"
+    assert [*table.iter_listed()] == before
+    assert render_pages(table, lambda _: True) == pages
+
+
+@given(st.lists(facts(), max_size=4, unique_by=lambda each: each.id))
+def test_any_entry_is_found_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, many: list[Fact]
 ) -> None:
-    file = FileEntryCache(tmp_path_factory.mktemp("entries") / "entries.json")
-    held = held_of("v", *many)
-    file.save(held)
+    table = SqliteEntries(tmp_path_factory.mktemp("entries") / "entries.sqlite3")
+    change(table, listed(*many), [], "v")
+    assert sorted(table.iter_listed()) == sorted(listed(*many))
+    table.close()
 
-    assert file.load() == held
+
+_NAMES = ("Ann", "ann", "Bo", "Éva", "Eva", "港", "42", "")
+
+
+def some_fact(chance: Random) -> Fact:
+    """One of a few facts, in one of many forms."""
+    number = chance.randrange(12)
+    kind = chance.choice(["fact", "decision", "person", "entity"])
+    path = chance.choice([f"public/{number}.md", f"public/Ann {number % 2}/{number}.md"])
+    if kind in ("person", "entity"):
+        path = f"public/people/{chance.choice(['Ann', 'Bo', 'Eva'])} {number}.md"
+    return fact(
+        number,
+        "word " * chance.randrange(40),
+        title=chance.choice([*_NAMES[:-1], "x" * 200]),
+        type=kind,
+        priority=chance.randrange(5),
+        importance=chance.choice([None, 0.1, 0.5, 0.9]),
+        createdAt=chance.choice(["2026-02-14", "2026-02-15", "2026-03-01", "2025-03-01"]),
+        entities=chance.sample(_NAMES, k=chance.randrange(4)),
+        aliases=chance.sample(_NAMES[:-1], k=chance.randrange(3)) if kind == "person" else [],
+        status=chance.choice(["active", "active", "active", "archived"]),
+    ).evolve(path=VaultPath(path))
+
+
+def is_stale(plans: Mapping[str, str], changes: TableChanges, plan: PagePlan) -> bool:
+    return plans.get(plan.name) != plan.lines or changes.touches(plan)
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from([1_200, 3_000, 200_000]))
+def test_pages_that_follow_changes_are_those_that_are_made_anew(
+    tmp_path_factory: pytest.TempPathFactory, chance: Random, limit: int
+) -> None:
+    """Whatever changed, in both tables, only the stale parts are rendered again."""
+    folder = tmp_path_factory.mktemp("entries")
+    on_disk, in_memory = SqliteEntries(folder / "entries.sqlite3"), MemoryEntries()
+    shown: dict[str, str] = {}
+    plans: dict[str, str] = {}
+    with patch.multiple(paging, MAX_FILE_BYTES=limit, _TITLE_BYTES=200):
+        for step in range(6):
+            changed = [some_fact(chance) for _ in range(chance.randrange(1, 6))]
+            now = {each.id: each for each in listed(*changed)}
+            drop = list({each.id for each in changed} - now.keys())
+            for table in (on_disk, in_memory):
+                changes = TableChanges()
+                with table.changing():
+                    touched, entries = put_entries(table, [*now.values()], drop)
+                    changes.add(entries, regroup(table, [touched]))
+                    table.set_version(f"{step}")
+                pages = render_pages(table, partial(is_stale, plans, changes))
+                texts = {
+                    name: page.text if page.text is not None else shown[name]
+                    for name, page in pages.items()
+                }
+                assert texts == render_listed(table.iter_listed())
+            shown, plans = texts, {name: page.lines for name, page in pages.items()}
+            assert sorted(on_disk.iter_listed()) == sorted(in_memory.iter_listed())
+    on_disk.close()
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [
-        lambda data: data[:-3],
-        lambda data: data.replace(b"Fact 1", b"Fact 7"),
-        lambda data: data.replace(b'"format":1', b'"format":9'),
-        lambda _: b"",
-        lambda _: b"{}\n[]",
-        lambda _: b"\xff\xfe\n\x00",
-    ],
+    "data", [b"", b"{}\n[]", b"\xff\xfe\n\x00" * 5_000, b"SQLite format 3\x00"]
 )
-def test_a_damaged_file_is_none(
-    tmp_path: Path, file: FileEntryCache, damage: Callable[[bytes], bytes]
-) -> None:
-    path = tmp_path / "entries.json"
-    path.write_bytes(damage(path.read_bytes()))
-    assert file.load() is None
+def test_a_damaged_file_is_an_empty_table(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "entries.sqlite3"
+    change(SqliteEntries(path), listed(fact(1)), [], "v1")
+    for each in tmp_path.iterdir():
+        each.unlink()
+    path.write_bytes(data)
+    table = SqliteEntries(path)
+    assert table.version() is None
+    change(table, listed(fact(2)), [], "v2")
+    assert table.totals().facts == 1
+    table.close()
 
 
-def test_a_file_is_for_its_owner_alone_and_a_full_disk_leaves_it(
-    tmp_path: Path, file: FileEntryCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "entries.json"
+def test_a_file_that_is_damaged_in_a_change_is_thrown_away(tmp_path: Path) -> None:
+    path = tmp_path / "entries.sqlite3"
+    table = SqliteEntries(path)
+    change(table, listed(*map(fact, range(300))), [], "v1")
+    table.close()
+    data = path.read_bytes()
+    path.write_bytes(data[:20_000] + b"\xff" * (len(data) - 20_000))
+    with pytest.raises(OSError, match="made again"), table.changing():
+        table.put(listed(fact(1, title="New")), [])
+    assert table.version() is None
+    table.close()
+
+
+def test_a_table_is_for_its_owner_alone_and_one_process_changes_it(tmp_path: Path) -> None:
+    path = tmp_path / "entries.sqlite3"
+    one, other = SqliteEntries(path), SqliteEntries(path)
+    change(one, listed(fact(1)), [], "v1")
     assert path.stat().st_mode & 0o077 == 0
-    monkeypatch.setattr(Path, "replace", Mock(side_effect=OSError(28, "No space left on device")))
-    with pytest.raises(OSError, match="No space"):
-        file.save(held_of("v2"))
+    other.version()
+    assert other._db is not None
+    other._db.execute("PRAGMA busy_timeout = 1")
+    with one.changing(), pytest.raises(IndexBusyError, match="list of entries"), other.changing():
+        pass
+    one.close()
+    other.close()
 
-    assert file.load() == held_of("v1", fact(1))
-    assert list(tmp_path.iterdir()) == [path]
+
+def test_an_erased_table_is_empty(tmp_path: Path) -> None:
+    table = SqliteEntries(tmp_path / "entries.sqlite3")
+    (entry,) = listed(fact(1))
+    change(table, [entry], [], "v1")
+    assert table.erase(Traces(frozenset({entry.id}), ())) == {"index entries": 1}
+    assert table.version() is None
+    table.close()

@@ -153,3 +153,15 @@ def _told(index: LinkIndex, links: dict[str, list[str]], drop: list[str], named:
         index.links_to(["z.md", "y"]),
         index.entities(),
     )
+
+
+def test_facts_are_found_by_their_titles_and_aliases_until_they_change(index: LinkIndex) -> None:
+    titles = {A: ["Zoë Lid.md", "Pot"], B: ["POT", "a/b/Tea"], C: []}
+    index.update({A: [], B: [], C: []}, [], version="s:1:1", titles=titles)
+    assert index.called(["pot"]) == [A, B]
+    assert index.called(["x/zoë lid", "Tea"]) == [A, B]
+    assert index.called(["", "Mug"]) == []
+    index.update({A: []}, [B], version="s:1:2", titles={A: ["Mug"]})
+    assert index.called(["pot", "Tea", "Mug"]) == [A]
+    index.clear()
+    assert index.called(["Mug"]) == []

@@ -147,6 +147,22 @@ def test_the_nearest_facts_come_first_each_once(index: VectorIndex) -> None:
     assert near == [NearFact(B, "b", 1.0), NearFact(A, "near", 0.6), NearFact(C, "c", -1.0)]
 
 
+def test_the_cosines_of_all_chunks_of_a_fact_are_told_the_nearest_first(
+    index: VectorIndex, many: list[str]
+) -> None:
+    assert dict(index.cosines(X, [A])) == {}
+    index.put([row(A, "far", Y), row(A, "near", unit(3, 4, 0)), row(B, "b", X)])
+    index.put([row(each, f"{at}", unit(1, at, 0)) for at, each in enumerate(many[2:])])
+    index.put([row(A, "third", unit(-1, 0, 0)), row(C, "gone", Y)])
+    index.put([], replace=[C])
+
+    assert dict(index.cosines(X, [B, C, A, "unknown"])) == {A: [0.6, 0.0, -1.0], B: [1.0]}
+    assert dict(index.cosines(X, [])) == {}
+    assert index.cosines(X, many).keys() == {*many} - {C}
+    with pytest.raises(EmbedderError):
+        index.cosines((1.0, 0.0), [A])
+
+
 def test_a_limit_counts_facts_and_of_equals_the_smaller_id_comes_first(index: VectorIndex) -> None:
     index.put([row(A, f"{at}", unit(100, at, 0)) for at in range(50)])
     index.put([row(each, "same", X) for each in (C, A, D, B)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from vaultsync.links.ports import EntityRecord, LinkReference
 from vaultsync.links.wikilinks import name_key
@@ -16,6 +17,7 @@ class MemoryLinks:
         self._version: str | None = None
         self._links: dict[str, tuple[LinkReference, ...]] = {}
         self._entities: dict[str, EntityRecord] = {}
+        self._titles: dict[str, Sequence[str]] = {}
 
     def version(self) -> str | None:
         return self._version
@@ -27,16 +29,19 @@ class MemoryLinks:
         *,
         version: str,
         entities: Iterable[EntityRecord] = (),
+        titles: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         for fact_id in (*drop, *put):
+            self._titles.pop(fact_id, None)
             self._links.pop(fact_id, None)
             self._entities.pop(fact_id, None)
         self._links.update({key: tuple(links) for key, links in put.items()})
         self._entities.update({each.fact_id: each for each in entities})
+        self._titles.update(titles)
         self._version = version
 
     def clear(self) -> None:
-        self._links, self._entities, self._version = {}, {}, None
+        self._links, self._entities, self._titles, self._version = {}, {}, {}, None
 
     def links_from(self, fact_id: str) -> list[LinkReference]:
         return list(self._links.get(fact_id, ()))
@@ -49,6 +54,14 @@ class MemoryLinks:
             for link in self._links[fact_id]
             if name_key(link.target) in wanted
         ]
+
+    def called(self, names: Iterable[str]) -> list[str]:
+        wanted = {name_key(name) for name in names} - {""}
+        return sorted(
+            fact_id
+            for fact_id, titles in self._titles.items()
+            if not wanted.isdisjoint(map(name_key, titles))
+        )
 
     def entities(self) -> list[EntityRecord]:
         return [self._entities[key] for key in sorted(self._entities)]

@@ -85,6 +85,16 @@ class MemoryVectors:
                     found[row.fact.id] = near
         return sorted(found.values(), key=_rank)[: max(0, limit)]
 
+    def cosines(self, vector: Sequence[float], fact_ids: Iterable[str]) -> dict[str, list[float]]:
+        told: dict[str, list[float]] = {}
+        wanted = set(fact_ids)
+        for row in self._rows.values():
+            if row.fact.id in wanted:
+                check_dimension(vector, len(row.vector))
+                cosine = round(min(1.0, max(-1.0, _dot(row.vector, vector))), 6)
+                told.setdefault(row.fact.id, []).append(cosine)
+        return {key: sorted(cosines, reverse=True) for key, cosines in told.items()}
+
     def tidy(self) -> None:
         """Nothing to do."""
 

@@ -81,4 +81,6 @@ def open_vault(folder: Path, notes: Path) -> Iterator[OpenVault]:
 
 
 def _asked_at(memory: Memory, clock: FakeClock) -> RecallSources:
-    return memory._services.recall_sources(replace(memory._ctx, clock=clock))
+    """What a command asks, which ends with its answer; a process that stays asks as `fused`."""
+    sources = memory._services.recall_sources(replace(memory._ctx, clock=clock))
+    return replace(sources, warm=False)

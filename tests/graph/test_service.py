@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import to_builtins
 
+from tests.doubles.links import MemoryLinks
 from tests.world import World
 from vaultsync.errors import InvalidScopeError, NotFoundError
-from vaultsync.graph.service import load_graph, neighborhood
+from vaultsync.graph.model import UNRESOLVED, Graph
+from vaultsync.graph.service import (
+    Neighborhood,
+    load_graph,
+    load_graph_around,
+    load_neighborhood,
+    neighborhood,
+)
 from vaultsync.graph.stats import graph_stats
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 
 
 @pytest.fixture
@@ -26,6 +40,11 @@ def world() -> World:
 
 def labels(world: World, agent: str | None = None, **only: str | int | None) -> set[str]:
     graph = load_graph(world.ctx, agent=agent, **only)  # type: ignore[arg-type]
+    return {node.label for node in graph.nodes.values()}
+
+
+def labels_around(world: World, name: str, *, depth: int = 1) -> set[str]:
+    graph = load_graph_around(world.ctx, MemoryLinks(), name, depth=depth, agent=None)
     return {node.label for node in graph.nodes.values()}
 
 
@@ -54,8 +73,8 @@ def test_a_graph_can_be_of_one_scope(world: World) -> None:
 
 
 def test_a_graph_can_be_limited_to_a_neighbourhood(world: World) -> None:
-    assert labels(world, around="Cup") == {"Cup", "Tea"}
-    assert labels(world, around="Cup", depth=2) == {"Cup", "Tea", "Alice"}
+    assert labels_around(world, "Cup") == {"Cup", "Tea"}
+    assert labels_around(world, "Cup", depth=2) == {"Cup", "Tea", "Alice"}
 
 
 def test_a_neighbourhood_has_the_edges_between_its_nodes(world: World) -> None:
@@ -71,13 +90,99 @@ def test_a_neighbourhood_has_the_edges_between_its_nodes(world: World) -> None:
 
 def test_an_unknown_name_is_not_found_and_an_ambiguous_name_asks_for_a_path(world: World) -> None:
     with pytest.raises(NotFoundError, match="no node is called"):
-        labels(world, around="Nobody")
+        labels_around(world, "Nobody")
     world.mirrored("-", title="Alice", type="project")
 
     with pytest.raises(NotFoundError, match="2 nodes match") as error:
-        labels(world, around="Alice")
+        labels_around(world, "Alice")
     assert "team-core/people/Alice.md" in error.value.hint
-    assert "Alice" in labels(world, around="team-core/people/Alice")
+    assert "Alice" in labels_around(world, "team-core/people/Alice")
+
+
+TITLES = ("Tea", "tea", "Cup", "Pot", "A/B", "Lid.md")
+_LINKS = st.sampled_from(
+    ("[[Tea]]", "[[cup|c]]", "[[Gone]]", "[[x/Pot]]", "[Lid](Lid.md)", "[[B]]")
+)
+_FACTS = st.tuples(
+    st.sampled_from(TITLES),
+    st.lists(_LINKS, max_size=3),
+    st.sampled_from(("team-core", "private-ada")),
+    st.sampled_from(((), ("Cup",), ("Mug",))),
+    st.sampled_from(("", "relatedFactIds", "supersedesId", "parentFactId", "up")),
+    st.integers(0, 6),
+)
+
+
+def _neighborhood_or_error(graph: Graph, name: str, depth: int) -> tuple[Neighborhood | None, str]:
+    try:
+        return neighborhood(graph, name, depth), ""
+    except NotFoundError as error:
+        return None, error.message
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(_FACTS, min_size=1, max_size=7), st.integers(1, 3), st.booleans())
+def test_what_is_read_around_a_node_is_a_part_of_the_whole_graph(
+    made: list[tuple[str, list[str], str, tuple[str, ...], str, int]], depth: int, all_seen: bool
+) -> None:
+    world = World()
+    ids: list[str] = []
+    for title, links, scope, aliases, key, number in made:
+        more: dict[str, Value] = {"aliases": list(aliases)} if aliases else {}
+        if key == "up":
+            more[key] = "[[Tea]]"
+        elif key and ids:
+            other = ids[number % len(ids)]
+            more[key] = [other] if key == "relatedFactIds" else other
+        content = " and ".join(links) or "-"
+        kind = "entity" if aliases else "note"
+        fact = world.agent_remembers(
+            content, title=title, scope=scope, type=kind, agent="ada", **more
+        )
+        ids.append(fact.id)
+    world.quiesce()
+    agent = None if all_seen else "indy"
+    whole, index = load_graph(world.ctx, agent=agent), MemoryLinks()
+    for name in (*ids, *TITLES, "Gone", "name:gone", "Mug", *world.notes()):
+        wanted, why = _neighborhood_or_error(whole, name, depth)
+        if wanted is None:
+            with pytest.raises(NotFoundError, match=re.escape(why)):
+                load_neighborhood(world.ctx, index, name, depth=depth, agent=agent)
+            continue
+        hood = load_neighborhood(world.ctx, index, name, depth=depth, agent=agent)
+        assert hood == wanted
+        part = load_graph_around(world.ctx, index, name, depth=depth, agent=agent)
+        kept = whole.only([hood.id, *(each.id for each in hood.neighbors)])
+        assert dict(part.nodes) == dict(kept.nodes)
+        assert set(part.edges) == set(kept.edges)
+
+
+def test_only_the_facts_around_a_node_are_read(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        world.agent_remembers("about [[Alice]] alone", title=f"Other {number}")
+    world.quiesce()
+    links = MemoryLinks()
+    load_neighborhood(world.ctx, links, "Cup", depth=1, agent=None)
+    read: list[str] = []
+    store = world.store
+    find_many = store.find_many
+
+    def counted(fact_ids: Iterable[str]) -> dict[str, Fact]:
+        wanted = list(fact_ids)
+        read.extend(wanted)
+        return find_many(wanted)
+
+    monkeypatch.setattr(store, "find_many", counted)
+    monkeypatch.setattr(store, "iter_facts", None)
+    hood = load_neighborhood(world.ctx, links, "Cup", depth=1, agent=None)
+    assert [each.label for each in hood.neighbors] == ["Tea"]
+    assert len(set(read)) <= 4
+    with pytest.raises(InvalidScopeError):
+        load_neighborhood(world.ctx, links, "Cup", depth=1, agent=None, scope="no scope")
+    hers = load_neighborhood(world.ctx, links, "Hers", depth=2, agent=None, scope="private-ada")
+    assert [(each.label, each.type) for each in hers.neighbors] == [("Alice", UNRESOLVED)]
 
 
 def test_statistics_as_json_are_plain(world: World) -> None:

@@ -12,6 +12,7 @@ from tests.packs import fact, words
 from tests.strategies import facts
 from vaultsync.errors import UnsafePathError
 from vaultsync.index_files import paging as tables
+from vaultsync.index_files.entity_groups import PER_ENTITY
 from vaultsync.index_files.entry import (
     ENTRY_SUMMARY_LENGTH,
     ENTRY_TITLE_LENGTH,
@@ -21,13 +22,7 @@ from vaultsync.index_files.entry import (
     link_to,
     parse_entry_line,
 )
-from vaultsync.index_files.index_pages import (
-    MAX_RECENT,
-    PER_ENTITY,
-    PER_PRIORITY,
-    PER_TYPE,
-    render_index,
-)
+from vaultsync.index_files.index_pages import MAX_RECENT, PER_PRIORITY, PER_TYPE, render_index
 from vaultsync.index_files.paging import TableLine, paged_files
 from vaultsync.links.wikilinks import LinkResolver, find_links
 from vaultsync.model.fact import Fact

@@ -11,6 +11,9 @@ from tests.entries import EntriesInMemory, making
 from tests.packs import words
 from tests.world import LINES, SCOPE, World
 from vaultsync.errors import StoreUnavailableError
+from vaultsync.index_files import paging
+from vaultsync.index_files.entry import ListedEntry
+from vaultsync.index_files.ports import PartKeys
 from vaultsync.index_files.service import (
     TABLES_SETTING,
     TableInputs,
@@ -158,7 +161,7 @@ def test_lost_entries_are_made_again_and_tables_survive_a_power_cut(world: Shelf
     before = world.table()
     world.vault.crash()
     assert world.table() == before
-    world.entries.held = None
+    world.entries.clear()
     world.agent_updates(world.facts()[0].id, accessCount=3)
     world.quiesce()
     world.tables()
@@ -318,3 +321,37 @@ def test_an_agent_is_shown_the_tables_without_what_is_hidden_from_it() -> None:
         assert "Open" in shown[name]
         assert ("Hidden" in shown[name]) == sees
     assert shown[name] == world.table()
+
+
+def test_a_change_renders_only_the_parts_that_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paging, "MAX_FILE_BYTES", 4_000)
+    monkeypatch.setattr(paging, "_TITLE_BYTES", 500)
+    world = Shelf()
+    for number in range(60):
+        world.mirrored(LINES, title=f"Fact {number}", entities=["Ann", f"Bo {number}"])
+    world.tables()
+    before = {name: world.vault.names[name] for name in world.hidden()}
+    assert len(before) > 12
+    read: list[str] = []
+    ask = world.entries.typed
+
+    def typed(keys: PartKeys, buckets: range) -> list[ListedEntry]:
+        found = ask(keys, buckets)
+        read.extend(each.id for each in found)
+        return found
+
+    monkeypatch.setattr(world.entries, "typed", typed)
+    monkeypatch.setattr(world.entries, "iter_listed", None)
+
+    world.agent_updates(world.facts()[7].id, content="Another text.")
+    world.quiesce()
+    world.tables()
+
+    changed = [x for x in world.hidden() if world.vault.names.get(x) != before.get(x)]
+    long = {
+        kind: [name for name in changed if name.startswith(f".index/{kind}-")]
+        for kind in ("by-type", "by-entity")
+    }
+    assert len(long["by-type"]) == 1
+    assert len(long["by-entity"]) <= 2  # that of Ann, and its own
+    assert 0 < len(read) < 30

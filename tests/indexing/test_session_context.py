@@ -50,12 +50,13 @@ def test_turns_sort_as_they_were_spoken() -> None:
         *({key: "x"} for key in ("title", "context", "content", "sessionId", "decisionRationale")),
         *({key: ["x"]} for key in ("tags", "aliases", "entities")),
         *({"priority": 0}, {"status": "dormant"}, {"scope": "team-x"}, {"type": "task"}),
+        *({"importance": 0.9}, {"expiresAt": "2026-03-01"}, {"userId": "u-1"}),
         *({"createdAt": "2026-02-14"}, {"supersededById": ID}, {"mood": ["x", {"y": 1}]}),
     ],
 )
 def test_the_fingerprint_covers_what_can_be_found_alone(values: dict[str, Value]) -> None:
     assert turn_of(a_fact().replace(values)).fingerprint != turn_of(a_fact()).fingerprint
-    read = a_fact(accessCount=3, lastAccessedAt="2026-02-14", importance=0.5)
+    read = a_fact(accessCount=3, lastAccessedAt="2026-02-14")
     assert turn_of(read) == turn_of(a_fact())
 
 

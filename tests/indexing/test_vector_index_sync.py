@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TypeAlias
 
 import pytest
@@ -499,6 +500,23 @@ def test_the_longer_a_text_takes_the_sooner_it_is_written(world: EmbeddingWorld)
     assert [len(put) for put in world.vectors.puts][:3] == [64, 40, 40]
 
 
+def test_a_slow_model_is_asked_for_so_little_that_a_stop_is_heard_within_a_second(
+    world: EmbeddingWorld,
+) -> None:
+    for each in range(80):
+        world.agent_remembers(f"fact {each}" if each % 4 else LONG.replace("word", f"w{each}"))
+    world.model.batches.append([])
+    world.model.takes = lambda: world.clock.advance(0.0004 * len("".join(world.model.batches[-1])))
+    moments = [world.clock.monotonic()]
+
+    world.embed(progress=lambda *_: moments.append(world.clock.monotonic()))
+
+    assert moments[-1] - moments[0] > 15
+    assert max(later - before for before, later in pairwise(moments)) <= 1.0
+    # Not one text at a time either.
+    assert len(world.model.asked) / len(world.model.batches) >= 2
+
+
 @pytest.mark.parametrize(("error", "why"), NOT_WRITTEN)
 def test_a_write_that_fails_is_reported(world: EmbeddingWorld, error: Exception, why: str) -> None:
     world.agent_remembers("one")
@@ -521,6 +539,25 @@ def test_a_report_has_the_time_it_took_and_is_told_as_json(world: EmbeddingWorld
 
 
 # --- neighbours ----------------------------------------------------------------------
+
+
+def test_a_text_is_given_to_the_model_as_its_family_expects_and_named_by_itself(
+    world: EmbeddingWorld,
+) -> None:
+    fact = world.agent_remembers("Berths are numbered from the sea.")
+    world.model.cannot = {"Tea"}
+    tea = world.agent_remembers("Tea is at four.")
+    world.embed()
+    world.embed(e5 := Model("multilingual-e5-small"))
+
+    (text,) = {each.text for each in chunk_fact(fact)}
+    assert text in world.model.asked
+    assert f"passage: {text}" in e5.asked
+    assert all(each.startswith("passage: ") for each in e5.asked)
+    held = world.vectors.chunks()
+    assert held == {each.id: {chunk.id for chunk in chunk_fact(each)} for each in (fact, tea)}
+    assert embedding_identity(e5) != embedding_identity(Model("e5-like"))
+    assert embedding_identity(e5).endswith("/e5")
 
 
 def test_neighbours_lend_their_text_to_what_is_embedded(world: EmbeddingWorld) -> None:

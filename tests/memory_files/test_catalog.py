@@ -29,6 +29,7 @@ from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import STATE_FILE, DiskMemoryFile
 from vaultsync.errors import (
     MemoryFileBusyError,
+    MemoryFileGuardError,
     StoreUnavailableError,
     TooManyFilesError,
     UnreadableMemoryFileError,
@@ -384,7 +385,10 @@ def test_file_moved_or_renamed(tmp_path: Path, work: Path, file: Path) -> None:
         followed(held_)
         before = {each.id for each in held_.list().facts}
         file.rename(other)
-        assert held_.sync_memory_file(file).counts["forgotten"] == 3
+        with pytest.raises(MemoryFileGuardError) as stopped:
+            held_.sync_memory_file(file)
+        run = stopped.value.run
+        assert held_.sync_memory_file(file, confirm=run).counts["forgotten"] == 3
         assert followed(held_).counts["created"] == 3
         assert not before & {each.id for each in held_.list().facts}
         other.rename(file)
@@ -402,7 +406,9 @@ def test_a_folder_that_is_gone_is_no_deletion(held: Memory, work: Path, file: Pa
 def test_file_deleted_then_recreated_has_its_facts_again(synced: MemoryWorld) -> None:
     facts = {(each.id, each.created_at) for each in synced.remembered()}
     synced.file.data = None
-    assert synced.syncs().counts["forgotten"] == 3
+    with pytest.raises(MemoryFileGuardError) as stopped:
+        synced.syncs()
+    assert synced.syncs(confirm=stopped.value.run).counts["forgotten"] == 3
     assert not synced.remembered()
     synced.takes(ALL)
     assert {(each.id, each.created_at) for each in synced.remembered()} == facts

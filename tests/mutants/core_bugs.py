@@ -44,6 +44,14 @@ CORE_BUGS: tuple[Bug, ...] = (
         "sync/test_guard.py::test_too_many_deletions_by_a_person_stop_the_whole_pass",
     ),
     Bug(
+        "what agents were told is written counts as an accident",
+        "sync/changes.py",
+        "        return self.since > 0 and row.actor not in NO_AGENTS\n",
+        "        return False\n",
+        "sync/test_guard.py"
+        "::test_what_agents_were_told_is_written_comes_to_the_notes_however_much_it_is",
+    ),
+    Bug(
         "a note that cannot be parsed is a new one",
         "notes/parse.py",
         "    parts, raw = frontmatter.split_note(text, path)\n",

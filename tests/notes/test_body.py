@@ -169,7 +169,11 @@ def test_only_the_last_block_is_managed_and_none_in_code() -> None:
     ],
 )
 def test_a_block_is_in_code_where_commonmark_says_so(above: str, *, found: bool) -> None:
-    assert (read_body(f"{above}{BLOCK}\n").block is not None) is found
+    mark = "````" if above.startswith("````") else "```"
+    below = "" if found else f"{mark}\n"
+    assert (read_body(f"{above}{BLOCK}\n{below}").block is not None) is found
+    # Code that nothing closes does not hide it.
+    assert read_body(f"{above}{BLOCK}\n").block is not None
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.world import World, kinds, notice
@@ -13,9 +15,14 @@ from vaultsync.errors import (
     UnknownTypeError,
 )
 from vaultsync.model.paths import VaultPath
+from vaultsync.operations import adopt
 from vaultsync.operations.adopt import adopt_notes, find_note_with_id
 from vaultsync.operations.undo import undo_run
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.report import Report
+from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
+from vaultsync.sync.sync_request import SyncRequest
 
 DIARY = "# Today\n\nDear diary. [[Tomorrow]]\n"
 
@@ -286,3 +293,29 @@ def test_an_id_that_no_note_has_is_refused(foreign: World) -> None:
         find_note_with_id(foreign.ctx, fresh)
     with pytest.raises(InvalidIdError):
         find_note_with_id(foreign.ctx, "../x")
+
+
+def test_many_notes_are_adopted_some_folders_at_a_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adopt, "NOTES_IN_MEMORY", 4)
+    for number in range(12):
+        world.person_writes(f"Notes/{number // 3}/{number}.md", f"# Note {number}\n\nText.\n")
+    most: list[int] = []
+
+    def counted(ctx: SyncContext, request: SyncRequest, **rest: Any) -> Report:  # noqa: ANN401
+        most.append(len(request.adopt) if request.folders else 0)
+        return sync_once(ctx, request, **rest)
+
+    monkeypatch.setattr(adopt, "sync_once", counted)
+
+    report = adopt_notes(world.ctx, [])
+
+    assert most == [3, 3, 3, 3, 0]
+    assert report.counts["created_in_store"] == 12
+    assert len(report.actions) == 12
+    assert len(world.facts()) == 12
+    (kept,) = [each for each in world.archive.runs(limit=9) if each.kind == "adopt"]
+    assert kept.run == report.run
+    assert len({each.run for each in world.archive.history()}) == 1
+    world.assert_at_rest()

@@ -14,7 +14,6 @@ from tests.world import World
 from vaultsync.errors import MigrationError, StoreMismatchError, StoreUnavailableError
 from vaultsync.model.fact import make_fact
 from vaultsync.operations.migrate import (
-    MIGRATION_ACTOR,
     MigrationReport,
     check_copied,
     copy_store,
@@ -22,6 +21,7 @@ from vaultsync.operations.migrate import (
     expect_store,
 )
 from vaultsync.storage.store import AccessCount, StoreWrite
+from vaultsync.sync.changes import MIGRATION_ACTOR
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 

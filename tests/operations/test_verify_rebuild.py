@@ -8,7 +8,7 @@ from msgspec import to_builtins
 from tests.doubles.store import MemoryStore
 from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
-from tests.world import AGENTS, LINES, PERSONS, World, action, kinds, taken
+from tests.world import AGENTS, LINES, PERSONS, World, action, kinds, rebuild_anyway, taken
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -201,7 +201,7 @@ def test_a_rebuild_uses_the_edit_of_its_source_and_archives_the_other(
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
-    rebuild(world.ctx, source)
+    rebuild_anyway(world.ctx, source)
     assert world.fact(fact.id).content == wins
     assert wins in world.note(fact.id)
     world.assert_at_rest()
@@ -271,7 +271,7 @@ def test_an_unreadable_note_restores_a_fact_that_an_older_store_never_had(world:
 
 def test_a_rebuild_from_the_vault_restores_deleted_facts(world: World) -> None:
     fact, _ = _forgotten(world)
-    rebuild(world.ctx, "vault")
+    rebuild_anyway(world.ctx, "vault")
     assert world.fact(fact.id).content == LINES
     world.assert_at_rest()
 
@@ -338,7 +338,7 @@ def test_a_note_that_a_rebuild_deletes_is_in_the_history_and_can_be_restored(
     text = world.text(path)
     if archive == "lost":
         world.lose_archive()
-    run = rebuild(world.ctx, "store").run
+    run = rebuild_anyway(world.ctx, "store").run
     assert path not in world.notes()
     world.assert_at_rest()
     (entry,) = [each for each in world.archive.history(run=run) if each.field == "note"]
@@ -364,7 +364,7 @@ def test_edits_that_a_rebuild_overwrites_are_in_the_history_and_can_be_restored(
     world.person_edits(world.path(fact.id), "priority: 2", "priority: 1")
     if archive == "lost":
         world.lose_archive()
-    run = rebuild(world.ctx, "store").run
+    run = rebuild_anyway(world.ctx, "store").run
     assert world.fact(fact.id).content == LINES
     before = {each.field: each.before for each in world.archive.history(run=run)}
     assert before == {"content": PERSONS, "priority": 1}

@@ -6,7 +6,7 @@ import pytest
 
 from vaultsync import errors
 from vaultsync.errors import GuardError, VaultsyncError
-from vaultsync.privacy.error_json import error_from_json, error_json, error_values_json
+from vaultsync.privacy.error_json import Trouble, error_from_json, error_json, error_values_json
 
 KINDS = [
     each
@@ -16,14 +16,13 @@ KINDS = [
 SECRET = "ghp_" + "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def told(error: VaultsyncError, hint: str | None = None) -> dict[str, str]:
-    said = error_json(error, hint=hint)["error"]
-    return {key: str(value) for key, value in said.items()}
+def told(error: VaultsyncError, hint: str | None = None) -> Trouble:
+    return error_json(error, hint=hint)["error"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_error_comes_back_as_what_it_was(kind: type[VaultsyncError]) -> None:
-    said = {"kind": kind.__name__, "message": "it broke", "hint": "mend it"}
+    said: Trouble = {"kind": kind.__name__, "message": "it broke", "hint": "mend it"}
     error = error_from_json(said)
     assert type(error) is kind
     assert (error.message, error.hint) == ("it broke", "mend it")
@@ -34,6 +33,15 @@ def test_the_run_that_can_be_confirmed_comes_along_and_a_hint_can_be_replaced() 
     error = error_from_json(told(GuardError("too much", "r1"), hint="ask"))
     assert isinstance(error, GuardError)
     assert (error.run, error.hint) == ("r1", "ask")
+
+
+def test_examples_come_along_but_are_not_for_agents() -> None:
+    error = GuardError("too much", "r1", examples=["a.md", f"{SECRET}.md"])
+    said = error_json(error)["error"]
+    assert len(said["examples"]) == 2
+    assert SECRET not in str(said)
+    assert error_from_json(said).examples == said["examples"]
+    assert "examples" not in error_json(error, for_agent=True)["error"]
 
 
 @pytest.mark.parametrize("kind", ["ZeroDivisionError", "annotations", "root", "", "x y"])

@@ -13,6 +13,7 @@ from tests.memory_archive import MemoryArchive
 from tests.proofs import ledger as proofs
 from tests.proofs import texts
 from tests.proofs.people import People
+from tests.world import rebuild_anyway
 from vaultsync.errors import (
     FactNotFoundError,
     GuardError,
@@ -26,7 +27,6 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.operations.rebuild import rebuild
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.report import Report
 from vaultsync.sync.run import sync_once
@@ -62,7 +62,7 @@ class World(People):
             except StoreRewoundError:
                 unseen = proofs.in_store(self) - proofs.in_vault(self)
                 self.ledger.at_least_kept(unseen | self._overruled_later())
-                return self.run(lambda: rebuild(self.ctx, "vault"))
+                return self.run(lambda: rebuild_anyway(self.ctx, "vault"))
         except (StoreUnavailableError, VaultMissingError, OSError) as refused:
             self.ledger.story.append(f"engine: {refused}")
             return None

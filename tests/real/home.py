@@ -275,10 +275,13 @@ class Home:
 def tree(root: Path) -> dict[str, tuple[object, ...]]:
     """All files and folders below a folder: kind, size, times, inode and bytes.
 
-    What goes while this looks, for somebody still works there, is not among them.
+    What goes while this looks, for somebody still works there, is not among them; nor are
+    replaced files that a run keeps for a second, and the next one removes.
     """
     found: dict[str, tuple[object, ...]] = {}
     for folder, below, names in os.walk(root):
+        if Path(folder).name == ".meta" and "staging" in below:
+            below.remove("staging")
         for name in (*below, *names, "."):
             path = Path(folder, name)
             digest = ""

@@ -47,9 +47,16 @@ def told_by(started: subprocess.Popen[str]) -> dict[str, Any]:
     return said
 
 
-def command(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
+def command(
+    home: Home, *arguments: str, timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command_line(home, *arguments), capture_output=True, text=True, check=False, cwd=ROOT
+        command_line(home, *arguments),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        timeout=timeout,
     )
 
 

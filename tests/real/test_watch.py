@@ -21,6 +21,9 @@ from tests.real.watched_home import RESCAN, Daemon, equal, make_home, wait_until
 BUSY = 5
 SLOW_MACHINE = 10.0
 """Seconds that a loaded machine may take longer."""
+AWAKE = 15.0
+"""Times a second that the five threads of an idle daemon wake, with all that a probe of the
+watcher wakes; one timer of a twentieth of a second is more."""
 
 
 @pytest.fixture
@@ -88,6 +91,23 @@ def test_nobody_writes_when_nothing_happens(tmp_path: Path) -> None:
     used = (daemon.cpu() - cpu) / (2 * rescan)
     say(f"idle: {used:.1%} of a processor")
     assert used < 0.1
+    assert daemon.stop() == 0
+
+
+def test_an_idle_daemon_with_a_bridge_sleeps(tmp_path: Path) -> None:
+    """Nothing in it looks more than once a second at what an event can tell."""
+    home = make_home(tmp_path / "home", rescan=60.0)
+    home.new_note("public/notes/A.md")
+    daemon = Daemon(home, bridge=True)
+    daemon.is_ready()
+    seconds = 5.0
+    wakes = [float("inf")]
+    while len(wakes) < 4 and min(wakes) >= AWAKE:  # it may be busy with its start
+        before = daemon.wakes()
+        time.sleep(seconds)
+        wakes.append((daemon.wakes() - before) / seconds)
+    say(f"idle: it wakes {min(wakes):.1f} times a second")
+    assert min(wakes) < AWAKE
     assert daemon.stop() == 0
 
 

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -38,12 +38,14 @@ class Daemon:
 
     started: ClassVar[list[Daemon]] = []
 
-    def __init__(self, home: Home, *options: str, name: str = "log") -> None:
+    def __init__(self, home: Home, *options: str, name: str = "log", bridge: bool = False) -> None:
+        options = options if bridge else ("--no-bridge", *options)
+        self._awaited = "bridge" if bridge else "watcher"
         self.log = home.where / f"{name}.jsonl"
         where = ["--vault", str(home.root), "--state-dir", str(home.state)]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "vaultsync", "watch", *where, "--no-bridge", *options],
+                [sys.executable, "-m", "vaultsync", "watch", *where, *options],
                 cwd=ROOT,
                 env={**os.environ, "VAULTSYNC_EMBEDDER": "none"},
                 stderr=log,
@@ -57,7 +59,7 @@ class Daemon:
 
     def is_ready(self) -> None:
         """Return when it listens and has looked at everything once."""
-        wait_until(lambda: self.events("watcher") or self.process.poll() is not None)
+        wait_until(lambda: self.events(self._awaited) or self.process.poll() is not None)
         assert self.process.poll() is None, self.log.read_text()
 
     def cpu(self) -> float:
@@ -65,6 +67,14 @@ class Daemon:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2]
         user, system = fields.split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def wakes(self) -> int:
+        """How often its threads slept and woke so far."""
+        told = [
+            (each / "status").read_text().partition("voluntary_ctxt_switches:")[2].split()[0]
+            for each in Path(f"/proc/{self.process.pid}/task").iterdir()
+        ]
+        return sum(map(int, told))
 
     def waits_for_disk(self) -> bool:
         """Whether a thread of it waits for the disk, where no signal reaches it."""
@@ -79,6 +89,16 @@ class Daemon:
         if self.process.poll() is None:
             self.process.send_signal(number)
         return self.process.wait(timeout=60)
+
+
+@contextmanager
+def suspended(process: subprocess.Popen[Any]) -> Iterator[None]:
+    """Suspend a process for a while."""
+    process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
 
 
 def wait_until(holds: Callable[[], object], *, patience: float = 60.0) -> float:

@@ -11,9 +11,11 @@ from vaultsync.model.decay import DEFAULT_IMPORTANCE, decay_factor, recency, uti
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TYPES
 from vaultsync.recall.ranking import (
+    CHUNKS_AVERAGED,
     RankingSignals,
     RankingWeights,
     blend_reranked,
+    chunks_similarity,
     confidence,
     fuse,
     rescale_similarities,
@@ -144,6 +146,30 @@ FUSED: list[tuple[dict[str, float], dict[str, float], dict[str, float], dict[str
     ({"a": 2.0, "b": 1.0}, {"a": -0.5}, {}, {"a": 1.0, "b": 0.5}),  # points away
     ({}, {"a": -0.5}, {}, {"a": 0.0}),
 ]
+
+
+def test_near_chunks_beside_the_nearest_one_lift_a_fact() -> None:
+    all_about_it, mentions_it = chunks_similarity([0.6, 0.5]), chunks_similarity([0.62, 0.1])
+
+    assert all_about_it > mentions_it
+    assert chunks_similarity([0.6]) == pytest.approx(0.6)
+    assert chunks_similarity([0.6, 0.5]) == pytest.approx(0.7 * 0.6 + 0.3 * 0.55)
+
+
+@given(cosines=st.lists(st.floats(-1, 1), min_size=1), more=SHARE, at=st.integers(0, 30))
+def test_a_nearer_chunk_never_makes_a_fact_less_similar(
+    cosines: list[float], more: float, at: int
+) -> None:
+    nearer = [*cosines]
+    nearer[at % len(cosines)] += more
+
+    assert chunks_similarity(nearer) >= chunks_similarity(cosines) - 1e-9
+
+
+def test_the_far_chunks_of_a_long_fact_do_not_lower_it() -> None:
+    near = [0.5] * CHUNKS_AVERAGED
+
+    assert chunks_similarity([*near, *[-0.2] * 50]) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("keywords", "cosines", "weights", "scores"), FUSED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +43,39 @@ def test_what_was_just_remembered_is_found_at_once(world: RecallWorld) -> None:
     assert [hit.id for hit in found] == [fact.id]
     assert found[0].title == fact.title
     assert (len(found), found.source, found.query) == (1, "index", "why LanceDB?")
+
+
+def test_a_question_is_given_to_the_model_as_its_family_expects(
+    world: RecallWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Asked(HashEmbedder):
+        model = "intfloat/e5-small-v2"
+        texts: list[str]
+
+        def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            self.texts = [*texts]
+            return super().embed(texts)
+
+    world.agent_remembers("Berths are numbered from the sea.")
+    world.embedder = Asked()
+    world.embed()
+
+    world.ask("numbered berths", mode="vector")
+
+    assert world.embedder.texts == ["query: numbered berths"]
+
+
+def test_a_fact_about_the_question_is_nearer_than_one_that_mentions_it(world: RecallWorld) -> None:
+    berths = "The numbered berths of the harbour are the ones which are let by the season."
+    pilot = "The berths of the harbour are numbered from the sea, but the first one is the pilot's."
+    cake = "Grandmother bakes an apple cake with cinnamon and raisins every single Sunday morning."
+    texts = [[berths, *[cake] * 12], [pilot, *[pilot.replace("sea", "s" * n) for n in range(12)]]]
+    ids = [world.agent_remembers("\n\n".join(each)).id for each in texts]
+    world.embed()
+
+    found = world.ask("numbered berths of the harbour", mode="vector")
+
+    assert [hit.id for hit in found] == ids[::-1]
 
 
 def test_a_hit_is_the_fact_of_the_store_with_the_path_of_its_note(world: RecallWorld) -> None:
@@ -594,17 +627,31 @@ def test_an_event_that_a_fact_tells_of_bounds_the_time(world: RecallWorld) -> No
     assert [hit.id for hit in world.ask("decisions before the outage")] == [early.id]
 
 
-@pytest.mark.parametrize("fields", [{"type": "preference"}, {"content": "The pier"}])
+@pytest.mark.parametrize(
+    "fields", [{"type": "preference"}, {"content": "The pier"}, {"content": "An outage at sea"}]
+)
 def test_an_event_that_no_fact_tells_of_is_searched_for(
     world: RecallWorld, fields: dict[str, Any]
 ) -> None:
     early, _, late = _outage(world, **fields)
-    found = world.ask("What did we decide about berths after the outage?")
+    found = world.ask("What did we decide about berths after the outage on land?")
     assert {early.id, late.id} <= {hit.id for hit in found}
 
 
 def test_no_agent_learns_the_day_of_an_event_it_cannot_see(world: RecallWorld) -> None:
     early, _, late = _outage(world, scope="private-moss", agent="moss")
+    found = world.ask("What decisions about berths came after the outage?", agent="indy")
+    assert {hit.id for hit in found} == {early.id, late.id}
+
+
+def test_the_store_decides_whether_a_fact_may_date_an_event(world: RecallWorld) -> None:
+    early, outage, late = _outage(world)
+    world.ask("berths")
+    moved = outage.evolve(scope="private-moss", revision="")
+    world.store.write([StoreWrite(outage.id, moved, world.store.get(outage.id).revision, "x")])
+    state = world.store.state()
+    version = make_version(world.store, state.store_id, state.seq, NOTE_INDEX_SCHEMA)
+    world.index.update([], [], version=version)
     found = world.ask("What decisions about berths came after the outage?", agent="indy")
     assert {hit.id for hit in found} == {early.id, late.id}
 

@@ -173,3 +173,7 @@ def test_an_event_bounds_a_time_by_its_day_or_its_month(how: str) -> None:
     day, month = BOUNDS[how]
     assert event.span("2026-05-16") == TimeSpan(*day)
     assert event.bounded(TimeSpan("2026-05-01", "2026-06-01")) == TimeSpan(*month)
+
+
+def test_before_the_first_year_there_is_no_quarter() -> None:
+    assert dated_span("Q4", date(1, 1, 1)) is None

@@ -132,7 +132,7 @@ edit 01a1 --section Tea --replace Green --expect 3-7
 -> edit('01a1', append=None, expect='3-7', find=None, replace='Green', section='Tea')
 
 rebuild --from store
--> rebuild(progress=None, source='store')
+-> rebuild(confirm=None, progress=None, source='store')
 
 resolve x --take store --field title
 -> resolve('x', field='title', take='store')
@@ -144,8 +144,8 @@ links check --fix
 -> links_check(fix=True, progress=None)
 
 memory-file sync m x --scope public --include '*.md' --exclude b --again --dry-run
--> sync_memory_file('m', 'x', again=True, dry_run=True, exclude=('b',), include=('*.md',),
-    progress=None, scope='public')
+-> sync_memory_file('m', 'x', again=True, confirm=None, dry_run=True, exclude=('b',),
+    include=('*.md',), progress=None, scope='public')
 
 context q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u --all
 -> pack(ContextRequest(query='q', types=('task',), scopes=('public',), tags=('a',), since=None,

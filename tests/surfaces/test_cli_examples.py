@@ -22,6 +22,7 @@ SERVES = {"watch", "bridge", "mcp"}
 ELSEWHERE = {
     "migrate": "there is no such server",
     "plugin install": "a clone has no built plugin",
+    "model fetch": "there is no network",
     "resolve": "nothing is in conflict",
     "graph stats": "takes an extra",
 }

@@ -13,7 +13,7 @@ from tests.machines import configure_machine
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from vaultsync.api import opening as app
 from vaultsync.api.memory import Memory
-from vaultsync.errors import EngineBusyError
+from vaultsync.errors import EngineBusyError, MemoryFileGuardError
 from vaultsync.model.fact import Fact
 
 TEXT = "Ask the harbour master before the database."
@@ -145,7 +145,28 @@ def test_the_daemon_follows_the_files_of_the_setting(tmp_path: Path) -> None:
         assert report.counts["created"] == 2
         assert {each.agent_id for each in held_.list().facts} == {"moss"}
         file.unlink()
-        report = held_.follow_memory_files()
-        assert report is not None
-        assert report.counts["forgotten"] == 2
+        with pytest.raises(MemoryFileGuardError) as stopped:
+            held_.follow_memory_files()
+        done = held_.sync_memory_file(file, agent="moss", confirm=stopped.value.run)
+        assert done.counts["forgotten"] == 2
         assert held_.follow_memory_files() is None
+
+
+def test_what_went_with_a_deleted_file_is_undone_by_the_run_that_is_named(
+    held: Memory, file: Path
+) -> None:
+    file.write_text(memory(DEPLOY, TESTS, PEOPLE), encoding="utf-8")
+    held.sync_memory_file(file)
+    file.unlink()
+    with pytest.raises(MemoryFileGuardError) as stopped:
+        held.sync_memory_file(file)
+    run = held.sync_memory_file(file, confirm=stopped.value.run).run
+    assert run is not None
+    assert held.list().facts == ()
+    held.undo(run)
+    before = {fact.id for fact in held.list().facts}
+    assert len(before) == 3
+    file.write_text(memory(DEPLOY, TESTS, PEOPLE), encoding="utf-8")
+    held.sync_memory_file(file)
+    assert {fact.id for fact in held.list().facts} == before
+    assert held.verify().equal

@@ -15,11 +15,14 @@ import vaultsync
 from tests.qdrant_server import FakeQdrant
 from vaultsync.api.engine import Engine
 from vaultsync.api.memory import Memory
+from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.purge_intent import PURGE_INTENT_NAME
 from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.errors import EngineBusyError, FactNotFoundError, GuardError
 from vaultsync.operations import purge as purging
+from vaultsync.storage.erasure import Traces
+from vaultsync.storage.packed_bytes import packed_in
 from vaultsync.storage.store import StoreWrite
 
 FIRST = "The wedding of Ottilie is kept secret. She pays 4,711 a month to “Zum Löwen”."
@@ -134,6 +137,38 @@ def test_a_users_file_with_the_words_is_listed(memory: Memory, vault: Path) -> N
     (vault / "diary.md").write_text(f"# Diary\n\n{FIRST}\n", "utf-8")
     done = memory.purge(goes)
     assert (done.remaining, done.quoted) == (0, (str(vault / "diary.md"),))
+
+
+def test_long_texts_are_erased_from_packed_rows_and_the_search_reads_these(
+    memory: Memory, vault: Path, tmp_path: Path
+) -> None:
+    said = [f"On day {n} of the voyage Ottilie saw {n * 7919} porpoises." for n in range(3_000)]
+    goes = memory.remember("\n".join(said), title="A long voyage").id
+    memory.sync()
+    archive = memory._services.archive
+    last = said[-1].encode()
+    assert any(last in each for each in archive.iter_packed())
+    assert all(last not in path.read_bytes() for path in tmp_path.rglob("archive.sqlite3*"))
+    kept = {"kept": memory._ctx.vault.read(memory._ctx.archive.note_paths([goes])[goes]).data}
+
+    with pytest.MonkeyPatch.context() as patched:
+        erase = type(archive).erase
+
+        def forgets_one(self: SqliteArchive, traces: Traces) -> dict[str, int]:
+            done = erase(self, traces)
+            with self.transaction():
+                self.put_blobs(kept)
+            return done
+
+        patched.setattr(type(archive), "erase", forgets_one)
+        left = memory.purge(goes)
+    assert {Path(each.path).name.partition("-")[0] for each in left.found} == {"archive.sqlite3"}
+    assert left.remaining > 1_000
+
+    assert memory.purge().remaining == 0
+    assert not any(b"porpoises" in each for each in archive.iter_packed())
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or b"porpoises" not in b"".join(packed_in(path.read_bytes()))
 
 
 def test_a_copy_of_the_note_counts_as_left(memory: Memory, vault: Path) -> None:
@@ -305,7 +340,7 @@ def test_a_server_returns_nothing_of_it_any_more(
             assert not {"content", "rest", "tags", "scope"} & tombstone.keys()
             assert not any(word in repr(every_point(server)) for word in WORDS)
             assert memory.verify().equal
-            assert [hit.id for hit in memory.recall("bread").hits] == [stays]
+            assert [hit.id for hit in memory.recall("bread", mode="index").hits] == [stays]
 
 
 def every_point(server: FakeQdrant) -> list[dict[str, object]]:

@@ -294,8 +294,8 @@ def test_a_store_of_a_newer_version_stops_no_daemon(
         newer.rename(store)
         with Memory(settings) as memory:
             memory._services.access_counter.add([fact.id])
-        wait_until(lambda: any("newer" in str(data) for _, data in run.events))
-        time.sleep(0.5)
+        wait_until(lambda: any(k == "error" and "newer" in str(data) for k, data in run.events))
+        wait_until(lambda: any(k == "store" and "newer" in str(data) for k, data in run.events))
         assert not run.future.done()
         own.rename(store)
         wait_until(lambda: ("store", {"away": ""}) in run.events)

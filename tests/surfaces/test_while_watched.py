@@ -350,3 +350,52 @@ def test_a_rebuild_that_is_refused_makes_no_store(home: Home) -> None:
         code, shown = result(home, "rebuild", "--from", "vault")
         assert (code, shown["error"]["kind"]) == (BUSY, "EngineBusyError")
         assert not Path(where).exists()
+
+
+def test_the_index_is_waited_for_beside_a_daemon(home: Home) -> None:
+    with watched("--no-bridge", env=home.environment), home.memory() as memory:
+        wait_until(lambda: memory._engine.lock.holder() != "idle")
+        facts = [memory.remember(f"Fact {number} of tea.", scope="public") for number in range(30)]
+        code, done = result(home, "index", "--wait")
+        assert (code, done["notes"]) == (0, len(facts))
+        assert memory._engine.is_derived_current()
+
+
+def test_an_engine_that_does_not_go_on_is_not_waited_for(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.api.engine.DERIVE_STALL_SECONDS", 0.5)
+    stages: list[str] = []
+    with home.memory() as holder, home.memory() as memory:
+        holder.remember("Tea.", scope="public")
+        with holder._engine.exclusive():
+            with pytest.raises(EngineBusyError, match="does not answer"):
+                memory.index(progress=lambda stage, *_: stages.append(stage))
+            with pytest.raises(EngineBusyError, match="is syncing"):
+                memory.index(rebuild=True)
+        assert set(stages) == {"index"}
+        assert memory.index().notes == 1
+
+
+def test_an_engine_that_ends_is_followed(home: Home) -> None:
+    with home.memory() as holder, home.memory() as memory:
+        holder.remember("Tea.", scope="public")
+        held = holder._engine.exclusive()
+        held.__enter__()
+
+        def release(*_: object) -> None:
+            if memory._engine.lock.holder() != "this process":
+                held.__exit__(None, None, None)
+
+        assert memory.index(progress=release).notes == 1
+
+
+def test_a_worker_that_does_not_go_on_is_not_waited_for(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.api.embedding.STALL_SECONDS", 0.5)
+    with home.memory() as one, home.memory() as two:
+        assert one._engine.embedding.files.acquire(1)
+        one._engine.embedding.files.write({})
+        assert "does not go on" in two._engine.embedding.embed().degraded
+        one._engine.embedding.files.release()

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.world import AGENTS, ALPHA, PERSONS_ALPHA, World, kinds, notice, refuse, taken
+from tests.world import AGENTS, ALPHA, LINES, PERSONS_ALPHA, World, kinds, notice, refuse, taken
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
-from vaultsync.sync.recovery import FEW_DISPLACED
+from vaultsync.sync.recovery import FEW_DISPLACED, OPENING_SECONDS
 
 PATH = "team-core/notes/mine.md"
 TO_LESSON = "team-core/lessons/mine.md"
@@ -184,3 +184,50 @@ def test_many_displaced_files_are_looked_into_when_they_are_due_and_no_sooner(wo
     assert "Number 7, saved late." in world.text(path)
     assert world.vault.ops() == []
     assert len(world.facts()) == FEW_DISPLACED + 1
+
+
+def test_a_displaced_file_that_nobody_has_open_goes_with_its_run(world: World) -> None:
+    world.vault.knows_writers = True
+    for number in range(FEW_DISPLACED + 2):
+        world.person_writes(f"team-core/notes/{number}.md", f"Number {number}.\n")
+    editor = world.vault.open_handle("team-core/notes/7.md")
+    world.at("sync", lambda: world.at("sync", lambda: world.clock.advance(OPENING_SECONDS)))
+
+    world.sync()
+
+    (left,) = world.archive.displaced_files()
+    assert world.vault.ops() == [left.op]
+    editor.write(b"Number 7, saved late.\n")
+    editor.close()
+    world.clock.advance(OPENING_SECONDS)
+    world.sync()
+    world.quiesce()
+    assert "Number 7, saved late." in world.text("team-core/notes/7.md")
+    assert world.vault.ops() == []
+    world.assert_at_rest()
+
+
+def test_who_was_opening_a_note_has_a_moment_to_save_into_it(world: World) -> None:
+    world.vault.knows_writers = True
+    fact = world.mirrored(LINES)
+    world.agent_updates(fact.id, title="Changed")
+    path = world.path(fact.id)
+    inode = world.vault.names[path]
+    world.sync()
+    assert world.archive.displaced_files()
+    world.vault.overwrite(inode, inode.data + b"Saved late.\n")
+    world.quiesce()
+    assert "Saved late." in world.fact(fact.id).content
+
+
+def test_a_displaced_file_stays_while_the_archive_lacks_its_bytes(world: World) -> None:
+    world.vault.knows_writers = True
+    fact = world.mirrored(LINES)
+    world.agent_updates(fact.id, title="Changed")
+    world.sync()
+    (displaced,) = world.archive.displaced_files()
+    with world.archive.transaction():
+        world.archive._rows.blobs.pop(displaced.sha)
+    world.clock.advance(OPENING_SECONDS)
+    world.sync()
+    assert world.archive.displaced_files() == [displaced]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import World
-from vaultsync.errors import GuardError
+from tests.world import World, die
+from vaultsync.errors import GuardError, StoreRewoundError
 from vaultsync.model.fact import Fact
+from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
@@ -146,6 +147,63 @@ def test_too_many_rewrites_or_lost_facts_are_not_plausible(
 ) -> None:
     actions = [PlannedAction(kind, str(n), "", base=Fact(str(n))) for n in range(count)]
     assert (guard(actions, facts) is None) is is_plausible
+
+
+def _rewritten(count: int, rewritten: int) -> World:
+    """Facts on both sides, of which two agents changed some since."""
+    world = _many(count)
+    for number, fact in enumerate(world.facts()[:rewritten]):
+        world.agent_updates(fact.id, agent=("indy", "ada")[number % 2], content="New.")
+    return world
+
+
+def test_what_agents_were_told_is_written_comes_to_the_notes_however_much_it_is() -> None:
+    world = _rewritten(150, 120)
+    report = world.sync()
+    assert report.counts["updated_in_vault"] == 120
+    world.assert_at_rest()
+
+
+def test_an_agents_change_beside_a_persons_is_merged_however_many_there_are() -> None:
+    world = _rewritten(150, 120)
+    for path in world.notes():
+        world.person_edits(path, "status: active", "status: done")
+    assert world.sync().counts["merged"] == 120
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("actor", ["vault", "migrate", ""])
+def test_too_many_rewrites_that_no_agent_asked_for_stop_the_pass(actor: str) -> None:
+    world = _many(150)
+    for fact in world.facts()[:101]:
+        world.store.write([StoreWrite(fact.id, fact.evolve(content="x"), fact.revision, actor)])
+    assert "rewrite 101 of 150" in _is_stopped(world).message
+
+
+def test_what_a_person_did_to_many_notes_counts_whoever_wrote_them_last() -> None:
+    world = _many(150)
+    for path in world.notes():
+        # The mirror would put each of the ids back.
+        world.person_edits(path, "\nid: ", "\nwas: ")
+    assert "rewrite 150 of 150" in _is_stopped(world).message
+
+
+def test_after_a_confirmed_return_of_an_older_store_its_rows_are_no_news() -> None:
+    world = _many(150)
+    backup = world.store.snapshot()
+    for fact in world.facts()[:101]:
+        world.agent_updates(fact.id, content="New.")
+    world.quiesce()
+    world.store.restore(backup)
+    with pytest.raises(StoreRewoundError) as stopped:
+        world.sync()
+    # The confirmed run dies before it is done: the next one has no confirmation.
+    world.at("exchange", die)
+    with pytest.raises(KeyboardInterrupt):
+        world.sync(SyncRequest(confirm=stopped.value.run))
+    world.vault.before = world.store.before = lambda _: None
+    with pytest.raises(GuardError):
+        world.sync()
 
 
 def test_new_notes_and_facts_are_always_plausible() -> None:

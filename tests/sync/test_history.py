@@ -8,10 +8,9 @@ import pytest
 from msgspec import convert, to_builtins
 
 from tests.doubles.recall_log import MemoryRecallLog
-from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World
+from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, rebuild_anyway
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import AccessCounter
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, ReportedNotice
@@ -181,7 +180,7 @@ def test_what_a_rebuild_from_the_vault_replaces_is_in_the_history(
     if edited:
         world.person_edits(world.path(fact.id), *ARCHIVED)
     world.agent_updates(fact.id, agent="ada", status="dormant")
-    rebuild(world.ctx, "vault")
+    rebuild_anyway(world.ctx, "vault")
     now = "archived" if edited else "active"
     assert world.fact(fact.id).status == now
     agents = [("store", "ada", "active", "dormant")] if edited else []

@@ -16,9 +16,9 @@ import pytest
 
 from tests.proofs import agents, ledger, texts
 from tests.proofs.world import Crash, World, mirrored
+from tests.world import rebuild_anyway
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model import serialization as wire
-from vaultsync.operations.rebuild import rebuild
 from vaultsync.storage.store import StoreWrite
 
 STORIES = """
@@ -282,7 +282,7 @@ def _crashes(world: World, effect: int) -> bool:
 
 def _rebuild(world: World) -> None:
     world.ledger.at_least_kept(list(world.ledger.owed))
-    world.run(lambda: rebuild(world.ctx, "vault"))
+    world.run(lambda: rebuild_anyway(world.ctx, "vault"))
 
 
 def _store(world: World, *, away: bool = False, lose_ack: bool = False) -> None:

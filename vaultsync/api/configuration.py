@@ -121,10 +121,15 @@ def load_settings(
         SettingSources(files.marker, files.machine, os.environ, agent, store),
         root=root,
         state_dir=_state_root(state_dir) / files.vault_id,
-        models=_folder(None, "VAULTSYNC_MODELS", "XDG_CACHE_HOME", "~/.cache", "models"),
+        models=models_folder(),
         machine_file=files.machine_file,
         trusted=len(files.requests),
     )
+
+
+def models_folder() -> Path:
+    """The folder of exports and of fetched models, shared by all vaults of this machine."""
+    return _folder(None, "VAULTSYNC_MODELS", "XDG_CACHE_HOME", "~/.cache", "models")
 
 
 def marker_id(root: Path) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vaultsync.backends.http.bridge_client import BRIDGE_TIMEOUT, ask_bridge
+from vaultsync.backends.http.bridge_client import BRIDGE_TIMEOUT, ask_bridge, check_bridge
 from vaultsync.backends.state.process_files import BridgeAddressFile
 from vaultsync.backends.state.secret_files import TokenFile
 from vaultsync.errors import EngineBusyError
@@ -14,7 +14,8 @@ from vaultsync.settings import Settings
 
 ENGINE_TIMEOUT = 3600.0
 """Seconds for what the engine does: a run may be in progress, and adopting or verifying a
-hundred thousand notes takes minutes. A user who does not want to wait presses Ctrl-C."""
+hundred thousand notes takes minutes. A user who does not want to wait presses Ctrl-C. A
+process that is suspended is not waited for: `ask_bridge()` finds out."""
 _BY_BRIDGE = "it does this by its bridge; where that does not run, stop it first"
 
 
@@ -28,12 +29,21 @@ def ask_running_bridge(
     """The answer of the bridge of a vault to a POST, or to a GET without a body.
 
     It may be an error. None when there is none, or the bridge is another agent's.
+
+    Raises:
+        TimeoutError: the bridge does not answer.
     """
+    place = _find_bridge(settings, agent)
+    return None if place is None else ask_bridge(*place, path, body, timeout)
+
+
+def _find_bridge(settings: Settings, agent: str | None) -> tuple[int, str] | None:
+    """The port and the token of the bridge of a vault, unless it is another agent's."""
     address = BridgeAddressFile(settings.state_dir).find()
     token = TokenFile(settings.state_dir).find()
     if address is None or token is None or address.agent not in (None, agent):
         return None
-    return ask_bridge(address.port, token, path, body, timeout)
+    return address.port, token
 
 
 def ask_running_engine(
@@ -46,12 +56,22 @@ def ask_running_engine(
     """Have the engine of another process do something, through its bridge.
 
     Raises:
-        EngineBusyError: `busy`, when that process has no bridge that answers.
+        EngineBusyError: `busy`, when that process has no bridge, or does not answer.
         VaultsyncError: the error that it answered with.
     """
     if BridgeAddressFile(settings.state_dir).is_own():
         raise busy  # the bridge of this process waits for this very answer
-    answer = ask_running_bridge(settings, path, body, agent, ENGINE_TIMEOUT)
+    place = _find_bridge(settings, agent)
+    answer = None
+    if place is not None:
+        try:
+            check_bridge(*place)  # what a suspended process was asked, it does when it goes on
+        except TimeoutError:
+            raise busy.silent(begun=False) from None
+        try:
+            answer = ask_bridge(*place, path, body, ENGINE_TIMEOUT)
+        except TimeoutError:
+            raise busy.silent(begun=True) from None
     if answer is None or answer.get("error", {}).get("kind") == "RouteError":
         # There is no bridge, it is of another version, or the path is none of its routes.
         raise busy.watched(_BY_BRIDGE)

@@ -35,6 +35,12 @@ FEW_CHANGES = 16
 RETRY_SECONDS = 60.0
 """Before a worker is started again that had to give up."""
 _ASK_SECONDS = 0.2
+STALL_SECONDS = 120.0
+"""How long a worker that is waited for may tell no progress; a batch takes some seconds."""
+_STALLED = (
+    "the process that embeds texts ({pid}) does not go on: it may be suspended;"
+    " `vaultsync index --stop` ends it"
+)
 WRITE_SECONDS, SPEED_SECONDS = 0.5, 60.0
 """How often its progress is written, and the time that its speed is measured over."""
 
@@ -128,15 +134,21 @@ class EmbeddingWorker:
         approve: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
     ) -> EmbedReport:
-        """Do the work of the worker here; while one runs, wait until it has ended.
+        """Do the work of the worker here; while one runs and goes on, wait until it has ended.
 
         Args:
             approve: called with the cost before all vectors are made again for another
                 model; without it they stay as they are.
             progress: called with the stage, how many are done, and of how many.
         """
+        clock = self.services.clock
+        seen, since = None, clock.monotonic()
         while not self.files.acquire(_ASK_SECONDS):
             known = self.files.read()
+            if known != seen:
+                seen, since = known, clock.monotonic()
+            elif clock.monotonic() - since > STALL_SECONDS:
+                return EmbedReport(degraded=_STALLED.format(pid=known["pid"]))
             done, left = _number(known, "texts_done"), _number(known, "texts_left")
             if progress is not None and done + left:
                 progress("embed", done, done + left)

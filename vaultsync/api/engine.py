@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 
 from msgspec import structs
 
@@ -18,9 +19,13 @@ from vaultsync.api.derived_data import (
 from vaultsync.api.embedding import EmbeddingWorker
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.find_files import vault_files
+from vaultsync.backends.filesystem.tree import IgnoreRules
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.tables_lock import tables_lock
+from vaultsync.backends.watchers.choose_watcher import asked_watcher_maker
 from vaultsync.backends.watchers.collector import signal_store_change
+from vaultsync.daemon.on_demand import OnDemandSync
+from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import (
     EngineBusyError,
     StoreError,
@@ -34,12 +39,16 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.relink import sync_and_relink
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.recovery import release_displaced
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.write_through import NoteWriter
 
 MAX_TABLE_ROUNDS = 3
 """How often `.index/` is written again because others wrote facts meanwhile."""
+DERIVE_POLL_SECONDS, DERIVE_STALL_SECONDS = 0.25, 60.0
+"""How often the work of another engine is looked at, and how long nothing of it may be seen
+until it is given up."""
 _log = logging.getLogger(__name__)
 
 
@@ -171,6 +180,20 @@ class Engine:
             report = sync_and_relink(ctx, links, request, files=self.files, progress=progress)
             return self.derive_after(report, progress) if derive else report
 
+    @cached_property
+    def on_demand(self) -> OnDemandSync:
+        """Knows what `sync_on_demand()` has to look at; watches the vault for that."""
+        settings = self._services.settings
+        make = asked_watcher_maker(settings, IgnoreRules(settings.ignore).folder)
+        intervals = Intervals(rescan=settings.watch.rescan_seconds)
+        found = OnDemandSync(self.ctx, make, intervals)
+        self._services.closing(found.close)
+        return found
+
+    def sync_on_demand(self) -> Report:
+        """Sync what changed since the last call, without derived data; raises as `sync()`."""
+        return self.on_demand.sync(lambda request: self.sync(request, derive=False))
+
     def files(self) -> Iterator[VaultPath]:
         """All files of the vault, because links lead to attachments too."""
         return vault_files(self._services.settings.root)
@@ -182,6 +205,7 @@ class Engine:
         if not (report.quiet and is_derived_current(self.ctx)):
             done = self.update_derived(progress=progress)
             report = structs.replace(report, seconds=round(report.seconds + done.seconds, 3))
+            release_displaced(self.ctx, self.ctx.archive.displaced_files())
         self.embedding.start()
         return report
 
@@ -212,6 +236,36 @@ class Engine:
     def is_derived_current(self) -> bool:
         """Whether derived data is up to date."""
         return is_derived_current(self.ctx)
+
+    def wait_for_derived(self, busy: EngineBusyError, progress: Progress | None) -> bool:
+        """Wait until another engine has brought derived data up to date.
+
+        Args:
+            busy: the error that says that another one has the vault.
+            progress: called with the stage, how many facts the note index has, and how many
+                there are.
+
+        Returns:
+            Whether it did; False once no other engine has the vault.
+
+        Raises:
+            EngineBusyError: `busy`, when it does not go on, as while it is suspended.
+        """
+        clock, index = self._services.clock, self._services.note_index
+        seen, since = "", clock.monotonic()
+        while not self.is_derived_current():
+            if self.lock.try_lock():
+                self.lock.unlock()
+                return False
+            now = f"{index.version()} {index.count()} {self.ctx.archive.setting('cursor')}"
+            if now != seen:
+                seen, since = now, clock.monotonic()
+            elif clock.monotonic() - since > DERIVE_STALL_SECONDS:
+                raise busy.silent(begun=False)
+            if progress is not None:
+                progress("index", index.count(), self.ctx.store.state().facts)
+            clock.sleep(DERIVE_POLL_SECONDS)
+        return True
 
     def make_missing_store(self) -> None:
         """Make a new store in place of one that is gone, for a rebuild to fill."""

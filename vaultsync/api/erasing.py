@@ -35,6 +35,7 @@ def purge_parts(services: Services, engine: Engine) -> PurgeParts:
             index_folder=settings.index_folder,
             skip=intent.path,
             compressed=(index / "words", *(index / "vectors" / "lance").glob("*.lance")),
+            packed={settings.state_dir / "archive.sqlite3": services.archive.iter_packed},
             # The local mode of Qdrant keeps them in SQLite, too, of which the id is the key.
             tombstones=dict.fromkeys(store, TOMBSTONE_IDS),
         ),
@@ -45,6 +46,7 @@ def purge_parts(services: Services, engine: Engine) -> PurgeParts:
 def _derived(services: Services) -> Iterator[Erasable]:
     yield services.note_index
     yield services.link_index
+    yield services.listed_entries
     vectors = services.vector_index
     if vectors is not None:
         yield vectors

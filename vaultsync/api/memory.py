@@ -38,6 +38,7 @@ from vaultsync.errors import (
     InvalidFieldError,
     NoteMissingError,
     RevisionMismatchError,
+    RunNotFoundError,
     StoreUnavailableError,
     UnsafePathError,
     UsageError,
@@ -51,9 +52,9 @@ from vaultsync.facts.related import Related, find_related, linked_from, linking_
 from vaultsync.facts.service import ForgetResult, find_conflict, visible_conflicts
 from vaultsync.graph.colours import merged_colours
 from vaultsync.graph.graph_formats import EXPORTS
-from vaultsync.graph.service import Neighborhood, load_graph, neighborhood
+from vaultsync.graph.service import Neighborhood, load_graph, load_graph_around, load_neighborhood
 from vaultsync.graph.stats import GraphStats, graph_stats, most_connected
-from vaultsync.index_files.service import read_index_files
+from vaultsync.index_files.service import read_index_files, tables_for
 from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.indexing.note_index_sync import catch_up_note_index, count_visible_facts
 from vaultsync.indexing.ports import Embedder
@@ -66,7 +67,7 @@ from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, is_deletion
 from vaultsync.operations.adopt import adopt_notes, find_note_with_id
-from vaultsync.operations.check_links import LinkReport, check_links, fix_links
+from vaultsync.operations.check_links import LinkReport, check_links, fix_links, fixed_links_for
 from vaultsync.operations.export_import import export_facts, import_facts
 from vaultsync.operations.maintain import run_maintenance
 from vaultsync.operations.migrate import (
@@ -84,7 +85,7 @@ from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, Reca
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
 from vaultsync.storage.archive import HistoryEntry
-from vaultsync.sync.agent_view import AgentView
+from vaultsync.sync.agent_view import AgentView, AnyReport
 from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import (
@@ -111,8 +112,8 @@ T = TypeVar("T")
 _SYNC_BY_DAEMON = "it does this by itself, and `vaultsync status` shows how far it is"
 _ADOPT_BY_DAEMON = "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
 _INDEX_BY_DAEMON = (
-    "it keeps what is derived up to date by itself; to rebuild it, or for another"
-    " model, stop it first"
+    "it keeps what is derived up to date by itself, and `index --wait` waits for that; to"
+    " rebuild it, or for another model, stop it first"
 )
 _PURGE_BY_DAEMON = "stop it first: it keeps files open that are erased; start it again after this"
 _MIGRATE_BY_DAEMON = "stop it first, and start it again when this is done"
@@ -583,7 +584,7 @@ class Memory:
             about = facts_of_user(ctx, user) if user else ()
             named = [self._fact_id(each, forgotten=True) for each in ids]
             parts = purge_parts(self._services, self._engine)
-            return purge_facts(
+            done = purge_facts(
                 ctx,
                 (*named, *about),
                 parts,
@@ -591,6 +592,8 @@ class Memory:
                 dry_run=dry_run,
                 max_delete=max_delete,
             )
+        # What else says the same words may be facts and notes of others.
+        return done if self.agent is None else structs.replace(done, quoted=())
 
     def export(self, write: Callable[[str], object], *, user: str | None = None) -> int:
         """Export all facts, one line of JSON each. It is a backup: secrets are in it.
@@ -816,21 +819,31 @@ class Memory:
         Args:
             rebuild: whether indexes and tables are made from scratch.
             wait: whether to wait for the vectors, or make them here if no worker does;
-                otherwise a worker makes them in a process of its own.
+                otherwise a worker makes them in a process of its own. Where another engine
+                has this vault, its work is waited for, unless all is to be rebuilt.
             approve: called with the cost before all vectors are rebuilt for another
                 model; they stay as they are when it returns False. Without it, and
                 without waiting, they are made.
             progress: called with the stage, how many are done, and of how many.
 
         Raises:
-            EngineBusyError: another engine has this vault.
+            EngineBusyError: another engine has this vault, and is not to be waited for, or
+                does not go on.
         """
         approve = approve or (lambda _: True)
         embedding, services = self._engine.embedding, self._services
-        with self._engine.exclusive(hint=_INDEX_BY_DAEMON):
-            done = self._engine.update_derived(
-                rebuild=rebuild, asked=True, approve=approve, progress=progress
-            )
+        done: DerivedReport | None = None
+        while done is None:
+            try:
+                with self._engine.exclusive(hint=_INDEX_BY_DAEMON):
+                    done = self._engine.update_derived(
+                        rebuild=rebuild, asked=True, approve=approve, progress=progress
+                    )
+            except EngineBusyError as busy:
+                if rebuild or not wait:
+                    raise
+                if self._engine.wait_for_derived(busy, progress):
+                    done = DerivedReport(services.note_index.count(), 0, 0, 0.0)
         if not (services.shares_store and services.can_embed):
             return done
         if wait:
@@ -856,7 +869,9 @@ class Memory:
         return self._engine.embedding.stop()
 
     def index_files(self) -> dict[str, str]:
-        """The texts of the files in `.index/`, by file name."""
+        """The texts of the files in `.index/`, by file name; for an agent, of what it may see."""
+        if self.agent is not None:
+            return dict(tables_for(self._ctx, self._services.table_inputs, agent=self.agent))
         return read_index_files(self._ctx)
 
     # --------------------------------------------------------------------------- sync
@@ -896,11 +911,19 @@ class Memory:
         }
         request = SyncRequest(**arguments, actor=self._actor)
         try:
-            return self._engine.sync(request, progress=progress)
+            return self.as_seen(self._engine.sync(request, progress=progress))
         except EngineBusyError as busy:
             if request == SyncRequest(actor=self._actor):
                 raise busy.watched(_SYNC_BY_DAEMON) from None
-            return self._ask_daemon("/v1/sync", arguments, busy, Report)
+            return self.as_seen(self._ask_daemon("/v1/sync", arguments, busy, Report))
+
+    def as_seen(self, report: AnyReport) -> AnyReport:
+        """A report without what the agent of this memory may not know; the user's is whole.
+
+        Args:
+            report: of a run over all facts.
+        """
+        return AgentView(self._ctx, self.agent).report(report)
 
     def adopt(
         self,
@@ -940,12 +963,12 @@ class Memory:
                     actor=self._actor,
                     progress=progress,
                 )
-                return self._engine.derive_after(report, progress)
+                return self.as_seen(self._engine.derive_after(report, progress))
         except EngineBusyError as busy:
             if any(wanted):
                 raise
             arguments = {"scope": scope, "type": type, "dry_run": dry_run}
-            return self._ask_daemon("/v1/adopt", arguments, busy, Report)
+            return self.as_seen(self._ask_daemon("/v1/adopt", arguments, busy, Report))
 
     def adopt_id(self, id: str, *, scope: str | None = None, type: str | None = None) -> Report:
         """Turn the note with an id into the fact of that id, wherever it lies.
@@ -963,7 +986,7 @@ class Memory:
         with self._engine.exclusive() as ctx:
             note = find_note_with_id(ctx, id)
             report = adopt_notes(ctx, [note], scope=scope, type_name=type, actor=self._actor)
-            return self._engine.derive_after(report)
+            return self.as_seen(self._engine.derive_after(report))
 
     def status(self) -> Status:
         """What waits and what is wrong; changes nothing."""
@@ -994,11 +1017,7 @@ class Memory:
             return status
         ids = [each.fact_id for each in self._ctx.archive.outbox()]
         visible = [x for x in ids if fact_service.is_visible(self._ctx, x, agent=self.agent)]
-        index = self._services.note_index
-        try:
-            facts = count_visible_facts(self._ctx, index, self.agent)
-        except StoreUnavailableError:
-            facts = index.count(self.agent)
+        facts = self._count_visible(self.agent)
         conflicts, daemon = len(self.conflicts()), status.daemon
         if daemon is not None:
             # What it last failed at, and how far it is, may be about facts of others.
@@ -1008,6 +1027,14 @@ class Memory:
         return structs.replace(
             status, facts=facts, conflicts=conflicts, outbox=len(visible), daemon=daemon
         )
+
+    def _count_visible(self, agent: str) -> int:
+        """How many facts an agent may see."""
+        index = self._services.note_index
+        try:
+            return count_visible_facts(self._ctx, index, agent)
+        except StoreUnavailableError:
+            return index.count(agent)
 
     def _refused(self) -> Sequence[ReportedNotice]:
         """A notice if the settings were changed to what would be refused at the next start."""
@@ -1089,13 +1116,13 @@ class Memory:
         return fact_service.history(self._ctx, self._fact_id(id), agent=self.agent)
 
     def log(self, *, limit: int = 20) -> tuple[RunSummary, ...]:
-        """The runs that did something, newest first.
+        """The runs that did something, newest first; for an agent, to what it may see.
 
         Args:
             limit: the maximum number of runs, 1 or more.
         """
         self._engine.record_bases()
-        return run_summaries(self._ctx, limit=limit)
+        return run_summaries(self._ctx, limit=limit, agent=self.agent)
 
     def last_undoable_run(self) -> RunSummary:
         """The run that `undo()` takes when it is given none.
@@ -1105,7 +1132,10 @@ class Memory:
         """
         self._engine.record_bases()
         run = last_undoable_run(self._ctx)
-        return run_summaries(self._ctx, limit=1, prefix=run)[0]
+        seen = run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)
+        if not seen:
+            raise RunNotFoundError("")
+        return seen[0]
 
     def undo(self, run: str | None = None, *, progress: Progress | None = None) -> Report:
         """Undo a run on both sides; later changes stay.
@@ -1126,9 +1156,10 @@ class Memory:
         try:
             with self._engine.exclusive() as ctx:
                 report = undo_run(ctx, run, actor=self._actor, progress=progress)
-                return self._engine.derive_after(report, progress)
+                return self.as_seen(self._engine.derive_after(report, progress))
         except EngineBusyError as busy:
-            return self._ask_daemon(f"/v1/runs/{quote(run, safe='')}/undo", {}, busy, Report)
+            path = f"/v1/runs/{quote(run, safe='')}/undo"
+            return self.as_seen(self._ask_daemon(path, {}, busy, Report))
 
     def verify(self, *, progress: Progress | None = None) -> Verification:
         """Check that vault, store and base are equal, field by field.
@@ -1143,20 +1174,29 @@ class Memory:
         """
         try:
             with self._engine.exclusive() as ctx:
-                return verify_all(ctx, progress=progress)
+                found = verify_all(ctx, progress=progress)
         except EngineBusyError as busy:
-            return self._ask_daemon("/v1/verify", None, busy, Verification)
+            found = self._ask_daemon("/v1/verify", None, busy, Verification)
+        if self.agent is None:
+            return found
+        return AgentView(self._ctx, self.agent).verification(
+            found, facts=self._count_visible(self.agent)
+        )
 
-    def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
+    def rebuild(
+        self, *, source: str, confirm: str | None = None, progress: Progress | None = None
+    ) -> Report:
         """Rebuild one side, and the base, from the other side.
 
         Args:
             source: the side that is right, `vault` or `store`.
+            confirm: the id of a rebuild that the guard stopped, to be done now.
             progress: called with the stage, how many are done, and of how many.
 
         Raises:
             InvalidFieldError: another source.
             EngineBusyError: another engine has this vault; nothing was done.
+            GuardError: it would overwrite what only the other side has; nothing was done.
         """
         if source not in SIDES:
             raise InvalidFieldError("source", source, "`vault` or `store`")
@@ -1164,8 +1204,8 @@ class Memory:
             if source == "vault":
                 self._engine.make_missing_store()
             with self._engine.exclusive() as ctx:
-                report = rebuild(ctx, source, actor=self._actor, progress=progress)
-                return self._engine.derive_after(report, progress)
+                report = rebuild(ctx, source, confirm=confirm, actor=self._actor, progress=progress)
+                return self.as_seen(self._engine.derive_after(report, progress))
 
     def maintain(
         self,
@@ -1207,9 +1247,12 @@ class Memory:
                 if not dry_run:  # a purge that was interrupted
                     purge_facts(ctx, (), purge_parts(self._services, self._engine))
                 done = structs.asdict(self._engine.derive_after(report, progress))
-                return MaintenanceReport(**done, pruned=pruned)
+                found = MaintenanceReport(**done, pruned=pruned)
         except EngineBusyError as busy:
-            return self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
+            found = self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
+        if self.agent is not None:  # these rows are of all facts
+            found = structs.replace(found, pruned={})
+        return self.as_seen(found)
 
     def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
         """Copy all facts to another store, verify the copy, and switch the vault to it.
@@ -1285,6 +1328,7 @@ class Memory:
         exclude: Sequence[str] = (),
         again: bool = False,
         dry_run: bool = False,
+        confirm: str | None = None,
         progress: Progress | None = None,
     ) -> MemoryFileReport:
         """Bring the store up to what memory files say, section by section.
@@ -1301,13 +1345,17 @@ class Memory:
             again: whether every section is taken as new: edits and deletions of its facts
                 since the last sync do not stand.
             dry_run: whether to report what would be done, and do nothing.
+            confirm: what the error named whose plan is to be carried out now.
             progress: called with the stage, how many are done, and of how many.
 
         Raises:
             MemoryFileMissingError: a file is not there, and was not before.
+            MemoryFileGuardError: it is gone, or would forget too much; nothing was done.
             TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
         """
-        request = FileSyncRequest(agent or self.agent, scope, again=again, dry_run=dry_run)
+        request = FileSyncRequest(
+            agent or self.agent, scope, again=again, dry_run=dry_run, confirm=confirm
+        )
         return self._memory_files.sync(
             paths, request, include=include, exclude=exclude, progress=progress
         )
@@ -1389,14 +1437,18 @@ class Memory:
         Raises:
             EngineBusyError: another engine has the vault and cannot be asked (with `fix`).
         """
+        files = self._engine.files
         if not fix:
             self._engine.record_bases()
-            return check_links(self._ctx, files=self._engine.files, progress=progress)
+            return check_links(self._ctx, files=files, agent=self.agent, progress=progress)
         try:
             with self._engine.exclusive() as ctx:
-                return fix_links(ctx, files=self._engine.files, progress=progress)
+                done = fix_links(ctx, files=files, progress=progress)
         except EngineBusyError as busy:
-            return self._ask_daemon("/v1/links/fix", {}, busy, LinkReport)
+            done = self._ask_daemon("/v1/links/fix", {}, busy, LinkReport)
+        if self.agent is None:
+            return done
+        return fixed_links_for(self._ctx, self.agent, done, files=files)
 
     def graph_export(
         self,
@@ -1423,7 +1475,13 @@ class Memory:
         if format not in EXPORTS:
             raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
         self._engine.record_bases()
-        graph = load_graph(self._ctx, agent=self.agent, scope=scope, around=around, depth=depth)
+        if around is None:
+            graph = load_graph(self._ctx, agent=self.agent, scope=scope)
+        else:
+            links = self._services.link_index
+            graph = load_graph_around(
+                self._ctx, links, around, depth=depth, agent=self.agent, scope=scope
+            )
         whole = len(graph.nodes)
         if limit is not None and whole > limit:
             graph = graph.only(most_connected(graph, limit))
@@ -1455,8 +1513,8 @@ class Memory:
             NotFoundError: no node, or more than one, has this name.
         """
         self._engine.record_bases()
-        graph = load_graph(self._ctx, agent=self.agent, scope=scope)
-        return neighborhood(graph, name, depth)
+        links = self._services.link_index
+        return load_neighborhood(self._ctx, links, name, depth=depth, agent=self.agent, scope=scope)
 
     def graph_colours(self) -> GraphColours:
         """Give Obsidian's graph view a colour group for each type; other settings stay.

@@ -60,7 +60,7 @@ class MemoryFiles:
         report = sync_files(ctx, files, request, reader=reader, queue=self.queue)
         if request.dry_run or not (report.fact_ids or report.pending):
             return report
-        self._write_notes(report.fact_ids, progress)
+        report = structs.replace(report, run=self._write_notes(report.fact_ids, progress))
         if not request.embeds:
             return report
         waits = refresh_pending(files, request, self._without_vectors)
@@ -88,7 +88,9 @@ class MemoryFiles:
             return added
         # A file stays the memory of the agents that it has; a new one is the writer's.
         owners = agents_of(read_states(file.state()), file.key) or [agent]
-        reports = [self.sync([file.path], FileSyncRequest(agent=owner)) for owner in owners]
+        reports = [
+            self.sync([file.path], FileSyncRequest(agent=owner, after_add=True)) for owner in owners
+        ]
         return structs.replace(added, synced=reports[0])
 
     def watched(self) -> list[Path]:
@@ -128,19 +130,21 @@ class MemoryFiles:
         return DiskMemoryFile(path, portable_name(path, self._root))
 
     def _was_synced(self, path: Path, agent: str | None) -> bool:
-        states = read_states(self.file(path).state())
-        return state_key(path.name, agent) in states.files
+        state = read_states(self.file(path).state()).files.get(state_key(path.name, agent))
+        return state is not None and bool(state.sections)
 
-    def _write_notes(self, fact_ids: Sequence[str], progress: Progress | None) -> None:
-        """Write notes and indexes of new facts, unless another engine does it."""
+    def _write_notes(self, fact_ids: Sequence[str], progress: Progress | None) -> str | None:
+        """Write notes and indexes of new facts, unless another engine does it; returns the run."""
         request = SyncRequest.for_facts(fact_ids, "memory-file", guarded=False)
         try:
-            self._engine.sync(request, progress=progress)
+            done = self._engine.sync(request, progress=progress)
         except EngineBusyError:
-            return  # that engine writes them
+            return None  # that engine writes them
         except (VaultsyncError, OSError) as error:
             # The facts are in the store; the next run says what is wrong.
             _log.debug("the next run writes the notes of a memory file: %s", error)
+            return None
+        return None if done.quiet else done.run
 
     def _without_vectors(self, fact_ids: Sequence[str]) -> Sequence[str]:
         vectors = self._services.vector_index

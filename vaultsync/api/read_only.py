@@ -96,13 +96,11 @@ class RemoteMemory:
             return None
         agent = self.settings.agent
         body = to_builtins(structs.replace(request, agent=agent))
-        answer = ask_running_bridge(self.settings, route, body, agent)
-        if answer is None:
-            return None
         try:
-            return convert(answer, answer_type)
-        except ValueError as error:
-            _log.debug("the bridge failed, or is of another version: %r", error)
+            answer = ask_running_bridge(self.settings, route, body, agent)
+            return None if answer is None else convert(answer, answer_type)
+        except (TimeoutError, ValueError) as error:
+            _log.debug("the bridge is silent, failed, or is of another version: %r", error)
             return None
 
 

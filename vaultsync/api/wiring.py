@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.backends.qdrant.connection import QdrantConnection
     from vaultsync.backends.qdrant.operations import PointCollection
+    from vaultsync.backends.sqlite.listed_entries import SqliteEntries
     from vaultsync.context_packs.pack import ContextPack
     from vaultsync.context_packs.ports import TokenCounter
     from vaultsync.index_files.service import TableInputs
@@ -97,6 +98,10 @@ class Services:
     def close(self) -> None:
         """Close everything that was opened; harmless when repeated."""
         self._closing.close()
+
+    def closing(self, close: Callable[[], object]) -> None:
+        """Have something closed with the rest."""
+        self._closing.callback(close)
 
     # ------------------------------------------------------------------ the two sides
 
@@ -194,6 +199,7 @@ class Services:
             linger_seconds=settings.linger_seconds,
             settle_seconds=settings.settle_seconds,
             grace_seconds=settings.grace_seconds,
+            max_note_bytes=int(settings.max_note_bytes),
             auto_link=settings.auto_link,
             index_folder=settings.index_folder,
         )
@@ -328,14 +334,23 @@ class Services:
         return reranker_for(self.settings.reranker)
 
     @cached_property
+    def listed_entries(self) -> SqliteEntries:
+        """The entries of `.index/`."""
+        from vaultsync.backends.sqlite.listed_entries import SqliteEntries
+
+        folder = self._index_folder("tables")
+        (folder / "entries.json").unlink(missing_ok=True)  # of an older version
+        entries = SqliteEntries(folder / "entries.sqlite3")
+        self._closing.callback(entries.close)
+        return entries
+
+    @cached_property
     def table_inputs(self) -> TableInputs:
         """What the tables of `.index/` are made from."""
-        from vaultsync.backends.state.index_entries import FileEntryCache
         from vaultsync.backends.tokens.estimate import EstimatingCounter
         from vaultsync.index_files.service import TableInputs
 
-        entries = FileEntryCache(self._index_folder("tables") / "entries.json")
-        return TableInputs(entries, EstimatingCounter().count)
+        return TableInputs(self.listed_entries, EstimatingCounter().count)
 
     @cached_property
     def token_counter(self) -> TokenCounter:

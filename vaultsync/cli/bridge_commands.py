@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable
 
@@ -11,6 +10,7 @@ import click
 from vaultsync.cli.open_vault import load_vault_settings
 from vaultsync.cli.options import agent_option, common, number_option
 from vaultsync.cli.output import Options, echo, print_json, print_message
+from vaultsync.cli.stop_signals import until_signal
 from vaultsync.errors import needs_extra
 from vaultsync.service.bridge_service import standalone_bridge, vault_token
 from vaultsync.service.daemon_runner import WakeEvent
@@ -19,23 +19,18 @@ _CHECK_SECONDS = 1.0
 """How often a server is checked that may have ended by itself."""
 
 
-def serve_until_signal(options: Options, address: str, is_alive: Callable[[], bool]) -> None:
-    """Print the address, and return at SIGTERM or SIGINT, or when the server has ended."""
+def serve_until_stopped(
+    options: Options, address: str, is_alive: Callable[[], bool], stopped: WakeEvent
+) -> None:
+    """Print the address, and return when it is stopped, or when the server has ended."""
     if options.json:
         print_json({"address": address})
     else:
         echo(address)
     sys.stdout.flush()  # a program may be waiting for it
     print_message(options, "`vaultsync bridge token` prints the token; Ctrl-C stops")
-    stopped = WakeEvent()
-    signals = (signal.SIGTERM, signal.SIGINT)
-    before = {each: signal.signal(each, lambda *_: stopped.set()) for each in signals}
-    try:
-        while is_alive() and not stopped.wait(_CHECK_SECONDS):
-            pass
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+    while is_alive() and not stopped.wait(_CHECK_SECONDS):
+        pass
 
 
 @click.group(invoke_without_command=True)
@@ -54,8 +49,13 @@ def bridge(options: Options, *, port: int | None) -> None:
         from vaultsync.http_bridge.bridge_server import running_bridge
 
     settings = load_vault_settings(options)
-    with standalone_bridge(settings) as services, running_bridge(services, port=port) as running:
-        serve_until_signal(options, running.address, lambda: running.is_alive)
+    stopped = WakeEvent()
+    with (
+        until_signal(stopped.set),
+        standalone_bridge(settings) as services,
+        running_bridge(services, port=port) as running,
+    ):
+        serve_until_stopped(options, running.address, lambda: running.is_alive, stopped)
 
 
 @bridge.command()

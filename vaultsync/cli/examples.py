@@ -76,6 +76,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "graph neighbors": ('vaultsync graph neighbors "Pier Box" --depth 2',),
     "graph colours": ("vaultsync graph colours",),
     "links check": ("vaultsync links check", "vaultsync links check --fix"),
+    "model list": ("vaultsync model list", "vaultsync model list --json"),
+    "model fetch": (
+        "vaultsync model fetch intfloat/multilingual-e5-small",
+        "vaultsync model fetch BAAI/bge-small-en-v1.5 --revision main --json",
+    ),
     "trust": ("vaultsync trust", "vaultsync trust --revoke"),
     "watch": (
         "vaultsync watch",

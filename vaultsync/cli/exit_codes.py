@@ -28,6 +28,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.ScopeDeniedError, EXIT_FAILED),
     (errors.UsageError, EXIT_USAGE),
     (errors.GuardError, EXIT_GUARD),
+    (errors.MemoryFileGuardError, EXIT_GUARD),
     (errors.StoreRewoundError, EXIT_GUARD),
     (errors.EngineBusyError, EXIT_BUSY),
     (click.UsageError, EXIT_USAGE),
@@ -78,9 +79,10 @@ def _register_secret_rules(words: Sequence[str]) -> None:
 def print_error(error: Exception, *, as_json: bool) -> int:
     """Print an error, and return its exit code."""
     run = None
+    examples: Sequence[str] = ()
     if isinstance(error, errors.VaultsyncError):
         kind, message, hint = type(error).__name__, error.message, error.hint
-        run = error.run
+        run, examples = error.run, error.examples
     elif isinstance(error, click.ClickException):
         kind, message, hint = _usage(error)
     elif isinstance(error, OSError):
@@ -90,7 +92,7 @@ def print_error(error: Exception, *, as_json: bool) -> int:
         echo(_printable("".join(traceback.format_exception(error))), err=True)
         kind, message = type(error).__name__, f"{type(error).__name__}: {error}"
         hint = "this is a bug in vaultsync; please report it with the traceback above"
-    _print_failure(kind, message, hint, as_json=as_json, run=run)
+    _print_failure(kind, message, hint, as_json=as_json, run=run, examples=examples)
     return next((code for kind, code in _CODES if isinstance(error, kind)), EXIT_FAILED)
 
 
@@ -114,16 +116,24 @@ def _system(error: OSError) -> str:
 
 
 def _print_failure(
-    kind: str, message: str, hint: str, *, as_json: bool, run: str | None = None
+    kind: str,
+    message: str,
+    hint: str,
+    *,
+    as_json: bool,
+    run: str | None = None,
+    examples: Sequence[str] = (),
 ) -> None:
     try:
         if as_json:
             from vaultsync.privacy.error_json import error_values_json
 
-            print_json(error_values_json(kind, message, hint, run=run))
+            print_json(error_values_json(kind, message, hint, run=run, examples=examples))
             _flush()
             return
         echo(f"{style('error:', fg='red', bold=True)} {_printable(message)}", err=True)
+        for each in examples:
+            echo(f"  {_printable(each)}", err=True)
         if hint:
             echo(f"\n{style('hint:', bold=True)} {_printable(hint)}", err=True)
     except OSError:

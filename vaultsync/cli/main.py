@@ -65,6 +65,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "index": "Update `.index/`, the note index and the vectors.",
         "graph": "Export and explore the graph of facts and entities.",
         "links": "Check links between notes.",
+        "model": "List embedding models, and fetch others.",
     },
     "Long-running": {
         "watch": "Keep vault and store equal until a signal.",
@@ -87,6 +88,7 @@ COMMAND_MODULES = {
     **dict.fromkeys(("supersede", "forget", "restore"), "fact_commands"),
     "mcp": "mcp_commands",
     "memory-file": "memory_file_commands",
+    "model": "model_commands",
     "plugin": "plugin_commands",
     "purge": "purge_command",
     "trust": "trust_command",

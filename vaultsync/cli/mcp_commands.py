@@ -5,12 +5,14 @@ The server is imported where it starts: its SDK is slow to load, and is an extra
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
 
 from vaultsync.cli.options import agent_option, common, number_option
 from vaultsync.cli.output import Options
+from vaultsync.cli.stop_signals import late_end, until_signal
 from vaultsync.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -65,10 +67,17 @@ def mcp(
         raise MissingExtraError("the MCP server", missing.name or "a package", "mcp") from None
     worker = AgentWorker(open_agent_memory)
     if not over_http:
-        serve(worker)
+        with late_end() as tells:
+            serve(worker, lambda number: os.write(tells, bytes([number])))
         return
 
-    from vaultsync.cli.bridge_commands import serve_until_signal
+    from vaultsync.cli.bridge_commands import serve_until_stopped
+    from vaultsync.service.daemon_runner import WakeEvent
 
-    with running_mcp(worker, settings, port=MCP_PORT if port is None else port) as running:
-        serve_until_signal(options, running.address + MCP_PATH, lambda: running.is_alive)
+    stopped = WakeEvent()
+    with (
+        until_signal(stopped.set),
+        running_mcp(worker, settings, port=MCP_PORT if port is None else port) as running,
+    ):
+        address = running.address + MCP_PATH
+        serve_until_stopped(options, address, lambda: running.is_alive, stopped)

@@ -44,6 +44,8 @@ def print_memory_report(options: Options, done: MemoryFileReport) -> int:
         for file in done.files:
             _print_file(options, file, done)
     print_notices(done.attention)
+    if done.run and done.counts["forgotten"]:
+        print_message(options, f"`vaultsync undo {done.run}` restores what was forgotten")
     if not done.quiet and not done.dry_run:
         print_message(options, dim(f"\n{done.seconds:.2f} s"))
     return code
@@ -114,6 +116,9 @@ def memory_file() -> None:
     "--again", is_flag=True, help="Write every section to its fact again, over edits and deletions."
 )
 @dry_run_option
+@click.option(
+    "--confirm", metavar="TOKEN", help="Carry out the sync that the guard stopped, which named it."
+)
 @common
 def sync_file(
     options: Options,

@@ -215,12 +215,15 @@ def verify(options: Options) -> int:
 
 @click.command()
 @click.option("--from", "source", type=sides, required=True, help="The side to rebuild from.")
+@confirm_option
 @verbose_option
 @common
-def rebuild(options: Options, *, source: str, verbose: bool) -> int:
+def rebuild(options: Options, *, source: str, confirm: str | None, verbose: bool) -> int:
     """Rebuild one side, and the base, from the other side."""
     return _run_and_report(
-        options, lambda memory, bar: memory.rebuild(source=source, progress=bar), verbose=verbose
+        options,
+        lambda memory, bar: memory.rebuild(source=source, confirm=confirm, progress=bar),
+        verbose=verbose,
     )
 
 

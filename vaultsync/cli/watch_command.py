@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,9 @@ from vaultsync.cli.log_lines import LogLines, log_as_json_lines
 from vaultsync.cli.open_vault import load_vault_settings, open_memory
 from vaultsync.cli.options import common
 from vaultsync.cli.output import Options, echo, is_terminal, print_json
+from vaultsync.cli.stop_signals import until_signal
 from vaultsync.cli.units import unit
+from vaultsync.errors import EngineBusyError
 from vaultsync.service.daemon_runner import ServeBridge, WatchService
 
 
@@ -51,7 +52,7 @@ def watch(
     """Keep vault and store equal until a signal.
 
     Events are logged on stderr: in words on a terminal, otherwise, and with --json, as
-    one line of JSON each. Ctrl-C or SIGTERM ends it within two seconds; the next run
+    one line of JSON each. Ctrl-C or SIGTERM ends it within five seconds; the next run
     continues what was begun.
     """
     settings = load_vault_settings(options)
@@ -69,8 +70,13 @@ def watch(
     with event_log(log, quiet=options.quiet, as_json=options.json) as lines:
         serve = None if no_bridge or once_settled else _bridge_if_installed(port, lines)
         service = WatchService(settings, log=lines, serve=serve, once=once_settled, wait=wait)
-        with _until_signal(service.stop):
-            state = service.run()
+        with until_signal(service.stop) as stopped:
+            try:
+                state = service.run()
+            except EngineBusyError:
+                if stopped.is_set():
+                    return EXIT_DONE  # it was stopped while it waited for another process
+                raise
     if options.json:
         print_json({"passes": state["passes"], "last_error": state["last_error"]})
     if not once_settled:
@@ -98,21 +104,3 @@ def event_log(path: str | None, *, quiet: bool, as_json: bool = False) -> Iterat
         lines = LogLines(log, current_time, quiet=quiet, words=words)
         with log_as_json_lines(lines):
             yield lines
-
-
-@contextmanager
-def _until_signal(stop: Callable[[], None]) -> Iterator[None]:
-    """The first SIGINT or SIGTERM stops it in good order, a second one at once."""
-    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
-
-    def stop_once(number: int, _frame: object) -> None:
-        signal.signal(number, before[signal.Signals(number)])
-        stop()
-
-    try:
-        for each in before:
-            signal.signal(each, stop_once)
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)

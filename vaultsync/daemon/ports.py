@@ -35,7 +35,7 @@ class WatchEvents:
 
 
 class Watcher(Protocol):
-    """Watches one vault, from `start` to `stop`, in threads of its own.
+    """Watches one vault, from `start` to `stop`, in threads of its own or when it is drained.
 
     Each path that changes after `start` returned is reported within a second (by a polling
     watcher: within three of its intervals), or `lost` says why events were lost: the queue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from itertools import chain
 from typing import TypeAlias
@@ -16,7 +16,7 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts.service import is_visible
-from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, NoteNames, find_by_name, name_key
+from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, NoteNames, find_by_name
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -74,16 +74,6 @@ def find_fact_id(
     return find_fact(ctx, name, agent=agent, forgotten=forgotten, called=called).id
 
 
-def files_called(paths: Iterable[VaultPath], keys: Collection[str]) -> Iterator[VaultPath]:
-    """The paths whose file name has one of some keys; most paths are ruled out by a glance."""
-    for path in paths:
-        lowered = path.lower()
-        for key in keys:
-            if (key in lowered or not lowered.isascii()) and name_key(path) == key:
-                yield path
-                break
-
-
 def find_fact(
     ctx: SyncContext,
     name: str,
@@ -101,10 +91,9 @@ def find_fact(
         NotFoundError: the agent can see no such fact.
         AmbiguousNameError: it can see more than one.
     """
-    paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
     store = ctx.redacted_store
 
-    def among(facts: Iterable[Fact]) -> Fact:
+    def among(facts: Iterable[Fact], paths: Mapping[str, VaultPath]) -> Fact:
         visible = (fact for fact in facts if can_see(agent, fact.scope))
         found = find_by_name(
             name,
@@ -114,16 +103,18 @@ def find_fact(
         )
         return found.evolve(path=paths.get(found.id))
 
+    def among_ids(ids: Collection[str]) -> Fact:
+        return among(store.find_many(ids).values(), ctx.archive.note_paths(ids))
+
     try:
-        return among(store.find_many([check_id(name)]).values())
+        return among_ids([check_id(name)])
     except InvalidIdError:
         ids = None if called is None else called(name)
     if ids is not None:
-        files = set(files_called(paths.values(), {name_key(name)}))
-        by_file = (fact_id for fact_id, path in paths.items() if path in files)
         with suppress(NotFoundError):
-            return among(store.find_many({*ids, *by_file}).values())
-    return among(_facts(ctx, forgotten=forgotten))
+            return among_ids({*ids, *ctx.archive.paths_called([name]).values()})
+    paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
+    return among(_facts(ctx, forgotten=forgotten), paths)
 
 
 def find_run_id(ctx: SyncContext, name: str) -> str:

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from vaultsync.facts.listing import with_note_paths
-from vaultsync.facts.lookup import CalledLike, files_called, find_fact
+from vaultsync.facts.lookup import CalledLike, find_fact
 from vaultsync.facts.service import get
-from vaultsync.links.index_sync import RELATED_KEY, update_link_index
+from vaultsync.links.index_sync import ID_KEYS, RELATED_KEY, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
-from vaultsync.links.wikilinks import LinkResolver, name_key
+from vaultsync.links.wikilinks import LinkResolver
 from vaultsync.model.decay import decay_factor, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -142,8 +142,7 @@ def find_backlinks(
     if not by_fact:
         return []
     # Paths with other names cannot matter to the links found.
-    keys = {name_key(each) for each in names}
-    resolver = LinkResolver.of(files_called(ctx.archive.paths(), keys))
+    resolver = LinkResolver.of(ctx.archive.paths_called(names))
     found = []
     for key, group in by_fact.items():
         fact = facts.get(key)
@@ -152,7 +151,11 @@ def find_backlinks(
         path = bases[key].path if key in bases else None
         if any(
             (link.key == RELATED_KEY and link.target == fact_id)
-            or (base and resolver.resolve(link.target, path or VaultPath("")) == base.path)
+            or (
+                base
+                and link.key not in ID_KEYS
+                and resolver.resolve(link.target, path or VaultPath("")) == base.path
+            )
             for link in group
         ):
             found.append(fact.evolve(path=path))
@@ -191,13 +194,14 @@ def linked_from(
     """
     source = find_fact(ctx, name, agent=agent, called=called)
     update_link_index(ctx.redacted_store, links)
-    paths = ctx.archive.paths()
+    leading = links.links_from(source.id)
+    paths = ctx.archive.paths_called(link.target for link in leading)
     resolver = LinkResolver.of(paths)
     found = set()
-    for link in links.links_from(source.id):
+    for link in leading:
         if link.key == RELATED_KEY:
             found.add(link.target)
-        else:
+        elif link.key not in ID_KEYS:
             path = resolver.resolve(link.target, source.path or VaultPath(""))
             found.add(paths.get(path, "") if path else "")
     return found - {"", source.id}

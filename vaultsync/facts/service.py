@@ -28,6 +28,7 @@ from vaultsync.errors import (
     UnknownPlaceholderError,
 )
 from vaultsync.facts.entity_links import link_entities
+from vaultsync.facts.note_limits import check_note_limits
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import (
@@ -96,6 +97,7 @@ def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
         raise InvalidFieldError("content", fact.content, "text to be remembered")
     check_access(ctx, fact, agent=agent)
     fact = link_entities(ctx, fact, agent=agent)
+    check_note_limits(ctx, fact)
     write = StoreWrite(fact.id, fact, None, agent or "person")
     try:
         result = ctx.store.write([write])[0]
@@ -219,6 +221,7 @@ def update(
         InvalidFieldError: a value that its field does not accept.
         FixedFieldError, ComputedFieldError: a field that never changes, or cannot be set.
         UnknownPlaceholderError: a `[REDACTED:…]` stands for no secret of the fact.
+        NoteLimitError: its note would be too large.
         RevisionMismatchError: the fact is not at `expect`, or changed at every try. While
             the store is unavailable, `expect` is compared with the revision known locally,
             and again when the change is delivered.
@@ -235,6 +238,7 @@ def update(
             current = known = get(ctx, fact_id, agent=agent)
             fact = apply_restored_changes(ctx, current, values, add_tags, remove_tags)
             fact = link_entities(ctx, fact, agent=agent, before=current.content)
+            check_note_limits(ctx, fact)
             _check_in_store(current)
             if fact == current and (expect is None or expect == current.revision):
                 return current
@@ -249,6 +253,7 @@ def update(
                 raise StoreUnavailableError("this fact is not known locally") from None
             _check_revision(known, expect)
             fact = apply_restored_changes(ctx, known, values, add_tags, remove_tags)
+            check_note_limits(ctx, fact)
             keys = [*values, *(["tags"] if add_tags or remove_tags else [])]
             before, after = ({key: each.plain(key) for key in keys} for each in (known, fact))
             _queue(ctx, agent, (fact_id, "update", before, after), expect=expect)
@@ -321,6 +326,7 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
     if not new.content.strip():
         raise InvalidFieldError("content", text, "text that replaces the older one")
     new = link_entities(ctx, new, agent=agent)
+    check_note_limits(ctx, new)
     try:
         return _replace(ctx, old, new, agent=agent)
     except StoreUnavailableError:

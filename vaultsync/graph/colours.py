@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -29,6 +30,7 @@ COLOURS: Mapping[str, str] = MappingProxyType(
 )
 """Type -> colour; readable on light and on dark backgrounds."""
 
+_HALF = re.compile("[\ud800-\udfff]")
 OTHER_COLOUR = "#9a9a9a"
 
 
@@ -45,6 +47,14 @@ def merged_colours(text: str | None) -> str:
     Raises:
         ValueError: the text is not JSON as Obsidian writes it.
     """
+    try:
+        return _merged(text)
+    except RecursionError:
+        why = "it is nested too deeply"
+        raise ValueError(why) from None
+
+
+def _merged(text: str | None) -> str:
     settings: Value = json.loads(text) if text and text.strip() else {}
     if not isinstance(settings, dict):
         why = "it is not a JSON object"
@@ -53,7 +63,7 @@ def merged_colours(text: str | None) -> str:
     if not isinstance(groups, list):
         why = "its colour groups are not a list"
         raise ValueError(why)  # noqa: TRY004 - the same
-    known = {each.get("query") for each in groups if isinstance(each, dict)}
+    known = [each.get("query") for each in groups if isinstance(each, dict)]
     added = [
         {"query": query, "color": {"a": 1, "rgb": int(colour_of(name)[1:], 16)}}
         for name in TYPES
@@ -62,4 +72,6 @@ def merged_colours(text: str | None) -> str:
     if text and not added:
         return text
     merged = {**settings, "colorGroups": [*groups, *added]}
-    return json.dumps(merged, ensure_ascii=False, indent=2)
+    shown = json.dumps(merged, ensure_ascii=False, indent=2)
+    # Half of a surrogate pair is no text that a file could hold; escaped it stays as it was.
+    return json.dumps(merged, indent=2) if _HALF.search(shown) else shown

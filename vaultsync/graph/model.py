@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from vaultsync.links.references import fact_links
@@ -22,6 +22,8 @@ EDGE_KINDS = (EDGE_MENTIONS, EDGE_RELATION, EDGE_RELATED, EDGE_SUPERSEDES, EDGE_
 replaces an older one; a fact that follows up on another."""
 UNRESOLVED = "unresolved"
 """The type of a link target without a note."""
+UNRESOLVED_PREFIX = "name:"
+"""How the id of such a node begins, before its folded name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +71,19 @@ class Graph:
         return Graph(nodes, edges)
 
 
-def build_graph(facts: Iterable[Fact]) -> Graph:
+def targets_in_texts(fact: Fact) -> Iterator[tuple[str, str]]:
+    """The links in the note of a fact: the property, if one has it, and the target."""
+    return ((key, link.target) for key, link in fact_links(fact))
+
+
+def build_graph(
+    facts: Iterable[Fact],
+    targets_of: Callable[[Fact], Iterable[tuple[str, str]]] = targets_in_texts,
+) -> Graph:
     """The graph of some facts, each with the path of its note; edges to others are left out.
 
     Links are resolved as in Obsidian; a name that no file has may still be the title or an
-    alias of exactly one fact.
+    alias of exactly one fact. With other `targets_of`, facts need no texts.
     """
     known = sorted(facts, key=lambda fact: fact.id)
     nodes = {
@@ -93,7 +103,7 @@ def build_graph(facts: Iterable[Fact]) -> Graph:
     resolver = _FactResolver(known)
     weights: Counter[tuple[str, str, str, str]] = Counter()
     for fact in known:
-        for kind, label, target in _edges_of(fact, resolver):
+        for kind, label, target in _edges_of(fact, targets_of(fact), resolver):
             if isinstance(target, GraphNode):
                 nodes.setdefault(target.id, target)
             target_id = target.id if isinstance(target, GraphNode) else target
@@ -129,17 +139,19 @@ class _FactResolver:
             return next(iter(named))
         if _ATTACHMENT.search(target) or "://" in target or not name:
             return None
-        return GraphNode(f"name:{fold_case(name)}", name, UNRESOLVED)
+        return GraphNode(UNRESOLVED_PREFIX + fold_case(name), name, UNRESOLVED)
 
 
 _ATTACHMENT = re.compile(r"\.(?!md\Z)[A-Za-z][A-Za-z0-9]{1,5}\Z", re.IGNORECASE)
 
 
-def _edges_of(fact: Fact, resolver: _FactResolver) -> Iterator[tuple[str, str, str | GraphNode]]:
+def _edges_of(
+    fact: Fact, targets: Iterable[tuple[str, str]], resolver: _FactResolver
+) -> Iterator[tuple[str, str, str | GraphNode]]:
     """Kind, label and target of the edges that lead from a fact."""
     named = relations(fact)
-    for key, link in fact_links(fact):
-        target = resolver.find(link.target, fact.path or VaultPath(""))
+    for key, written in targets:
+        target = resolver.find(written, fact.path or VaultPath(""))
         relation = key.partition(".")[0]
         if target is not None and relation in named:
             yield EDGE_RELATION, relation, target

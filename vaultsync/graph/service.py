@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from vaultsync.graph.model import Graph, build_graph
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from vaultsync.graph.model import UNRESOLVED_PREFIX, Graph, GraphNode, build_graph
 from vaultsync.graph.stats import Neighbor, NodeName, find_neighbors, name_of
-from vaultsync.links.wikilinks import NoteNames, find_by_name
+from vaultsync.links.index_sync import ID_KEYS, update_link_index
+from vaultsync.links.ports import LinkIndex, LinkReference
+from vaultsync.links.wikilinks import NoteNames, find_by_name, name_key
+from vaultsync.model.fact import Fact
 from vaultsync.model.scope import can_see, check_scope
 from vaultsync.sync.context import SyncContext
+
+FACTS_READ_AT_ONCE = 500
+"""Facts whose texts are in memory at once."""
 
 
 class Neighborhood(NodeName, frozen=True):
@@ -18,35 +26,152 @@ class Neighborhood(NodeName, frozen=True):
     """The nearest first, then by name."""
 
 
-def load_graph(
-    ctx: SyncContext,
-    *,
-    agent: str | None,
-    scope: str | None = None,
-    around: str | None = None,
-    depth: int = 1,
-) -> Graph:
+def load_graph(ctx: SyncContext, *, agent: str | None, scope: str | None = None) -> Graph:
     """The graph of the facts that an agent can see, or only those of one scope.
-
-    With `around`, only the node with this name, and those up to `depth` edges from it.
 
     Raises:
         StoreUnavailableError: the store does not answer.
         InvalidScopeError: there is no such scope.
-        NotFoundError: no node, or more than one, has the name.
     """
     if scope is not None:
         check_scope(scope)
     paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
-    graph = build_graph(
+    return build_graph(
         fact.evolve(path=paths.get(fact.id))
         for fact in ctx.redacted_store.iter_facts()
         if can_see(agent, fact.scope) and scope in (None, fact.scope)
     )
-    if around is None:
-        return graph
-    hood = neighborhood(graph, around, depth)
+
+
+def load_graph_around(
+    ctx: SyncContext,
+    links: LinkIndex,
+    name: str,
+    *,
+    depth: int,
+    agent: str | None,
+    scope: str | None = None,
+) -> Graph:
+    """The part of `load_graph()` with the node of a name, and those up to `depth` edges from it.
+
+    Only these facts are read, and those that share a name with one of them: the link index,
+    which is brought up to date first, knows which they are.
+
+    Raises: as `load_graph()`, and
+        NotFoundError: no node, or more than one, has the name.
+        IndexBusyError, OSError: as `LinkIndex.update()`.
+    """
+    # One step more: the edges between the nodes at the rim belong to the part, too.
+    graph = _FactsAround(ctx, links, agent=agent, scope=scope).graph(name, depth + 1)
+    hood = neighborhood(graph, name, depth)
     return graph.only([hood.id, *(each.id for each in hood.neighbors)])
+
+
+def load_neighborhood(
+    ctx: SyncContext,
+    links: LinkIndex,
+    name: str,
+    *,
+    depth: int,
+    agent: str | None,
+    scope: str | None = None,
+) -> Neighborhood:
+    """As `neighborhood()` of the whole graph; reads and raises as `load_graph_around()`."""
+    graph = _FactsAround(ctx, links, agent=agent, scope=scope).graph(name, depth)
+    return neighborhood(graph, name, depth)
+
+
+class _FactsAround:
+    """The facts of which a part of the graph is built.
+
+    A link leads to a fact by the name of its file, its title or an alias. So with each name
+    that a link to or from a node uses, all facts of that name are read: the link means in the
+    part what it means in the whole. What the link index says is not read from their texts.
+    """
+
+    def __init__(
+        self, ctx: SyncContext, links: LinkIndex, *, agent: str | None, scope: str | None
+    ) -> None:
+        if scope is not None:
+            check_scope(scope)
+        update_link_index(ctx.redacted_store, links)
+        self._ctx = ctx
+        self._links = links
+        self._agent = agent
+        self._scope = scope
+        self._facts: dict[str, Fact | None] = {}
+        """By id, without their texts; None for facts that are gone or cannot be seen."""
+        self._leading: dict[str, list[LinkReference]] = {}
+        """The links of a fact: those to a name that was asked for; of a node that was looked
+        around, all."""
+        self._around: set[str] = set()
+        """The nodes that were looked around."""
+        self._asked: set[str] = set()
+        """Keys of the names whose links were asked for."""
+
+    def graph(self, name: str, depth: int) -> Graph:
+        """A graph in which the node of a name has all that is up to `depth` edges from it."""
+        self._read([name.strip().lower()])
+        self._read_linked([name.strip(), name.strip().removeprefix(UNRESOLVED_PREFIX)])
+        graph = self._built()
+        hood = neighborhood(graph, name, depth)
+        ring = [graph.nodes[hood.id]]
+        for step in range(1, depth + 1):
+            self._read_around(ring)
+            graph = self._built()
+            near = find_neighbors(graph, hood.id, step) if step < depth else []
+            ring = [graph.nodes[each.id] for each in near if each.distance == step]
+        return graph
+
+    def _built(self) -> Graph:
+        return build_graph(filter(None, self._facts.values()), self._targets_of)
+
+    def _targets_of(self, fact: Fact) -> Iterator[tuple[str, str]]:
+        found = self._leading.get(fact.id, ())
+        return ((link.key, link.target) for link in found if link.key not in ID_KEYS)
+
+    def _read_around(self, nodes: Sequence[GraphNode]) -> None:
+        """Read the facts that have an edge to or from some nodes."""
+        own: list[str] = []
+        for node in nodes:
+            own += (node.id, node.path or "", node.label, *node.aliases)
+        self._read_linked(own)
+        targets: list[str] = []
+        for node in nodes:
+            self._around.add(node.id)
+            self._leading[node.id] = self._links.links_from(node.id)
+            targets += (link.target for link in self._leading[node.id])
+        self._read_called(targets)
+        self._read(targets)
+
+    def _read_linked(self, names: Collection[str]) -> None:
+        """Read the facts with some names, and those that link to these."""
+        self._read_called(names)
+        new = set(map(name_key, names)) - self._asked
+        self._asked |= new
+        found = self._links.links_to(new)
+        for each in found:
+            if each.fact_id not in self._around:
+                self._leading.setdefault(each.fact_id, []).append(each)
+        self._read([each.fact_id for each in found])
+
+    def _read_called(self, names: Collection[str]) -> None:
+        files = self._ctx.archive.paths_called(names).values()
+        self._read([*files, *self._links.called(names)])
+
+    def _read(self, fact_ids: Iterable[str]) -> None:
+        new = [each for each in dict.fromkeys(fact_ids) if each not in self._facts]
+        for start in range(0, len(new), FACTS_READ_AT_ONCE):
+            some = new[start : start + FACTS_READ_AT_ONCE]
+            paths = self._ctx.archive.note_paths(some)
+            facts = self._ctx.redacted_store.find_many(some)
+            for key in some:
+                fact = facts.get(key)
+                seen = fact is not None and can_see(self._agent, fact.scope)
+                if fact is None or not seen or self._scope not in (None, fact.scope):
+                    self._facts[key] = None
+                else:
+                    self._facts[key] = fact.evolve(path=paths.get(key), content="", own={})
 
 
 def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:

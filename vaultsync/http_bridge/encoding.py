@@ -22,6 +22,7 @@ ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (errors.NotFoundError, HTTPStatus.NOT_FOUND),
     (errors.RevisionMismatchError, HTTPStatus.CONFLICT),
     (errors.GuardError, HTTPStatus.CONFLICT),
+    (errors.MemoryFileGuardError, HTTPStatus.CONFLICT),
     (errors.StoreRewoundError, HTTPStatus.CONFLICT),
     (errors.UsageError, HTTPStatus.BAD_REQUEST),
     (errors.EngineBusyError, HTTPStatus.LOCKED),

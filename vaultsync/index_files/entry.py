@@ -6,14 +6,18 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
+from datetime import date
 from typing import NamedTuple
+from zlib import crc32
 
 from vaultsync.context_packs.formats import fact_body, is_code, text_paragraphs
 from vaultsync.links.wikilinks import is_linkable, wiki_link
+from vaultsync.model.decay import DEFAULT_IMPORTANCE
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import RETIRED_STATUSES
-from vaultsync.model.paths import VaultPath
+from vaultsync.model.paths import VaultPath, stem_of
 
 ENTRY_TITLE_LENGTH = 120
 ENTRY_SUMMARY_LENGTH = 120
@@ -128,6 +132,78 @@ def entry_line(entry: IndexEntry, path: VaultPath) -> str:
         "" if entry.importance is None else f"importance {entry.importance:.4g}",
     ]
     return _SEPARATOR.join(part for part in parts if part)
+
+
+BUCKETS = 256
+"""Number of buckets that a long list is divided into, by ids: a change stays in its own."""
+
+
+def bucket_of(key: str) -> int:
+    """The bucket of an id, which no other fact can change."""
+    return crc32(key.encode(errors="surrogatepass")) % BUCKETS
+
+
+def fold_name(name: str) -> str:
+    """A name as it is compared."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+class ListedEntry(NamedTuple):
+    """An entry with its place: the path of the note, and the line that says all of it."""
+
+    entry: IndexEntry
+    path: VaultPath
+    line: str
+
+    @classmethod
+    def of(cls, entry: IndexEntry, path: VaultPath) -> ListedEntry:
+        """The entry of a note at a path."""
+        return cls(entry, path, entry_line(entry, path))
+
+    @property
+    def id(self) -> str:
+        """The id of the fact."""
+        return self.entry.id
+
+    @property
+    def rank(self) -> tuple[float, int, str]:
+        """What entries are sorted by: the most important first, then the newest."""
+        given = self.entry.importance
+        return -(DEFAULT_IMPORTANCE if given is None else given), -self.ordinal, self.entry.id
+
+    @property
+    def ordinal(self) -> int:
+        """The number of its day; 0 without one."""
+        return ordinal_of(self.entry.day)
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        """Type and month: the part of `by-type.md` that it belongs to."""
+        return self.entry.type, self.entry.day[:7] or "undated"
+
+    @property
+    def size(self) -> int:
+        """Bytes of its line."""
+        return len(self.line.encode(errors="surrogatepass")) + 1
+
+    @property
+    def mentioned(self) -> frozenset[str]:
+        """The folded names that it mentions."""
+        return frozenset(map(fold_name, self.entry.entities))
+
+    @property
+    def own_names(self) -> tuple[tuple[int, str], ...]:
+        """The folded names of an entity, with what they are: title, alias or file name."""
+        if not self.entry.names:
+            return ()
+        title, *aliases = map(fold_name, self.entry.names)
+        stem = fold_name(stem_of(self.path))
+        return (0, title), *((1, each) for each in dict.fromkeys(aliases)), (2, stem)
+
+
+def ordinal_of(day: str) -> int:
+    """The number of an ISO date; 0 for none."""
+    return date.fromisoformat(day).toordinal() if day else 0
 
 
 def link_to(path: VaultPath, title: str) -> str:

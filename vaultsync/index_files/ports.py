@@ -1,33 +1,164 @@
-"""Contract of the cache of index entries, which is derived and can be rebuilt."""
+"""Contract of the listed entries, which are derived and can be rebuilt."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
-from vaultsync.index_files.entry import IndexEntry
+from vaultsync.index_files.entry import ListedEntry
+
+PartKeys = tuple[str, ...]
+"""Where a line belongs in a file that is divided: type and month, or a letter."""
 
 
-class CachedEntries(NamedTuple):
-    """What is cached between two runs."""
+class Volume(NamedTuple):
+    """How much there is in a part of an index file."""
 
-    version: str
-    """The version of the store that the entries are of; see `NoteIndex.version()`."""
-    entries: Mapping[str, IndexEntry]
-    """Fact id -> entry, of the facts that are listed."""
+    lines: int = 0
+    size: int = 0
+    """Bytes."""
 
 
-class EntryCache(Protocol):
-    """Caches the entries of all facts, so that no fact is read and counted twice."""
+class Totals(NamedTuple):
+    """What the first lines of the master table say."""
 
-    def load(self) -> CachedEntries | None:
-        """What was saved last; None when nothing was, or it is damaged."""
+    facts: int
+    tokens: int
+    newest: str
+    """The newest ISO date; empty where no entry has a day."""
+
+
+class Mentions(NamedTuple):
+    """The facts that mention an entity by one of some names."""
+
+    facts: int
+    names: Mapping[str, int]
+    """Name as facts write it -> how many do."""
+    first: Sequence[ListedEntry]
+    """The most important of them."""
+
+
+class EntityGroup(NamedTuple):
+    """An entity with the facts that mention it, as `by-entity.md` shows it."""
+
+    key: str
+    """Which entity it is."""
+    heading: str
+    label: str
+    """By what it is sorted: its folded name."""
+    letter: str
+    """The part that it belongs to."""
+    mentions: int
+    lines: tuple[str, ...]
+
+    @property
+    def volume(self) -> Volume:
+        """What it takes."""
+        text = "\n".join(("##", self.heading, *self.lines, ""))
+        return Volume(len(self.lines), len(text.encode(errors="surrogatepass")) + 1)
+
+    @property
+    def rank(self) -> tuple[int, str, str]:
+        """What entities are sorted by: the most mentioned first."""
+        return -self.mentions, self.label, self.key
+
+
+class EntryTable(Protocol):
+    """The entries of all facts that are listed.
+
+    A change costs what changed: nothing reads all of them but `iter_listed()`. Entries come
+    in the order of `ListedEntry.rank`, entities in that of `EntityGroup.rank`.
+    """
+
+    def version(self) -> str | None:
+        """The last value of `set_version()`; None for an empty or a damaged table."""
         ...
 
-    def save(self, held: CachedEntries) -> None:
-        """Replace the cache atomically.
+    def changing(self) -> AbstractContextManager[None]:
+        """Change the table: all of it when the block ends, nothing when it raises.
 
         Raises:
-            OSError: the disk is full or broken; the cache is unchanged.
+            IndexBusyError: another process changes it.
+            OSError: the disk is full or broken.
         """
+        ...
+
+    def clear(self) -> None:
+        """Forget everything."""
+        ...
+
+    def set_version(self, version: str) -> None:
+        """Say what the table is up to."""
+        ...
+
+    def put(self, entries: Sequence[ListedEntry], drop: Sequence[str]) -> None:
+        """List facts, each in place of its last entry, and take others out."""
+        ...
+
+    def put_groups(self, groups: Mapping[str, EntityGroup | None]) -> None:
+        """Set entities by their keys; None takes one out."""
+        ...
+
+    def find(self, fact_ids: Collection[str]) -> dict[str, ListedEntry]:
+        """Those of the facts that are listed."""
+        ...
+
+    def iter_listed(self) -> Iterator[ListedEntry]:
+        """All entries, in any order."""
+        ...
+
+    def totals(self) -> Totals:
+        """What all entries come to."""
+        ...
+
+    def newest(self, since: str, limit: int) -> tuple[int, list[ListedEntry]]:
+        """How many entries there are since a day, and the first of them, newest first."""
+        ...
+
+    def by_type(self, limit: int) -> dict[str, tuple[int, list[ListedEntry]]]:
+        """Type -> how many entries it has, and the first of them."""
+        ...
+
+    def by_priority(self, limit: int) -> dict[int, tuple[int, list[ListedEntry]]]:
+        """Priority -> how many entries it has, and the first of them."""
+        ...
+
+    def owners(self, names: Collection[str]) -> dict[str, str]:
+        """Folded name -> the fact whose name it is: by title, then alias, then file name.
+
+        Of several, the one whose note has the first path.
+        """
+        ...
+
+    def mentions(self, names: Collection[str], limit: int) -> Mentions:
+        """The facts that mention any of some folded names."""
+        ...
+
+    def find_groups(self, keys: Collection[str]) -> dict[str, EntityGroup]:
+        """Those of the entities that are listed."""
+        ...
+
+    def type_parts(self) -> dict[PartKeys, Volume]:
+        """Type and month -> how much there is."""
+        ...
+
+    def type_buckets(self, keys: PartKeys) -> dict[int, Volume]:
+        """Bucket of ids -> how much of a type and month is in it."""
+        ...
+
+    def typed(self, keys: PartKeys, buckets: range) -> list[ListedEntry]:
+        """The entries of a type and month, or with fewer keys of more, in some buckets."""
+        ...
+
+    def entity_parts(self) -> dict[PartKeys, Volume]:
+        """Letter -> how much there is."""
+        ...
+
+    def entity_buckets(self, keys: PartKeys) -> dict[int, Volume]:
+        """Bucket of keys -> how much of a letter is in it."""
+        ...
+
+    def entities(self, keys: PartKeys, buckets: range) -> list[EntityGroup]:
+        """The entities of a letter, or without one of all, in some buckets."""
         ...

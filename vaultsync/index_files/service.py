@@ -1,25 +1,26 @@
 """Keep the files of `.index/`, and the visible copies in the user's folder, up to date.
 
 A run without changes costs one comparison of versions. Otherwise the entries of the facts that
-were written since are made again, all texts are rendered, and files that differ are written. A
-file of the user's is never overwritten: in the visible folder only files that carry the mark of
-an index file are touched.
+were written since, or whose notes moved, are made again; the parts that have them, and the
+short files, are rendered; and files that differ are written. A file of the user's is never
+overwritten: in the visible folder only files that carry the mark of an index file are touched.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
 
 from vaultsync.errors import NoteError, NoteMissingError
-from vaultsync.index_files.entry import IndexEntry, entry_of
-from vaultsync.index_files.index_pages import render_index
-from vaultsync.index_files.paging import INDEX_FOLDER
-from vaultsync.index_files.ports import CachedEntries, EntryCache
+from vaultsync.index_files.entity_groups import put_entries, regroup
+from vaultsync.index_files.entry import IndexEntry, ListedEntry, bucket_of, entry_of
+from vaultsync.index_files.index_pages import IndexPage, render_listed, render_pages
+from vaultsync.index_files.paging import INDEX_FOLDER, PagePlan
+from vaultsync.index_files.ports import EntityGroup, EntryTable, PartKeys
 from vaultsync.model.paths import VaultPath, join_path
 from vaultsync.model.scope import can_see
 from vaultsync.notes.kinds import TABLE_NAME, is_table
@@ -30,7 +31,7 @@ from vaultsync.sync.context import SyncContext
 
 _log = logging.getLogger(__name__)
 
-TABLES_SCHEMA = "3"
+TABLES_SCHEMA = "4"
 """To be changed with the format of entries or files: a new schema rebuilds them."""
 TABLES_SETTING = "tables"
 """The archive's setting with the version of the files, and their names."""
@@ -43,7 +44,7 @@ _INDEX_FOLDER = VaultPath(INDEX_FOLDER)
 class TableInputs:
     """What index files are made with."""
 
-    entries: EntryCache
+    entries: EntryTable
     count: Callable[[str], int]
     """Text -> tokens. An estimate rather than a tokenizer, which not every machine has: the
     files must be the same whichever machine with the vault wrote them."""
@@ -56,6 +57,10 @@ class _WrittenFiles(msgspec.Struct, frozen=True):
     """See `_version()`."""
     folder: VaultPath = VaultPath("")
     files: list[VaultPath] = []
+    entries: str = ""
+    """The version of the entries that they were written from."""
+    parts: dict[str, str] = {}
+    """Name of a long file, or of its part -> which lines it has."""
 
 
 def read_index_files(ctx: SyncContext) -> dict[str, str]:
@@ -74,28 +79,49 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
 
     Raises:
         StoreUnavailableError: the store is away; nothing was done.
+        IndexBusyError: another process writes them.
         OSError: the disk is full or broken.
     """
     version, written = _version(ctx), _written(ctx)
     if not rebuild and _is_current(ctx, version, written):
         return 0
-    visible_folder = ctx.policy.index_folder
-    entries = _updated_entries(ctx, inputs, rebuild=rebuild)
-    paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
-    texts = {name: text.encode() for name, text in render_index(entries.values(), paths).items()}
-    changed = _write_index_files(ctx, texts)
-    files = [VaultPath(f"{INDEX_FOLDER}/{name}") for name in texts]
-    if visible_folder:
-        changed += _write_visible_files(ctx, visible_folder, texts)
-        files += _visible_paths(ctx, visible_folder).values()
-    if written.folder and written.folder != visible_folder:
-        changed += _write_visible_files(ctx, written.folder, {})
+    table, visible_folder = inputs.entries, ctx.policy.index_folder
+    with table.changing():
+        follows = not rebuild and written.entries and written.entries == table.version()
+        changed = _update_entries(ctx, inputs, written.entries if follows else None)
+        known = written.parts if follows else {}
+        present = set(_index_paths(ctx))
+        if visible_folder:
+            present &= _visible_paths(ctx, visible_folder).keys()
+
+        def is_stale(plan: PagePlan) -> bool:
+            same = known.get(plan.name) == plan.lines and plan.name in present
+            return not same or changed.touches(plan)
+
+        pages = render_pages(table, is_stale)
+        number = _write_pages(ctx, pages, written.folder)
+        files = [VaultPath(f"{INDEX_FOLDER}/{name}") for name in pages]
+        if visible_folder:
+            files += _visible_paths(ctx, visible_folder).values()
+    parts = {name: page.lines for name, page in pages.items() if page.lines}
+    entries = table.version() or ""
+    written = _WrittenFiles(version, visible_folder, sorted(files), entries, parts)
+    with ctx.archive.transaction():
+        ctx.archive.set_setting(TABLES_SETTING, msgspec.json.encode(written).decode())
+    return number
+
+
+def _write_pages(ctx: SyncContext, pages: Mapping[str, IndexPage], last_folder: VaultPath) -> int:
+    """Write the pages that changed, and remove the files of parts that no longer exist."""
+    folder = ctx.policy.index_folder
+    changed = _write_index_files(ctx, pages)
+    if folder:
+        changed += _write_visible_files(ctx, folder, pages)
+    if last_folder and last_folder != folder:
+        changed += _write_visible_files(ctx, last_folder, {})
     if changed:
         ctx.vault.sync()
         _log.debug("%d index files were written or removed", changed)
-    setting = msgspec.json.encode(_WrittenFiles(version, visible_folder, sorted(files))).decode()
-    with ctx.archive.transaction():
-        ctx.archive.set_setting(TABLES_SETTING, setting)
     return changed
 
 
@@ -119,26 +145,22 @@ def _is_current(ctx: SyncContext, version: str, written: _WrittenFiles) -> bool:
 
 
 def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> Mapping[str, str]:
-    """Name -> text of the index files as an agent may see them, from the cached entries.
+    """Name -> text of the index files as an agent may see them, from the listed entries.
 
     Raises:
         StoreUnavailableError: the store is away.
     """
-    cached = inputs.entries.load()
-    if cached is None:
+    if inputs.entries.version() is None:
         return {}
-    paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
     allowed = {fact.id for fact in ctx.store.iter_facts() if can_see(agent, fact.scope)}
-    entries = [each for key, each in cached.entries.items() if key in allowed]
-    return render_index(entries, paths)
+    return render_listed(each for each in inputs.entries.iter_listed() if each.id in allowed)
 
 
 def _version(ctx: SyncContext) -> str:
-    """What the files depend on. Paths of notes change only in a run, which is recorded."""
+    """What the files depend on: the facts, the paths of their notes, the user's folder."""
     state = ctx.redacted_store.state()
     version = version_of(state.store_id, state, TABLES_SCHEMA)
-    run = ctx.archive.last_run()
-    return f"{version}:{run.run if run else ''}:{ctx.policy.index_folder}"
+    return f"{version}|{ctx.archive.last_move()}|{ctx.policy.index_folder}"
 
 
 def _written(ctx: SyncContext) -> _WrittenFiles:
@@ -165,28 +187,64 @@ def _visible_paths(ctx: SyncContext, folder: VaultPath) -> dict[str, VaultPath]:
     return {name: join_path(folder, name) for name in names if TABLE_NAME.fullmatch(name)}
 
 
-def _updated_entries(
-    ctx: SyncContext, inputs: TableInputs, *, rebuild: bool
-) -> Mapping[str, IndexEntry]:
-    """Fact id -> entry of all facts that are listed, up to the store's feed."""
-    cached = None if rebuild else inputs.entries.load()
-    version = cached.version if cached else None
-    backlog = feed_backlog(ctx.redacted_store, version, TABLES_SCHEMA)
-    entries = {} if cached is None or backlog.is_full else dict(cached.entries)
-    for start in range(0, len(backlog.rows), FACTS_IN_MEMORY):
-        ids = [row.fact_id for row in backlog.rows[start : start + FACTS_IN_MEMORY]]
-        facts = ctx.redacted_store.find_many(ids)
-        for fact_id in ids:
-            fact = facts.get(fact_id)
-            entry = entry_of(fact, inputs.count) if fact else None
+class TableChanges:
+    """Which lines of the long files changed."""
+
+    def __init__(self) -> None:
+        self._cells: set[tuple[PartKeys, int]] = set()
+
+    def add(self, listed: Iterable[ListedEntry], groups: Iterable[EntityGroup] = ()) -> None:
+        """Entries and entities as they were, and as they are."""
+        self._cells.update((each.keys, bucket_of(each.id)) for each in listed)
+        self._cells.update(((each.letter,), bucket_of(each.key)) for each in groups)
+
+    def touches(self, plan: PagePlan) -> bool:
+        """Whether a file has any of them. Types and letters have different names."""
+        depth = len(plan.keys)
+        is_type = plan.name.startswith("by-type")
+        return any(
+            keys[:depth] == plan.keys and bucket in plan.buckets and is_type == (len(keys) > 1)
+            for keys, bucket in self._cells
+        )
+
+
+def _update_entries(ctx: SyncContext, inputs: TableInputs, version: str | None) -> TableChanges:
+    """Bring the entries from a version up to the feed of the store and to the moves of notes.
+
+    None stands for a table that cannot be continued: all entries are made again.
+    """
+    table, changes, touched = inputs.entries, TableChanges(), []
+    of_store, _, moved = (version or "").rpartition("|")
+    backlog = feed_backlog(ctx.redacted_store, of_store or None, TABLES_SCHEMA)
+    last_move = ctx.archive.last_move()
+    wanted = {row.fact_id: None for row in backlog.rows}
+    known: dict[str, IndexEntry] = {}
+    if backlog.is_full:
+        table.clear()
+    else:
+        others = [each for each in ctx.archive.moved_since(int(moved)) if each not in wanted]
+        known = {key: listed.entry for key, listed in table.find(others).items()}
+        wanted |= dict.fromkeys(others)
+    ids = list(wanted)
+    for start in range(0, len(ids), FACTS_IN_MEMORY):
+        some = ids[start : start + FACTS_IN_MEMORY]
+        paths = ctx.archive.note_paths(some)
+        facts = ctx.redacted_store.find_many([x for x in some if x in paths and x not in known])
+        put: list[ListedEntry] = []
+        for fact_id, path in paths.items():
+            entry = known.get(fact_id)
+            if entry is None and fact_id in facts:
+                entry = entry_of(facts[fact_id], inputs.count)
+                entry = _escaped_entry(entry, ctx.view) if entry else None
             if entry is not None:
-                entries[fact_id] = _escaped_entry(entry, ctx.view)
-            else:
-                entries.pop(fact_id, None)
-    if backlog.rows or backlog.is_full:
-        new = version_of(backlog.store_id, backlog.end, TABLES_SCHEMA)
-        inputs.entries.save(CachedEntries(new, entries))
-    return entries
+                put.append(ListedEntry.of(entry, path))
+        listed = {each.id for each in put}
+        names, changed = put_entries(table, put, [x for x in some if x not in listed])
+        touched.append(names)
+        changes.add(changed)
+    changes.add((), regroup(table, touched))
+    table.set_version(f"{version_of(backlog.store_id, backlog.end, TABLES_SCHEMA)}|{last_move}")
+    return changes
 
 
 def _escaped_entry(entry: IndexEntry, view: NoteView) -> IndexEntry:
@@ -202,25 +260,30 @@ def _escaped_entry(entry: IndexEntry, view: NoteView) -> IndexEntry:
     )
 
 
-def _write_index_files(ctx: SyncContext, texts: Mapping[str, bytes]) -> int:
+def _write_index_files(ctx: SyncContext, pages: Mapping[str, IndexPage]) -> int:
     changed = 0
-    for name, data in texts.items():
-        changed += ctx.vault.write_meta(VaultPath(f"{INDEX_FOLDER}/{name}"), data)
+    for name, page in pages.items():
+        if page.text is not None:
+            path = VaultPath(f"{INDEX_FOLDER}/{name}")
+            changed += ctx.vault.write_meta(path, page.text.encode())
     for name, path in _index_paths(ctx).items():
-        if name not in texts:
+        if name not in pages:
             ctx.vault.drop_meta(path)
             changed += 1
     return changed
 
 
-def _write_visible_files(ctx: SyncContext, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
+def _write_visible_files(
+    ctx: SyncContext, folder: VaultPath, pages: Mapping[str, IndexPage]
+) -> int:
     """Write the copies in the user's folder, and remove those of files that no longer exist."""
     changed = 0
-    for name, data in texts.items():
-        with suppress(NoteError):  # the user's file, or one that is being saved, stays
-            changed += _put(ctx, join_path(folder, name), data)
+    for name, page in pages.items():
+        if page.text is not None:
+            with suppress(NoteError):  # the user's file, or one that is being saved, stays
+                changed += _put(ctx, join_path(folder, name), page.text.encode())
     for name, path in _visible_paths(ctx, folder).items():
-        if name in texts:
+        if name in pages:
             continue
         with suppress(NoteError):  # one that is being saved is removed by the next run
             found = ctx.vault.read(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from vaultsync.indexing.chunking import CHUNK_RULES, Chunk, chunk_fact
+from vaultsync.indexing.instructions import instructions_for
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
 from vaultsync.indexing.session_context import CONTEXT_RULES, borrowers, neighbour_texts, turn_of
 from vaultsync.model.fact import Fact
@@ -17,7 +18,9 @@ def embedding_identity(embedder: Embedder) -> str:
     Raises:
         EmbedderError: the model is missing.
     """
-    return f"{embedder.model}/{embedder.dimension}/{CHUNK_RULES}+{CONTEXT_RULES}"
+    found = f"{embedder.model}/{embedder.dimension}/{CHUNK_RULES}+{CONTEXT_RULES}"
+    family = instructions_for(embedder.model).family
+    return f"{found}/{family}" if family else found
 
 
 def embedding_chunks(

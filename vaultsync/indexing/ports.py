@@ -99,6 +99,16 @@ class VectorIndex(Protocol):
         """
         ...
 
+    def cosines(
+        self, vector: Sequence[float], fact_ids: Iterable[str]
+    ) -> Mapping[str, Sequence[float]]:
+        """Fact id -> the cosines of all its chunks, nearest first, of facts in the index.
+
+        Raises:
+            EmbedderError: the vector is not of the index's dimension.
+        """
+        ...
+
     def tidy(self) -> None:
         """Compact the index after many writes; cheap after few."""
         ...

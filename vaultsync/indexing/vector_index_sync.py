@@ -9,19 +9,22 @@ and are looked at once more in the next round, which then finds their vectors.
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from vaultsync.errors import DerivedError, EmbedderError, StoreUnavailableError
-from vaultsync.indexing.chunking import MAX_CHUNK_SIZE, Chunk
+from vaultsync.indexing.chunking import MAX_CHUNK_SIZE, Chunk, token_quarters
 from vaultsync.indexing.embedding_texts import (
     embedding_chunks,
     embedding_identity,
     facts_losing_context,
 )
+from vaultsync.indexing.instructions import instructions_for
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex, VectorRow
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.fact import Fact
@@ -46,7 +49,10 @@ FIRST_PUT, SECONDS_PER_PUT = 64, 4.0
 """The texts of the first put, and how long those of the following ones may take: a kill loses
 no more."""
 TEXTS_PER_REQUEST = 300
-"""Texts per call of the embedder, which divides them into its own batches."""
+"""Maximum number of texts per call of the embedder, which divides them into its own batches."""
+FIRST_REQUEST, SECONDS_PER_REQUEST = 4 * MAX_CHUNK_SIZE, 0.5
+"""The size of the first call, in `token_quarters()`, and how long the following ones may take:
+a request to stop is looked at between two of them."""
 CHARS_PER_TEXT = 300
 """Characters of a long fact for each of its texts, on average: the first estimate."""
 PROBE_TEXT = "Is anyone there?"
@@ -207,6 +213,10 @@ class _EmbeddingRun:
     embedded: int = 0
     reused: int = 0
     removed: int = 0
+    request_size: float = FIRST_REQUEST
+    """Of the next call of the embedder, in `token_quarters()`."""
+    reported_at: float = 0.0
+    """When the progress was reported last."""
     texts_per_put: int = field(default_factory=lambda: min(FIRST_PUT, TEXTS_PER_PUT))
 
     def run(self) -> None:
@@ -216,6 +226,7 @@ class _EmbeddingRun:
             DerivedError, StoreUnavailableError, OSError: it was interrupted; what was done
                 until then is in the record.
         """
+        self.reported_at = self.clock.monotonic()
         self.identity = embedding_identity(self.embedder)
         if self.vectors.identity() != self.identity:
             self.embedder.embed([PROBE_TEXT])
@@ -429,7 +440,13 @@ class _EmbeddingRun:
         self.estimated_left -= estimated
         self.estimated += estimated
         self.texts += texts
-        if reached and self.progress is not None:
+        if reached:
+            self._report()
+
+    def _report(self) -> None:
+        """Report the progress; the callback may stop the run by an exception."""
+        self.reported_at = self.clock.monotonic()
+        if self.progress is not None:
             left = self.estimated_left * self.texts / max(self.estimated, 1)
             self.progress("embed", self.texts, self.texts + round(left))
 
@@ -441,24 +458,49 @@ class _EmbeddingRun:
         Raises:
             EmbedderError: the model does not answer at all.
         """
+        before = instructions_for(self.embedder.model).text
         embedded: dict[str, Sequence[float]] = {}
         failed: dict[str, str] = {}
         # A model embeds texts of similar length with little padding.
-        ordered = sorted(chunks.values(), key=lambda each: (len(each.text), each.id))
-        for start in range(0, len(ordered), TEXTS_PER_REQUEST):
-            batch = ordered[start : start + TEXTS_PER_REQUEST]
+        ordered = deque(sorted(chunks.values(), key=lambda each: (len(each.text), each.id)))
+        while ordered:
+            batch = self._next_request(ordered)
+            began = self.clock.monotonic()
             try:
-                vectors = self.embedder.embed([each.text for each in batch])
+                vectors = self.embedder.embed([before + each.text for each in batch])
             except EmbedderError:
                 self.embedder.embed([PROBE_TEXT])
                 for each in batch:
                     try:
-                        (embedded[each.id],) = self.embedder.embed([each.text])
+                        (embedded[each.id],) = self.embedder.embed([before + each.text])
                     except EmbedderError as error:
                         failed[each.id] = error.message
+                    self._report_in_time()
             else:
                 embedded |= zip((each.id for each in batch), vectors, strict=True)
+                self._fit_request(batch, self.clock.monotonic() - began)
+                self._report_in_time()
         return embedded, failed
+
+    def _fit_request(self, batch: Iterable[Chunk], seconds: float) -> None:
+        """Fit the size of the next call to the time of the last one."""
+        size = sum(token_quarters(each.text) for each in batch)
+        self.request_size = size * SECONDS_PER_REQUEST / seconds if seconds > 0 else inf
+
+    def _report_in_time(self) -> None:
+        if self.clock.monotonic() - self.reported_at >= SECONDS_PER_REQUEST:
+            self._report()
+
+    def _next_request(self, ordered: deque[Chunk]) -> list[Chunk]:
+        """Take the texts of the next call of the embedder: one at least, or as many as fit."""
+        batch: list[Chunk] = []
+        size = 0
+        while ordered and len(batch) < TEXTS_PER_REQUEST:
+            size += token_quarters(ordered[0].text)
+            if batch and size > self.request_size:
+                break
+            batch.append(ordered.popleft())
+        return batch
 
     def _version(self, seq: int) -> str:
         return make_version(self.store, self.store_id, seq, self.identity)

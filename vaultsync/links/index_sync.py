@@ -12,9 +12,12 @@ from vaultsync.storage.store import Store
 
 _log = logging.getLogger(__name__)
 
-LINK_INDEX_SCHEMA = "1"
-"""Version of `fact_references()`; an index of another one is rebuilt."""
+LINK_INDEX_SCHEMA = "2"
+"""Version of `fact_references()` and of the titles; an index of another one is rebuilt."""
 RELATED_KEY = "relatedFactIds"
+SUPERSEDES_KEY, PARENT_KEY = "supersedesId", "parentFactId"
+ID_KEYS = frozenset({RELATED_KEY, SUPERSEDES_KEY, PARENT_KEY})
+"""Keys of references whose target is the id of a fact."""
 LINKED_ENTITY_TYPES = frozenset({"person", "project", "entity"})
 FACTS_PER_UPDATE = 2_000
 """Facts per update; each update brings the index to a version of the store."""
@@ -41,6 +44,7 @@ def update_link_index(store: Store, links: LinkIndex) -> bool:
             [row.fact_id for row in rows if row.fact_id not in facts],
             version=version_of(backlog.store_id, rows[-1], LINK_INDEX_SCHEMA),
             entities=[entity for entity in entities if entity is not None],
+            titles={x.id: [each for each in (x.title, *x.aliases) if each] for x in facts.values()},
         )
     _log.debug("the links of %d changed facts were indexed", len(backlog.rows))
     if not backlog.rows:
@@ -50,7 +54,7 @@ def update_link_index(store: Store, links: LinkIndex) -> bool:
 
 
 def fact_references(fact: Fact) -> list[LinkReference]:
-    """The links in the note of a fact; related facts by their ids."""
+    """The links in the note of a fact; the facts that it names by their ids, too."""
     found = [
         LinkReference(
             fact.id,
@@ -61,9 +65,10 @@ def fact_references(fact: Fact) -> list[LinkReference]:
         )
         for key, link in fact_links(fact)
     ]
+    named = [(RELATED_KEY, related) for related in fact.related_fact_ids]
+    named += [(SUPERSEDES_KEY, fact.supersedes_id or ""), (PARENT_KEY, fact.parent_fact_id or "")]
     return found + [
-        LinkReference(fact.id, related, "", "property", RELATED_KEY)
-        for related in fact.related_fact_ids
+        LinkReference(fact.id, named_id, "", "property", key) for key, named_id in named if named_id
     ]
 
 

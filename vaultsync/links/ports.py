@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from vaultsync.storage.erasure import Traces
@@ -14,7 +15,7 @@ class LinkReference(NamedTuple):
     fact_id: str
     """Of the note that contains it."""
     target: str
-    """As `Link.target`; the id of a fact under the key `relatedFactIds`."""
+    """As `Link.target`; the id of a fact under a key of `ID_KEYS`."""
     subpath: str
     kind: str
     """`wiki`, `markdown`, `embed` or `property`."""
@@ -49,6 +50,7 @@ class LinkIndex(Protocol):
         *,
         version: str,
         entities: Iterable[EntityRecord] = (),
+        titles: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         """Replace the links of facts and forget facts, all or none.
 
@@ -58,6 +60,7 @@ class LinkIndex(Protocol):
             version: what the index contains afterwards.
             entities: those of the facts in `put` that are entities; the others are not,
                 whatever they were before.
+            titles: the title and the aliases of each fact in `put`.
 
         Raises:
             IndexBusyError: another process is writing; nothing was done.
@@ -82,6 +85,10 @@ class LinkIndex(Protocol):
 
         Links to places in the same note are not included.
         """
+        ...
+
+    def called(self, names: Iterable[str]) -> list[str]:
+        """The ids of the facts with one of these titles or aliases, compared as `name_key()`."""
         ...
 
     def entities(self) -> list[EntityRecord]:

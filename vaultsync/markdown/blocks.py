@@ -17,7 +17,8 @@ TEXT_BLOCK, HEADING_BLOCK, TABLE_ROW_BLOCK = "text", "heading", "row"
 _CODE_FENCE = re.compile(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
 _ITEM = re.compile(r"(?:[-*+]|([0-9]{1,9})[.)])(?=([ \t]*)(\S?))")
 _HEADING = re.compile(r"#{1,6}(?=[ \t])")
-_RULE = re.compile(r"(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})\s*\Z")
+_RULE_RUNS = {mark: re.compile(rf"[{re.escape(mark)} \t]+") for mark in "-*_"}
+_RULE_LENGTH = 3
 _UNDERLINE = re.compile(r"(?:=+|-+)\s*\Z")
 _RAW = re.compile(r"<(pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n+")
@@ -158,6 +159,8 @@ class _BlockScanner:
         """Quotes, and the widths of list items, from the outermost one."""
         self._fence: Fence | None = None
         """The open one."""
+        self._run = (0, 0, "")
+        """The last run of the signs of a rule: its start, its end and the sign."""
         self._at = self._end = self._column = self._base = 0
         """In the line: the position, its end, the column, and the column where the content of the
         innermost container begins."""
@@ -275,7 +278,7 @@ class _BlockScanner:
             self._enter_quote()
             return _QUOTE
         found = _ITEM.match(text, at, self._end)
-        if found is None or _RULE.match(text, at, self._end):
+        if found is None or self._is_rule(at, self._end):
             return None
         number, blanks, content = found.groups()
         if content and not blanks:
@@ -286,20 +289,41 @@ class _BlockScanner:
         before = self._base
         self._at = found.end()
         self._column += len(found[0])
-        gap = len((" " * self._column + blanks).expandtabs(_TAB)) - self._column
+        gap = len(blanks)
+        if "\t" in blanks:
+            gap = len((" " * self._column + blanks).expandtabs(_TAB)) - self._column
         self._base = self._column + (gap if content and 1 <= gap <= _CODE else 1)
         return self._base - before
+
+    def _is_rule(self, at: int, end: int) -> bool:
+        """Whether a line is a rule from `at` on.
+
+        It may begin many list items, so a run of its signs is measured once.
+        """
+        mark = self.text[at : at + 1]
+        form = _RULE_RUNS.get(mark)
+        if form is None:
+            return False
+        start, stop, sign = self._run
+        if sign != mark or not start <= at < stop:
+            found = form.match(self.text, at, end)
+            stop = found.end() if found else at
+            self._run = at, stop, mark
+        if stop < end and not self.text[stop:end].isspace():
+            return False
+        return self.text.count(mark, at, stop) >= _RULE_LENGTH
 
     def _leaf(self, line: int, begin: int, depth: int) -> int:
         """Take the content of a line inside its containers."""
         text, at, end = self.text, self._at, self._end
-        fence = _CODE_FENCE.match(text, at, end)
+        sign = text[at]
+        fence = _CODE_FENCE.match(text, at, end) if sign in "`~" else None
         if fence:
             self._close(begin)
             del self._containers[depth:]
             self._fence = Fence(line, end, end, end, fence[1] or fence[2], depth)
             return end
-        beyond = _beyond(text, at, end)
+        beyond = _beyond(text, at, end) if sign in "<%$" else at
         if beyond > at:
             self._close(begin)
             del self._containers[depth:]
@@ -307,10 +331,10 @@ class _BlockScanner:
                 return beyond
             begin, end = beyond, _line_end(text, beyond)
         continues = self._open and depth == len(self._containers)
-        row = text.startswith("|", at)
-        heading = _HEADING.match(text, at, end) is not None
-        under = continues and self._begin >= 0 and _UNDERLINE.match(text, at, end)
-        alone = row or heading or (not under and _RULE.match(text, at, end))
+        row = sign == "|"
+        heading = sign == "#" and _HEADING.match(text, at, end) is not None
+        under = continues and sign in "=-" and self._begin >= 0 and _UNDERLINE.match(text, at, end)
+        alone = row or heading or (not under and self._is_rule(at, end))
         if alone:
             self._close(begin)
         self._kind = TABLE_ROW_BLOCK if row else HEADING_BLOCK if heading or under else TEXT_BLOCK

@@ -15,7 +15,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.scope import private_scope
 from vaultsync.notes.render import render_note
 from vaultsync.settings import Settings
-from vaultsync.sync.sync_request import SyncRequest
+from vaultsync.sync.agent_view import AgentView
 
 ENGINE_LOCK_TIMEOUT = 0.5
 """Seconds to wait for another engine. One that has the vault for longer is a daemon, which
@@ -42,12 +42,13 @@ class AgentMemory(Memory):
         Derived data follows in `finish_pending()`; recall updates what it needs. Returns why
         it could not be done, in a sentence; empty when it was.
         """
-        if not self._acquire_engine():
+        if self._engine.on_demand.is_current() or not self._acquire_engine():
             return ""
         try:
-            # Edits of notes are the user's, whichever agent asks.
-            self._engine.sync(SyncRequest(actor="person"), derive=False)
+            self._engine.sync_on_demand()
         except VaultsyncError as error:
+            if not AgentView(self._ctx, self.agent).sees_text(error.message):
+                return "edits of notes were not taken up"
             return f"edits of notes were not taken up: {error.message}"
         except OSError as error:
             return f"edits of notes were not taken up: {error.strerror or error}"

@@ -288,7 +288,7 @@ def error_parts(error: Exception) -> Failure:
     """Kind, message and hint of an error. An unexpected one is logged."""
     if isinstance(error, VaultsyncError):
         hint = next((h for kind, h in _HINTS.items() if isinstance(error, kind)), error.hint)
-        return error_json(error, hint=hint)
+        return error_json(error, hint=hint, for_agent=True)
     if isinstance(error, OSError):
         message = f"the disk or the system failed: {error.strerror or error}"
         return error_values_json("OSError", message)

@@ -20,11 +20,14 @@ DRAIN_SECONDS = 0.1
 """Seconds until a message that was read has reached its handler."""
 
 
-def serve(worker: AgentWorker) -> None:
-    """Serve until the client closes stdin or disconnects, or a signal arrives."""
+def serve(worker: AgentWorker, on_signal: Callable[[int], object]) -> None:
+    """Serve until the client closes stdin or disconnects, or a signal arrives.
+
+    What is running then is finished: `on_signal`, called with the number, may end it.
+    """
     protocol = _take_stdout()
     try:
-        asyncio.run(_serve(make_server(worker), worker, protocol))
+        asyncio.run(_serve(make_server(worker), worker, protocol, on_signal))
     finally:
         worker.close()
 
@@ -38,7 +41,12 @@ def _take_stdout() -> int:
     return protocol
 
 
-async def _serve(server: Server[dict[str, Any], Any], worker: AgentWorker, protocol: int) -> None:
+async def _serve(
+    server: Server[dict[str, Any], Any],
+    worker: AgentWorker,
+    protocol: int,
+    on_signal: Callable[[int], object],
+) -> None:
     served = asyncio.current_task()
     assert served is not None  # noqa: S101 - this is a coroutine
     ended = False
@@ -48,10 +56,14 @@ async def _serve(server: Server[dict[str, Any], Any], worker: AgentWorker, proto
         ended = True
         served.cancel()
 
+    def end_by_signal(number: int) -> None:
+        on_signal(number)
+        end()
+
     # They have the few methods of a file that the transport calls.
     stdin, stdout = cast("Any", _Lines(worker)), cast("Any", _Writer(protocol, end))
     for each in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(each, end)
+        asyncio.get_running_loop().add_signal_handler(each, end_by_signal, each)
     try:
         async with stdio_server(stdin, stdout) as (read, write):
             await server.run(read, write, server.create_initialization_options())

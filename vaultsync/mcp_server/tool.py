@@ -101,6 +101,12 @@ class Tool(Generic[ArgsT]):
             VaultsyncError: raised by the memory.
         """
         try:
+            msgspec.json.encode(dict(arguments))
+        except (UnicodeEncodeError, RecursionError) as wrong:
+            why = "nested too deeply" if isinstance(wrong, RecursionError) else "no Unicode text"
+            names = tuple(self.args.__struct_fields__)
+            raise InvalidArgumentsError(self.name, f"an argument is {why}", names) from None
+        try:
             # Not strict: models sometimes write numbers as strings.
             args = msgspec.convert(dict(arguments), self.args, strict=False)
         except msgspec.ValidationError as wrong:

@@ -90,6 +90,8 @@ class QueuedText:
     """SHA-256 of the file that is about to be replaced; None while none is."""
     after: str | None = None
     """SHA-256 of the new file."""
+    creates: bool = False
+    """Whether there was no file when the text was queued, so that it makes one."""
 
 
 class WriteQueue(Protocol):

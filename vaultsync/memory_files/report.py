@@ -60,6 +60,8 @@ class MemoryFileReport(Struct, frozen=True):
     pending: int
     """How many facts have a text that waits to be embedded."""
     attention: Sequence[ReportedNotice] = ()
+    run: str | None = None
+    """The run that brought the notes up to date, for `undo`; None if another process does."""
 
     @property
     def quiet(self) -> bool:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from msgspec import structs
@@ -18,12 +19,15 @@ from msgspec import structs
 from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileError,
+    MemoryFileGuardError,
     MemoryFileMissingError,
+    NoteLimitError,
     RevisionMismatchError,
     ScopeDeniedError,
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
+from vaultsync.facts.note_limits import check_note_limits
 from vaultsync.memory_files.plan import (
     KnownSection,
     SectionAction,
@@ -48,10 +52,10 @@ from vaultsync.memory_files.sections import (
     section_id,
 )
 from vaultsync.memory_files.state import (
+    MAX_REMOVED,
     SOURCE_PREFIX,
     FileState,
     FolderState,
-    StoredNotice,
     read_states,
     section_of_fact,
     state_key,
@@ -86,6 +90,7 @@ DETACHED_SOURCE = "memory-file"
 MEMORY_IMPORTANCE = 0.8
 """Of facts from memory files, which their user chose to keep."""
 MEMORY_CONFIDENCE = 1.0
+_TOKEN_LENGTH = 16
 _BATCH = 100
 """Facts of one write."""
 _MANY_GONE = 5
@@ -109,6 +114,10 @@ class FileSyncRequest:
     dry_run: bool = False
     embeds: bool = False
     """Whether written facts are pending until they are embedded."""
+    confirm: str | None = None
+    """What names the plan that the guard stopped and the user confirmed."""
+    after_add: bool = False
+    """Whether an agent's text was written just now: what the guard stops then is a notice."""
 
 
 @dataclass(slots=True)
@@ -133,7 +142,7 @@ def sync_files(
 
     Raises:
         TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
-        MemoryFileMissingError, MemoryFileBusyError: of a single file.
+        MemoryFileMissingError, MemoryFileBusyError, MemoryFileGuardError: of a single file.
     """
     began = ctx.clock.monotonic()
     if len(files) >= MAX_FILES:
@@ -152,7 +161,10 @@ def sync_files(
             results.append(work.run())
             notices += work.notices
         except MemoryFileError as error:
-            if len(files) == 1 and not isinstance(error, UnreadableMemoryFileError):
+            is_notice = isinstance(error, UnreadableMemoryFileError) or (
+                request.after_add and isinstance(error, MemoryFileGuardError)
+            )
+            if len(files) == 1 and not is_notice:
                 raise
             notices.append(
                 memory_file_notice(type(error).__name__, file.name, error.message, error.hint)
@@ -251,7 +263,7 @@ class FileSync:
         """Whether neither the file nor the store has changed since."""
         now = self.ctx.store.state()
         return (
-            not state.pending
+            not (state.pending or state.notices)
             and state.digest == sha256(data).hexdigest()
             and state.scanned == self.today
             and state.store == version_of(now.store_id, now, "")
@@ -262,10 +274,6 @@ class FileSync:
         count = len(state.sections)
         self.budget.size -= size
         self.budget.sections -= count
-        self.notices = [
-            memory_file_notice(x.kind, self.file.name, x.message, x.hint, x.line or None)
-            for x in state.notices
-        ]
         return FileResult(self.file.name, count, counts_of((), count))
 
     def _sync(self, states: FolderState) -> FileResult:
@@ -287,19 +295,36 @@ class FileSync:
                     continue
             if self.request.dry_run:
                 return self._result(plan, [each.fact_id for each in plan.steps])
+            self._guard(plan, data)
             ids = self._write(plan)
             if ids is None:
                 continue
             result = self._result(plan, ids)
-            kept = None
-            if data is not None:
-                kept = self._state(plan, ids, data, result, last=state, before=before)
-                result = structs.replace(result, pending=kept.pending)
+            kept = self._state(plan, ids, data, result, last=state, before=before)
+            result = structs.replace(result, pending=kept.pending)
             encoded = write_states(states, self.key, kept)
             if encoded != self.file.state():
                 self.file.put_state(encoded)
             return result
         raise RevisionMismatchError(self.file.name, "the one just read", "a newer one each time")
+
+    def _guard(self, plan: _FilePlan, data: bytes | None) -> None:
+        """Stop when the file would take all its facts with it.
+
+        A file that is gone, or that was replaced, may come back, from a backup or another branch.
+        One that loses sections says with those that stay that it is meant.
+        """
+        gone = [each.fact_id for each in plan.steps if each.do is SectionAction.FORGET]
+        is_all = data is None or (len(gone) == len(plan.facts) and len(gone) > 1)
+        if not (gone and is_all):
+            return
+        parts = [self.key, *sorted(gone), "" if data is None else sha256(data).hexdigest()]
+        token = sha256("\n".join(parts).encode()).hexdigest()[:_TOKEN_LENGTH]
+        if self.request.confirm == token:
+            return
+        what = "is gone" if data is None else "has none of its sections any more"
+        why = f"it {what}, and would forget {len(gone)} of {len(plan.facts)} facts"
+        raise MemoryFileGuardError(self.file.name, why, token, confirmed=self.request.confirm)
 
     def _plan(self, data: bytes | None, state: FileState | None) -> _FilePlan:
         title = self.file.key.removesuffix(".md")
@@ -309,6 +334,8 @@ class FileSync:
         now = before if content.metadata is None else content.metadata
         sections, again = content.outline.sections, self.request.again
         steps = plan_sections(sections, known, facts, before=before, now=now, again=again)
+        if state is not None:
+            steps = [self._as_before(each, sections, state, facts) for each in steps]
         notices = list(content.notices)
         new = [each.section for each in steps if each.do is SectionAction.CREATE]
         others = sum(each.section is not None for each in steps) - len(new)
@@ -320,6 +347,33 @@ class FileSync:
             notices.append(memory_file_notice("TooManySections", self.file.name, why, hint))
         short = len(content.outline.left_out)
         return _FilePlan(sections, short, now, known, facts, steps, notices)
+
+    def _as_before(
+        self,
+        step: SectionStep,
+        sections: Sequence[MemorySection],
+        state: FileState,
+        facts: dict[str, Fact],
+    ) -> SectionStep:
+        """The step, where the state knows more of the fact than the texts that there are now.
+
+        A section that comes back with its last text is the fact that it was. A fact that came
+        back without its section stays, for the file said that it may go, and someone else that
+        it may not.
+        """
+        is_read = step.fact_id in {each.id for each in state.sections}
+        if step.do is SectionAction.FORGET and not (is_read or self.request.again):
+            return replace(step, do=SectionAction.DETACH, edited=True)
+        if step.section is None or step.fact_id:
+            return step
+        fact_id = dict(state.removed).get(sections[step.section].hash, "")
+        fact = self.ctx.store.find_many([fact_id]).get(fact_id) if fact_id else None
+        if fact_id in facts or not self.owns(fact or self.ctx.store.tombstone(fact_id)):
+            return step
+        if fact is None:
+            return replace(step, fact_id=fact_id)
+        facts[fact_id] = fact
+        return replace(step, do=SectionAction.UPDATE, fact_id=fact_id)
 
     def _known(self, state: FileState | None) -> tuple[list[KnownSection], dict[str, Fact]]:
         """The sections at the last sync, and those of their facts that are in the store."""
@@ -419,7 +473,7 @@ class FileSync:
         self,
         plan: _FilePlan,
         ids: Sequence[str],
-        data: bytes,
+        data: bytes | None,
         result: FileResult,
         *,
         last: FileState | None,
@@ -433,7 +487,7 @@ class FileSync:
                 section = plan.sections[step.section]
                 body, kind = hash_of(section.content), type_of(section, metadata)
                 sections.append(KnownSection(fact_id, section.hash, body, section.title, kind))
-        self.budget.size -= len(data)
+        self.budget.size -= len(data or b"")
         self.budget.sections -= len(sections)
         pending = {*(last.pending if last else ()), *(each.fact_id for each in result.actions)}
         pending &= {each.id for each in sections} if self.request.embeds else set()
@@ -443,7 +497,7 @@ class FileSync:
         return FileState(
             store=version_of(now.store_id, end, ""),
             scanned=self.today,
-            digest=sha256(data).hexdigest(),
+            digest="" if data is None else sha256(data).hexdigest(),
             sections=sections,
             agent=self.request.agent,
             tags=metadata.tags,
@@ -451,12 +505,20 @@ class FileSync:
             priority=metadata.priority,
             type=metadata.type,
             pending=tuple(sorted(pending)),
-            notices=tuple(
-                StoredNotice(x.kind, x.message, x.hint, x.line or 0)
-                for x in self.notices
-                if x.kind != "LetGo"
-            ),
+            removed=_removed(last, plan, {each.id for each in sections}),
+            notices=any(each.kind != "LetGo" for each in self.notices),
         )
+
+
+def _removed(
+    last: FileState | None, plan: _FilePlan, present: AbstractSet[str]
+) -> tuple[tuple[str, str], ...]:
+    """The hash of the last text and the fact of each removed section."""
+    gone = {each.fact_id for each in plan.steps if each.do is SectionAction.FORGET}
+    removed = dict(last.removed) if last else {}
+    removed |= {each.hash: each.id for each in plan.last_read if each.id in gone}
+    still = [(digest, fact_id) for digest, fact_id in removed.items() if fact_id not in present]
+    return tuple(still[-MAX_REMOVED:])
 
 
 class _FactWriter:
@@ -464,6 +526,7 @@ class _FactWriter:
 
     def __init__(self, work: FileSync, plan: _FilePlan, scope: str) -> None:
         self.writes: list[StoreWrite] = []
+        self._ctx, self._name = work.ctx, work.file.name
         self._store, self._at = work.ctx.store, work.ctx.today()
         self._agent, self._source, self._scope = work.request.agent, work.source, scope
         self._owns = work.owns
@@ -524,10 +587,17 @@ class _FactWriter:
         }
         if self._agent:
             fields["agentId"] = self._agent
-        self.writes.append(StoreWrite(fact_id, make_fact(fields), None, MEMORY_FILE_ACTOR))
+        self._write(make_fact(fields))
 
     def _change(self, fact: Fact, values: Mapping[str, Value], *, deleted: bool = False) -> None:
         changed = fact.replace(values)
         if deleted or changed != fact:
-            changed = changed.evolve(updated_at=self._at)
-            self.writes.append(StoreWrite(fact.id, changed, fact.revision, MEMORY_FILE_ACTOR))
+            self._write(changed.evolve(updated_at=self._at), fact.revision)
+
+    def _write(self, fact: Fact, expect: str | None = None) -> None:
+        try:
+            check_note_limits(self._ctx, fact)
+        except NoteLimitError as error:
+            why = f"the section {fact.title!r} is too large: {error.message}"
+            raise UnreadableMemoryFileError(self._name, why, hint=error.hint) from None
+        self.writes.append(StoreWrite(fact.id, fact, expect, MEMORY_FILE_ACTOR))

@@ -14,18 +14,10 @@ from vaultsync.memory_files.sections import FileMetadataValues, hash_of, section
 from vaultsync.model.fact import Fact
 
 STATE_FORMAT = 1
+MAX_REMOVED = 200
+"""How many removed sections a state remembers."""
 SOURCE_PREFIX = "memory-file:"
 """Prefix of the `source` of facts that come from memory files."""
-
-
-class StoredNotice(msgspec.Struct, frozen=True):
-    """A notice about a file, which is given again while the file stays as it is."""
-
-    kind: str
-    message: str
-    hint: str
-    line: int
-    """0 when it is about no line."""
 
 
 class FileState(FileMetadataValues, frozen=True, kw_only=True):
@@ -42,7 +34,11 @@ class FileState(FileMetadataValues, frozen=True, kw_only=True):
     """Owner of the facts."""
     pending: tuple[str, ...] = ()
     """Facts that are not embedded yet."""
-    notices: tuple[StoredNotice, ...] = ()
+    removed: tuple[tuple[str, str], ...] = ()
+    """The hash of the last text and the fact of each section that is gone; the newest last."""
+    notices: bool | list[object] = False
+    """Whether there was something to say about the file. What it was is not kept here, where
+    anyone could write it: the file is read again. Older versions kept a list."""
 
 
 class FolderState(msgspec.Struct, frozen=True):
@@ -75,11 +71,9 @@ def read_states(data: bytes | None) -> FolderState:
     return states if states.format == STATE_FORMAT else FolderState()
 
 
-def write_states(states: FolderState, key: str, state: FileState | None) -> bytes:
-    """Encode the states with `state` as that of one file; None removes it."""
-    files = {name: each for name, each in states.files.items() if name != key}
-    if state is not None:
-        files[key] = state
+def write_states(states: FolderState, key: str, state: FileState) -> bytes:
+    """Encode the states with `state` as that of one file."""
+    files = {**states.files, key: state}
     changed = FolderState(dict(sorted(files.items())))
     return msgspec.json.format(msgspec.json.encode(changed), indent=1) + b"\n"
 

@@ -132,6 +132,7 @@ def queue_text(
     at = clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
     item = QueuedText(clock.new_id(), file.name, section, text, replace_all, agent, at)
     insert_section("", section, text, replace_all=replace_all)  # reject it before it is queued
+    item = replace(item, creates=file.read(MAX_MEMORY_FILE_BYTES) is None)
     queue.put(item)
     try:
         with file.lock(LOCK_TIMEOUT):
@@ -143,6 +144,8 @@ def queue_text(
         return AddResult(item.name, section, QUEUED, result.message)
     if isinstance(result, UsageError):
         queue.drop(item.op)
+    elif isinstance(result, MemoryFileError):
+        result.hint += "; the text is queued, and written when the file can be"
     if isinstance(result, VaultsyncError):
         raise result
     # A text that is not queued any more was written by another process meanwhile.
@@ -191,6 +194,9 @@ def _drain(file: MemoryFile, queue: WriteQueue) -> dict[str, AddResult | Vaultsy
 def _write(file: MemoryFile, queue: WriteQueue, item: QueuedText) -> AddResult:
     """Write one text, or raise a MemoryFileError or UsageError."""
     data = file.read(MAX_MEMORY_FILE_BYTES)
+    if data is None and not item.creates:
+        why = "it was deleted while a text of an agent waited"
+        raise UnreadableMemoryFileError(file.name, why, hint="put it back")
     text, replaced_chars = decode(data or b"", file.name)
     if replaced_chars:
         raise UnreadableMemoryFileError(file.name, "not all of it is UTF-8")

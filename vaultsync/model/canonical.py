@@ -278,8 +278,12 @@ def check_property(key: str) -> str:
     return key
 
 
-def json_value(key: str, value: object) -> Value:
-    """A value as JSON: lists, maps with text keys, no infinite numbers.
+MAX_VALUE_DEPTH = 19
+"""How deep lists and maps of a value may lie; what is deeper is refused in frontmatter, too."""
+
+
+def json_value(key: str, value: object, *, depth: int = 0) -> Value:
+    """A value as JSON: lists, maps with text keys, no infinite numbers, not nested too deeply.
 
     Raises:
         InvalidFieldError: JSON cannot represent it.
@@ -292,8 +296,14 @@ def json_value(key: str, value: object) -> Value:
         return str(value)
     if value is None or isinstance(value, (bool, int, float)):
         return value
+    depth += 1
+    if depth > MAX_VALUE_DEPTH:
+        raise InvalidFieldError(key, "[…", f"lists and maps at most {MAX_VALUE_DEPTH} deep")
     if isinstance(value, (list, tuple)):
-        return [json_value(key, each) for each in value]
+        return [json_value(key, each, depth=depth) for each in value]
     if isinstance(value, Mapping) and all(isinstance(each, str) for each in value):
-        return {str(name): json_value(key, each) for name, each in value.items()}
+        return {
+            str(json_value(key, name)): json_value(key, each, depth=depth)
+            for name, each in value.items()
+        }
     raise InvalidFieldError(key, value, "text, a number, true, false or a list of them")

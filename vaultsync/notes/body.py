@@ -112,9 +112,12 @@ def read_body(text: str) -> NoteBody:
 
 
 def _find_block(text: str, start: int) -> tuple[int, int] | None:
-    """The last managed block on lines of its own, outside fenced code."""
+    """The last managed block on lines of its own, outside fenced code.
+
+    Fenced code that nothing closes does not contain it: content that was cut off would hide it.
+    """
     at = text.rfind(BLOCK_START, start)
-    code = fences(text[start : at + len(BLOCK_START)]) if at >= 0 else []
+    code = [each for each in fences(text[start:]) if each.closed] if at >= 0 else []
     while at >= 0:
         while code and start + code[-1].start > at:
             code.pop()

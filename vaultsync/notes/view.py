@@ -126,7 +126,9 @@ class NoteView:
         """Whether a text has neither secrets nor placeholders."""
         if key in self._seen:
             return True
-        if REDACTION_PREFIX in words or (self.redactor is not None and self.redactor.spans(words)):
+        if REDACTION_PREFIX in words or (
+            self.redactor is not None and self.redactor.finds_any(words)
+        ):
             return False
         if len(self._seen) >= MAX_CACHED_HASHES:
             self._seen.clear()

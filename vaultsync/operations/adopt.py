@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from msgspec import structs
 
 from vaultsync.errors import IdNotInVaultError, NoteError, NoteMissingError
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, file_name_of, is_foreign_conflict_copy, is_note_name
+from vaultsync.model.paths import (
+    VaultPath,
+    file_name_of,
+    is_foreign_conflict_copy,
+    is_note_name,
+    parent_folder,
+)
 from vaultsync.model.scope import check_scope
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import read_note
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.finish import join_reports
 from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
 from vaultsync.sync.report import Progress, Report, notices_of
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import path_in
 from vaultsync.sync.sync_request import SyncRequest
+
+NOTES_IN_MEMORY = 2_000
+"""Notes that are adopted at once; a folder with more is adopted as a whole."""
 
 
 def adopt_notes(
@@ -82,11 +94,46 @@ def adopt_notes(
         adopted = dict.fromkeys([*adopted_folders(ctx), *folders])
         with ctx.archive.transaction():
             ctx.archive.set_setting("adopted_folders", "\n".join(adopted))
-    report = sync_once(ctx, request, progress=progress)
+    del scan  # it is as large as the vault
+    report = _adopt_in_parts(ctx, request, progress)
     reported = {action.path for action in report.actions}
     reported |= {notice.path for notice in report.attention}
     left = [_refusal(ctx, path) for path in named if path not in reported | known.keys()]
     return structs.replace(report, attention=[*report.attention, *notices_of(left)])
+
+
+def _adopt_in_parts(ctx: SyncContext, request: SyncRequest, progress: Progress | None) -> Report:
+    """One run, some folders at a time, so that few notes are in memory at once.
+
+    At the end, the whole vault is looked at as by any sync, which finds little left to do.
+    """
+    done: Report | None = None
+    if not request.dry_run and len(request.adopt) > NOTES_IN_MEMORY:
+        for folders, some in _parts(request.adopt):
+            part = replace(request, folders=folders, adopt=some, after=done)
+            report = sync_once(ctx, part, progress=progress)
+            if not report.quiet:
+                done = report
+    last = sync_once(ctx, replace(request, after=done), progress=progress)
+    return last if done is None or not last.quiet else join_reports(done, last)
+
+
+def _parts(
+    wanted: AbstractSet[VaultPath],
+) -> Iterator[tuple[frozenset[VaultPath], frozenset[VaultPath]]]:
+    """Folders with the notes that are wanted there, as many as are in memory at once."""
+    by_folder: dict[VaultPath, list[VaultPath]] = {}
+    for path in sorted(wanted):
+        by_folder.setdefault(parent_folder(path), []).append(path)
+    folders: list[VaultPath] = []
+    some: list[VaultPath] = []
+    for folder, paths in by_folder.items():
+        if some and len(some) + len(paths) > NOTES_IN_MEMORY:
+            yield frozenset(folders), frozenset(some)
+            folders, some = [], []
+        folders.append(folder)
+        some += paths
+    yield frozenset(folders), frozenset(some)
 
 
 def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:

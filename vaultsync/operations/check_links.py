@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from msgspec import Struct, structs
@@ -31,6 +31,7 @@ from vaultsync.operations.relink import (
     list_vault_notes,
     rewrite_note_links_of,
 )
+from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
@@ -86,14 +87,32 @@ class LinkReport(Struct, frozen=True):
 
 
 def check_links(
-    ctx: SyncContext, *, files: VaultFiles = tuple, progress: Progress | None = None
+    ctx: SyncContext,
+    *,
+    files: VaultFiles = tuple,
+    agent: str | None = None,
+    progress: Progress | None = None,
 ) -> LinkReport:
     """Check every link of every note, as Obsidian resolves it; changes nothing.
+
+    For an agent, the notes that it may not know of are as if they were not there.
 
     Raises:
         VaultMissingError: the vault cannot be listed.
     """
-    return _LinkChecker(ctx, files, progress).report()
+    return _LinkChecker(ctx, files, progress, agent).report()
+
+
+def fixed_links_for(
+    ctx: SyncContext, agent: str, done: LinkReport, *, files: VaultFiles = tuple
+) -> LinkReport:
+    """What `fix_links()` did, as far as an agent may know of it, and the links that are left."""
+    view = AgentView(ctx, agent)
+    fixed = tuple(
+        each for each in done.fixed if all(map(view.sees_note, (each.path, *each.candidates)))
+    )
+    run = done.run if fixed else None
+    return structs.replace(check_links(ctx, files=files, agent=agent), fixed=fixed, run=run)
 
 
 def fix_links(
@@ -131,49 +150,64 @@ class _CheckedNote:
 class _LinkChecker:
     """One reading of all notes."""
 
-    def __init__(self, ctx: SyncContext, files: VaultFiles, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        ctx: SyncContext,
+        files: VaultFiles,
+        progress: Progress | None,
+        agent: str | None = None,
+    ) -> None:
         self._ctx = ctx
+        self._view = AgentView(ctx, agent)
         self._progress = progress
         self._unreadable: list[VaultPath] = []
-        paths = list_vault_notes(ctx)
+        paths = self._seen(list_vault_notes(ctx))
         self._notes: list[_CheckedNote] = []
         for number, path in enumerate(sorted(paths)):
-            if not is_conflict_note(path):
-                self._read(path)
+            if not is_conflict_note(path) and not self._read(path):
+                paths.remove(path)
             if progress is not None:
                 progress("links", number + 1, len(paths))
         anchors = {note.path: note.refs.anchors for note in self._notes}
         self.survey = LinkSurvey.of(
-            [*paths, *files()],
+            [*paths, *self._seen(files())],
             anchors,
             {note.path: note.aliases for note in self._notes},
             {note.path: [note.title] for note in self._notes if note.title},
         )
 
-    def _read(self, path: VaultPath) -> None:
+    def _seen(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
+        whole = self._view.agent is None
+        return [each for each in paths if whole or self._view.sees_note(each)]
+
+    def _read(self, path: VaultPath) -> bool:
+        """Read a note; whether the agent may know of it, which may be that of a fact of others."""
         try:
             text = self._ctx.vault.read(path).data.decode()
         except (NoteError, UnicodeDecodeError):
             self._unreadable.append(path)
-            return
+            return True
         try:
             parts, properties = frontmatter.split_note(text, path)
         except UnreadableNoteError:
             # Obsidian then shows no properties, and everything else as usual.
             parts, properties = frontmatter.split_frontmatter(text), {}
             self._unreadable.append(path)
+        if not self._view.sees_id(properties.get("id")):
+            return False
         title = read_body(parts.body).title
         self._notes.append(
             _CheckedNote(
                 path, parts, note_references(parts.body, properties), aliases_of(properties), title
             )
         )
+        return True
 
     def report(self) -> LinkReport:
         tally: Counter[tuple[str, str]] = Counter()
         problems = self._judged(tally)
         if problems[BROKEN] or problems[ALIAS_ONLY]:
-            self.survey = _with_history(self._ctx, self.survey)
+            self.survey = _with_history(self._ctx, self.survey, self._view)
             problems = self._judged(tally := Counter())
         links: dict[str, dict[str, int]] = {}
         for (kind, how), number in sorted(tally.items()):
@@ -238,9 +272,10 @@ def _how(resolution: LinkTargetCheck, link: Link) -> str:
     return f"{resolution.rule}, {what}"
 
 
-def _with_history(ctx: SyncContext, survey: LinkSurvey) -> LinkSurvey:
+def _with_history(ctx: SyncContext, survey: LinkSurvey, view: AgentView) -> LinkSurvey:
     """The survey with the former paths of notes, from the history."""
-    now = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
+    paths = ctx.archive.paths().items()
+    now = {fact_id: path for path, fact_id in paths if view.agent is None or view.sees_note(path)}
     former: dict[VaultPath, set[str]] = {}
     for entry in ctx.archive.history():
         if entry.field == "path" and isinstance(entry.before, str):

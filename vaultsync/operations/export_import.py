@@ -12,6 +12,7 @@ from vaultsync.errors import (
     ScopeDeniedError,
     UsageError,
 )
+from vaultsync.facts.note_limits import check_note_limits
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS_BY_KEY, NON_FIELD_KEYS, OWN_FIELDS_BY_KEY, Value
@@ -87,6 +88,7 @@ def _read(ctx: SyncContext, number: int, line: str, agent: str | None) -> Fact:
         }
         filled.setdefault("id", ctx.clock.new_id())
         fact = make_fact(filled)
+        check_note_limits(ctx, fact)
     except UsageError as error:
         raise ImportLineError(number, error.message) from None
     if not str(filled.get("content") or filled.get("title") or "").strip():

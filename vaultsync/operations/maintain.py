@@ -18,7 +18,7 @@ from vaultsync.operations.retention import MAX_CHAIN_LENGTH, RetentionAction, pl
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
-from vaultsync.sync.report import ActionTaken, Progress, Report, counted
+from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -113,10 +113,9 @@ def _guard(ctx: SyncContext, request: SyncRequest, planned: Sequence[RetentionAc
         return
     run = request.run or ""
     _record_stopped(ctx, run)
-    error = GuardError(why, run, confirmed=request.confirm)
     confirm = f"`vaultsync maintain --confirm {run}`"
-    error.hint = f"review it with `vaultsync maintain --dry-run`; to carry it out, run {confirm}"
-    raise error
+    hint = f"review it with `vaultsync maintain --dry-run`; to carry it out, run {confirm}"
+    raise GuardError(why, run, hint=hint, confirmed=request.confirm)
 
 
 def _record_stopped(ctx: SyncContext, run: str | None) -> None:
@@ -162,15 +161,14 @@ def _report(
     dry_run: bool,
 ) -> Report:
     bases = ctx.archive.find_bases(each.fact.id for each in planned)
-    counts: Counter[str] = Counter()
     actions = []
     for each in planned:
         word, row = _WORDS[each.becomes is None]
-        counts[row] += 1
         base = bases.get(each.fact.id)
         fields = () if each.becomes is None else ("supersedesId", "supersededById")
         path = base.path if base else None
-        actions.append(ActionTaken(word, each.fact.id, path, fields, each.reason))
+        actions.append(ActionTaken(word, each.fact.id, path, fields, each.reason, (row,)))
+    counts = counts_of(actions)
     counts["unchanged"] = 0 if not dry_run and planned else ctx.store.state().facts - len(planned)
     return Report(
         run=request.run or "",

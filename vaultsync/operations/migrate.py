@@ -11,11 +11,10 @@ from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.serialization import fact_to_json
 from vaultsync.storage.store import FeedRow, Store, StoreWrite, with_count_of
+from vaultsync.sync.changes import MIGRATION_ACTOR
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
-MIGRATION_ACTOR = "migrate"
-"""The actor in the feed of the new store."""
 ROWS_PER_BATCH = 500
 MAX_COPY_TRIES = 20
 

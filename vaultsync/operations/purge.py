@@ -170,9 +170,8 @@ def _guard(ctx: SyncContext, ids: Sequence[str], max_delete: int | None) -> None
     why = guard(erased, total, max_delete=max_delete)
     # One fact that is named is meant, however few there are.
     if why is not None and (len(ids) > 1 or max_delete is not None):
-        error = GuardError(why.replace("delete", "erase for good", 1), "")
-        error.hint = f"review them with --dry-run; to erase them, add `--max-delete {len(ids)}`"
-        raise error
+        hint = f"review them with --dry-run; to erase them, add `--max-delete {len(ids)}`"
+        raise GuardError(why.replace("delete", "erase for good", 1), "", hint=hint)
 
 
 def _request(ids: Iterable[str]) -> SyncRequest:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from vaultsync.model.compare import differing_keys
+from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import stale_keys
 from vaultsync.storage.archive import Base
 from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case, base_note
+from vaultsync.sync.older_world import (
+    MAX_EXAMPLES,
+    OlderCopy,
+    deleted_before,
+    find_older_vault,
+    is_former,
+)
 from vaultsync.sync.planning import (
     DAMAGED_REASON,
     SyncRun,
@@ -17,6 +28,8 @@ from vaultsync.sync.planning import (
     plan_note,
     values_shown,
 )
+from vaultsync.sync.plausibility import Implausible
+from vaultsync.sync.preconditions import store_went_back
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import path_in
@@ -31,20 +44,31 @@ _UNREADABLE_REASON = "the note cannot be read; it is left alone"
 
 
 def rebuild(
-    ctx: SyncContext, source: str, *, actor: str = "person", progress: Progress | None = None
+    ctx: SyncContext,
+    source: str,
+    *,
+    confirm: str | None = None,
+    actor: str = "person",
+    progress: Progress | None = None,
 ) -> Report:
     """Make the other side, and the base, equal to `source`: `vault` or `store`.
 
     From the vault: each fact becomes what its note says, with machine fields from the base
     where notes do not show them. A note that cannot be read now counts as last read if the
-    store has only older values. Facts without a note are kept, and so is the outbox: the
-    next run merges it. From the store: each note becomes what its fact says; notes that the
-    store does not know are left alone.
+    store has only older values. Facts without a note are kept, unless the store went back in
+    time and they were deleted since, and so is the outbox: the next run merges it. From the
+    store: each note becomes what its fact says; notes that the store does not know are left
+    alone.
+
+    Changes of the other side that were never synced, and newer versions than those of
+    `source`, are only overwritten when `confirm` names the rebuild that was stopped.
 
     Raises:
         StoreUnavailableError: both sides are needed.
+        GuardError: it would overwrite what only the other side has; nothing was done.
     """
     state = ctx.store.state()
+    is_store_older = store_went_back(ctx)
     with ctx.archive.transaction():
         # The store may be a new one; it is the right one from here on. The cursor is set
         # at the end, so that an older store is still detected if this is interrupted.
@@ -57,11 +81,15 @@ def rebuild(
         ),
         fact_ids=tuple(base.fact.id for base in ctx.archive.iter_bases()),
         actor=actor,
+        confirm=confirm,
         trust_store=True,
         drain_outbox_first=source != "vault",
     )
-    plan = plan_from_vault if source == "vault" else plan_from_store
-    return sync_once(ctx, request, plan=plan, progress=progress)
+    if source == "vault":
+        plan = partial(plan_from_vault, is_store_older=is_store_older)
+        return sync_once(ctx, request, plan=plan, guard=guard_store, progress=progress)
+    guard = partial(guard_notes, is_store_older=is_store_older)
+    return sync_once(ctx, request, plan=plan_from_store, guard=guard, progress=progress)
 
 
 def _left_alone(case: Case, why: str) -> PlannedAction:
@@ -69,7 +97,7 @@ def _left_alone(case: Case, why: str) -> PlannedAction:
     return make_action(case, ActionKind.WAIT if case.base else ActionKind.NOTHING, why)
 
 
-def plan_from_vault(case: Case, work: SyncRun) -> PlannedAction:
+def plan_from_vault(case: Case, work: SyncRun, *, is_store_older: bool = False) -> PlannedAction:
     """Make one fact equal to its note."""
     change, reason = case.vault.change, "from its note"
     if change in _NOT_READ:
@@ -82,8 +110,7 @@ def plan_from_vault(case: Case, work: SyncRun) -> PlannedAction:
         case, reason = case._replace(vault=vault_side), "as its note was last read"
     action = _left_alone(case, "it has no note")
     if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
-        action = plan_note(action, work, was_at=case.last_path)
-        return action.evolve(do=ActionKind.CREATE_NOTE, reason="a new fact")
+        return _plan_without_note(action, case, work, is_store_older=is_store_older)
     if change in _NO_NOTE:
         return action
     action = action.evolve(do=ActionKind.RECORD, reason="both say the same")
@@ -119,12 +146,23 @@ def _is_outdated(ctx: SyncContext, case: Case, base: Base) -> bool:
     """
     store = case.store.fact or base.fact
     entries = ctx.archive.history(fact_id=case.fact_id)
-    if case.store.change is StoreChange.DELETED and any(
-        each.field == "note" and each.after is None for each in entries
-    ):
-        return True
+    if case.store.change is StoreChange.DELETED:
+        return any(each.field == "note" and each.after is None for each in entries)
     former = [(each.field, old) for each in entries for old in (each.before, each.after)]
     return all((key, store.plain(key)) in former for key in differing_keys(base.fact, store))
+
+
+def _plan_without_note(
+    action: PlannedAction, case: Case, work: SyncRun, *, is_store_older: bool
+) -> PlannedAction:
+    """Give a new fact a note, unless an older store brought it back: it was deleted since."""
+    fact = action.store
+    assert fact is not None  # noqa: S101 - it is in the store
+    if is_store_older and any(deleted_before(work.ctx, [fact])):
+        reason = "it was deleted since, and the store is older"
+        return action.evolve(do=ActionKind.DELETE_FACT, vault=fact, reason=reason)
+    action = plan_note(action, work, was_at=case.last_path)
+    return action.evolve(do=ActionKind.CREATE_NOTE, reason="a new fact")
 
 
 def plan_from_store(case: Case, work: SyncRun) -> PlannedAction:
@@ -164,3 +202,69 @@ def _overruling(action: PlannedAction, work: SyncRun) -> PlannedAction:
     edits = None if base is None else differing_keys(base, vault)
     lost = (x for x in differing_keys(vault, store) if edits is None or x in edits)
     return action.evolve(vault=vault, discarded_fields=tuple(lost))
+
+
+# -------------------------------------------------------------------------- the guards
+
+_OVERRULES_NOTE = (ActionKind.UPDATE_VAULT, ActionKind.DELETE_NOTE)
+_OVERRULES_FACT = (ActionKind.UPDATE_STORE, ActionKind.MERGE, ActionKind.RESTORE_FACT)
+
+
+def guard_notes(work: SyncRun, *, is_store_older: bool) -> Implausible | None:
+    """What a rebuild from the store would undo: edits that only notes have, and newer notes."""
+    ctx = work.ctx
+    lost: list[VaultPath] = []
+    older: list[VaultPath] = []
+    for case, action in zip(work.cases, work.actions, strict=True):
+        path, now, vault = action.path, action.base or action.store, action.vault
+        if action.do not in _OVERRULES_NOTE or path is None or now is None or vault is None:
+            continue
+        history = ctx.archive.history(fact_id=case.fact_id)
+        if action.discarded_fields and not is_former(now, vault, history):
+            lost.append(path)
+        elif is_store_older and case.base is not None and _is_outdated(ctx, case, case.base):
+            older.append(path)
+    new = [a.store for a in work.actions if a.do is ActionKind.CREATE_NOTE and a.store]
+    back = tuple(deleted_before(ctx, new)) if is_store_older else ()
+    what = "edits of notes that were never synced"
+    return _judged("store", lost, what, OlderCopy(older, (), back))
+
+
+def guard_store(work: SyncRun) -> Implausible | None:
+    """What a rebuild from the vault would undo: changes that only the store has, newer facts."""
+    lost = [
+        action.path
+        for case, action in zip(work.cases, work.actions, strict=True)
+        if action.path and action.do in _OVERRULES_FACT and _is_unsynced(work.ctx, case)
+    ]
+    what = "changes of facts that were never synced"
+    return _judged("vault", lost, what, find_older_vault(work))
+
+
+def _is_unsynced(ctx: SyncContext, case: Case) -> bool:
+    """Whether the store has a change that neither the note nor the history knows."""
+    if case.base is None:
+        return case.store.change is StoreChange.CREATED
+    changed = case.store.change in (StoreChange.MODIFIED, StoreChange.DELETED)
+    return changed and not _is_outdated(ctx, case, case.base)
+
+
+def _judged(
+    source: str, lost: Sequence[VaultPath], what: str, older: OlderCopy
+) -> Implausible | None:
+    """Why a rebuild is not plausible: what it would overwrite, or that its source is older."""
+    other = "vault" if source == "store" else "store"
+    if older:
+        of = "facts" if source == "store" else "notes"
+        why = f"the {source} looks like an older copy: of its {of} {older}"
+        first = f"`vaultsync rebuild --from {other}` keeps what is newer"
+    elif lost:
+        why = f"it would overwrite {len(lost)} {what}"
+        first = "`vaultsync sync` merges both sides, and loses nothing"
+    else:
+        return None
+    hint = (
+        f"{first}; to carry it out all the same, run `vaultsync rebuild --from {source}"
+        " --confirm RUN`, which `vaultsync undo RUN` reverts"
+    )
+    return Implausible(why, hint, older.examples() or tuple(map(str, lost[:MAX_EXAMPLES])))

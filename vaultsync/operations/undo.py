@@ -26,7 +26,7 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.merge import merge
-from vaultsync.sync.report import ActionTaken, Progress, Report, counted, notices_of
+from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of, notices_of
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -79,7 +79,7 @@ def undo_run(
     report = sync_once(ctx, request, progress=progress)
     combined = structs.replace(
         report,
-        counts=counted(work.counts + Counter(report.counts)),
+        counts=counted(counts_of(work.actions) + Counter(report.counts)),
         actions=[*work.actions, *report.actions, *work.kept],
         attention=[*report.attention, *notices_of(work.notices)],
     )
@@ -105,7 +105,6 @@ class _Undo:
 
     ctx: SyncContext
     request: SyncRequest
-    counts: Counter[str] = field(default_factory=Counter)
     actions: list[ActionTaken] = field(default_factory=list)
     kept: list[ActionTaken] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
@@ -152,14 +151,16 @@ class _Undo:
         *,
         path: str | None = None,
         fields: tuple[str, ...] = (),
+        unadopts: bool = False,
     ) -> None:
         """Report what was done about a fact; None means that it is kept as it is."""
         base = self.ctx.archive.find_base(fact_id)
         word = do.value.replace(" ", "_") if do else ACTION_KEEP
-        taken = ActionTaken(word, fact_id, base.path if base else path, fields, reason)
+        counted = (_COUNTED[do], *(["updated_in_vault"] if unadopts else [])) if do else ()
+        place = base.path if base else path
+        taken = ActionTaken(word, fact_id, place, fields, reason, counted)
         if do:
             self.actions.append(taken)
-            self.counts[_COUNTED[do]] += 1
         else:
             self.kept.append(taken)
 
@@ -211,13 +212,13 @@ class _Undo:
         for fact_id, path in adopted.items():
             if fact_id in released:
                 reason = "its adoption is undone; the note stays, without the id"
-                self._record(ActionKind.DELETE_FACT, fact_id, reason, path=released[fact_id])
+                now = released[fact_id]
+                self._record(ActionKind.DELETE_FACT, fact_id, reason, path=now, unadopts=True)
             elif fact_id in refused:
                 text = f"{path}: its adoption was not undone: {refused[fact_id]}"
                 self.notices.append(Notice("not_undone", path, text, _HINT, seen=at))
             else:
                 self._record(None, fact_id, "it was deleted since, and stays so", path=path)
-        self.counts["updated_in_vault"] += len(released)
         self._add_history((each, path, None) for each, path in released.items())
 
     def _add_history(self, facts: Iterable[tuple[str, str | None, str | None]]) -> None:

@@ -76,6 +76,8 @@ class ActiveContent:
         if not anywhere and _is_in(at, self._code):
             return False
         match site.kind:
+            case "templater" | "tag" | "scheme":
+                return True
             case "fence":
                 return is_active_fence(text, at)
             case "tick":
@@ -122,10 +124,12 @@ class ActiveContent:
         text = self._text
         if text.startswith("[[", at):
             return _is_remote(_destination(text, at + 2))
+        number = bisect_left(self._remote_targets, at)
+        far = self._remote_targets[number : number + 1]
+        if not self._names_remote and not (far and far[0] <= at + _REACH + 2):
+            return False
         close = _closing(text, at)
         if close is None:
-            number = bisect_left(self._remote_targets, at)
-            far = self._remote_targets[number : number + 1]
             within = far and far[0] < at + _REACH
             if within and not _PARAGRAPH_END.search(text, at, far[0]):
                 return True
@@ -150,10 +154,8 @@ class ActiveContent:
         text, name = self._text, site.start + 4
         if text[site.start : name].lower() != "href":
             return True
-        if not _OUTWARD.search(text, name, name + _DESTINATION_CHARS):
-            return False
         value = _VALUE.match(text, name)
-        return _leads_out(_decoded(value[1]) if value else "")
+        return value is not None and _leads_out(_decoded(_with_next(text, value.span(1), "\"'>")))
 
     @cached_property
     def _tags(self) -> list[tuple[int, int]]:
@@ -165,7 +167,7 @@ class ActiveContent:
         for found in _OTHER_TAG.finditer(text):
             start = found.end()
             end = text.find(">", start, start + _REACH)
-            if end < 0 or _QUOTE.search(text, start, end):
+            if end < 0 or self._after("[\"']", start) <= end:
                 end = start + _REACH
             spans.append((start, end))
         return joined_spans(spans)
@@ -173,8 +175,8 @@ class ActiveContent:
     def _end_of(self, site: ActiveSite) -> int:
         text, at = self._text, site.at
         if site.kind == "scheme":
-            found = _SCHEME_END.search(text, at)
-            return found.start() if found else len(text)
+            end = self._after(_SCHEME_END, at)
+            return end - 1 if end < len(text) or _ENDED.match(text, end - 1) else end
         if site.kind == "fence":
             return self._after(rf"\n[ \t>]*{re.escape(text[site.start])}{{3,}}", at)
         if site.kind == "tag":
@@ -182,7 +184,7 @@ class ActiveContent:
             closed = self._after(re.escape(f"</{name[0] if name else ''}"), at)
             if closed < len(text):
                 return closed - (len(name[0]) if name else 0) - 1
-        return self._after(re.escape(_ENDS[site.kind]), at)
+        return self._after(_ENDS[site.kind], at)
 
     def _after(self, pattern: str, at: int) -> int:
         """The end of the next match of a pattern, or of the text; asked with growing places."""
@@ -254,38 +256,51 @@ def _begins_line(text: str, at: int, mark: str) -> bool:
     return at == 0 or text[at - 1] in "\n\r\f\v\x1c\x1d\x1e\x85\u2028\u2029\ufeff"
 
 
+_BRACKETS = re.compile(r"[\[\]`<\n]|\\(?s:.)?")
+
+
 def _closing(text: str, at: int) -> int | None:
     """Where the bracket at `at` is closed; None when that is uncertain."""
     depth = 0
-    skip = False
-    for place in range(at, min(at + _REACH, len(text))):
-        letter = text[place]
-        if skip:
-            skip = False
-        elif letter == "\\":
-            skip = True
-        elif letter in "`<\n":
-            return None
-        elif letter == "[":
+    for found in _BRACKETS.finditer(text, at, at + _REACH):
+        letter = text[found.start()]
+        if letter == "[":
             depth += 1
             if depth > _MAX_BRACKET_DEPTH:
                 return None
         elif letter == "]":
             depth -= 1
             if depth == 0:
-                return place
+                return found.start()
+        elif letter != "\\":
+            return None
     return None
 
 
-_VALUE = re.compile(r"\s{0,20}=\s{0,20}[\"']?([^\"'>]{0,1000})")
-_DESTINATION_CHARS = 1_102
-_TARGET = re.compile(r"\s{0,100}(?:<([^<>\n]{0,1000})|([^\s)]{0,1000}))")
+_SPELLING = r"A-Za-z0-9+.:/\\&#;\x00-\x08\x0e-\x1b\x7f\xad\u200b-\u200f\u202a-\u202e\u2060\ufeff\-"
+"""Characters of which a scheme may be spelled, escaped or not: nothing else decides where a
+destination leads. A text is read no further, or many destinations beside each other would be
+read again and again."""
+_VALUE = re.compile(rf"\s{{0,20}}=\s{{0,20}}[\"']?([{_SPELLING}\s]{{0,1000}})")
+_TARGET = re.compile(
+    rf"\s{{0,100}}(?:<([{_SPELLING}\x00-\x09\x0b-\x20\u2028-\u202f]{{0,1000}})|([{_SPELLING}]{{0,1000}}))"
+)
 
 
 def _destination(text: str, at: int) -> str:
-    """The destination of a link, without the escapes of Markdown and HTML."""
+    """How the destination of a link begins, without the escapes of Markdown and HTML."""
     found = _TARGET.match(text, at)
-    return _decoded((found[1] or found[2] or "") if found else "")
+    assert found is not None  # noqa: S101 - each part of it may be empty
+    if found[1] is not None:
+        return _decoded(_with_next(text, found.span(1), "<>\n"))
+    return _decoded(_with_next(text, found.span(2), ")\n"))
+
+
+def _with_next(text: str, span: tuple[int, int], ends: str) -> str:
+    """A span, and the next character unless it is an end: a backslash may escape it."""
+    start, end = span
+    after = text[end : end + 1]
+    return text[start:end] if after.isspace() or after in ends else text[start : end + 1]
 
 
 _PUNCTUATED = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -327,10 +342,7 @@ def _remote_places(sign: str, text: str) -> Iterator[int]:
     at = text.find(sign)
     while at >= 0:
         at += len(sign)
-        # Most have nothing in reach that a remote one needs.
-        if _OUTWARD.search(text, at, at + _DESTINATION_CHARS) and _is_remote(
-            _destination(text, at)
-        ):
+        if _is_remote(_destination(text, at)):
             yield at
         at = text.find(sign, at)
 
@@ -352,15 +364,15 @@ def _code_of(text: str) -> Iterator[tuple[int, int]]:
 _ENDS = {
     "templater": "%>",
     "tick": "`",
-    "image": ")",
-    "link": ")",
-    "define": "\n",
+    "image": r"\)",
+    "link": r"\)",
+    "define": r"\n",
     "attribute": ">",
     "tag": ">",
     "marker": "-->",
 }
+"""How constructs end, as patterns."""
 _NAME = re.compile(r"[A-Za-z]*")
-_SCHEME_END = re.compile(r"[\s<>\"'`]")
+_SCHEME_END = r"[\s<>\"'`]"
+_ENDED = re.compile(_SCHEME_END)
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
-_QUOTE = re.compile("[\"']")
-_OUTWARD = re.compile(r"[:&\\]|//")

@@ -50,7 +50,7 @@ def seed_phrases(text: str) -> Iterator[tuple[int, int]]:
 
 def _phrases_in(row: Sequence[int], places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """The longest phrases in a run of words of the list."""
-    if len(row) > MAX_RUN_WORDS:
+    if not PHRASE_SIZES[-1] <= len(row) <= MAX_RUN_WORDS:
         return
     for size in PHRASE_SIZES:
         found = [

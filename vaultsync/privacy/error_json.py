@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import NotRequired, TypedDict
 
 from vaultsync import errors
@@ -16,6 +16,7 @@ class Trouble(TypedDict):
     message: str
     hint: str
     run: NotRequired[str]
+    examples: NotRequired[list[str]]
 
 
 class Failure(TypedDict):
@@ -30,20 +31,29 @@ def error_values(kind: str, message: str, hint: str = "") -> Trouble:
 
 
 def error_values_json(
-    kind: str, message: str, hint: str = "", *, run: str | None = None
+    kind: str, message: str, hint: str = "", *, run: str | None = None, examples: Sequence[str] = ()
 ) -> Failure:
-    """The same below the key `error`, with the id of the run if there is one."""
+    """The same below the key `error`, with the id of the run and examples if there are any."""
     values = error_values(kind, message, hint)
-    return {"error": values if run is None else {**values, "run": run}}
+    if run is not None:
+        values["run"] = run
+    if examples:
+        values["examples"] = [scrub(each) for each in examples]
+    return {"error": values}
 
 
-def error_json(error: errors.VaultsyncError, *, hint: str | None = None) -> Failure:
-    """An error as JSON; `hint` replaces its own."""
+def error_json(
+    error: errors.VaultsyncError, *, hint: str | None = None, for_agent: bool = False
+) -> Failure:
+    """An error as JSON; `hint` replaces its own. An agent may not see all notes it is about."""
     own = error.hint if hint is None else hint
-    return error_values_json(type(error).__name__, error.message, own, run=error.run)
+    examples = () if for_agent else error.examples
+    return error_values_json(
+        type(error).__name__, error.message, own, run=error.run, examples=examples
+    )
 
 
-def error_from_json(values: Mapping[str, str]) -> errors.VaultsyncError:
+def error_from_json(values: Trouble) -> errors.VaultsyncError:
     """The error of `error_json()`, of the same class and with the same texts."""
     kind = getattr(errors, values["kind"], None)
     if not (isinstance(kind, type) and issubclass(kind, errors.VaultsyncError)):
@@ -51,4 +61,5 @@ def error_from_json(values: Mapping[str, str]) -> errors.VaultsyncError:
     error = kind.__new__(kind)  # its own __init__ would compose other texts
     errors.VaultsyncError.__init__(error, values["message"], hint=values["hint"])
     error.run = values.get("run")
+    error.examples = values.get("examples", ())
     return error

@@ -103,11 +103,14 @@ def named_secrets(text: str, low: str) -> Iterator[tuple[int, int, str]]:
             at = low.find(stem, at + len(stem))
 
 
+_VALUE_SIGN = re.compile("[:=\uff1a\uff1d→—–>]")
+
+
 def _values_at(text: str, low: str, at: int) -> Iterator[tuple[int, int, int, str]]:
     """The span and kind of a value, and where its characters end; no kind if it is no secret."""
     end = at + _WITHIN
     match = None
-    if any(low.find(sign, at, end) >= 0 for sign in ":=\uff1a\uff1d→—–>"):
+    if _VALUE_SIGN.search(low, at, end):
         match = _compiled(NAMED_VALUE).match(text, at)
     if match is None and low.find(" ", at, end) >= 0:
         match = _compiled(SAID_VALUE).match(text, at)
@@ -115,8 +118,10 @@ def _values_at(text: str, low: str, at: int) -> Iterator[tuple[int, int, int, st
         match = _compiled(WRITTEN_VALUE).match(text, at)
     if match is None or not _names_a_secret(text, match):
         return
-    groups = match.groupdict()
-    of_password = bool(groups.get("pass")) or (match["other"] or "").lower() in _OF_PASSWORD
+    known = match.re.groupindex
+    of_password = ("pass" in known and bool(match["pass"])) or (
+        (match["other"] or "").lower() in _OF_PASSWORD
+    )
     value = _value_of(text, match)
     likely = is_password if of_password else is_random
     start = match.start("s")
@@ -126,14 +131,17 @@ def _values_at(text: str, low: str, at: int) -> Iterator[tuple[int, int, int, st
     yield start, start + len(value), match.end("s"), kind
 
 
+_IN_PLACEHOLDER = re.compile(r"REDACTED:[a-z0-9-]*\Z")
+
+
 def _names_a_secret(text: str, match: re.Match[str]) -> bool:
     """Whether the name is that of a secret, and not of what belongs to one."""
     groups = match.groupdict()
     at = match.start()
-    if re.search(r"REDACTED:[a-z0-9-]*\Z", text[max(at - 60, 0) : at]):  # a placeholder
+    if _IN_PLACEHOLDER.search(text, max(at - 60, 0), at):
         return False
-    tail = (groups.get("tail") or "").lower().strip("_-")
-    if re.split("[_-]", tail)[-1] in _NOT_ITSELF:
+    tail = (groups.get("tail") or "").lower().strip("_-").replace("-", "_")
+    if tail.rpartition("_")[2] in _NOT_ITSELF:
         return False
     if groups.get("key"):
         before = text[max(at - 12, 0) : at].rstrip(" _-").lower()

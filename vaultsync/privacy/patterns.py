@@ -1,7 +1,8 @@
 """The user's own patterns, on an engine whose time is linear: google-re2.
 
-Even there, many matches that each look far ahead are quadratic. So a long text is searched piece
-by piece, and a piece with too many matches counts as one.
+Without it, `re` runs the patterns for which it takes bounded time. Even on a linear engine, many
+matches that each look far ahead are quadratic. So a long text is searched piece by piece, and a
+piece with too many matches counts as one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Protocol
 
-from vaultsync.errors import needs_extra
+from vaultsync.errors import EXTRAS, MissingExtraError
+from vaultsync.privacy.backtracking import why_unbounded
 
 MAX_PATTERN_CHARS = 1_000
 PIECE_CHARS = 4_096
@@ -52,13 +54,15 @@ def compile_pattern(pattern: str) -> SecretPattern:
 
     Raises:
         ValueError: it is no pattern of RE2, whose syntax has neither look-around nor references.
-        MissingExtraError: google-re2 is not installed.
+        MissingExtraError: google-re2 is not installed, and `re` may take long.
     """
     if len(pattern) > MAX_PATTERN_CHARS:
         why = f"longer than {MAX_PATTERN_CHARS:,} characters"
         raise ValueError(why)
-    with needs_extra("a pattern of your own"):
+    try:
         import re2  # type: ignore[import-untyped] # noqa: PLC0415 - an extra
+    except ImportError:
+        return _without_extra(pattern)
     options = re2.Options()
     options.log_errors = False
     try:
@@ -67,6 +71,13 @@ def compile_pattern(pattern: str) -> SecretPattern:
         reason = wrong.args[0] if wrong.args else wrong
         raise ValueError(reason.decode() if isinstance(reason, bytes) else str(reason)) from None
     return compiled
+
+
+def _without_extra(pattern: str) -> SecretPattern:
+    why = why_unbounded(pattern)
+    if why:
+        raise MissingExtraError(f"the pattern `{pattern}` ({why})", *EXTRAS["re2"])
+    return re.compile(pattern, re.ASCII)
 
 
 def pattern_spans(pattern: SecretPattern, text: str) -> Iterator[tuple[int, int]]:

@@ -70,6 +70,13 @@ class Redactor(NamedTuple):
             found += more
         return found
 
+    def finds_any(self, text: str) -> bool:
+        """Whether a text without placeholders has a secret; the first one ends the search."""
+        found = next(find_secrets(text), None)
+        if found is None and self.own:
+            found = next(with_invisible_removed(self._own_spans, text), None)
+        return found is not None
+
     def _own_spans(self, text: str) -> Iterator[SecretSpan]:
         """The matches of the user's rules."""
         for value in self.values:
@@ -116,6 +123,15 @@ def _unquoted(text: str, spans: list[SecretSpan]) -> list[SecretSpan]:
             if not (at := bisect_right(starts, each.start)) or taken[at - 1][1] < each.end
         ]
     return merge_spans(spans)
+
+
+def _outside(found: Iterable[SecretSpan], spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
+    """The spans that do not lie within others, which are in order."""
+    starts = [each.start for each in spans]
+    for each in found:
+        at = bisect_right(starts, each.start)
+        if not at or spans[at - 1].end < each.end:
+            yield each
 
 
 _REGISTERED_RULES: dict[Redactor, None] = {}
@@ -275,7 +291,9 @@ def redaction_for(
     known: dict[str, str] = {}
     for piece, spans in found.items() if names else ():
         more = [*_repeated(piece.text, names), *_cut_off(piece.text, names)]
-        found[piece] = redactor.spans(piece.text, [*spans, *more])
+        more = list(_outside(more, spans))
+        if more:
+            found[piece] = redactor.spans(piece.text, [*spans, *more])
     for piece, spans in found.items():
         for start, end, kind in spans:
             secret = piece.text[start:end]

@@ -9,7 +9,7 @@ figures and what was tried in their place are in docs/concepts/recall.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp, log1p
+from math import exp, fsum, log1p
 from sys import float_info
 from types import MappingProxyType
 from typing import Annotated, NamedTuple
@@ -85,6 +85,27 @@ def weighted_score(signals: RankingSignals, weights: RankingWeights) -> float:
     )
 
 
+CHUNKS_AVERAGED = 10
+"""Nearest chunks of a fact that count. All chunks of a long fact are never about one question."""
+_AVERAGE_SHARE = 0.3
+
+
+def chunks_similarity(cosines: Sequence[float]) -> float:
+    """How similar a fact is, by the cosines of its chunks: 0.7 · nearest + 0.3 · mean of the ten.
+
+    The nearest chunk alone lets a paragraph that mentions a thing win over a text about it.
+    Measured by nDCG@10, with vectors alone: 0.66 instead of 0.62 on summaries of technical
+    texts, 0.80 instead of 0.78 on headings, and as much as embedding whole texts where these
+    are short enough for the model (docs/decisions/0036).
+
+    Args:
+        cosines: of at least one chunk, -1 to 1, in any order.
+    """
+    nearest = sorted(cosines, reverse=True)[:CHUNKS_AVERAGED]
+    mean = fsum(nearest) / len(nearest)
+    return (1 - _AVERAGE_SHARE) * nearest[0] + _AVERAGE_SHARE * mean
+
+
 HINT_MISMATCH_FACTOR = 0.7
 """Factor on the fused score of a fact that does not match the hints of the query. Measured:
 LoCoMo, whose facts have no types, does not change from 0.5 to 1; typed facts gain much."""
@@ -109,7 +130,7 @@ def fuse(
 
     Args:
         keyword_scores: fact id -> BM25 score.
-        cosines: fact id -> cosine of its nearest chunk, -1 to 1; negative ones count as 0.
+        cosines: fact id -> its `chunks_similarity()`, -1 to 1; negative ones count as 0.
         trust: from 0 to 1, how far the best keyword match can be trusted: there always is a
             best one, though it may contain one term of seven. It is squared, so that
             vectors decide where few terms were found.

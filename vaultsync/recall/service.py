@@ -42,6 +42,7 @@ from vaultsync.recall.ranking import (
     RankingSignals,
     answer_probability,
     blend_reranked,
+    chunks_similarity,
     confidence,
     fuse,
     rarity,
@@ -279,6 +280,7 @@ class RecallSearch:
         """Add what is similar in meaning; returns what is missing if that is not possible."""
         # A cold question that keyword search answers loads no code for vectors.
         from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415
+        from vaultsync.indexing.instructions import instructions_for  # noqa: PLC0415
 
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
@@ -289,7 +291,8 @@ class RecallSearch:
                 return "there are no vectors yet; `vaultsync index` creates them"
             if identity != embedding_identity(embedder):
                 return "the vectors are of another model; `vaultsync index` replaces them"
-            (vector,) = embedder.embed([self._query.text_without_filters])
+            before = instructions_for(embedder.model).question
+            (vector,) = embedder.embed([before + self._query.text_without_filters])
             self._record_stage("embed", {})
             searches: list[Callable[[int], int]] = [
                 partial(self._query_vector_index, vectors, vector)
@@ -346,8 +349,10 @@ class RecallSearch:
     def _query_vector_index(self, vectors: VectorIndex, vector: Sequence[float], limit: int) -> int:
         """Ask for the nearest chunks; returns how many facts there are in all."""
         for filters in self._filters_to_ask:
-            for fact_id, chunk_id, cosine in self._visible_nearest(vectors, vector, filters, limit):
-                self._cosines[fact_id] = cosine
+            found = self._visible_nearest(vectors, vector, filters, limit)
+            cosines = vectors.cosines(vector, [each.fact_id for each in found])
+            for fact_id, chunk_id, cosine in found:
+                self._cosines[fact_id] = chunks_similarity(cosines.get(fact_id) or [cosine])
                 self._nearest_chunks[fact_id] = chunk_id
                 if filters is not self._filters:
                     self._hinted.add(fact_id)

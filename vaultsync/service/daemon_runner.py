@@ -14,7 +14,7 @@ from copy import copy
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 
 from vaultsync.api.memory import Memory
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
@@ -335,6 +335,8 @@ class DaemonRunner:
         return self._memory.with_queued(known)
 
     def _publish(self, kind: str, data: Mapping[str, Value]) -> None:
+        if kind == "pass" and self._memory is not None and self._memory.agent is not None:
+            data = to_builtins(self._memory.as_seen(convert(data, Report)))
         if kind == "state":
             self._file.write(data)
             self._state_at = time.monotonic()

@@ -171,6 +171,18 @@ class Archive(Protocol):
     def paths(self) -> dict[VaultPath, str]:
         """Path -> fact id of all bases that are not missing."""
 
+    def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
+        """As `paths()`, but only of notes whose file has one of these names, as `name_key()`."""
+
+    def last_move(self) -> int:
+        """A number that grows whenever a note comes, moves, or is missing."""
+
+    def moved_since(self, number: int) -> list[str]:
+        """The facts whose notes came, moved or went after `last_move()` was a number.
+
+        A fact whose base was dropped is among them.
+        """
+
     def put_bases(self, bases: Iterable[Base]) -> None:
         """Set bases."""
 

@@ -107,6 +107,13 @@ class Vault(Protocol):
     def ops(self) -> list[str]:
         """The ops of all files in the staging folder."""
 
+    def may_be_written(self, op: str) -> bool:
+        """Whether a process may have the file staged as `op` open for writing.
+
+        True where the system cannot tell. After it was displaced no other program opens it:
+        it has no name that others know.
+        """
+
     def discard(self, op: str) -> None:
         """Remove the file staged as `op`, if any."""
 

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
+from msgspec import structs
+
+from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import can_see, is_scope
 from vaultsync.sync.context import ReadContext
 from vaultsync.sync.decision_table import PlannedAction
-from vaultsync.sync.report import ReportedNotice
+from vaultsync.sync.report import Report, ReportedNotice, Verification, counted, counts_of, proof_of
 
+AnyReport = TypeVar("AnyReport", bound=Report)
 _PRIVATE = re.compile(r"(?<![\w-])private-[\w-]+", re.IGNORECASE)
 
 
@@ -25,6 +30,7 @@ class AgentView:
         self.agent = agent
         self._default_scope = ctx.policy.default_scope
         self._archive = ctx.archive
+        self._store = ctx.store
         self._owners: Mapping[str, str] | None = None
 
     def sees_path(self, path: str) -> bool:
@@ -55,13 +61,59 @@ class AgentView:
         return [
             each
             for each in found
-            if self.sees_path(each.path)
-            and self._sees_note(each.path)
-            and self.sees_text(f"{each.message}\n{each.hint}")
+            if self.sees_note(each.path) and self.sees_text(f"{each.message}\n{each.hint}")
         ]
 
-    def _sees_note(self, path: str) -> bool:
-        """Whether the fact of the note at a path, if there is one, is the agent's to see."""
+    def report(self, found: AnyReport) -> AnyReport:
+        """The report of a run, with the actions and the notices that the agent may know of.
+
+        Its counts are of these actions, and of the notes that the agent may see.
+        """
+        if self.agent is None:
+            return found
+        hidden = self._hidden({each.fact_id for each in found.actions})
+        actions = [
+            each
+            for each in found.actions
+            if each.fact_id not in hidden and self.sees_note(each.path or "")
+        ]
+        counts = counts_of(actions)
+        notes = sum(map(self.sees_path, self._archive.paths()))
+        counts["unchanged"] = max(notes - len({x.fact_id for x in actions if x.counted}), 0)
+        attention = self.notices(found.attention)
+        return structs.replace(found, counts=counted(counts), actions=actions, attention=attention)
+
+    def verification(self, found: Verification, *, facts: int) -> Verification:
+        """What `verify` found about facts that the agent may see, of which there are `facts`."""
+        rows = (*found.differences, *found.held)
+        hidden = self._hidden({each.fact_id for each in rows})
+        differences, held = (
+            [x for x in each if x.fact_id not in hidden and self.sees_note(x.path or "")]
+            for each in (found.differences, found.held)
+        )
+        return proof_of(facts, differences, held)
+
+    def _hidden(self, fact_ids: set[str]) -> set[str]:
+        """The ids of facts that the agent may not know of, as far as anything knows the facts."""
+        bases = self._archive.find_bases(fact_ids)
+        hidden = {key for key, base in bases.items() if not self.sees_facts(base.fact)}
+        try:
+            stored = self._store.find_many(fact_ids - hidden)
+            for each in fact_ids - hidden:
+                if not self.sees_facts(stored.get(each) or self._store.tombstone(each)):
+                    hidden.add(each)
+        except StoreUnavailableError:
+            hidden |= fact_ids - bases.keys()
+        return hidden
+
+    def sees_id(self, fact_id: object) -> bool:
+        """Whether the agent may know of the fact of an id, as a note has it, if there is one."""
+        return self.agent is None or not self._hidden({str(fact_id)})
+
+    def sees_note(self, path: str) -> bool:
+        """Whether the agent may know of a file and of the fact that it is the note of, if any."""
+        if not self.sees_path(path):
+            return False
         if self._owners is None:
             self._owners = {str(path): key for path, key in self._archive.paths().items()}
         base = self._archive.find_base(self._owners.get(path, ""))

@@ -30,6 +30,7 @@ from vaultsync.storage.archive import Base, DisplacedFile, HistoryEntry, Notice,
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import FileStamp
+from vaultsync.sync.changes import MIRROR_ACTOR
 from vaultsync.sync.conflicts import conflict_of_action, write_conflict_note
 from vaultsync.sync.context import Background, LinkTexts, SyncContext
 from vaultsync.sync.decision_table import (
@@ -47,7 +48,7 @@ from vaultsync.sync.history import history_entries, last_note, tombstone_path
 from vaultsync.sync.identity import absent_bases, is_note_back
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
-from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED
+from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED, release_displaced
 from vaultsync.sync.report import Progress
 from vaultsync.sync.snapshot import RACY_WINDOW_NS, ScannedFile, trusted_stamp
 
@@ -534,7 +535,7 @@ class ApplyBatch:
 def _write_of(item: PendingAction, fact: Fact | None) -> StoreWrite:
     """The write of an action; the history gets what it replaces, where no base has it."""
     revision = item.action.revision
-    return StoreWrite(item.fact.id, fact, revision, "vault", op=item.op, recorded=True)
+    return StoreWrite(item.fact.id, fact, revision, MIRROR_ACTOR, op=item.op, recorded=True)
 
 
 def _intent(item: PendingAction) -> WriteIntent:
@@ -600,9 +601,13 @@ def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutco
         return ApplyBatch(work, todo[start : start + size], outcome, links)
 
     current = batch(0)
+    displaced: list[DisplacedFile] = []
     for start in starts:
         following = batch(start + size)
         current.apply(following)
+        displaced += current.displaced
+        if len(displaced) > FEW_DISPLACED:
+            displaced = release_displaced(ctx, displaced)
         current = following
         if progress is not None:
             progress("apply", min(start + size, len(todo)), len(todo))

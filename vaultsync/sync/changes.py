@@ -22,6 +22,10 @@ from vaultsync.notes.render import stale_keys
 from vaultsync.storage.store import FeedRow
 
 _BLOCK_END = BLOCK_END.encode()
+MIRROR_ACTOR, MIGRATION_ACTOR = "vault", "migrate"
+NO_AGENTS = frozenset({MIRROR_ACTOR, MIGRATION_ACTOR, ""})
+"""Actors of writes that no agent asked for: of a mirror, which may be that of an older
+copy of the vault, of a migration, and of other programs."""
 
 
 class VaultChange(Enum):
@@ -69,6 +73,13 @@ class StoreFeed:
     is_available: bool = True
     """False while the store does not answer."""
 
+    def acknowledges(self, row: FeedRow) -> bool:
+        """Whether a row that no base has is an agent's, and newer than what the last run read.
+
+        The store holds what that run read, so it cannot hold an older version of the fact.
+        """
+        return self.since > 0 and row.actor not in NO_AGENTS
+
 
 class VaultSide(NamedTuple):
     """One fact as the vault has it now."""
@@ -91,6 +102,8 @@ class StoreSide(NamedTuple):
     fact: Fact | None = None
     """The fact; for a tombstone, its last version."""
     actor: str = ""
+    acknowledged: bool = False
+    """Whether an agent changed it, and got the answer, after all that the last run read."""
 
 
 def vault_change(

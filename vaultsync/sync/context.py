@@ -42,6 +42,8 @@ class SyncPolicy(NamedTuple):
     """After how many seconds a note that looks half saved counts as an edit."""
     grace_seconds: float = 1.0
     """How many seconds lie between the two checks that find a note deleted."""
+    max_note_bytes: int = 4 << 20
+    """Largest note that is read, and written for an agent."""
     batch: int = 1000
     """How many actions share one wait for the disk."""
     auto_link: bool = True

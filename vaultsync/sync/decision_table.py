@@ -215,6 +215,8 @@ class PlannedAction(msgspec.Struct, frozen=True):
     """A rebuild replaces values that only the store has."""
     actor: str = ""
     """The agent that wrote the store's version."""
+    acknowledged: bool = False
+    """Whether the store's change is a write that an agent got the answer to."""
     moved: bool = False
     new_id: bool = False
     """The note gets this id."""
@@ -246,7 +248,8 @@ def guard(
     A plan may not delete more than 10 facts and more than 10 % of them (or more than
     `max_delete`), nor rewrite more than 100 notes and more than 25 % of them. A share
     alone allowed Joplin to delete 59 % of a user's notes (Joplin issue #16165); a count
-    alone would let a small vault be emptied.
+    alone would let a small vault be emptied. What agents wrote, and got the
+    answer to, comes to the notes however much it is: it is work, and no accident.
     """
     deletes = sum(action.do in _DELETES for action in actions)
     allowed = max(MAX_DELETES, int(facts * MAX_DELETE_SHARE))
@@ -260,7 +263,7 @@ def guard(
     lost = sum(a.do is ActionKind.CREATE_FACT and a.base is not None for a in actions)
     if lost > max(MAX_DELETES, int(facts * MAX_DELETE_SHARE)):
         return f"the store lost {lost} of {facts} facts"
-    rewrites = sum(a.do in EXCHANGES and a.base is not None for a in actions)
+    rewrites = sum(a.do in EXCHANGES and a.base is not None and not a.acknowledged for a in actions)
     if rewrites > max(MAX_REWRITES, int(facts * MAX_REWRITE_SHARE)):
         return f"it would rewrite {rewrites} of {facts} notes"
     return None

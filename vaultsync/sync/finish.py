@@ -85,7 +85,8 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
     settings = {"waiting": " ".join(waiting) or None}
     settings[FOREIGN_VALUES_SETTING] = with_foreign_values(work)
     if not work.snapshot.is_partial:
-        settings["stopped_run"] = None  # the guard stops whole runs only
+        # The guard stops whole runs only.
+        settings |= {"stopped_run": None, work.request.stopped_setting: None}
     rows = [*work.feed.rows, *_own_feed_rows(work, outcome)]
     is_rebuild = work.request.trust_store and work.feed.is_available
     if rows or is_rebuild:
@@ -298,7 +299,9 @@ def make_report(
     if guarded:
         text = f"the guard would stop this run: {guarded}"
         attention.append(Notice("guard", VaultPath(""), text, _CONFIRM))
-    actions = [_taken(each) for each in done if each.do is not ActionKind.NOTHING]
+    actions = [
+        _taken(each, tuple(_counted(each))) for each in done if each.do is not ActionKind.NOTHING
+    ]
     if not work.request.dry_run:
         actions += [_taken(each) for each in work.actions if each.do is ActionKind.WAIT]
         named = {notice.path for notice in notices}
@@ -366,11 +369,12 @@ def _counted(action: PlannedAction) -> Iterator[str]:
 _ACTION_NAMES = {each: each.value.replace(" ", "_") for each in ActionKind}
 
 
-def _taken(action: PlannedAction) -> ActionTaken:
+def _taken(action: PlannedAction, counted: tuple[str, ...] = ()) -> ActionTaken:
     return ActionTaken(
         _ACTION_NAMES[action.do],
         action.fact_id,
         action.to or action.path,
         action.fields,
         action.reason,
+        counted,
     )

@@ -357,7 +357,10 @@ def _store_sides(
         if row is not None and fact_id in ctx.store.damaged():
             # It is neither deleted nor what it was: as if the store were away for it alone.
             change, revision, last = StoreChange.AWAY, row.revision, None
-        sides[fact_id] = StoreSide(change, revision, last, row.actor if row else "")
+        side = StoreSide(change, revision, last, row.actor if row else "")
+        if row is not None and change is StoreChange.MODIFIED:
+            side = side._replace(acknowledged=feed.acknowledges(row))
+        sides[fact_id] = side
     return sides
 
 

@@ -96,6 +96,7 @@ def make_action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
         store=store.fact,
         base=case.base.fact if case.base else None,
         actor=store.actor,
+        acknowledged=store.acknowledged,
         new_id=case.new_id,
     )
 

@@ -18,6 +18,7 @@ from vaultsync.errors import (
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.changes import StoreFeed
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.older_world import find_older_store
 from vaultsync.sync.sync_request import SyncRequest
 
 HIGH_WATER_SETTING = "newest_row"
@@ -93,9 +94,11 @@ def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
     why = _rewind_evidence(ctx, state, since)
     if why is None:
         return StoreFeed(since=since)
-    if not is_confirmed(ctx, request):
+    if not confirmed_run(ctx, request):
         stop_run(ctx, request, run)
-        raise StoreRewoundError(why, run)
+        older = find_older_store(ctx)
+        undone = f"; of its facts {older}" if older else ""
+        raise StoreRewoundError(f"{why}{undone}", run, examples=older.examples())
     _set(ctx, request, _full_compare(ctx))
     return StoreFeed()
 
@@ -134,16 +137,28 @@ def _rewind_evidence(ctx: SyncContext, state: StoreState, cursor: int) -> str | 
 
 def stop_run(ctx: SyncContext, request: SyncRequest, run: str) -> None:
     """Remember that a run was stopped, so that the user can confirm it."""
-    _set(ctx, request, {"stopped_run": run})
+    _set(ctx, request, {request.stopped_setting: run})
 
 
-def is_confirmed(ctx: SyncContext, request: SyncRequest) -> bool:
-    """Whether the user confirmed the run that was stopped last, by its id or a prefix of it.
+def confirmed_run(ctx: SyncContext, request: SyncRequest) -> str | None:
+    """The run that was stopped last, if the user confirmed it by its id or a prefix of it.
 
-    A prefix holds the time to the millisecond: a shorter one might be that of a newer plan.
+    It is carried out under that id, so that the user who was asked knows what to undo. A prefix
+    holds the time to the millisecond: a shorter one might be that of a newer plan.
     """
-    stopped, confirmed = ctx.archive.setting("stopped_run"), request.confirm
+    stopped, confirmed = ctx.archive.setting(request.stopped_setting), request.confirm
     if stopped is None or confirmed is None:
-        return False
+        return None
     is_prefix = len(confirmed) >= MIN_CONFIRM_LENGTH and stopped.startswith(confirmed)
-    return confirmed == stopped or is_prefix
+    return stopped if confirmed == stopped or is_prefix else None
+
+
+def store_went_back(ctx: SyncContext) -> bool:
+    """Whether the known store lost rows that were seen: it was restored from a backup.
+
+    Raises: StoreUnavailableError.
+    """
+    state = ctx.store.state()
+    cursor = int(ctx.archive.setting("cursor") or 0)
+    is_known = ctx.archive.setting("store_id") == state.store_id
+    return is_known and _rewind_evidence(ctx, state, cursor) is not None

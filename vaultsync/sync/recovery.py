@@ -6,12 +6,14 @@ whether it applied its write, whatever agents wrote since. The base then moves t
 both sides provably held; the run that follows does everything else.
 
 A displaced file is what a write replaced. It is kept for a while, because an editor that
-still has it open may save into it; every run checks for such a save.
+still has it open may save into it; every run checks for such a save. Where the system can
+tell that no program has it open for writing, and the archive has its bytes, it goes at once.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from vaultsync.errors import NoteError, NoteExistsError, StoreUnavailableError, UnreadableNoteError
@@ -307,6 +309,37 @@ DISPLACED_WAIT_SETTING = "lingers_wait_until"
 """The setting that says until when they wait."""
 MAX_EXAMINED = 500
 """How many displaced files one run examines: removing files is slow."""
+OPENING_SECONDS = 1.0
+"""How long a process that was opening a note while it was displaced may take to have it open."""
+
+
+def release_displaced(ctx: SyncContext, files: Sequence[DisplacedFile]) -> list[DisplacedFile]:
+    """Remove the displaced files that no program can save into any more; returns the others."""
+    gone = [each for each in files if _is_released(ctx, each)]
+    if gone:
+        with ctx.archive.transaction():
+            ctx.archive.drop_displaced_files([each.op for each in gone])
+        for each in gone:
+            ctx.vault.discard(each.op)
+    removed = {each.op for each in gone}
+    left = [each for each in files if each.op not in removed]
+    if gone and len(left) <= FEW_DISPLACED and len(ctx.archive.displaced_files()) == len(left):
+        with ctx.archive.transaction():
+            ctx.archive.set_setting(DISPLACED_WAIT_SETTING, None)
+    return left
+
+
+def _is_released(ctx: SyncContext, displaced: DisplacedFile) -> bool:
+    """Whether no program can save into a displaced file, and all its bytes are kept."""
+    since = displaced.due - ctx.policy.linger_seconds
+    if ctx.clock.now().timestamp() < since + OPENING_SECONDS:
+        return False
+    if ctx.vault.may_be_written(displaced.op):
+        return False
+    file = ctx.vault.staged(displaced.op)  # after that: what was saved before is in it
+    return file is None or (
+        file.sha == displaced.sha and ctx.archive.blob(displaced.sha) is not None
+    )
 
 
 def _must_wait(ctx: SyncContext) -> bool:
@@ -335,7 +368,7 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
     for displaced in ctx.archive.displaced_files()[:MAX_EXAMINED]:
         if displaced.fact_id in unrepaired:
             continue
-        due = now >= displaced.due
+        due = now >= displaced.due or _is_released(ctx, displaced)
         file = ctx.vault.staged(displaced.op)
         # An emptied file is about to be written: it stays until it is due.
         if file is not None and file.sha != displaced.sha and file.data.strip():

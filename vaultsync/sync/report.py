@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import UNSET, Struct, UnsetType, to_builtins
@@ -42,6 +43,13 @@ class ActionTaken(Struct, frozen=True):
     path: str | None
     fields: tuple[str, ...]
     reason: str
+    counted: tuple[str, ...] = ()
+    """The names in the report's `counts` that count it."""
+
+
+def counts_of(actions: Iterable[ActionTaken]) -> Counter[str]:
+    """How many actions each count of a report has."""
+    return Counter(name for each in actions for name in each.counted)
 
 
 class ReportedNotice(Struct, frozen=True):

@@ -16,7 +16,6 @@ from typing import TypeAlias
 
 from msgspec import structs, to_builtins
 
-from vaultsync.errors import GuardError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
@@ -30,7 +29,7 @@ from vaultsync.sync.conflicts import (
     settled_by_deletion,
 )
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.decision_table import CREATES_NOTE, ActionKind, PlannedAction, guard
+from vaultsync.sync.decision_table import CREATES_NOTE, ActionKind, PlannedAction
 from vaultsync.sync.finish import finish_run, join_reports, make_report, record_absent
 from vaultsync.sync.identity import (
     Case,
@@ -41,9 +40,11 @@ from vaultsync.sync.identity import (
     untracked_note_cases,
 )
 from vaultsync.sync.notices import redact_notices, run_notices
+from vaultsync.sync.older_world import SUMMARY_PATH, SUMMARY_SETTING
 from vaultsync.sync.outbox import Delivery, drain_outbox
 from vaultsync.sync.planning import SyncRun, plan_case
-from vaultsync.sync.preconditions import check_store, check_vault, is_confirmed, stop_run
+from vaultsync.sync.plausibility import Implausible, check_plan
+from vaultsync.sync.preconditions import check_store, check_vault, confirmed_run, stop_run
 from vaultsync.sync.recovery import recover
 from vaultsync.sync.replaced_versions import record_replaced
 from vaultsync.sync.report import ActionTaken, Progress, Report
@@ -58,8 +59,10 @@ PROGRESS_EVERY = 500
 """How many plans are made between two reports of progress."""
 Planner: TypeAlias = Callable[[Case, SyncRun], PlannedAction]
 """Decides what to do about one fact; rebuilds and rewritten links have planners of their own."""
-UNGUARDED_KINDS = ("rebuild", "links")
-"""Kinds of runs that may rewrite many notes: all of them, or nothing but their links."""
+Guard: TypeAlias = Callable[[SyncRun], Implausible | None]
+"""Says why a plan is not plausible; rebuilds have guards of their own."""
+UNGUARDED_KINDS = ("links",)
+"""Kinds of runs that may rewrite many notes: nothing but their links."""
 
 
 def sync_once(
@@ -67,6 +70,7 @@ def sync_once(
     request: SyncRequest | None = None,
     *,
     plan: Planner = plan_case,
+    guard: Guard = check_plan,
     progress: Progress | None = None,
 ) -> Report:
     """Do one complete run.
@@ -79,9 +83,10 @@ def sync_once(
     """
     request = request or SyncRequest()
     if request.dry_run:
-        return preview_run(ctx, request, plan=plan, progress=progress)[1]
+        return preview_run(ctx, request, plan=plan, guard=guard, progress=progress)[1]
     began = ctx.clock.monotonic()
-    run = request.after.run if request.after else request.run or ctx.clock.new_id()
+    confirmed = confirmed_run(ctx, request)
+    run = request.after.run if request.after else request.run or confirmed or ctx.clock.new_id()
     check_vault(ctx, dry_run=False)
     feed = check_store(ctx, run, request)
     unseen: dict[str, Fact] = {}
@@ -97,14 +102,14 @@ def sync_once(
         recheck += delivery.touched
     work = observe(ctx, request, run, feed, recheck, progress=progress)
     unseen |= _record_replaced(work)
-    implausible = _plan(work, plan, progress)
+    implausible = _plan(work, plan, guard, progress)
     work.notices += redact_notices(ctx, delivery.notices)
     if unseen:
         work.actions = [a.evolve(unseen=unseen.get(a.fact_id)) for a in work.actions]
-    if implausible and not is_confirmed(ctx, request):
+    if implausible and not confirmed:
         stop_run(ctx, request, run)
-        _log.info("run %s was stopped: %s", run, implausible)
-        raise GuardError(implausible, run, confirmed=request.confirm)
+        _log.info("run %s was stopped: %s", run, implausible.why)
+        raise implausible.error(run, confirmed=request.confirm)
     record_absent(work)
     outcome = ApplyOutcome()
     if work.actions or work.unchanged:
@@ -134,6 +139,7 @@ def preview_run(
     request: SyncRequest,
     *,
     plan: Planner = plan_case,
+    guard: Guard = check_plan,
     progress: Progress | None = None,
 ) -> tuple[SyncRun, Report]:
     """What a run would find and do; writes nothing."""
@@ -141,7 +147,8 @@ def preview_run(
     run = ctx.clock.new_id()
     check_vault(ctx, dry_run=True)
     work = observe(ctx, request, run, check_store(ctx, run, request), progress=progress)
-    guarded = _plan(work, plan, progress)
+    implausible = _plan(work, plan, guard, progress)
+    guarded = implausible and implausible.why
     would_do = [a for a in work.actions if a.do is not ActionKind.NOTHING]
     seconds = ctx.clock.monotonic() - began
     return work, make_report(work, would_do, [], seconds, guarded=guarded)
@@ -167,7 +174,7 @@ def observe(
     folders: AbstractSet[VaultPath] | None = None
     if request.facts_only:
         folders = folders_of_facts(ctx, list(wanted))
-    elif request.folders is not None and feed.since > 0 and feed.is_available:
+    elif request.folders is not None and feed.is_available and _is_followed(ctx, feed):
         feed = replace(feed, rows=ctx.store.feed(feed.since))
         touched = [*(row.fact_id for row in feed.rows), *wanted]
         folders = request.folders | folders_of_facts(ctx, touched)
@@ -211,6 +218,11 @@ def observe(
     return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed, settled=settled)
 
 
+def _is_followed(ctx: SyncContext, feed: StoreFeed) -> bool:
+    """Whether the feed was read before, or there is nothing to read."""
+    return feed.since > 0 or not ctx.store.state().seq
+
+
 def _waiting_facts(ctx: SyncContext, snapshot: VaultSnapshot) -> list[str]:
     """The facts that wait, as far as their notes lie where the scan looked."""
     waiting = (ctx.archive.setting("waiting") or "").split()
@@ -235,7 +247,9 @@ def _confirm_absences(ctx: SyncContext, identities: NoteIdentities) -> None:
             del identities.absent[base.fact.id]
 
 
-def _plan(work: SyncRun, plan: Planner, progress: Progress | None) -> str | None:
+def _plan(
+    work: SyncRun, plan: Planner, guard: Guard, progress: Progress | None
+) -> Implausible | None:
     """Plan each case, and collect the notices of the scan and of the plan.
 
     Returns:
@@ -254,8 +268,7 @@ def _plan(work: SyncRun, plan: Planner, progress: Progress | None) -> str | None
     work.notices = run_notices(work)
     if not work.actions or request.kind.startswith(UNGUARDED_KINDS):
         return None
-    guarded = [a for a in work.actions if a.fact_id not in request.exempt_from_guard]
-    return guard(guarded, work.ctx.archive.count_bases(), max_delete=request.max_delete)
+    return guard(work)
 
 
 def record_run(ctx: SyncContext, request: SyncRequest, report: Report) -> None:
@@ -264,6 +277,7 @@ def record_run(ctx: SyncContext, request: SyncRequest, report: Report) -> None:
     record: Mapping[str, Value] = to_builtins(shown)
     with ctx.archive.transaction():
         ctx.archive.put_run(RunRecord(report.run, ctx.now(), request.kind, record))
+        ctx.archive.set_setting(SUMMARY_SETTING, report.run)
     summary = {
         "run": record["run"],
         "at": ctx.now(),
@@ -274,4 +288,4 @@ def record_run(ctx: SyncContext, request: SyncRequest, report: Report) -> None:
         "attention": record["attention"],
     }
     text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
-    ctx.vault.write_meta(VaultPath(".meta/sync-state.json"), text.encode())
+    ctx.vault.write_meta(SUMMARY_PATH, text.encode())

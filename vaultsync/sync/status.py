@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from msgspec import convert
 
 from vaultsync.errors import StoreUnavailableError
@@ -12,7 +15,7 @@ from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.planning import SyncRun
-from vaultsync.sync.report import DaemonState, RunSummary, Status, notices_of
+from vaultsync.sync.report import ActionTaken, DaemonState, Report, RunSummary, Status, notices_of
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -57,14 +60,33 @@ def _last_run(ctx: SyncContext, view: AgentView) -> RunSummary | None:
     return next(iter(run_summaries(ctx, limit=1)), None)
 
 
-def run_summaries(ctx: SyncContext, *, limit: int, prefix: str = "") -> tuple[RunSummary, ...]:
-    """The newest runs whose ids begin with `prefix`, newest first; at most `limit`."""
+RUNS_OF_AGENTS = 200
+"""How many runs are read for those of which an agent may know something."""
+
+
+def run_summaries(
+    ctx: SyncContext, *, limit: int, prefix: str = "", agent: str | None = None
+) -> tuple[RunSummary, ...]:
+    """The newest runs whose ids begin with `prefix`, newest first; at most `limit`.
+
+    An agent gets those with actions that it may know of, and only these are counted.
+    """
+    if agent is not None:
+        return tuple(islice(_runs_of_agent(ctx, prefix, AgentView(ctx, agent)), limit))
     return tuple(
         RunSummary(
             each.run, each.at, each.kind, convert(each.report.get("counts") or {}, dict[str, int])
         )
         for each in ctx.archive.runs(limit=limit, prefix=prefix)
     )
+
+
+def _runs_of_agent(ctx: SyncContext, prefix: str, view: AgentView) -> Iterator[RunSummary]:
+    for each in ctx.archive.runs(limit=RUNS_OF_AGENTS, prefix=prefix):
+        actions = convert(each.report.get("actions") or [], list[ActionTaken])
+        seen = view.report(Report(each.run, dry_run=False, seconds=0.0, counts={}, actions=actions))
+        if not seen.quiet:
+            yield RunSummary(each.run, each.at, each.kind, seen.counts)
 
 
 def read_status(

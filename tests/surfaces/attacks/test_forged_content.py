@@ -15,7 +15,7 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.body import BLOCK_END, BLOCK_START
 from vaultsync.notes.parse import read_note
-from vaultsync.notes.render import render_note
+from vaultsync.notes.render import render_note, rewrite_note
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.active_content import inert_fences
 from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
@@ -65,6 +65,55 @@ def test_a_forged_block_is_content_and_comes_back_equal(content: str, view: Note
     note = view.from_note(read_note(data, PATH), fact)
     assert note.values["content"] == content.replace("\r\n", "\n").strip("\n")
     assert (note.body.entities, note.body.related) == (("Alice",), ("other",))
+
+
+_BLOCKS = (
+    "```text\ncode\n```\n", "~~~~ js\ncode\n~~~~\n", "> ```\n> code\n> ```\n",
+    "- ```\n  code\n  ```\n", "1. ~~~\n   code\n   ~~~\n", "<!-- a comment\n-->\n",
+    "%%\na comment\n%%\n", "$$\nx\n$$\n", "<script>\nx\n</script>\n", "<?php x ?>\n",
+    "<pre class=a>\nx\n</pre>\n", "<div\nid='a'>\n\nx</div>\n", "<![CDATA[ x ]]>\n",
+    "<!DOCTYPE a>\n", "`code`", "[a](<b> 'c')", "[[a|b]]", "**a**", "<a href='b'>c</a>",
+    "<details>\n<summary>a</summary>\n</details>\n", "[^1]: a\n    ```\n    b\n    ```\n",
+    "---\n", "    code\n", FORGED + "\n", f"```\n{FORGED}\n```\n", f"<!--\n{FORGED}\n-->\n",
+    "| a |\n|---|\n| b |\n", "> **Context:** a\n",
+)  # fmt: skip
+
+
+@st.composite
+def _unfinished(draw: st.DrawFn) -> str:
+    """Blocks, each of which may be cut off anywhere."""
+    parts = []
+    for block in draw(st.lists(st.sampled_from(_BLOCKS), min_size=1, max_size=5)):
+        parts.append(block[: draw(st.integers(1, len(block)))])
+        parts.append(draw(st.sampled_from(["", "\n", "\n\n", "\r\n"])))
+    return "".join(parts)
+
+
+@given(_unfinished(), st.sampled_from(VIEWS))
+@example("```text\nx", VIEWS[0])
+@example("~~~\nx\n```", VIEWS[1])
+@example(f"```\n{FORGED}", VIEWS[0])
+@example(f"~~~\n{FORGED}\n~~~\n```a", VIEWS[1])
+def test_no_unfinished_block_in_content_hides_or_forges_the_managed_one(
+    content: str, view: NoteView
+) -> None:
+    fact = _fact(content, entities=["Alice"], relatedFactIds=[_OTHER])
+    data = render_note(view.to_note(fact), links={_OTHER: "[[other]]"})
+    note = view.from_note(read_note(data, PATH), fact)
+    assert note.values["content"] == content.replace("\r\n", "\n").strip("\n")
+    assert (note.body.entities, note.body.related) == (("Alice",), ("other",))
+    changed = fact.evolve(entities=("Alice", "Bob"))
+    again = rewrite_note(note, fact, changed, links={_OTHER: "[[other]]"}, view=view)
+    after = view.from_note(read_note(again, PATH), changed)
+    assert (after.values["content"], after.body.entities) == (
+        note.values["content"],
+        ("Alice", "Bob"),
+    )
+
+
+def test_a_block_that_a_person_shows_as_code_is_content() -> None:
+    data = f"---\nid: {_ID}\n---\n\n# A\n\n```markdown\n{FORGED}\n```\n\nMore.\n".encode()
+    assert read_note(data, PATH).body.block is None
 
 
 @given(st.lists(_PIECES, max_size=10).map("".join))

@@ -70,7 +70,7 @@ ARGUMENTS = {
     "bridge": ["--port", "0"],
     "plugin": ["install"],
 }
-NO_VAULT = {"completion", "trust", "doctor"}
+NO_VAULT = {"completion", "trust", "doctor", "model"}
 """Commands that open no vault, or only say what is wrong with it."""
 
 

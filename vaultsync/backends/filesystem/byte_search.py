@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 from vaultsync.storage.erasure import Remnant, Traces
+from vaultsync.storage.packed_bytes import packed_in
 
 _HEAD = 4096
 """Bytes of a note in which its id is, if it has one."""
@@ -25,6 +27,7 @@ class FileByteSearch:
         index_folder: the visible copy of `.index/`; empty for none.
         skip: files that may name the facts: the intent of the purge.
         compressed: folders of formats that hide what they hold from a search of bytes.
+        packed: what is packed in the rows of a file, unpacked, by the file.
         tombstones: how often a file of a store may hold the id of an erased fact, by the
             store's file or folder.
     """
@@ -37,6 +40,7 @@ class FileByteSearch:
         index_folder: str = "",
         skip: Path,
         compressed: Sequence[Path] = (),
+        packed: Mapping[Path, Callable[[], Iterable[bytes]]] = MappingProxyType({}),
         tombstones: Mapping[Path, int] = MappingProxyType({}),
     ) -> None:
         self._places = places
@@ -44,6 +48,7 @@ class FileByteSearch:
         self._ours = [vault / each for each in (*_OURS, index_folder) if each]
         self._skip = skip
         self._compressed = compressed
+        self._packed = packed
         self._tombstones = tombstones
 
     def find(self, traces: Traces, *, erased: bool) -> Iterator[Remnant]:
@@ -53,7 +58,7 @@ class FileByteSearch:
                 if path in seen or path == self._skip:
                     continue
                 seen.add(path)
-                found = _search(path, traces)
+                found = _search(path, traces) or self._search_rows(path, traces)
                 if found:
                     yield from self._remnants(path, found, traces.fact_ids)
         if erased:
@@ -74,6 +79,11 @@ class FileByteSearch:
             yield Remnant(str(path), "id", ids, theirs=not (ours or copy))
         if texts:
             yield Remnant(str(path), "text", texts, theirs=not ours)
+
+    def _search_rows(self, path: Path, traces: Traces) -> Mapping[str, int]:
+        """A long row lies in pieces of its file, of which only the first can be unpacked."""
+        unpacked = self._packed[path]() if path in self._packed else ()
+        return _total(map(traces.found_in, unpacked))
 
     def _old_compressed(self) -> Iterator[Remnant]:
         began = self._skip.stat().st_mtime_ns
@@ -101,9 +111,16 @@ def _search(path: Path, traces: Traces) -> Mapping[str, int]:
             if not os.fstat(file.fileno()).st_size:
                 return {}
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                return traces.found_in(data)
+                return _total([traces.found_in(data), *map(traces.found_in, packed_in(data))])
     except FileNotFoundError:
         return {}  # another process removed it
+
+
+def _total(found: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
+    total: Counter[str] = Counter()
+    for each in found:
+        total.update(each)
+    return total
 
 
 def _names_in_head(path: Path, fact_ids: Collection[str]) -> bool:

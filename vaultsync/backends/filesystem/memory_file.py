@@ -31,6 +31,8 @@ from vaultsync.model.schema import Value
 _log = logging.getLogger(__name__)
 
 LOCK_FILE = ".memory-sync.lock"
+_WRITABLE = "give yourself the right to write it and its folder"
+_ONE_NAME = "copy it, and put the copy in its place"
 STATE_FILE = ".memory-sync-state.json"
 STAGING_DIR = ".memory-sync.staged"
 _LEASE_PAUSES = (0.002, 0.008, 0.032, 0.128, 0.512)
@@ -72,8 +74,8 @@ class DiskMemoryFile:
                 return found.data
         raise self._unreadable("it changes faster than it can be read")
 
-    def _unreadable(self, why: str) -> UnreadableMemoryFileError:
-        return UnreadableMemoryFileError(self.name, why)
+    def _unreadable(self, why: str, *, hint: str = "") -> UnreadableMemoryFileError:
+        return UnreadableMemoryFileError(self.name, why, hint=hint)
 
     @contextlib.contextmanager
     def lock(self, seconds: float) -> Iterator[None]:
@@ -113,14 +115,14 @@ class DiskMemoryFile:
                     os.close(folder)
         except OSError as error:
             why = f"it cannot be written: {os_error_text(error)}"
-            raise self._unreadable(why) from error
+            raise self._unreadable(why, hint=_WRITABLE) from error
 
     def _check_writable(self) -> None:
         found = self.path.stat()
         if not found.st_mode & 0o222:
-            raise self._unreadable("it may only be read")
+            raise self._unreadable("it may only be read", hint=_WRITABLE)
         if found.st_nlink > 1:
-            raise self._unreadable("it has a second name (a hard link)")
+            raise self._unreadable("it has a second name (a hard link)", hint=_ONE_NAME)
 
     @contextlib.contextmanager
     def _staging(self) -> Iterator[int]:

@@ -86,6 +86,13 @@ class StagingFolder:
         except FileNotFoundError:
             return None
 
+    def may_be_written(self, op: str) -> bool:
+        """Whether a process may have the file under `op` open for writing."""
+        try:
+            return syscalls.may_be_written(self.place(op, make=False))
+        except FileNotFoundError:
+            return False
+
     def ops(self) -> list[str]:
         """All ops that have a file, sorted."""
         try:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
+import signal
 import stat
 import sys
 from collections.abc import Callable
@@ -207,6 +209,29 @@ def finish_interrupted(staging: int) -> None:
 def replace(source: EntryAt, target: EntryAt) -> None:
     """Rename over any file."""
     os.replace(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
+
+
+def may_be_written(place: EntryAt) -> bool:
+    """Whether a process may have a file open for writing; True where the system cannot tell.
+
+    Linux grants a lease for reading only on a file that no program has open for writing.
+    """
+    if not hasattr(fcntl, "F_SETLEASE"):
+        return True
+    try:
+        fd = os.open(place.name, READ_FLAGS, dir_fd=place.folder)
+    except PermissionError:
+        return True
+    try:
+        # Who opens it meanwhile would send SIGIO, which ends a process that expects none.
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError:  # another program has it open; or the file system has no leases
+        return True
+    finally:
+        os.close(fd)
+    return False
 
 
 def remove(place: EntryAt) -> None:

@@ -75,6 +75,7 @@ class VaultFs:
         self.stage = self._staging.write
         self.staged = self._staging.read
         self.ops = self._staging.ops
+        self.may_be_written = self._staging.may_be_written
         self.discard = self._staging.remove
         self.sync = self._tree.sync  # after its first error it always fails
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import time
 from collections.abc import Mapping
 from typing import Any
 
 BRIDGE_TIMEOUT = 5.0
-"""Seconds; a bridge loads its model within one."""
+"""Seconds; a bridge loads its model within one, and a process that runs takes a request
+within this time, however busy its engine is."""
+_NOWHERE = "/"
+"""A path that is no route: the server itself answers, without the engine."""
 
 
 def ask_bridge(
@@ -20,22 +25,56 @@ def ask_bridge(
 ) -> dict[str, Any] | None:
     """The JSON answer of a bridge at a port of 127.0.0.1, which may be an error.
 
-    Without a body the request is a GET. None when there is no answer.
+    Without a body the request is a GET. None when there is no such bridge. While an answer
+    takes longer than `BRIDGE_TIMEOUT`, the bridge is asked now and then whether it runs.
+
+    Raises:
+        TimeoutError: it did not answer in time, or its process does not run, as while it is
+            suspended.
     """
-    link = http.client.HTTPConnection("127.0.0.1", port, timeout=patience)
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=min(patience, BRIDGE_TIMEOUT))
     headers = {
         "Authorization": f"Bearer {token}",
         "Content-Type": "application/json",
         "X-Vaultsync": "1",
     }
+    until = time.monotonic() + patience
     try:
         if body is None:
             link.request("GET", path, headers=headers)
         else:
             link.request("POST", path, json.dumps(body), headers)
+        while not _has_replied(link, until):
+            check_bridge(port, token)
         found = json.loads(link.getresponse().read())
+    except TimeoutError:
+        raise
     except (OSError, http.client.HTTPException, ValueError):
         return None
     finally:
         link.close()
     return found if isinstance(found, dict) else None
+
+
+def check_bridge(port: int, token: str) -> None:
+    """Have a bridge answer that it runs; an engine that works for long does not matter.
+
+    Raises:
+        TimeoutError: it does not answer, though something listens there.
+    """
+    ask_bridge(port, token, _NOWHERE, None)
+
+
+def _has_replied(link: http.client.HTTPConnection, until: float) -> bool:
+    """Whether the answer begins within the time-out of a connection.
+
+    Raises:
+        TimeoutError: it does not, and the time is over.
+    """
+    try:
+        link.sock.recv(1, socket.MSG_PEEK)
+    except TimeoutError:
+        if time.monotonic() >= until:
+            raise
+        return False
+    return True

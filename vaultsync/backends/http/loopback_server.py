@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Literal
 
 from vaultsync.backends.http.loopback_guard import Asgi
@@ -15,6 +17,8 @@ _MAX_CONNECTIONS = 100
 """Requests and streams at a time."""
 _SHUTDOWN_SECONDS = 1
 """Seconds that running requests have to finish when it stops."""
+_TICK_SECONDS = 1.0
+"""Between two times that an idle server wakes, to renew the date of its answers."""
 
 
 class LoopbackServer:
@@ -40,6 +44,8 @@ class LoopbackServer:
             import uvicorn
         self._socket = _bound_socket(ports)
         self.port: int = self._socket.getsockname()[1]
+        self._ended = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._server = uvicorn.Server(
             uvicorn.Config(
                 make(self.port),
@@ -52,6 +58,7 @@ class LoopbackServer:
                 timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
             )
         )
+        self._server.main_loop = self._serve  # type: ignore[method-assign] # its own wakes ten times a second
         sockets = {"sockets": [self._socket]}
         self._thread = threading.Thread(
             target=self._server.run, kwargs=sockets, name=name, daemon=True
@@ -71,8 +78,18 @@ class LoopbackServer:
     def stop(self) -> None:
         """Let running requests finish soon, and stop."""
         self._server.should_exit = True
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed: it has ended by itself
+                self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join()
         self._socket.close()
+
+    async def _serve(self) -> None:
+        """Sleep until it is stopped, but for what uvicorn does once a second."""
+        self._loop = asyncio.get_running_loop()
+        while not await self._server.on_tick(0):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), _TICK_SECONDS)
 
 
 def _bound_socket(ports: Sequence[int]) -> socket.socket:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.replace_file import read_file, replace_file
 from vaultsync.errors import ConfigError, PluginNotBuiltError
 
 _BUILT = Path(__file__).parents[2] / "obsidian"
@@ -40,9 +40,12 @@ class ObsidianSettings:
             raise ConfigError(message, hint="open the vault in Obsidian once")
         _refuse_link(path, "file")
         try:
-            return path.read_text(encoding="utf-8")
+            return read_file(path).decode()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            message = f"{path} cannot be read: {error.strerror}; it was left alone"
+            raise ConfigError(message, hint="put a file there, or move it away") from None
         except UnicodeDecodeError:
             message = f"{path} is not UTF-8; it was left alone"
             raise ConfigError(message, hint="repair it, or move it away") from None

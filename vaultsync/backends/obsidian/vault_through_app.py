@@ -98,6 +98,7 @@ class VaultThroughApp:
         self.stage = vault.stage
         self.staged = vault.staged
         self.ops = vault.ops
+        self.may_be_written = vault.may_be_written
         self.discard = vault.discard
         self.create = vault.create  # the app finds new notes by itself
         self.write_meta = vault.write_meta

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from sys import maxsize
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -17,6 +18,9 @@ T = TypeVar("T")
 Payload = Mapping[str, Any]
 POINTS_PER_REQUEST = 256
 """Points that go in one request."""
+_ID_NUMBERS, _TIME_BITS = 1 << 128, 80
+"""How many ids there are, and how many bits follow the time in a new one (UUIDv7)."""
+_DAY_MS = 86_400_000
 
 
 class MatchAny(NamedTuple):
@@ -212,6 +216,36 @@ class PointCollection(ABC):
                 return
             after = page[-1][0]
 
+    def walk_down(
+        self, where: PointFilter, *, now: datetime, before: str = ""
+    ) -> Iterator[list[str]]:
+        """The ids of points below `before`, from the greatest down, some at a time.
+
+        A scroll only goes up, and a filter cannot name a span of ids. So spans are tried from
+        above: a new id begins with its time, so the first one is the last day. A span
+        with more points than go in one request is halved, and an empty one is widened.
+        """
+        above = _number(before) if before else _ID_NUMBERS
+        today = min(above, round(now.timestamp() * 1000) + _DAY_MS << _TIME_BITS)
+        width, floor = above - today or _DAY_MS << _TIME_BITS, 0
+        while above > 0:
+            least = max(0, above - width)
+            after = _id(least - 1) if least else ""
+            page = [key for key, _ in self.walk(where, ("kind",), after=after)]
+            found = [key for key in page if _number(key) < above]
+            if len(found) == POINTS_PER_REQUEST:
+                floor = _number(found[-1])
+                width = max(1, (above - floor) // 2)
+                continue
+            yield found[::-1]
+            above = least
+            if least == today:
+                width = _DAY_MS << _TIME_BITS
+            elif above > floor > 0 and not found:
+                width = max(1, (above - floor) // 2)
+            elif len(found) < POINTS_PER_REQUEST // 4:
+                width *= 4
+
     def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
         """The vectors of points, by the value of a key."""
         name, offset = vector_name(dimension), None
@@ -225,6 +259,15 @@ class PointCollection(ABC):
                     found[each.payload[field]] = vector
             if offset is None:
                 return found
+
+
+def _number(point_id: str) -> int:
+    return int(point_id.replace("-", ""), 16)
+
+
+def _id(number: int) -> str:
+    digits = f"{number:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def batches(items: Iterable[T]) -> Iterator[list[T]]:

@@ -187,14 +187,12 @@ class QdrantStore:
     def _payloads(
         self, kind: PointFilter, after: str, *, newest: bool
     ) -> Iterator[tuple[str, Payload]]:
-        """Points with their payloads, by id; a scroll only goes up, so the newest take all ids."""
+        """Points with their payloads, by id."""
         if not newest:
             yield from self._points.walk_all(kind, FACT_KEYS, after=after)
             return
-        keys = (key for key, _ in self._points.walk_all(kind, ("kind",)))
-        ids = [key for key in keys if not after or key < after]
-        for batch in batches(reversed(ids)):
-            found = self._points.take(batch, FACT_KEYS)
+        for batch in self._points.walk_down(kind, now=self._clock.now(), before=after):
+            found = self._points.take(batch, FACT_KEYS) if batch else {}
             yield from ((key, found[key]) for key in batch if key in found)
 
     def was_applied(self, fact_id: str, op: str) -> bool:

@@ -34,6 +34,7 @@ from vaultsync.backends.vectors.columns import (
     check_dimension,
     chunks_by_fact,
     cosine_of,
+    cosines_by_fact,
     dimension_of,
     index_missing_error,
     not_finite_error,
@@ -52,6 +53,8 @@ _SCROLL_CHUNKS = 4 * POINTS_PER_REQUEST
 """Chunks that are read at once, a few keys of each."""
 OVER_FETCH = 4
 """Chunks that are asked for, for each fact that is wanted: a fact may have several."""
+CHUNKS_FETCHED = 16
+"""The same, where all of them are wanted."""
 
 
 class _VectorsRecord(NamedTuple):
@@ -199,6 +202,19 @@ class QdrantVectors:
             if enough or len(found) < asked:
                 return ranked[:limit]
             asked *= 4
+
+    @_as_index_errors()
+    def cosines(self, vector: Sequence[float], fact_ids: Iterable[str]) -> dict[str, list[float]]:
+        dimension = self._book().dimension
+        grouped: dict[str, list[float]] = {}
+        for some in batches(fact_ids) if dimension else ():
+            check_dimension(vector, dimension)
+            where = PointFilter((*CHUNK_FILTER.must, MatchAny("fact", some)))
+            asked = max(64, CHUNKS_FETCHED * len(some))
+            while len(found := self._points.search(vector, where, ("fact",), limit=asked)) == asked:
+                asked *= 4
+            grouped |= cosines_by_fact((each.payload["fact"], each.score) for each in found)
+        return grouped
 
     @_as_index_errors()
     def tidy(self) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vaultsync.storage.erasure import Traces
 
 from vaultsync.errors import SYSTEM_HINTS
+from vaultsync.storage.packed_bytes import unpack
 
 IN_MEMORY = ":memory:"
 BATCH_ROWS = 500
@@ -193,9 +194,16 @@ def prune_rows(
 
 
 def add_trace_functions(db: sqlite3.Connection, traces: Traces) -> None:
-    """Let SQL ask what is to be erased: `is_erased(id)`, and `mentions(text or bytes)`."""
+    """Let SQL ask what is to be erased: `is_erased(id)`, and `mentions(text or bytes)`.
+
+    Bytes that are packed mention what they say.
+    """
+
+    def mentions(held: str | bytes | None) -> bool:
+        return traces.mentions(unpack(held) if isinstance(held, bytes) else held)
+
     db.create_function("is_erased", 1, lambda fact_id: fact_id in traces.fact_ids)
-    db.create_function("mentions", 1, traces.mentions)
+    db.create_function("mentions", 1, mentions)
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from types import MappingProxyType
 
 from vaultsync.backends.sqlite import database as sqlite_file
-from vaultsync.errors import IndexBusyError
+from vaultsync.backends.sqlite.derived_file import DerivedFile
 from vaultsync.links.ports import EntityRecord, LinkReference
 from vaultsync.links.wikilinks import name_key
 from vaultsync.storage.erasure import Traces
 
-_LOG_PAGES = 1_000
 _COLUMNS = "fact_id, target, subpath, kind, key"
-_Answer = TypeVar("_Answer")
 
 
 def m001_links(db: sqlite3.Connection) -> None:
@@ -37,20 +34,23 @@ def m001_links(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_links,)
+def m002_titles(db: sqlite3.Connection) -> None:
+    """What facts are called. An index without it is built again, for its version says so."""
+    db.execute(
+        "CREATE TABLE titles (name TEXT NOT NULL, fact_id TEXT NOT NULL,"
+        " PRIMARY KEY (name, fact_id)) WITHOUT ROWID"
+    )
+    db.execute("CREATE INDEX titles_by_fact ON titles (fact_id)")
 
 
-class SqliteLinks:
-    """A `LinkIndex` in one file. Opened when it is first asked, and not before.
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_links, m002_titles)
 
-    A file that is damaged, or that another version made, is thrown away: it is derived.
-    """
+
+class SqliteLinks(DerivedFile):
+    """A `LinkIndex` in one file."""
 
     def __init__(self, path: str | Path) -> None:
-        self._path = Path(path)
-        self._lock = threading.RLock()
-        self._db: sqlite3.Connection | None = None
-        self._file: sqlite_file.FileIdentity | None = None
+        super().__init__(path, MIGRATIONS, "the link index")
 
     def version(self) -> str | None:
         rows = self._rows("SELECT version FROM version")
@@ -63,8 +63,10 @@ class SqliteLinks:
         *,
         version: str,
         entities: Iterable[EntityRecord] = (),
+        titles: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         gone = list(drop)
+        called = {(name_key(each), key) for key, many in titles.items() for each in many}
         named = [(each.fact_id, each.scope, json.dumps(each.names)) for each in entities]
 
         def change(db: sqlite3.Connection) -> None:
@@ -80,6 +82,8 @@ class SqliteLinks:
             db.executemany("DELETE FROM entities WHERE fact_id = ?", zip((*gone, *put)))
             db.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", links)
             db.executemany("REPLACE INTO entities VALUES (?, ?, ?)", named)
+            db.executemany("DELETE FROM titles WHERE fact_id = ?", zip((*gone, *put)))
+            db.executemany("INSERT INTO titles VALUES (?, ?)", sorted(called))
             db.execute("DELETE FROM version")
             db.execute("INSERT INTO version VALUES (?)", (version,))
 
@@ -87,8 +91,8 @@ class SqliteLinks:
 
     def clear(self) -> None:
         def change(db: sqlite3.Connection) -> None:
-            for table in ("version", "links", "entities"):
-                db.execute(f"DELETE FROM {table}")  # noqa: S608 - one of these three
+            for table in ("version", "links", "entities", "titles"):
+                db.execute(f"DELETE FROM {table}")  # noqa: S608 - one of these four
 
         self._change(change)
 
@@ -104,6 +108,15 @@ class SqliteLinks:
         )
         return [LinkReference(*row) for row in self._rows(query, wanted)]
 
+    def called(self, names: Iterable[str]) -> list[str]:
+        wanted = json.dumps(sorted({name_key(name) for name in names} - {""}))
+        rows = self._rows(
+            "SELECT DISTINCT fact_id FROM titles"
+            " WHERE name IN (SELECT value FROM json_each(?)) ORDER BY fact_id",
+            wanted,
+        )
+        return [fact_id for (fact_id,) in rows]
+
     def entities(self) -> list[EntityRecord]:
         rows = self._rows("SELECT fact_id, scope, names FROM entities ORDER BY fact_id")
         return [EntityRecord(row[0], row[1], tuple(json.loads(row[2]))) for row in rows]
@@ -114,72 +127,6 @@ class SqliteLinks:
             held = sum(len(self.links_from(each)) for each in traces.fact_ids)
             self._throw_away()
         return {"links": held}
-
-    def close(self) -> None:
-        with self._lock:
-            if self._db is not None:
-                self._db.close()
-            self._db = None
-
-    def _rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
-        return self._answer(lambda db: db.execute(query, values).fetchall())
-
-    def _change(self, change: Callable[[sqlite3.Connection], None]) -> None:
-        def together(db: sqlite3.Connection) -> None:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                change(db)
-                db.execute("COMMIT")
-            except BaseException:
-                sqlite_file.roll_back(db)
-                raise
-
-        self._answer(together)
-
-    def _answer(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Ask the file; a damaged one is replaced by an empty one, once."""
-        with self._lock:
-            try:
-                return self._asked(ask)
-            except sqlite3.DatabaseError as error:
-                if not sqlite_file.is_damage(error):
-                    raise  # a constraint or a misuse: our bug, not a bad file
-            self._throw_away()
-            return self._asked(ask)
-
-    def _asked(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Ask, and raise the errors of the port."""
-        try:
-            return ask(self._opened())
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                message = "another process is writing the link index"
-                hint = "it is brought up to date later"
-                raise IndexBusyError(message, hint=hint) from error
-            why = f"the link index {self._path} cannot be used: {error}"
-            raise OSError(why) from error
-
-    def _opened(self) -> sqlite3.Connection:
-        if self._db is not None and self._file == sqlite_file.find_identity(self._path):
-            return self._db
-        self.close()
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sqlite_file.make_private(self._path)
-        self._db, schema = sqlite_file.open_migrated(
-            self._path, MIGRATIONS, create=True, log_pages=_LOG_PAGES
-        )
-        self._file = sqlite_file.find_identity(self._path)
-        if schema != "ready":
-            self._throw_away()
-            return self._opened()
-        # What a power cut takes is made again: no commit has to wait for the disk.
-        self._db.execute("PRAGMA synchronous = NORMAL")
-        return self._db
-
-    def _throw_away(self) -> None:
-        self.close()
-        for end in ("", "-wal", "-shm"):
-            Path(f"{self._path}{end}").unlink(missing_ok=True)
 
 
 def _stored_links(

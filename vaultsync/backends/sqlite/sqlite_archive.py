@@ -18,6 +18,7 @@ from vaultsync.errors import ArchiveError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.storage.packed_bytes import MIN_PACKED_BYTES, pack, unpack
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
 if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 of its 110 ms
@@ -57,6 +58,9 @@ SELECT_NON_UTF8_PATHS = (
     " WHERE (typeof(folder) <> 'text' OR typeof(name) <> 'text')"
     " AND missing_since IS NULL"
 )
+SELECT_PATHS_BY_FILE = (
+    "SELECT folder, name, fact_id FROM bases WHERE file_key = ? AND missing_since IS NULL"
+)
 SELECT_HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
 SELECT_RUNS = "SELECT run, at, kind, report FROM runs "
 SELECT_NOTE_REMOVALS = SELECT_HISTORY + (  # noqa: S608 - both are ours
@@ -84,6 +88,7 @@ ARCHIVE_PLACES: tuple[tuple[str, str], ...] = (
     ),
     ("run reports", "UPDATE runs SET report = scrubbed(report) WHERE mentions(report)"),
     ("notices", "DELETE FROM attention WHERE mentions(path) OR mentions(body)"),
+    ("moves", "DELETE FROM moves WHERE is_erased(fact_id)"),
     ("settings", "UPDATE settings SET value = without_ids(value) WHERE mentions(value)"),
 )
 """Where the archive holds anything of a fact, and how it is erased there. A table that is
@@ -98,6 +103,14 @@ _NEEDED_BLOBS = (
 """What bases, unfinished writes and displaced files, and notes that can be restored need."""
 PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
     (
+        "moves",
+        "moves",
+        (
+            "fact_id NOT IN (SELECT fact_id FROM bases)"
+            " AND fact_id NOT IN (SELECT fact_id FROM history)"
+        ),
+    ),
+    (
         "history",
         "history",
         "run IN (SELECT run FROM history GROUP BY run HAVING max(at) < :history) AND NOT "  # noqa: S608 - ours
@@ -109,12 +122,42 @@ PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
     ("blobs", "blobs", "unused_since < :blobs"),
 )
 """What is pruned when it is old: its name, its table, and which rows. Of a run all of its
-history is kept, or none: it can be undone as a whole."""
+history is kept, or none: it can be undone as a whole. Moves come first, and so go with the
+next pruning after their history: a dry run then counts the same."""
 _MARKS = (
     f"UPDATE blobs SET unused_since = NULL WHERE sha IN ({_NEEDED_BLOBS})",  # noqa: S608 - ours
     "UPDATE blobs SET unused_since = :now WHERE unused_since IS NULL"  # noqa: ISC004, S608 - ours
     f" AND sha NOT IN ({_NEEDED_BLOBS})",
 )
+
+
+_DAMAGE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
+PACKED_COLUMNS = (("blobs", "data"), ("bases", "fact"), ("runs", "report"))
+"""What is packed where that is shorter; a text that is packed is a blob to SQLite."""
+
+
+def pack_column(held: str | bytes) -> str | bytes:
+    """A text, or bytes, as a column of `PACKED_COLUMNS` holds it."""
+    data = held.encode() if isinstance(held, str) else held
+    packed = pack(data)
+    return held if packed is data else packed
+
+
+def unpack_column(held: str | bytes) -> str | bytes:
+    """The reverse of `pack_column()`, but that a text may come as its bytes.
+
+    Raises ArchiveError: they are damaged.
+    """
+    return unpack_blob(held) if isinstance(held, bytes) else held
+
+
+def unpack_blob(held: bytes) -> bytes:
+    """The same of bytes that are no text."""
+    try:
+        return unpack(held)
+    except ValueError as error:
+        message = f"the archive is damaged: {error}"
+        raise ArchiveError(message, hint=_DAMAGE_HINT) from error
 
 
 def m001_archive(db: sqlite3.Connection) -> None:
@@ -156,7 +199,48 @@ def m002_unused_blobs(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX blobs_unused ON blobs (unused_since)")
 
 
-MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_archive, m002_unused_blobs)
+def m003_packed(db: sqlite3.Connection) -> None:
+    """Bytes of notes, facts of bases and reports are packed where that is shorter."""
+    db.create_function("packed", 1, pack_column)
+    for table, column in PACKED_COLUMNS:
+        db.execute(
+            f"UPDATE {table} SET {column} = packed({column})"  # noqa: S608 - ours
+            f" WHERE length({column}) >= {MIN_PACKED_BYTES}"
+        )
+
+
+def m004_file_names(db: sqlite3.Connection) -> None:
+    """By which name links lead to a note, so that its fact is found without reading all paths."""
+    db.create_function("file_key", 1, file_key)
+    db.execute("ALTER TABLE bases ADD COLUMN file_key")
+    db.execute("UPDATE bases SET file_key = file_key(name)")
+    db.execute("CREATE INDEX bases_by_file ON bases (file_key)")
+
+
+def m005_moves(db: sqlite3.Connection) -> None:
+    """Which notes came, moved or went, and in which order: tables follow them."""
+    db.execute(
+        "CREATE TABLE moves (n INTEGER PRIMARY KEY AUTOINCREMENT, fact_id TEXT NOT NULL UNIQUE)"
+    )
+    moved = "INSERT OR REPLACE INTO moves (fact_id) VALUES"
+    db.execute(
+        "CREATE TRIGGER base_moved BEFORE INSERT ON bases WHEN NOT EXISTS ("  # noqa: S608 - ours
+        "SELECT 1 FROM bases WHERE fact_id = new.fact_id AND folder IS new.folder"
+        " AND name IS new.name AND (missing_since IS NULL) = (new.missing_since IS NULL))"
+        f" BEGIN {moved} (new.fact_id); END"
+    )
+    db.execute(
+        f"CREATE TRIGGER base_dropped AFTER DELETE ON bases BEGIN {moved} (old.fact_id); END"
+    )
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (
+    m001_archive,
+    m002_unused_blobs,
+    m003_packed,
+    m004_file_names,
+    m005_moves,
+)
 """In order. A name once released stays."""
 
 
@@ -170,6 +254,13 @@ def path_to_column(path: str) -> str | bytes:
     except UnicodeEncodeError:
         return path.encode("utf-8", "surrogatepass")
     return path
+
+
+def file_key(name: str | bytes) -> str | bytes:
+    """The key of the name of a file for a column, by which links lead to it."""
+    from vaultsync.links.wikilinks import name_key
+
+    return path_to_column(name_key(path_from_column(name)))
 
 
 def path_from_column(held: str | bytes) -> VaultPath:
@@ -201,7 +292,8 @@ def base_to_row(base: Base) -> SqlRow:
         # As text: some file systems use all 64 bits, of which SQLite has but 63.
         None if inode is None else str(inode),
         base.missing_since,
-        wire.fact_line(base.fact),
+        pack_column(wire.fact_line(base.fact).decode()),
+        file_key(name),
     )
 
 
@@ -212,7 +304,9 @@ def base_from_row(row: SqlRow) -> Base:
 
     _, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact = row
     return Base(
-        wire.fact_from_json(fact, path=path_from_columns(folder, name) or None, revision=revision),
+        wire.fact_from_json(
+            unpack_column(fact), path=path_from_columns(folder, name) or None, revision=revision
+        ),
         sha,
         None if inode is None else FileStamp(size, mtime_ns, ctime_ns, int(inode)),
         since,
@@ -260,8 +354,8 @@ def history_from_row(row: SqlRow) -> HistoryEntry:
     return HistoryEntry(*row[:-2], *map(json.loads, row[-2:]))
 
 
-def scrub_report(report: str, traces: Traces) -> str:
-    """The report of a run without the entries that name a fact or quote it."""
+def scrub_report(report: str | bytes, traces: Traces) -> str | bytes:
+    """The report of a run, as its column, without the entries that name a fact or quote it."""
 
     def scrub(value: object) -> object:
         if isinstance(value, dict):
@@ -270,7 +364,7 @@ def scrub_report(report: str, traces: Traces) -> str:
             return [each for each in value if not traces.mentions(json.dumps(each))]
         return "" if isinstance(value, str) and traces.mentions(value) else value
 
-    return value_to_json(scrub(json.loads(report)))
+    return pack_column(value_to_json(scrub(json.loads(unpack_column(report)))))
 
 
 def _plain(value: object) -> object:
@@ -294,7 +388,6 @@ def _dataclass_to_dict(value: object) -> object:
 
 _ARCHIVE_WAL_PAGES = 4_096
 """A first run over 10,000 notes fits: it need not wait for the file itself."""
-_DAMAGE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
 
 
 class SqliteArchive:
@@ -425,22 +518,36 @@ class SqliteArchive:
             found[path_from_columns(folder, name)] = fact_id
         return found
 
+    def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
+        found: dict[VaultPath, str] = {}
+        for key in {file_key(name) for name in names}:
+            for folder, name, fact_id in self._rows(SELECT_PATHS_BY_FILE, key):
+                found[path_from_columns(folder, name)] = fact_id
+        return found
+
+    def last_move(self) -> int:
+        rows = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'moves'")
+        return rows[0][0] if rows else 0
+
+    def moved_since(self, number: int) -> list[str]:
+        rows = self._rows("SELECT fact_id FROM moves WHERE n > ? ORDER BY n", number)
+        return [fact_id for (fact_id,) in rows]
+
     def put_bases(self, bases: Iterable[Base]) -> None:
         self._change(
-            "INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?, CAST(? AS TEXT))",
-            map(base_to_row, bases),
+            "INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", map(base_to_row, bases)
         )
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
         self._change("DELETE FROM bases WHERE fact_id = ?", zip(fact_ids))
 
     def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        """Keep bytes by sha, as they are: to compress them costs more than the disk."""
-        self._change("INSERT OR IGNORE INTO blobs (sha, data) VALUES (?, ?)", blobs.items())
+        rows = ((sha, pack(data)) for sha, data in blobs.items())
+        self._change("INSERT OR IGNORE INTO blobs (sha, data) VALUES (?, ?)", rows)
 
     def blob(self, sha: str) -> bytes | None:
         rows = self._rows("SELECT data FROM blobs WHERE sha = ?", sha)
-        return rows[0][0] if rows else None
+        return unpack_blob(rows[0][0]) if rows else None
 
     def put_intents(self, intents: Iterable[WriteIntent]) -> None:
         self._put("intent", intents)
@@ -507,7 +614,7 @@ class SqliteArchive:
             "INSERT INTO runs (run, at, kind, report) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (run) DO UPDATE SET at = excluded.at, kind = excluded.kind,"
             " report = excluded.report",
-            [(run.run, run.at, run.kind, value_to_json(run.report))],
+            [(run.run, run.at, run.kind, pack_column(value_to_json(run.report)))],
         )
 
     def find_run(self, run: str) -> RunRecord | None:
@@ -524,7 +631,7 @@ class SqliteArchive:
         from vaultsync.storage.archive import RunRecord
 
         rows = self._rows(SELECT_RUNS + which, *values)
-        return [RunRecord(*row)._replace(report=json.loads(row[3])) for row in rows]
+        return [RunRecord(*row)._replace(report=json.loads(unpack_column(row[3]))) for row in rows]
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         place = path_to_column(path)
@@ -572,6 +679,13 @@ class SqliteArchive:
                 self.set_setting(HISTORY_SINCE_SETTING, since.history)
         self.vacuum()
         return removed
+
+    def iter_packed(self) -> Iterator[bytes]:
+        """What is packed in rows, unpacked: a row that is long lies in pieces of its file."""
+        with self._connection() as db:
+            for table, column in PACKED_COLUMNS:
+                rows = db.execute(f"SELECT {column} FROM {table} WHERE typeof({column}) = 'blob'")  # noqa: S608 - ours
+                yield from (unpack_blob(held) for (held,) in rows)
 
     def vacuum(self) -> None:
         """Give the space of removed rows back, when that is a good part of the file."""

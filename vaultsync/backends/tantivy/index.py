@@ -229,13 +229,27 @@ class TantivyIndex:
                 found += (stat.st_ino, stat.st_mtime_ns, stat.st_size)
         return found
 
+    def _check_files(self) -> None:
+        """See that nothing in the folder would keep tantivy waiting, as a pipe does.
+
+        Raises:
+            OSError: something there is no regular file. That counts as damage: the index is
+                made again, without it.
+        """
+        with os.scandir(self._folder) as entries:
+            for each in entries:
+                if not each.is_file(follow_symlinks=False):
+                    raise OSError(errno.EINVAL, "it is no regular file", each.path)
+
     def _open(self) -> tantivy.Index:
+        self._check_files()
         index = tantivy.Index(self._schema, str(self._folder))
         index.register_tokenizer(ANALYZER_NAME, stemming_analyzer(self._terms.default))
         index.config_reader("manual")
         return index
 
     def _read(self, index: tantivy.Index) -> _CommitReader | None:
+        self._check_files()
         index.reload()
         searcher = index.searcher()
         hits = searcher.search(Query.term_query(self._schema, "id", VERSION_DOC_ID), 1).hits
@@ -335,6 +349,11 @@ class TantivyIndex:
             self._remove()
             self._folder.mkdir(mode=0o700)
         with self._on_disk():
+            try:
+                self._check_files()
+            except OSError:
+                self.close()  # the next reader finds no index, and builds it again
+                raise
             index = view.opened if view else self._open()
             writer = index.writer(_HEAP * threads, threads)
         try:

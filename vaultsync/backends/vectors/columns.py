@@ -105,6 +105,14 @@ def best_by_fact(found: Iterable[tuple[float, str, str]]) -> list[NearFact]:
     return list(best.values())
 
 
+def cosines_by_fact(found: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
+    """The cosines of each fact, the nearest first, of facts and scores."""
+    grouped: dict[str, list[float]] = {}
+    for fact, score in found:
+        grouped.setdefault(fact, []).append(cosine_of(score))
+    return {fact: sorted(cosines, reverse=True) for fact, cosines in grouped.items()}
+
+
 def cosine_of(score: float) -> float:
     """A cosine within its range, with the decimals that do not depend on the place of a row."""
     return round(min(1.0, max(-1.0, score)), 6)

@@ -27,6 +27,7 @@ from vaultsync.backends.vectors.columns import (
     best_by_fact,
     check_dimension,
     chunks_by_fact,
+    cosines_by_fact,
     dimension_of,
     encode_rows,
     index_busy_error,
@@ -288,6 +289,17 @@ class MatrixVectors:
             return []
         check_dimension(vector, seen.header.dimension)
         return nearest_facts(seen, np.asarray(vector, np.float32), filters, limit)
+
+    def cosines(self, vector: Sequence[float], fact_ids: Iterable[str]) -> dict[str, list[float]]:
+        seen = self._now()
+        held = seen.keys.facts(fact_ids)
+        if not held:
+            return {}
+        check_dimension(vector, seen.header.dimension)
+        rows = [row for many in held.values() for row in many]
+        facts = (fact for fact, many in held.items() for _ in many)
+        scores = seen.vectors[rows] @ np.asarray(vector, np.float32)
+        return cosines_by_fact(zip(facts, scores.tolist(), strict=True))
 
     def tidy(self) -> None:
         """Write the files again without the dead rows, when these are many."""

@@ -37,6 +37,26 @@ def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[boo
     return make
 
 
+def asked_watcher_maker(
+    settings: Settings, ignores: Callable[[str], bool]
+) -> Callable[[], Watcher]:
+    """A function that makes a watcher of a vault for a process that looks only when asked.
+
+    Folders that it `ignores` are not watched. It raises OSError where no queue of the
+    system can be asked without waiting.
+    """
+
+    def make() -> Watcher:
+        kind = watch_checks.mount_without_events(settings.root)
+        if kind or settings.watch.watcher == "polling":
+            raise OSError(f"no events are used on {kind or 'this vault'}")
+        from vaultsync.backends.watchers.inotify import InotifyWatcher
+
+        return InotifyWatcher(settings.root, settings.state_dir, ignores=ignores)
+
+    return make
+
+
 def _load(name: str) -> Callable[..., Watcher]:
     if name == "watchfiles":
         from vaultsync.backends.watchers.watchfiles import WatchfilesWatcher

@@ -1,5 +1,8 @@
 """A watcher by watchfiles: events are read in Rust, without waiting for Python.
 
+watchfiles looks for them on a timer, twenty times a second. Where the system lets us, its
+thread sleeps instead until the queue of inotify has something, for a second at most.
+
 It loses none of a burst of 60,000 files, but does not report that the system's queue was
 full, as after the process was suspended. So a long burst without a pause, as a full queue
 makes it, counts as a loss.
@@ -7,10 +10,15 @@ makes it, counts as a loss.
 
 from __future__ import annotations
 
+import os
+import select
+import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 from watchfiles import Change, watch
 
@@ -21,11 +29,50 @@ _TOGETHER_MS = 50
 _STEP_MS = 50
 """Changes within a step come together, after `_TOGETHER_MS` at the latest."""
 _TIMEOUT_MS = 500
-_PAUSE = 2
-"""Timeouts in a row that end a burst."""
+_IDLE_SECONDS = 1.0
+"""The longest sleep: should watchfiles take an event from the queue in the moment before it
+begins, nothing else would end it."""
+_PAUSE_SECONDS = 1.0
+"""How long nothing happens between two bursts."""
 _QUEUE = 16_384
 """The default length of the queue of inotify."""
 _JOIN = 5.0
+_Changes: TypeAlias = set[tuple[Change, str]]
+
+
+class InotifyTripwire:
+    """Waits until a queue of inotify has events, which another thread reads, or until told."""
+
+    def __init__(self, queue: int) -> None:
+        """Wait for the queue of a descriptor; it may be closed elsewhere."""
+        self._files = (os.dup(queue), os.eventfd(0, os.EFD_CLOEXEC))
+        self._poll = select.poll()
+        for each in self._files:
+            self._poll.register(each, select.POLLIN)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether something came within a time."""
+        return bool(self._poll.poll(seconds * 1000))
+
+    def trip(self) -> None:
+        """End every wait from now on, in any thread."""
+        os.eventfd_write(self._files[1], 1)
+
+    def close(self) -> None:
+        """Close the descriptors; nothing waits any more."""
+        for each in self._files:
+            os.close(each)
+
+
+def _inotify_queues() -> set[int]:
+    """The descriptors of this process that are queues of inotify; none on other systems."""
+    found = set()
+    with suppress(OSError):
+        for each in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names alone
+            with suppress(OSError):  # that of this very listing
+                if os.readlink(f"/proc/self/fd/{each}") == "anon_inode:inotify":  # noqa: PTH115
+                    found.add(int(each))
+    return found
 
 
 class WatchfilesWatcher(EventCollector):
@@ -43,9 +90,25 @@ class WatchfilesWatcher(EventCollector):
         self._full = (system_limit("max_queued_events") or _QUEUE) // 4
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._tripwire: InotifyTripwire | None = None
 
     def start(self) -> None:
         self.begin()
+        known = _inotify_queues()
+        changes, first = self._watch(_STEP_MS if sys.platform == "linux" else _TIMEOUT_MS)
+        new = _inotify_queues() - known
+        if len(new) == 1:
+            self._tripwire = InotifyTripwire(new.pop())
+        elif sys.platform == "linux":  # nothing is to be waited by, so watchfiles waits itself
+            changes.close()
+            changes, first = self._watch(_TIMEOUT_MS)
+        self._thread = threading.Thread(
+            target=self._listen, args=(chain([first], changes),), name="watcher", daemon=True
+        )
+        self._thread.start()
+
+    def _watch(self, timeout: int) -> tuple[Generator[_Changes, None, None], _Changes]:
+        """The changes from now on, and the first of them; none of them at each time-out."""
         changes = watch(
             self.root,
             self.canary,
@@ -53,19 +116,15 @@ class WatchfilesWatcher(EventCollector):
             debounce=_TOGETHER_MS,
             step=_STEP_MS,
             stop_event=self._stop,
-            rust_timeout=_TIMEOUT_MS,
+            rust_timeout=timeout,
             yield_on_timeout=True,
             force_polling=False,
             ignore_permission_denied=True,
         )
         try:
-            first = next(changes)  # it listens from here on
+            return changes, next(changes)  # it listens from here on
         except RuntimeError as error:
             raise OSError(str(error)) from error
-        self._thread = threading.Thread(
-            target=self._listen, args=(chain([first], changes),), name="watcher", daemon=True
-        )
-        self._thread.start()
 
     def failure(self) -> str:
         thread = self._thread
@@ -75,19 +134,31 @@ class WatchfilesWatcher(EventCollector):
 
     def stop(self) -> None:
         self._stop.set()
+        tripwire = self._tripwire
+        if tripwire is not None:
+            tripwire.trip()
         if self._thread is not None:
             self._thread.join(_JOIN)
+            if tripwire is not None and not self._thread.is_alive():
+                self._tripwire = None
+                tripwire.close()
 
-    def _listen(self, changes: Iterable[set[tuple[Change, str]]]) -> None:
+    def _listen(self, changes: Iterable[_Changes]) -> None:
         """Runs in the thread: an error ends it, and `failure()` reports it."""
-        burst = pause = 0
+        burst, quiet = 0, 0.0
         try:
             for some in changes:
-                pause = 0 if some else pause + 1
-                burst = burst + len(some) if pause < _PAUSE else 0
+                quiet = 0.0 if some else quiet + self._sleep()
+                burst = burst + len(some) if quiet < _PAUSE_SECONDS else 0
                 self.add([path for _, path in some])
                 if burst >= self._full:
                     self.lose(f"{burst:,} changes at once fill the queue")
                     burst = 0
         except Exception as error:  # noqa: BLE001 - it ends the thread, and is reported
             self.fail(f"{type(error).__name__}: {error}")
+
+    def _sleep(self) -> float:
+        """Sleep after a time-out, until something may have changed; returns the quiet seconds."""
+        if self._tripwire is None:
+            return _TIMEOUT_MS / 1000
+        return 0.0 if self._tripwire.wait(_IDLE_SECONDS) else _IDLE_SECONDS

@@ -1,0 +1,228 @@
+"""No method of the Python API answers an agent with a word of what others keep in private."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import vaultsync
+from tests.mcp_clients import Home, make_home
+from vaultsync.api.memory import Memory
+from vaultsync.errors import StoreUnavailableError, VaultsyncError
+from vaultsync.sync.agent_view import AgentView
+
+PLANTED = "zqxjkv"
+"""Is in all titles, texts, tags and paths of Ada's private facts, and in nothing else."""
+
+
+class Planted:
+    """Ada's private facts and notes, in every state that a run has to report."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        titles = ["edited", "moved", "gone", "forgotten", "disputed", "linked", "moved away"]
+        with home.memory("ada") as ada:
+            facts = {
+                each: ada.remember(
+                    f"Text of {PLANTED} [[{PLANTED} nowhere]] [[Ope]].",
+                    title=f"{PLANTED} {each}",
+                    type="decision",
+                    tags=[PLANTED],
+                )
+                for each in titles
+            }
+            self.ids = {name: fact.id for name, fact in facts.items()}
+            self.open = ada.remember("Seen by all.", title="Open", scope="public")
+            ada.finish_pending()
+            notes = {name: home.note(ada.get(key).path) for name, key in self.ids.items()}
+            self._edit(notes["disputed"], "Text", "Edited")
+            ada.update(self.ids["disputed"], content=f"{PLANTED} otherwise.")
+            (self.conflict,) = ada.conflicts()
+            ada.forget(self.ids["forgotten"])
+        self._edit(notes["edited"], "Text", "Changed")
+        notes["moved"].rename(home.vault / "public" / f"{PLANTED} moved.md")
+        notes["moved away"].rename(home.vault / "private-ada" / f"{PLANTED} elsewhere.md")
+        notes["gone"].unlink()
+        folder = home.vault / "private-ada"
+        (folder / f"{PLANTED} bad.md").write_text("---\nid: [\n---\n", "utf-8")
+        (folder / f"{PLANTED} new.md").write_text(f"{PLANTED}, not adopted yet.\n", "utf-8")
+        (home.vault / "public" / "Its own.md").write_text("Not adopted either.\n", "utf-8")
+
+    @staticmethod
+    def _edit(note: Path, old: str, new: str) -> None:
+        note.write_text(note.read_text("utf-8").replace(old, new), "utf-8")
+
+    @property
+    def run(self) -> str:
+        """The newest run."""
+        with vaultsync.open(str(self.home.vault), state_dir=str(self.home.state)) as user:
+            return user.log(limit=1)[0].run
+
+
+ASKED: dict[str, Callable[[Memory, Planted], object]] = {
+    "check": lambda memory, _: memory.check(),
+    "new_id": lambda memory, _: memory.new_id(),
+    "status": lambda memory, _: memory.status(),
+    "log": lambda memory, _: memory.log(),
+    "sync": lambda memory, _: [memory.sync(dry_run=True), memory.sync(), memory.sync()],
+    "adopt": lambda memory, _: [memory.adopt(dry_run=True), memory.adopt()],
+    "adopt_id": lambda memory, planted: memory.adopt_id(planted.ids["edited"]),
+    "maintain": lambda memory, _: [memory.maintain(dry_run=True), memory.maintain()],
+    "verify": lambda memory, _: memory.verify(),
+    "rebuild": lambda memory, _: memory.rebuild(source="vault"),
+    "last_undoable_run": lambda memory, _: memory.last_undoable_run(),
+    "undo": lambda memory, planted: memory.undo(planted.run),
+    "history": lambda memory, planted: memory.history(planted.ids["edited"]),
+    "conflicts": lambda memory, _: memory.conflicts(),
+    "resolve": lambda memory, planted: memory.resolve(planted.conflict.id, take="store"),
+    "resolve_by_hand": lambda memory, planted: memory.resolve_by_hand(
+        planted.conflict.id, field="content", text="x"
+    ),
+    "get": lambda memory, planted: memory.get(planted.ids["edited"]),
+    "waits": lambda memory, planted: memory.waits(planted.ids["edited"]),
+    "is_note_deleted": lambda memory, planted: memory.is_note_deleted(planted.ids["gone"]),
+    "list": lambda memory, _: [memory.list(all=True), memory.list(links_to="Open", all=True)],
+    "update": lambda memory, planted: memory.update(planted.ids["edited"], content="x"),
+    "edit": lambda memory, planted: memory.edit(planted.ids["edited"], append="x"),
+    "supersede": lambda memory, planted: memory.supersede(planted.ids["edited"], "x"),
+    "forget": lambda memory, planted: memory.forget(planted.ids["edited"]),
+    "restore": lambda memory, planted: memory.restore(planted.ids["forgotten"]),
+    "purge": lambda memory, planted: memory.purge(planted.ids["edited"], dry_run=True),
+    "export": lambda memory, _: _exported(memory),
+    "import_": lambda memory, _: memory.import_([]),
+    "remember": lambda memory, _: memory.remember("It is known."),
+    "recall": lambda memory, _: memory.recall("Text of edited", all=True, explain=True),
+    "context": lambda memory, _: memory.context("Text of edited", all=True),
+    "is_empty": lambda memory, _: memory.is_empty,
+    "count_recalls": lambda memory, _: memory.count_recalls(),
+    "index": lambda memory, _: memory.index(),
+    "index_files": lambda memory, _: memory.index_files(),
+    "damaged_facts": lambda memory, _: dict(memory.damaged_facts()),
+    "doctor": lambda memory, _: memory.doctor(),
+    "related": lambda memory, planted: memory.related(planted.open.id),
+    "links_check": lambda memory, _: [memory.links_check(), memory.links_check(fix=True)],
+    "graph_export": lambda memory, _: memory.graph_export(),
+    "graph_stats": lambda memory, _: memory.graph_stats(),
+    "graph_neighbors": lambda memory, planted: memory.graph_neighbors(planted.open.id),
+    "sync_memory_file": lambda memory, planted: memory.sync_memory_file(
+        _memory_file(planted.home.vault.parent)
+    ),
+    "follow_memory_files": lambda memory, _: memory.follow_memory_files(),
+}
+NOT_ASKED = {
+    "close": "answers nothing",
+    "as_seen": "what `sync` calls",
+    "answer": "what `recall` calls",
+    "pack": "what `context` calls",
+    "with_queued": "what `status` calls",
+    "stop_embedding": "there is no worker",
+    "migrate": "answers with counts of the store, for the user who moves it",
+    "add_to_memory_file": "answers for the file that the agent wrote",
+    "watched_memory_files": "answers with the user's own settings",
+    "graph_colours": "answers with the path of Obsidian's settings",
+}
+
+
+def _exported(memory: Memory) -> list[str]:
+    lines: list[str] = []
+    memory.export(lines.append)
+    return lines
+
+
+def _memory_file(folder: Path) -> Path:
+    found = folder / "MEMORY.md"
+    found.write_text("# Memory\n\n## One\n\nText.\n", "utf-8")
+    return found
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Planted:
+    return Planted(make_home(tmp_path))
+
+
+def _said(memory: Memory, asked: Callable[[Memory, Planted], object], planted: Planted) -> str:
+    try:
+        found = asked(memory, planted)
+    except VaultsyncError as error:
+        return f"{error.message} {error.hint}"
+    return msgspec.json.encode(found, enc_hook=repr).decode()
+
+
+def test_each_method_is_asked_or_says_why_not() -> None:
+    public = {name for name, _ in inspect.getmembers(Memory) if not name.startswith("_")}
+    assert public == ASKED.keys() | NOT_ASKED.keys()
+
+
+@pytest.mark.parametrize("synced", [False, True])
+@pytest.mark.parametrize("name", ASKED)
+def test_no_method_reveals_a_word_of_another_agent(
+    planted: Planted, name: str, *, synced: bool
+) -> None:
+    home = planted.home
+    if synced:
+        home.run("sync")
+    with vaultsync.open(str(home.vault), agent="indy", state_dir=str(home.state)) as indy:
+        said = _said(indy, ASKED[name], planted)
+    assert PLANTED not in said
+    assert "private-ada" not in said
+    hidden = {key for key in planted.ids.values() if key in said}
+    if name not in ("get", "history", "update", "edit", "supersede", "forget", "restore", "purge"):
+        assert not hidden, said
+
+
+def test_the_counts_of_a_report_are_of_what_the_agent_may_see(planted: Planted) -> None:
+    home = planted.home
+    home.run("sync")
+    home.run("forget", planted.ids["linked"])
+    hidden = planted.run
+    with vaultsync.open(str(home.vault), agent="indy", state_dir=str(home.state)) as indy:
+        indy.remember("Its own.", title="Mine")
+        report = indy.sync()
+        assert report.quiet
+        assert not report.actions
+        assert not report.attention
+        assert indy.verify().checked == indy.status().facts
+        assert report.counts["unchanged"] == indy.status().notes
+        note = home.note(indy.list().facts[0].path)
+        note.write_text(note.read_text("utf-8") + "\nMore.\n", "utf-8")
+        report = indy.sync()
+        assert [each.action for each in report.actions] == ["update_store"]
+        assert report.counts["updated_in_store"] == 1
+        assert indy.log()[0].counts["updated_in_store"] == 1
+        assert all(each.run != hidden for each in indy.log())
+
+
+def test_without_the_store_only_facts_with_notes_are_known(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: object) -> object:
+        raise StoreUnavailableError("it is away")
+
+    with planted.home.memory("indy") as indy:
+        own = indy.remember("Its own.", title="Mine")
+        indy.finish_pending()
+        monkeypatch.setattr(indy._ctx.store, "find_many", away)
+        view = AgentView(indy._ctx, "indy")
+        assert view.sees_id(own.id)
+        assert not view.sees_id(planted.ids["edited"])
+        assert not view.sees_id("0193f6c2-0000-7000-8000-00000000000f")
+
+
+def _counts(actions: list[dict[str, Any]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for each in actions:
+        for name in each["counted"]:
+            found[name] = found.get(name, 0) + 1
+    return found
+
+
+def test_each_action_says_what_it_is_counted_as(planted: Planted) -> None:
+    with vaultsync.open(str(planted.home.vault), state_dir=str(planted.home.state)) as user:
+        for report in (user.sync(allow_scope_moves=True), user.undo(), user.maintain()):
+            counts = {k: v for k, v in report.counts.items() if v and k != "unchanged"}
+            assert _counts(msgspec.to_builtins(report.actions)) == counts

@@ -1,0 +1,124 @@
+"""A SQLite file of derived data: opened late, and thrown away when it cannot be read."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from vaultsync.backends.sqlite import database as sqlite_file
+from vaultsync.errors import IndexBusyError
+
+_LOG_PAGES = 1_000
+_Answer = TypeVar("_Answer")
+
+
+class DerivedFile:
+    """A file that is opened when it is first asked, and not before.
+
+    A file that is damaged, or that another version made, is thrown away: it is derived.
+    """
+
+    def __init__(
+        self, path: str | Path, migrations: Sequence[sqlite_file.Migration], name: str
+    ) -> None:
+        """The file at `path`; `name` is what errors call it."""
+        self._path = Path(path)
+        self._migrations = migrations
+        self._name = name
+        self._lock = threading.RLock()
+        self._db: sqlite3.Connection | None = None
+        self._file: sqlite_file.FileIdentity | None = None
+
+    def close(self) -> None:
+        """Close the file; harmless when repeated."""
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+            self._db = None
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction; a file that turns out to be damaged is thrown away."""
+        with self._lock:
+            try:
+                db = self._asked(lambda opened: (opened, opened.execute("BEGIN IMMEDIATE"))[0])
+                try:
+                    yield db
+                    self._asked(lambda opened: opened.execute("COMMIT"))
+                except BaseException:
+                    sqlite_file.roll_back(db)
+                    raise
+            except sqlite3.DatabaseError as error:
+                if not sqlite_file.is_damage(error):
+                    raise  # a constraint or a misuse: our bug, not a bad file
+                self._throw_away()
+                why = f"{self._name} {self._path} was damaged, and is made again: {error}"
+                raise OSError(why) from error
+
+    def _rows(self, query: str, *values: str | float) -> list[tuple[Any, ...]]:
+        return self._answer(lambda db: db.execute(query, values).fetchall())
+
+    def _change(self, change: Callable[[sqlite3.Connection], None]) -> None:
+        def together(db: sqlite3.Connection) -> None:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                change(db)
+                db.execute("COMMIT")
+            except BaseException:
+                sqlite_file.roll_back(db)
+                raise
+
+        self._answer(together)
+
+    def _answer(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        """Ask the file; a damaged one is replaced by an empty one, once."""
+        with self._lock:
+            try:
+                return self._asked(ask)
+            except sqlite3.DatabaseError as error:
+                if not sqlite_file.is_damage(error):
+                    raise  # a constraint or a misuse: our bug, not a bad file
+                if self._db is not None and self._db.in_transaction:
+                    raise  # its end throws the file away
+            self._throw_away()
+            return self._asked(ask)
+
+    def _asked(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        """Ask, and raise the errors of the port."""
+        try:
+            return ask(self._opened())
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                message = f"another process is writing {self._name}"
+                hint = "it is brought up to date later"
+                raise IndexBusyError(message, hint=hint) from error
+            why = f"{self._name} {self._path} cannot be used: {error}"
+            raise OSError(why) from error
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._db is not None and (
+            self._db.in_transaction or self._file == sqlite_file.find_identity(self._path)
+        ):
+            return self._db
+        self.close()
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sqlite_file.make_private(self._path)
+        self._db, schema = sqlite_file.open_migrated(
+            self._path, self._migrations, create=True, log_pages=_LOG_PAGES
+        )
+        self._file = sqlite_file.find_identity(self._path)
+        if schema != "ready":
+            self._throw_away()
+            return self._opened()
+        # What a power cut takes is made again: no commit has to wait for the disk.
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        return self._db
+
+    def _throw_away(self) -> None:
+        self.close()
+        for end in ("", "-wal", "-shm"):
+            Path(f"{self._path}{end}").unlink(missing_ok=True)

@@ -1,0 +1,319 @@
+"""The entries of the index files in one SQLite file, beside the other indexes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from vaultsync.backends.sqlite import database as sqlite_file
+from vaultsync.backends.sqlite.derived_file import DerivedFile
+from vaultsync.index_files.entry import IndexEntry, ListedEntry, bucket_of, fold_name, ordinal_of
+from vaultsync.index_files.ports import EntityGroup, Mentions, PartKeys, Totals, Volume
+from vaultsync.model.paths import VaultPath
+from vaultsync.storage.erasure import Traces
+
+_ENTRY = msgspec.json.Decoder(IndexEntry)
+_SELECT = "SELECT entry, path, line FROM listed "
+_SELECT_GROUPS = "SELECT key, heading, label, letter, mentions, lines FROM entities "
+_GIVEN = "IN (SELECT value FROM json_each(?))"
+_ORDER = "ORDER BY weight, day, id"
+_PART, _BETWEEN = ("type", "month"), "bucket >= ? AND bucket < ?"
+_Volumes: TypeAlias = defaultdict[tuple[str, str, int], Volume]
+_TABLES = ("version", "listed", "named", "mentioned", "entities", "volumes")
+_DAY, _PRIORITY, _TYPE, _TYPED = "day", "priority", "type", "typed"
+_LETTERED, _SPELLED = "lettered", "spelled"
+"""Kinds of volumes: what is counted by each."""
+
+
+def m001_listed(db: sqlite3.Connection) -> None:
+    """Entries in their orders; names and who mentions them; how much there is of what.
+
+    `weight` and `day` are negative, so that the first entries come first.
+    """
+    tables = """
+        CREATE TABLE version (version TEXT NOT NULL);
+        CREATE TABLE listed (
+            id TEXT PRIMARY KEY, weight REAL NOT NULL, day INTEGER NOT NULL,
+            type TEXT NOT NULL, month TEXT NOT NULL, bucket INTEGER NOT NULL,
+            priority INTEGER NOT NULL, path TEXT NOT NULL, line TEXT NOT NULL, entry TEXT NOT NULL);
+        CREATE INDEX listed_by_type ON listed (type, weight, day, id);
+        CREATE INDEX listed_by_part ON listed (type, month, bucket);
+        CREATE INDEX listed_by_priority ON listed (priority, weight, day, id);
+        CREATE INDEX listed_by_day ON listed (day, weight, id);
+        CREATE TABLE named (
+            name TEXT NOT NULL, kind INTEGER NOT NULL, path TEXT NOT NULL, id TEXT NOT NULL,
+            PRIMARY KEY (name, kind, path, id)) WITHOUT ROWID;
+        CREATE INDEX named_by_fact ON named (id);
+        CREATE TABLE mentioned (
+            name TEXT NOT NULL, weight REAL NOT NULL, day INTEGER NOT NULL, id TEXT NOT NULL,
+            PRIMARY KEY (name, weight, day, id)) WITHOUT ROWID;
+        CREATE TABLE entities (
+            key TEXT PRIMARY KEY, letter TEXT NOT NULL, bucket INTEGER NOT NULL,
+            mentions INTEGER NOT NULL, label TEXT NOT NULL, heading TEXT NOT NULL,
+            lines TEXT NOT NULL) WITHOUT ROWID;
+        CREATE INDEX entities_by_part ON entities (letter, bucket);
+        CREATE TABLE volumes (
+            kind TEXT NOT NULL, part TEXT NOT NULL, bucket INTEGER NOT NULL,
+            lines INTEGER NOT NULL, size INTEGER NOT NULL,
+            PRIMARY KEY (kind, part, bucket)) WITHOUT ROWID
+    """
+    for statement in tables.split(";"):
+        db.execute(statement)
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_listed,)
+
+
+class SqliteEntries(DerivedFile):
+    """An `EntryTable` in one file."""
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path, MIGRATIONS, "the list of entries")
+
+    def version(self) -> str | None:
+        rows = self._rows("SELECT version FROM version")
+        return rows[0][0] if rows else None
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        with self._changing():
+            yield
+
+    def clear(self) -> None:
+        for table in _TABLES:
+            self._many(f"DELETE FROM {table}", [()])  # noqa: S608 - one of these
+
+    def set_version(self, version: str) -> None:
+        self._many("DELETE FROM version", [()])
+        self._many("INSERT INTO version VALUES (?)", [(version,)])
+
+    def put(self, entries: Sequence[ListedEntry], drop: Sequence[str]) -> None:
+        old = self.find([*(each.id for each in entries), *drop]).values()
+        gone = [(each.id,) for each in old]
+        self._many("DELETE FROM listed WHERE id = ?", gone)
+        self._many("DELETE FROM named WHERE id = ?", gone)
+        places = ((name, *each.rank) for each in old for name in each.mentioned)
+        self._many(
+            "DELETE FROM mentioned WHERE name = ? AND weight = ? AND day = ? AND id = ?", places
+        )
+        self._many("INSERT INTO listed VALUES (?,?,?,?,?,?,?,?,?,?)", map(_row, entries))
+        names = (
+            (name, kind, each.path, each.id) for each in entries for kind, name in each.own_names
+        )
+        self._many("INSERT OR IGNORE INTO named VALUES (?, ?, ?, ?)", names)
+        mentions = ((name, *each.rank) for each in entries for name in each.mentioned)
+        self._many("INSERT INTO mentioned VALUES (?, ?, ?, ?)", mentions)
+        self._count(_entry_volumes(entries), _entry_volumes(old))
+
+    def put_groups(self, groups: Mapping[str, EntityGroup | None]) -> None:
+        old = self.find_groups(groups.keys())
+        new = [each for each in groups.values() if each is not None]
+        self._many("DELETE FROM entities WHERE key = ?", zip(old))
+        rows = (
+            (
+                *(each.key, each.letter, bucket_of(each.key), each.mentions, each.label),
+                *(each.heading, json.dumps(each.lines)),
+            )
+            for each in new
+        )
+        self._many("INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        self._count(_group_volumes(new), _group_volumes(old.values()))
+
+    def find(self, fact_ids: Collection[str]) -> dict[str, ListedEntry]:
+        rows = self._rows(f"{_SELECT} WHERE id {_GIVEN}", json.dumps(list(fact_ids)))
+        return {each.id: each for each in map(_listed, rows)}
+
+    def iter_listed(self) -> Iterator[ListedEntry]:
+        after = ""
+        some = f"{_SELECT} WHERE id > ? ORDER BY id LIMIT {sqlite_file.BATCH_ROWS}"
+        while rows := self._rows(some, after):
+            yield from map(_listed, rows)
+            after = _listed(rows[-1]).id
+
+    def totals(self) -> Totals:
+        ((facts, tokens),) = self._rows(
+            "SELECT coalesce(sum(lines), 0), coalesce(sum(size), 0) FROM volumes WHERE kind = ?",
+            _PRIORITY,
+        )
+        first = self._rows("SELECT min(day) FROM listed")[0][0]
+        return Totals(facts, tokens, date.fromordinal(-first).isoformat() if first else "")
+
+    def newest(self, since: str, limit: int) -> tuple[int, list[ListedEntry]]:
+        until = -ordinal_of(since)
+        ((number,),) = self._rows(
+            "SELECT coalesce(sum(lines), 0) FROM volumes WHERE kind = ? AND bucket <= ?"
+            " AND part = ''",
+            *(_DAY, until),
+        )
+        some = f"{_SELECT} WHERE day <= ? ORDER BY day, weight, id LIMIT ?"
+        return number, [*map(_listed, self._rows(some, until, limit))]
+
+    def by_type(self, limit: int) -> dict[str, tuple[int, list[ListedEntry]]]:
+        return {key: self._best("type", key, n, limit) for key, n in self._numbers(_TYPE)}
+
+    def by_priority(self, limit: int) -> dict[int, tuple[int, list[ListedEntry]]]:
+        numbers = self._numbers(_PRIORITY)
+        return {int(key): self._best("priority", int(key), n, limit) for key, n in numbers}
+
+    def _best(
+        self, column: str, key: str | int, number: int, limit: int
+    ) -> tuple[int, list[ListedEntry]]:
+        rows = self._rows(f"{_SELECT} WHERE {column} = ? {_ORDER} LIMIT ?", key, limit)
+        return number, [*map(_listed, rows)]
+
+    def owners(self, names: Collection[str]) -> dict[str, str]:
+        rows = self._rows(
+            f"SELECT name, id FROM named WHERE name {_GIVEN}"  # noqa: S608 - ours
+            " ORDER BY name, kind DESC, path DESC, id DESC",
+            json.dumps(list(names)),
+        )
+        return dict(rows)
+
+    def mentions(self, names: Collection[str], limit: int) -> Mentions:
+        spelled: Counter[str] = Counter()
+        facts = 0
+        for name in names:
+            begin = f"{json.dumps(name)}\n"
+            rows = self._rows(
+                "SELECT part, lines FROM volumes WHERE kind = ? AND part >= ? AND part < ?",
+                *(_SPELLED, begin, f"{begin}\U0010ffff"),
+            )
+            for part, number in rows:
+                facts += number
+                for each in json.loads(part.removeprefix(begin)):
+                    spelled[each] += number
+        if len(names) > 1:  # a fact may mention an entity by several of them
+            count = f"SELECT count(DISTINCT id) FROM mentioned WHERE name {_GIVEN}"  # noqa: S608 - ours
+            ((facts,),) = self._rows(count, json.dumps(list(names)))
+        first: dict[str, tuple[float, int, str]] = {}
+        for name in names:
+            some = "SELECT weight, day, id FROM mentioned WHERE name = ?"
+            for row in self._rows(f"{some} {_ORDER} LIMIT ?", name, limit):
+                first[row[2]] = row
+        best = [row[2] for row in sorted(first.values())[:limit]]
+        found = self.find(best)
+        return Mentions(facts, spelled, [found[each] for each in best])
+
+    def find_groups(self, keys: Collection[str]) -> dict[str, EntityGroup]:
+        rows = self._rows(f"{_SELECT_GROUPS} WHERE key {_GIVEN}", json.dumps(list(keys)))
+        return {row[0]: _group(row) for row in rows}
+
+    def type_parts(self) -> dict[PartKeys, Volume]:
+        return self._parts(_TYPED)
+
+    def type_buckets(self, keys: PartKeys) -> dict[int, Volume]:
+        return self._buckets(_TYPED, keys)
+
+    def typed(self, keys: PartKeys, buckets: range) -> list[ListedEntry]:
+        where = " AND ".join([*(f"{x} = ?" for x in _PART[: len(keys)]), _BETWEEN])
+        found = self._rows(f"{_SELECT} WHERE {where}", *keys, buckets.start, buckets.stop)
+        return sorted(map(_listed, found), key=lambda each: each.rank)
+
+    def entity_parts(self) -> dict[PartKeys, Volume]:
+        return self._parts(_LETTERED)
+
+    def entity_buckets(self, keys: PartKeys) -> dict[int, Volume]:
+        return self._buckets(_LETTERED, keys)
+
+    def entities(self, keys: PartKeys, buckets: range) -> list[EntityGroup]:
+        where = " AND ".join([*("letter = ?" for _ in keys), _BETWEEN])
+        found = self._rows(f"{_SELECT_GROUPS} WHERE {where}", *keys, buckets.start, buckets.stop)
+        return sorted(map(_group, found), key=lambda each: each.rank)
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        """Throw the file away, as an `Erasable`: it is derived, and holds titles."""
+        with self._lock:
+            held = len(self.find(traces.fact_ids))
+            self._throw_away()
+        return {"index entries": held}
+
+    def _many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        self._asked(lambda db: db.executemany(statement, rows))
+
+    def _numbers(self, kind: str) -> list[tuple[str, int]]:
+        return self._rows("SELECT part, lines FROM volumes WHERE kind = ?", kind)
+
+    def _parts(self, kind: str) -> dict[PartKeys, Volume]:
+        rows = self._rows("SELECT part, lines, size FROM volumes WHERE kind = ?", kind)
+        return {tuple(part.split("\n")): Volume(*volume) for part, *volume in rows}
+
+    def _buckets(self, kind: str, keys: PartKeys) -> dict[int, Volume]:
+        some = "SELECT bucket, lines, size FROM volumes WHERE kind = ? AND part = ?"
+        rows = self._rows(some, f"{kind} bucket", "\n".join(keys))
+        return {bucket: Volume(*volume) for bucket, *volume in rows}
+
+    def _count(self, more: _Volumes, less: _Volumes) -> None:
+        """Count what came, and what went."""
+        for key, (lines, size) in less.items():
+            held = more[key]
+            more[key] = Volume(held.lines - lines, held.size - size)
+        changed = [(*key, *volume) for key, volume in more.items() if any(volume)]
+        self._many(
+            "INSERT INTO volumes VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+            " lines = lines + excluded.lines, size = size + excluded.size",
+            changed,
+        )
+        none = "DELETE FROM volumes WHERE kind = ? AND part = ? AND bucket = ? AND lines = 0"
+        self._many(none, (row[:3] for row in changed))
+
+
+def _entry_volumes(entries: Iterable[ListedEntry]) -> _Volumes:
+    found: _Volumes = defaultdict(Volume)
+    for each in entries:
+        part, size = "\n".join(each.keys), each.size
+        _add(found, (_TYPE, each.entry.type, 0), 0)
+        _add(found, (_PRIORITY, str(each.entry.priority), 0), each.entry.tokens)
+        _add(found, (_DAY, "", -each.ordinal), 0)
+        _add(found, (_TYPED, part, 0), size)
+        _add(found, (f"{_TYPED} bucket", part, bucket_of(each.id)), size)
+        for name, spelled in _spelled(each).items():
+            _add(found, (_SPELLED, f"{json.dumps(name)}\n{json.dumps(spelled)}", 0), 0)
+    return found
+
+
+def _group_volumes(groups: Iterable[EntityGroup]) -> _Volumes:
+    found: _Volumes = defaultdict(Volume)
+    for each in groups:
+        lines, size = each.volume
+        _add(found, (_LETTERED, each.letter, 0), size, lines)
+        _add(found, (f"{_LETTERED} bucket", each.letter, bucket_of(each.key)), size, lines)
+    return found
+
+
+def _add(found: _Volumes, key: tuple[str, str, int], size: int, lines: int = 1) -> None:
+    held = found[key]
+    found[key] = Volume(held.lines + lines, held.size + size)
+
+
+def _row(each: ListedEntry) -> tuple[Any, ...]:
+    weight, day, fact_id = each.rank
+    return (
+        *(fact_id, weight, day, *each.keys, bucket_of(fact_id), each.entry.priority),
+        *(each.path, each.line, msgspec.json.encode(each.entry).decode()),
+    )
+
+
+def _listed(row: tuple[Any, ...]) -> ListedEntry:
+    entry, path, line = row
+    return ListedEntry(_ENTRY.decode(entry), VaultPath(path), line)
+
+
+def _group(row: tuple[Any, ...]) -> EntityGroup:
+    key, heading, label, letter, mentions, lines = row
+    return EntityGroup(key, heading, label, letter, mentions, tuple(json.loads(lines)))
+
+
+def _spelled(each: ListedEntry) -> Mapping[str, list[str]]:
+    """Folded name -> as the fact writes it."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name in each.entry.entities:
+        found[fold_name(name)].append(name)
+    return found

@@ -1,0 +1,142 @@
+"""A watcher by inotify that has no thread: who asks for events reads them from the system.
+
+The system puts an event into its queue before the call returns that caused it. So a process
+that reads the queue knows of every change that was complete by then, and between two
+questions nothing runs. It never wakes its owner, which has to look when it is asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from vaultsync.backends.watchers.collector import EventCollector
+from vaultsync.daemon.ports import WatchEvents
+
+_MODIFY, _ATTRIB, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
+_UNMOUNT, _Q_OVERFLOW, _IGNORED = 0x2000, 0x4000, 0x8000
+_ONLYDIR, _DONT_FOLLOW, _EXCL_UNLINK, _ISDIR = 0x01000000, 0x02000000, 0x04000000, 0x40000000
+_WANTED = (
+    _MODIFY | _ATTRIB | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE
+    | _ONLYDIR | _DONT_FOLLOW | _EXCL_UNLINK
+)  # fmt: skip
+"""All but events of programs that only read."""
+_HEAD = struct.Struct("iIII")
+_READ_BYTES = 1 << 16
+_GONE = {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP}
+
+
+class InotifyWatcher(EventCollector):
+    """A `Watcher` that gets the events of the system when it is drained.
+
+    `ignores` tells of the path of a folder in the vault whether to leave it out.
+    """
+
+    name = "inotify"
+    polls = False
+
+    def __init__(
+        self, root: Path, state_dir: Path, *, ignores: Callable[[str], bool] = lambda _: False
+    ) -> None:
+        super().__init__(root, state_dir, lambda: None)
+        self._ignores = ignores
+        self._fd = -1
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._folders: dict[int, str] = {}
+        """The path of each watched folder, by the number of its watch."""
+
+    def start(self) -> None:
+        if sys.platform != "linux":
+            raise OSError(errno.ENOSYS, "this system has no inotify", self.root)
+        self.begin()
+        self._fd = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        if self._fd < 0:
+            raise _last_error(self.root)
+        try:
+            self._watch(str(self.canary))
+            self._watch_below(self.root)
+        except OSError:
+            self.stop()
+            raise
+
+    def drain(self) -> WatchEvents:
+        self._read()
+        return super().drain()
+
+    def failure(self) -> str:
+        self._read()
+        return super().failure()
+
+    def stop(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _read(self) -> None:
+        """Collect the paths of all events in the queue."""
+        if self._fd < 0:
+            return
+        try:
+            while data := self._next():
+                self.add(list(self._paths(data)))
+        except Exception as error:  # noqa: BLE001 - as in the threads of other watchers: reported
+            self.fail(f"{type(error).__name__}: {error}")
+
+    def _next(self) -> bytes:
+        with contextlib.suppress(BlockingIOError):  # the queue is empty
+            return os.read(self._fd, _READ_BYTES)
+        return b""
+
+    def _paths(self, data: bytes) -> Iterator[str]:
+        at = 0
+        while at < len(data):
+            watch, mask, _, size = _HEAD.unpack_from(data, at)
+            at += _HEAD.size + size
+            if mask & (_Q_OVERFLOW | _UNMOUNT):
+                self.lose("the queue of the system was full, or a folder was unmounted")
+            folder = self._folders.get(watch)
+            if mask & _IGNORED:  # a deleted folder is an event of the folder above it
+                self._folders.pop(watch, None)
+            elif folder is not None and size:
+                name = os.fsdecode(data[at - size : at].rstrip(b"\0"))
+                path = f"{folder}/{name}"
+                if mask & _ISDIR and mask & (_CREATE | _MOVED_TO):
+                    self._watch_below(path)
+                yield path
+
+    def _watch_below(self, folder: str) -> None:
+        """Watch a folder, then what is in it: what is made there meanwhile is an event."""
+        pending = [folder]
+        while pending:
+            path = pending.pop()
+            inside = path[len(self.root) + 1 :]
+            hidden = inside.startswith(".") or "/." in inside
+            if hidden or (inside and self._ignores(inside)) or not self._watch(path):
+                continue
+            with contextlib.suppress(OSError), os.scandir(path) as entries:
+                pending += [each.path for each in entries if each.is_dir(follow_symlinks=False)]
+
+    def _watch(self, folder: str) -> bool:
+        """Watch one folder; False where there is none that can be looked into.
+
+        Raises OSError: the root is missing, or the system has no more watches.
+        """
+        watch = self._libc.inotify_add_watch(self._fd, os.fsencode(folder), _WANTED)
+        if watch < 0:
+            error = _last_error(folder)
+            if error.errno in _GONE and folder != self.root:
+                return False
+            raise error
+        self._folders[watch] = folder
+        return True
+
+
+def _last_error(path: str) -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, os.strerror(number), path)

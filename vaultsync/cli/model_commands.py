@@ -1,0 +1,76 @@
+"""`model`: list the embedding models of this machine, and fetch another one."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from vaultsync.api.models import fetch_model, list_models
+from vaultsync.cli.options import common
+from vaultsync.cli.output import (
+    Options,
+    clean_one_line,
+    echo,
+    print_json,
+    print_message,
+    progress_bar,
+)
+
+_MEGABYTE = 1_000_000
+
+
+@click.group()
+def model() -> None:
+    """List embedding models, and fetch others."""
+
+
+@model.command("list")
+@common
+def list_(options: Options) -> None:
+    """List the models of this machine, with the setting of each."""
+    found = list_models()
+    if options.json:
+        print_json(found)
+        return
+    for each in found.models:
+        size = f", {each.bytes / _MEGABYTE:,.0f} MB" if each.bytes is not None else ""
+        needs = "" if each.installed else f" (needs the extra {each.extra})"
+        echo(f"{clean_one_line(each.embedder)}  {clean_one_line(each.name)}{size}{needs}")
+    print_message(options, f"exports and fetched models are in {clean_one_line(found.folder)}")
+
+
+@model.command()
+@click.argument("name")
+@click.option("--revision", default="main", metavar="REV", help="Branch, tag or commit.")
+@click.option("--sha256", default="", metavar="HEX", help="Checksum that the weights must have.")
+@click.option(
+    "--hub",
+    metavar="URL",
+    envvar="HF_ENDPOINT",
+    default="https://huggingface.co",
+    help="Address of the hub; default: $HF_ENDPOINT, else Hugging Face.",
+)
+@common
+def fetch(options: Options, *, name: str, revision: str, sha256: str, hub: str) -> None:
+    """Download the model NAME of the Hugging Face hub.
+
+    Only what a model consists of is downloaded, no code. An interrupted download
+    continues where it stopped.
+    """
+    with progress_bar(options) as bar:
+
+        def tell(file: str, done: int, total: int) -> None:
+            if bar is not None:
+                bar(file, done, total)
+
+        done = fetch_model(name, revision=revision, sha256=sha256, hub=hub, progress=tell)
+    if options.json:
+        print_json(done)
+        return
+    echo(f"embedder = {json.dumps(clean_one_line(done.embedder), ensure_ascii=False)}")
+    print_message(
+        options,
+        f"fetched {clean_one_line(done.name)}, sha256 {done.sha256}; put this line into your own"
+        " settings for the vault, then run `vaultsync index`",
+    )
