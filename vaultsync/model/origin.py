@@ -1,4 +1,4 @@
-"""Who wrote a fact, so that whoever reads it knows what its text is worth."""
+"""Who wrote a fact, so that its readers know what its text is worth."""
 
 from __future__ import annotations
 
