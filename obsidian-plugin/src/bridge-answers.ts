@@ -68,6 +68,7 @@ export interface ContextPack {
 	intent: string;
 	format: string;
 	nothing_known: string;
+	themes: Array<string>;
 	counter: string;
 	degraded: Array<string>;
 	hidden: Array<HiddenMatches>;
@@ -194,6 +195,7 @@ export interface Hit {
 	stage: string;
 	why: string;
 	snippet: string;
+	origin: string;
 	date: string;
 	contradicts: Array<string>;
 }

@@ -19,13 +19,13 @@ from vaultsync.context_packs.formats import (
     entity_card,
     fact_body,
     is_code,
-    origin_of,
     paragraph_heading,
     render_pack,
     single_line,
     text_paragraphs,
 )
 from vaultsync.model.fact import Fact
+from vaultsync.model.origin import origin_of
 from vaultsync.model.paths import VaultPath
 
 ODD = st.text(

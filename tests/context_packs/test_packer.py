@@ -327,6 +327,18 @@ def test_what_fits_best_is_cut_rather_than_dropped_for_what_fits_less(
     assert pack.tokens <= budget
 
 
+@pytest.mark.parametrize(("form", "budget"), [("xml", 400), ("json", 400), ("markdown", 300)])
+def test_what_fits_best_is_cut_once_more_where_the_whole_has_more_tokens_than_its_parts(
+    form: str, budget: int
+) -> None:
+    text = "\n\n".join(f"word {number} " * 6 for number in range(60))
+    one = candidate(1, text, priority=2)
+    pack = pack_context("q", [one], budget=budget, count=swelling, form=form)
+    assert packed(pack) == [1]
+    assert pack.items[0].cut
+    assert 0 < pack.tokens <= budget
+
+
 def test_what_was_rejected_is_listed_with_its_reason() -> None:
     other = candidate(2)
     pack = pack_context(

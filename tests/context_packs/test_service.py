@@ -273,3 +273,11 @@ def test_facts_that_differ_in_one_value_are_no_duplicates(world: PackWorld) -> N
     for berths in (38, 42):
         world.mirrored(text.format(berths))
     assert len(world.pack("berths of the harbour").items) == 2
+
+
+def test_a_pack_lists_its_themes_those_of_most_facts_first(world: PackWorld) -> None:
+    world.agent_remembers("Berths are full", themeIds=["sea", "harbour"])
+    world.agent_remembers("Berths are numbered", themeIds=["harbour"])
+    world.agent_remembers("Berths are cold", themeIds=["weather"])
+    assert world.pack("berths theme:harbour").themes == ("harbour", "sea")
+    assert world.pack("tides theme:rain").themes == ()

@@ -106,7 +106,7 @@ def test_the_signals_are_those_that_are_kept_out_of_the_note(world: Around) -> N
     assert to_builtins(world.of(fact))["signals"] == {
         "accessCount": 0,
         "lastAccessedAt": None,
-        "decayFactor": None,
+        "decayFactor": 1.0,
         "importance": 0.8,
         "utility": 0.4,
     }

@@ -52,6 +52,12 @@ def test_facts_not_used_for_seven_half_lives_are_deleted() -> None:
     assert "faded" in duty.reason
 
 
+def test_emotional_weight_makes_facts_fade_later() -> None:
+    assert duties(a_fact(created_at=_ago(180), emotional_weight=1.0)) == []
+    (duty,) = duties(a_fact(created_at=_ago(190), emotional_weight=1.0))
+    assert "(half-life 28 days)" in duty.reason
+
+
 @pytest.mark.parametrize(
     "attrs",
     [

@@ -8,7 +8,16 @@ from vaultsync.indexing.ports import NEWEST, OLDEST
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.time_span import TimeSpan
-from vaultsync.recall.asked_for import DONE, DUE, OPEN, OVERDUE, asked_for, is_in_state, type_word
+from vaultsync.recall.asked_for import (
+    DONE,
+    DUE,
+    OPEN,
+    OVERDUE,
+    asked_for,
+    is_in_state,
+    roles_of,
+    type_word,
+)
 
 SETS: dict[str, tuple[set[str], str, str]] = {
     "What decisions did we make?": ({"decision"}, "", ""),
@@ -31,6 +40,14 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "どんな決定をしましたか？": ({"decision"}, "", ""),
     "未完了のタスク": ({"task"}, OPEN, ""),
     "最新の決定": ({"decision"}, "", NEWEST),
+    "Who are our people?": ({"person"}, "", ""),
+    "die letzten Entscheidungen": ({"decision"}, "", NEWEST),
+    "Unsere letzte Entscheidung": ({"decision"}, "", NEWEST),
+    "nos dernières décisions": ({"decision"}, "", NEWEST),
+    "Quelles leçons avons-nous apprises ?": ({"lesson"}, "", ""),
+    "Qu'avons-nous décidé ?": ({"decision"}, "", ""),
+    "las últimas decisiones": ({"decision"}, "", NEWEST),
+    "決めたこと": ({"decision"}, "", ""),
 }
 
 
@@ -50,6 +67,7 @@ TOPICS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "Why was it decided to move?": (set(), ("decided", "move")),
     "when a promise broke": (set(), ("promise", "broke")),
     "Who made the decision?": (set(), ("decision",)),
+    "Who are the people on the pier?": ({"person"}, ("pier",)),
     "the first berth": (set(), ("berth",)),
     "an open berth": (set(), ("open", "berth")),
 }
@@ -71,6 +89,28 @@ def test_a_type_that_is_only_mentioned_is_a_hint() -> None:
 def test_a_type_that_questions_use_is_a_word_of_its_facts() -> None:
     assert type_word(Fact("a", type="lesson")) == "lesson"
     assert type_word(Fact("a", type="person")) == type_word(Fact("a", type="note")) == ""
+
+
+ROLES = {
+    "Harbour master at [[Skarvik]] since 2009.": ("Harbour master",),
+    "# Oskar\n\nHarbour master.": ("Harbour master",),
+    "Server, data.": ("Server",),
+    "": (),
+}
+
+
+@pytest.mark.parametrize("content", ROLES)
+def test_a_person_does_what_their_note_begins_with(content: str) -> None:
+    assert roles_of(Fact("a", type="person", content=content)) == ROLES[content]
+    with_role = Fact("a", type="person", content=content, properties={"role": "design"})
+    assert roles_of(with_role) == ("design", *ROLES[content])
+    assert roles_of(Fact("a", type="note", content=content)) == ()
+
+
+def test_who_asks_for_a_person_and_whose_does_not() -> None:
+    assert asked_for("Who keeps the ledger?").hinted_types == {"person"}
+    assert asked_for("Who made the decision?").hinted_types == {"person", "decision"}
+    assert asked_for("Whose ledger is it?").hinted_types == frozenset()
 
 
 TODAY = "2026-06-30"

@@ -175,6 +175,9 @@ def test_words_hint_at_types_and_tiers() -> None:
     [
         *("What decisions did we make?", "type:lesson", "since:2026-03", "tag:ops"),
         *("What happened last week?", "our last decision", "What is due in September?"),
+        *("What happened in the last two weeks?", "Was ist letzte Woche passiert?"),
+        *("Que s'est-il passé hier ?", "¿Qué pasó la semana pasada?", "notes tagged with ops"),
+        *("critical decisions", "critical facts", "What is due next week?", "next month"),
     ],
 )
 def test_a_question_without_a_topic_asks_for_a_set(text: str) -> None:
@@ -199,6 +202,53 @@ def test_what_is_due_in_a_span_is_told_by_its_due_date() -> None:
     assert asked.matches_hints(september)
     assert not asked.matches_hints(due.evolve(own={"commitmentDueDate": "2026-10-01"}))
     assert not asked.matches_hints(due.evolve(created_at="2026-09-02T00:00:00Z"))
+
+
+DUE_IN = {
+    "What is due in July?": ("2026-07-01", "2026-08-01"),
+    "tasks due this week": ("2026-06-29", "2026-07-06"),
+    "What tasks do we have next week?": ("2026-07-06", "2026-07-13"),
+    "Q3 promises that are due": ("2026-07-01", "2026-10-01"),
+    "promises due in January": ("2026-01-01", "2026-02-01"),
+}
+
+
+@pytest.mark.parametrize("text", DUE_IN)
+def test_what_is_due_lies_near(text: str) -> None:
+    asked = parse_query(text, today=TODAY)
+    assert (asked.asked.state, asked.hinted_span) == ("due", TimeSpan(*DUE_IN[text]))
+
+
+def test_a_date_within_a_relative_one_is_what_lies_in_both() -> None:
+    named = parse_query("What did we decide in the first quarter of this year?", today=TODAY)
+    assert named.hinted_span == TimeSpan("2026-01-01", "2026-04-01")
+    apart = parse_query("What was said this week of the storm in March?", today=TODAY)
+    assert apart.hinted_span == TimeSpan("2026-06-29")
+
+
+def test_an_event_bounds_what_is_asked_for_besides_it() -> None:
+    asked = parse_query("Which lessons did we learn after the outage?", today=TODAY)
+    assert asked.by_event is not None
+    assert not asked.is_set
+    dated = asked.dated("2026-05-16")
+    assert dated.is_set
+    assert (dated.hinted_span, dated.by_event) == (TimeSpan("2026-05-16"), None)
+    assert "outage" not in dated.words
+    assert parse_query("lessons", today=TODAY).dated("2026-05-16").hinted_span is None
+
+
+def test_an_event_is_the_topic_of_a_question_for_something_else() -> None:
+    assert parse_query("Whom do I call before the release?", today=TODAY).by_event is None
+
+
+def test_a_date_in_an_event_bounds_a_time_as_the_event_does() -> None:
+    asked = parse_query("Which decisions were taken after the storm of May?", today=TODAY)
+    assert asked.hinted_span == TimeSpan("2026-05-01")
+
+
+def test_a_time_to_come_is_no_time_of_what_is_known() -> None:
+    asked = parse_query("What do we know about decisions of next week?", today=TODAY)
+    assert (asked.hinted_span, asked.asked.state) == (None, "")
 
 
 def test_a_fact_is_preferred_when_it_is_all_that_is_hinted_at() -> None:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.model.decay import DEFAULT_IMPORTANCE, recency, utility
+from vaultsync.model.decay import DEFAULT_IMPORTANCE, decay_factor, recency, utility
+from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TYPES
 from vaultsync.recall.ranking import (
     CHUNKS_AVERAGED,
@@ -42,6 +43,21 @@ def test_a_fact_weighs_half_after_the_half_life_of_its_type(name: str) -> None:
 def test_a_future_fact_is_new_and_one_without_a_time_is_old() -> None:
     assert recency(at(days=-3), "note", NOW) == 1
     assert recency("", "note", NOW) == 0
+
+
+def test_emotional_weight_slows_decay() -> None:
+    old = at(days=100)
+    plain, strong = (recency(old, "note", NOW, emotional_weight=each) for each in (0.0, 1.0))
+    assert plain == recency(old, "note", NOW) < recency(old, "note", NOW, emotional_weight=0.3)
+    assert strong == pytest.approx(plain**0.5)
+
+
+def test_what_remains_of_a_fact_counts_from_its_last_use() -> None:
+    unused = Fact("a", created_at=at(days=180))
+    assert decay_factor(unused, NOW) == pytest.approx(0.5)
+    assert decay_factor(unused.evolve(last_accessed_at=at(days=0)), NOW) == 1
+    assert decay_factor(unused.evolve(emotional_weight=1.0), NOW) == pytest.approx(0.5**0.5)
+    assert decay_factor(Fact("a"), NOW) == 0
 
 
 def test_utility_is_importance_and_the_logarithm_of_use() -> None:

@@ -452,7 +452,7 @@ def test_the_answer_as_json_has_the_keys_of_the_contract(world: RecallWorld) -> 
     assert found["degraded"] == []
     assert list(found["hits"][0]) == [
         *("id", "title", "type", "path", "score", "similarity", "recency", "utility"),
-        *("stage", "why", "snippet", "date", "contradicts"),
+        *("stage", "why", "snippet", "origin", "date", "contradicts"),
     ]
     assert list(found["stages"][0]) == ["stage", "seconds", "candidates"]
     assert "stages" not in to_builtins(world.ask("berths"))
@@ -600,6 +600,124 @@ def test_the_answer_tells_how_likely_there_is_one(world: RecallWorld) -> None:
     unknown = world.ask("kubernetes ingress certificates pier").answerable
     assert known > 0.5 > unknown
     assert world.ask("kubernetes").answerable == 0.0
+
+
+# --------------------------------------------------------------------- events
+
+
+def _outage(
+    world: RecallWorld,
+    content: str = "The outage of the pier box",
+    **fields: Any,  # noqa: ANN401 - values of any field
+) -> tuple[Fact, Fact, Fact]:
+    early = world.agent_remembers("Berths A", type="decision", createdAt="2026-01-03T00:00:00Z")
+    outage = world.agent_remembers(
+        content, **{"type": "episodic", "createdAt": "2026-02-03T10:00:00Z"} | fields
+    )
+    late = world.agent_remembers("Berths B", type="decision", createdAt="2026-03-03T00:00:00Z")
+    return early, outage, late
+
+
+def test_an_event_that_a_fact_tells_of_bounds_the_time(world: RecallWorld) -> None:
+    early, outage, late = _outage(world)
+    world.agent_remembers("An outage is long", type="lesson", createdAt="2026-03-09T00:00:00Z")
+    after = world.ask("What did we decide after the outage?", explain=True)
+    assert [hit.id for hit in after] == [late.id]
+    (stage,) = (each for each in after.stages if each.stage == "event")
+    assert [each.id for each in stage.candidates] == [outage.id]
+    assert [hit.id for hit in world.ask("decisions before the outage")] == [early.id]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"type": "preference"}, {"content": "The pier"}, {"content": "An outage at sea"}]
+)
+def test_an_event_that_no_fact_tells_of_is_searched_for(
+    world: RecallWorld, fields: dict[str, Any]
+) -> None:
+    early, _, late = _outage(world, **fields)
+    found = world.ask("What did we decide about berths after the outage on land?")
+    assert {early.id, late.id} <= {hit.id for hit in found}
+
+
+def test_no_agent_learns_the_day_of_an_event_it_cannot_see(world: RecallWorld) -> None:
+    early, _, late = _outage(world, scope="private-moss", agent="moss")
+    found = world.ask("What decisions about berths came after the outage?", agent="indy")
+    assert {hit.id for hit in found} == {early.id, late.id}
+
+
+def test_the_store_decides_whether_a_fact_may_date_an_event(world: RecallWorld) -> None:
+    early, outage, late = _outage(world)
+    world.ask("berths")
+    moved = outage.evolve(scope="private-moss", revision="")
+    world.store.write([StoreWrite(outage.id, moved, world.store.get(outage.id).revision, "x")])
+    state = world.store.state()
+    version = make_version(world.store, state.store_id, state.seq, NOTE_INDEX_SCHEMA)
+    world.index.update([], [], version=version)
+    found = world.ask("What decisions about berths came after the outage?", agent="indy")
+    assert {hit.id for hit in found} == {early.id, late.id}
+
+
+def test_while_the_store_is_away_an_event_is_searched_for(world: RecallWorld) -> None:
+    _outage(world)
+    world.sync()
+    world.ask("berths")
+    world.store.away = True
+    assert "as of the last sync run" in " ".join(world.ask("decisions after the outage").degraded)
+
+
+# ------------------------------------------------------------------- people by what they do
+
+
+@pytest.mark.parametrize("question", ["Who is the harbour master?", "the harbour master"])
+def test_who_does_something_stands_before_what_mentions_it(
+    world: RecallWorld, question: str
+) -> None:
+    for number in range(3):
+        world.agent_remembers(f"Harbour master, ask the harbour master {number}", type="lesson")
+    oskar = world.agent_remembers(
+        "Harbour master at Skarvik since 2009. Keeps the old ledger beside the screen.",
+        title="Oskar",
+        type="person",
+        createdAt="2020-01-01T00:00:00Z",
+    )
+    assert world.ask(question)[0].id == oskar.id
+
+
+def test_a_role_of_one_word_is_a_topic_unless_a_person_is_asked_for(world: RecallWorld) -> None:
+    world.agent_remembers("The server is slow. The server is old.", title="Server")
+    person = world.agent_remembers("Server, data, pagers.", title="Joaquim", type="person")
+    assert world.ask("server")[0].id != person.id
+    assert world.ask("Who is the server?")[0].id == person.id
+
+
+# --------------------------------------------------------------------- themes
+
+
+def test_a_theme_is_a_filter_in_any_case(world: RecallWorld) -> None:
+    sea = world.agent_remembers("Berths A", themeIds=["Harbour", "sea"])
+    world.agent_remembers("Berths B", themeIds=["weather"])
+    hidden = world.agent_remembers("Berths C", status="archived")
+    for question in ("theme:harbour", "berths theme:HARBOUR theme:sea"):
+        found = world.ask(question)
+        assert [hit.id for hit in found] == [sea.id]
+        assert found.hidden == (), "no index can tell whether the other has the theme"
+    assert len(world.ask("theme:harbour theme:weather")) == 0
+    assert hidden.id not in {hit.id for hit in world.ask("berths")}
+
+
+def test_a_theme_that_few_facts_have_is_found_among_many(world: RecallWorld) -> None:
+    rare = world.agent_remembers("Berths are full", themeIds=["sea"], importance=0.1)
+    for number in range(100):
+        world.agent_remembers(f"Berths {number} are full", importance=0.9)
+    assert [hit.id for hit in world.ask("theme:sea")] == [rare.id]
+    assert [hit.id for hit in world.ask("berths theme:sea")] == [rare.id]
+
+
+def test_emotional_weight_counts_in_the_score(world: RecallWorld) -> None:
+    old = "2025-06-01T00:00:00Z"
+    world.agent_remembers("Berths one", createdAt=old)
+    strong = world.agent_remembers("Berths two", createdAt=old, emotionalWeight=1.0)
+    assert world.ask("berths")[0].id == strong.id
 
 
 def test_a_misspelled_word_finds_what_is_meant(world: RecallWorld) -> None:

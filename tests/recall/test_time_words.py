@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.model.time_span import TimeSpan, day_span
-from vaultsync.recall.time_words import NamedSpan, dated_span, relative_span
+from vaultsync.recall.time_words import (
+    NamedEvent,
+    NamedSpan,
+    dated_span,
+    named_event,
+    relative_span,
+)
 
 TODAY = date(2026, 6, 30)  # a Tuesday
 
@@ -35,6 +41,24 @@ RELATIVE: dict[str, tuple[str | None, str | None]] = {
     "去年": ("2025-06-30", None),
     "今月": ("2026-06-01", None),
     "過去3か月": ("2026-04-01", None),
+    "in the last two weeks": ("2026-06-16", None),
+    "the past few days": ("2026-06-27", None),
+    "die letzten drei Wochen": ("2026-06-09", None),
+    "les deux dernières semaines": ("2026-06-16", None),
+    "en las últimas dos semanas": ("2026-06-16", None),
+    "two weeks ago": ("2026-06-13", "2026-06-20"),
+    "a couple of days ago": ("2026-06-28", "2026-06-29"),
+    "vor einem Monat": ("2026-05-16", "2026-06-16"),
+    "il y a trois jours": ("2026-06-27", "2026-06-28"),
+    "hace 2 meses": ("2026-04-16", "2026-05-17"),
+    "2週間前": ("2026-06-13", "2026-06-20"),
+    "tomorrow": ("2026-07-01", "2026-07-02"),
+    "next week": ("2026-07-06", "2026-07-13"),
+    "nächsten Monat": ("2026-07-01", "2026-08-01"),
+    "l'année prochaine": ("2027-01-01", "2028-01-01"),
+    "la semana que viene": ("2026-07-06", "2026-07-13"),
+    "el próximo mes": ("2026-07-01", "2026-08-01"),
+    "来週": ("2026-07-06", "2026-07-13"),
 }
 
 
@@ -66,6 +90,14 @@ DATED: dict[str, tuple[str | None, str | None]] = {
     "2026年5月21日から": ("2026-05-21", None),
     "3月まで": (None, "2026-04-01"),
     "2025年5月より前": (None, "2025-05-01"),
+    "from May to June": ("2026-05-01", "2026-07-01"),
+    "between March and May 2025": ("2025-03-01", "2025-06-01"),
+    "between November and February 2025": ("2024-11-01", "2025-03-01"),
+    "in May and the tide": ("2026-05-01", "2026-06-01"),
+    "von März bis Mai": ("2026-03-01", "2026-06-01"),
+    "entre mars et mai": ("2026-03-01", "2026-06-01"),
+    "desde marzo hasta mayo": ("2026-03-01", "2026-06-01"),
+    "from 3 May to 31 February": ("2026-05-03", "2026-05-04"),
 }
 
 
@@ -97,3 +129,51 @@ def test_a_span_is_made_of_days_and_lies_in_the_text(words: list[str], today: da
             assert isinstance(named, NamedSpan)
             assert 0 <= named.begin < named.end <= len(text)
             assert all(day_span(each) for each in (named.span.since, named.span.until) if each)
+
+
+EVENTS = {
+    "What did we decide after the outage?": ("after", "outage"),
+    "before the move": ("before", "move"),
+    "lessons since our release, please": ("since", "release"),
+    "until the storm of May": ("until", "storm of May"),
+    "Entscheidungen vor dem Umzug": ("before", "Umzug"),
+    "bis zu unserem Ausfall": ("until", "Ausfall"),
+    "décisions après l'incident": ("after", "incident"),
+    "depuis la panne": ("since", "panne"),
+    "decisiones antes de la mudanza": ("before", "mudanza"),
+    "desde el apagón": ("since", "apagón"),
+    "停電の後に決めたこと": ("after", "停電"),
+    "リリース以降の決定": ("since", "リリース"),
+}
+
+
+@pytest.mark.parametrize("text", EVENTS)
+def test_a_time_is_named_by_what_happened_then(text: str) -> None:
+    named = named_event(text)
+    assert named is not None
+    assert named[:2] == EVENTS[text]
+
+
+@pytest.mark.parametrize("text", ["after lunch", "since May", "the aftermath", "vor Mai", ""])
+def test_other_times_name_no_event(text: str) -> None:
+    assert named_event(text) is None
+
+
+BOUNDS = {
+    "since": (("2026-05-16", None), ("2026-05-01", None)),
+    "after": (("2026-05-16", None), ("2026-05-01", None)),
+    "before": ((None, "2026-05-16"), (None, "2026-06-01")),
+    "until": ((None, "2026-05-17"), (None, "2026-06-01")),
+}
+
+
+@pytest.mark.parametrize("how", BOUNDS)
+def test_an_event_bounds_a_time_by_its_day_or_its_month(how: str) -> None:
+    event = NamedEvent(how, "outage", 0, 6)
+    day, month = BOUNDS[how]
+    assert event.span("2026-05-16") == TimeSpan(*day)
+    assert event.bounded(TimeSpan("2026-05-01", "2026-06-01")) == TimeSpan(*month)
+
+
+def test_before_the_first_year_there_is_no_quarter() -> None:
+    assert dated_span("Q4", date(1, 1, 1)) is None

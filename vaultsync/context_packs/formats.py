@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from vaultsync.markdown.blocks import fences
 from vaultsync.model.fact import Fact, relations
+from vaultsync.model.origin import origin_of
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, TYPES, Value
 
@@ -65,6 +66,7 @@ def render_pack(form: PackFormat, question: str, tiers: Sequence[tuple[str, Sequ
 _OMITTED_FIELDS = frozenset({"observationOriginalContent", "entityType"})
 _CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _FORBIDDEN_CHARACTER = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_LINE_END = re.compile("[\\n\\r\\x1c-\\x1e\\x85\\u2028\\u2029]")
 _NOT_IN_CITATION = re.compile(r"[#|^\[\]\r\n]+|%%")
 _HEADING = re.compile(r"#{1,6}(?=[ \t])")
 
@@ -72,6 +74,11 @@ _HEADING = re.compile(r"#{1,6}(?=[ \t])")
 def single_line(text: str) -> str:
     """Text in one line, without characters that XML or a file cannot hold."""
     return " ".join(_clean(text).split())
+
+
+def _unbroken(text: str) -> str:
+    """A path or a reason, in which blanks mean what they are, without the ends of lines."""
+    return text if text.isprintable() else _LINE_END.sub("\ufffd", _clean(text))
 
 
 def fact_body(fact: Fact) -> str:
@@ -172,34 +179,14 @@ def paragraph_heading(paragraph: str) -> str:
     return paragraph[mark.end() :].partition("\n")[0].strip(" \t#") if mark else ""
 
 
-def origin_of(fact: Fact) -> str:
-    """Who wrote a fact: `user`, `agent`, `tool`, `import` or `inference`.
-
-    By its `source` where that says so; otherwise by whether an agent wrote it.
-    """
-    for origin, words in _ORIGIN_WORDS.items():
-        if (fact.source or "").casefold().startswith(words):
-            return origin
-    return "agent" if fact.agent_id else "user"
-
-
-_ORIGIN_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "import": ("import",),
-        "inference": ("infer", "consolidat", "deriv"),
-        "tool": ("tool", "hook", "webhook"),
-    }
-)
-"""Origin -> what the `source` of such facts begins with."""
-
-
 # --------------------------------------------------------------------------- markdown
 
 
 def _md_piece(piece: PackPiece) -> str:
     fact = piece.fact
     title = single_line(fact.title)
-    source = piece.citation.removesuffix(f"#{title}")  # the title is shown as the heading
+    # The title is shown as the heading.
+    source = _unbroken(piece.citation).removesuffix(f"#{title}")
     if piece.tier == "entities":
         body = f": {piece.body}" if piece.body else ""
         return f"\n- **{title}** ({_kind(fact)}){body} · {source}"
@@ -256,9 +243,9 @@ def _attributes(piece: PackPiece) -> dict[str, str]:
         "type": _kind(piece.fact),
         "title": single_line(piece.fact.title),
         "date": piece.fact.created_at[:10],
-        "source": piece.citation,
+        "source": _unbroken(piece.citation),
         "origin": origin_of(piece.fact),
-        "reason": piece.reason,
+        "reason": _unbroken(piece.reason),
     }
 
 

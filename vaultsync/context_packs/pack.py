@@ -110,6 +110,8 @@ class ContextPack(Struct, frozen=True):
     format: str
     nothing_known: str = ""
     """Why nothing was packed, where the memory has no answer; empty otherwise."""
+    themes: tuple[str, ...] = ()
+    """The themes of the facts that were packed, those of most facts first."""
     counter: str = ""
     """The tokenizer that counted, or `estimate`."""
     degraded: tuple[str, ...] = ()

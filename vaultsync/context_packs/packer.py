@@ -16,7 +16,7 @@ dropped: no pack is ever a token over its budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from operator import attrgetter
@@ -44,6 +44,7 @@ from vaultsync.context_packs.pack import (
 )
 from vaultsync.context_packs.truncate import RenderedPiece, cut_piece, cut_words
 from vaultsync.model.decay import by_importance
+from vaultsync.model.fact import Fact
 from vaultsync.model.schema import tier_of
 
 CountTokens = Callable[[str], int]
@@ -157,7 +158,16 @@ def pack_context(
         or any(why == REASON_NO_ROOM for _, why in packing.left_out),
         intent=intent,
         format=form,
+        themes=_themes(part.piece.fact for part in packed),
     )
+
+
+def _themes(facts: Iterable[Fact]) -> tuple[str, ...]:
+    """The themes of facts, those of most facts first."""
+    numbers: dict[str, int] = {}
+    for theme in (theme for fact in facts for theme in fact.theme_ids):
+        numbers[theme] = numbers.get(theme, 0) + 1
+    return tuple(sorted(numbers, key=lambda each: (-numbers[each], each)))
 
 
 @dataclass(slots=True)

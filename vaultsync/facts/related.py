@@ -15,7 +15,7 @@ from vaultsync.facts.service import get
 from vaultsync.links.index_sync import ID_KEYS, RELATED_KEY, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
 from vaultsync.links.wikilinks import LinkResolver
-from vaultsync.model.decay import utility
+from vaultsync.model.decay import decay_factor, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.scope import can_see
@@ -45,7 +45,7 @@ class UseSignals(Struct, frozen=True, rename="camel"):
     access_count: int
     last_accessed_at: str | None
     decay_factor: float | None
-    """0 to 1."""
+    """0 to 1; computed from the time since it was last changed or used."""
     importance: float | None
     """0 to 1."""
     utility: float
@@ -94,7 +94,7 @@ def find_related(ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str
         UseSignals(
             fact.access_count,
             fact.last_accessed_at,
-            fact.decay_factor,
+            round(decay_factor(fact, ctx.clock.now()), 4),
             fact.importance,
             utility(fact.importance, fact.access_count),
         ),

@@ -20,6 +20,7 @@ from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import HiddenMatches
+from vaultsync.model.origin import origin_of
 from vaultsync.model.paths import VaultPath, file_name_of, stem_of
 from vaultsync.model.scope import PUBLIC, is_scope
 from vaultsync.notes.parse import read_note
@@ -199,7 +200,12 @@ class _IndexFileSearch:
     def _hit(self, fact: Fact, similarity: float) -> Hit:
         signals = RankingSignals(
             similarity,
-            recency(fact.created_at, fact.type, self.clone.clock.now()),
+            recency(
+                fact.created_at,
+                fact.type,
+                self.clone.clock.now(),
+                emotional_weight=fact.emotional_weight,
+            ),
             utility(fact.importance, fact.access_count),
         )
         return Hit(
@@ -218,6 +224,7 @@ class _IndexFileSearch:
                 importance=fact.importance,
             ),
             snippet=snippet(fact.content, self.terms),
+            origin=origin_of(fact),
         )
 
 

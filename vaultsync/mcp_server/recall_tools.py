@@ -88,8 +88,8 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_recall",
         "Recall facts",
-        "Find the facts that answer a question, best first, each with the matching passage"
-        " and why it was found. Use it before you answer from memory and before you store."
+        "Find the facts that answer a question, best first, each quoted with its origin and"
+        " why it was found. Use it before you answer from memory and before you store."
         " query_vault with `ids` returns them in full.",
         RecallArgs,
         "RecallResult",

@@ -15,15 +15,29 @@ FADED_DECAY = 0.01
 _DAY = 86_400.0
 
 
-def recency(created_at: str, type_name: str, now: datetime) -> float:
+def recency(
+    created_at: str, type_name: str, now: datetime, *, emotional_weight: float | None = None
+) -> float:
     """`0.5 ^ (age / half-life)`, with the half-life of the type: 0 to 1.
 
-    1 for a time in the future, 0 for a fact without a time.
+    1 for a time in the future, 0 for a fact without a time. An emotional weight of 1 doubles
+    the half-life, and one of 0, or none, leaves it as it is.
     """
     if not created_at:
         return 0.0
     age = (now - datetime.fromisoformat(created_at)).total_seconds() / _DAY
-    return exp2(-max(0.0, age) / TYPES[type_name].half_life)
+    return exp2(-max(0.0, age) / (TYPES[type_name].half_life * (1 + (emotional_weight or 0.0))))
+
+
+def last_used(fact: Fact) -> str:
+    """When a fact was last written, changed or used; empty when none of it is known."""
+    times = (fact.created_at, fact.updated_at, fact.last_accessed_at)
+    return max(filter(None, times), key=datetime.fromisoformat, default="")
+
+
+def decay_factor(fact: Fact, now: datetime) -> float:
+    """The share of a fact that remains since it was last used: 0 to 1."""
+    return recency(last_used(fact), fact.type, now, emotional_weight=fact.emotional_weight)
 
 
 def utility(importance: float | None, access_count: int) -> float:

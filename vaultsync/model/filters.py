@@ -41,6 +41,8 @@ class FactFilters(NamedTuple):
     """Leave out facts that had expired by this time."""
     agent: str | None = None
     """Only facts that this agent may see; None is the user, who sees all."""
+    themes: frozenset[str] = frozenset()
+    """Only facts of all of these themes (`themeIds`), in any case."""
 
     @property
     def unhidden(self) -> FactFilters:
@@ -95,6 +97,7 @@ class FactFilters(NamedTuple):
             and not (self.superseded_only and not fact.superseded_by_id)
             and not self.hidden_by(fact)
             and can_see(self.agent, fact.scope)
+            and self.themes <= frozenset(map(str.casefold, fact.theme_ids))
         )
 
     def _has_expired(self, fact: Fact) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from vaultsync.model.decay import recency
+from vaultsync.model.decay import decay_factor, last_used
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TYPES
 
@@ -55,13 +55,12 @@ def plan_retention(
 def _faded(fact: Fact, now: datetime, floor: float) -> str:
     if not fact.agent_id or not fact.priority or not fact.created_at:
         return ""
-    times = (fact.created_at, fact.updated_at, fact.last_accessed_at)
-    last = max(filter(None, times), key=datetime.fromisoformat)
-    current = recency(last, fact.type, now)
+    current = decay_factor(fact, now)
     if current >= floor:
         return ""
-    half_life = TYPES[fact.type].half_life
-    return f"it faded to {current:.3f}: not used since {last[:10]} (half-life {half_life} days)"
+    since = last_used(fact)[:10]
+    days = TYPES[fact.type].half_life * (1 + (fact.emotional_weight or 0.0))
+    return f"it faded to {current:.3f}: not used since {since} (half-life {days:g} days)"
 
 
 def _chains(linked: Mapping[str, Fact]) -> list[list[Fact]]:

@@ -11,11 +11,11 @@ common meanings (note, fact, rule) is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
 from vaultsync.model.fact import Fact
 from vaultsync.model.time_span import TimeSpan
@@ -120,24 +120,26 @@ _ORDERS: Mapping[str, str] = MappingProxyType(
     }
 )
 _ORDER_OF_WORD = MappingProxyType({w: name for name, ws in _ORDERS.items() for w in ws.split()})
-_LAST = _words("last letzte letzten dernière dernier última último")
+_LAST = _words(
+    "last letzte letzten dernière dernières dernier derniers última últimas último últimos"
+)
 """Ask for the newest right before or after the noun of a type: *our last decision*."""
 _JAPANESE_ORDERS = MappingProxyType({NEWEST: "最新|最近の", OLDEST: "最初|最古"})
 _GENERIC = _words(
     "fall falls fell filed notes note thing things everything anything"
     " all any current currently every exist existing far find give got list made make makes making"
     " me most need needs please remain remaining reached show still take taken takes tell there"
-    " took us yet important know remember related agreed noted recorded stored"
+    " took us yet important know remember related agreed noted recorded stored happened"
     " alle aktuell aktuellen bisher bitte gefasst gegeben gemacht gibt getroffen nenne noch welche"
-    " zeige liste"
+    " zeige liste geschehen passiert passierte ansteht steht unsere unserer unseren"
     " actuelles actuels encore faites faits liste montre pris prises toutes tous existe quelles"
-    " quels avons nous"
+    " quels avons nous nos apprise apprises prise passé passe faire qu s l d"
     " todas todos actuales aún hecho hemos hicimos lista muestra tomado tomamos tomaron hay dime"
-    " qué"
+    " qué pasó nuestra nuestras nuestros"
 )
 """Words of a question for a set that name no topic."""
 _JAPANESE_GENERIC = (
-    r"私たち|我々|これまで|どんな|どのような|すべて|全て|一覧|ください|教えて|ありました|あります|ある"
+    r"私たち|我々|これまで|こと|どんな|どのような|すべて|全て|一覧|ください|教えて|ありました|あります|ある"
     r"|しました|した|する|されました|された|何|は|を|が|の|に|で|と|も|か|な|ですか|です|ました|ます|[\s、。？！?!]"
 )
 _WORD = re.compile(r"[^\W\d_]+|\d+")
@@ -146,22 +148,27 @@ _OBJECT_QUESTION = re.compile(
     r"\A\W*(?:(?:what|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
     re.IGNORECASE,
 )
+_LANGUAGES = (ENGLISH, "german", "french", "spanish")
 _OTHER_QUESTION = _words(
     "why when where who whose whom because after before warum wann wo wer wessen pourquoi quand où"
     " qui por cuándo dónde quién quiénes"
 )
 """Begins a question for a reason, a time, a place or a person: its types are only mentioned."""
+_PEOPLE = frozenset({"person"})
+_WHO = _words("who wer qui quién quiénes")
+"""Begins a question for people: only that type may be asked for."""
 _NOUN_WITHIN = 2
 """A type is asked for by a noun among the first words that carry meaning: *open tasks*, *Bente's
 preferences*; further on it is only mentioned."""
 _VERB_WITHIN = 3
 
 
-def asked_for(text: str) -> AskedFor:
+def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     """What a question asks for.
 
     Args:
         text: the question without filters, request phrases and the dates it names.
+        is_narrowed: whether it had any of these, so that without a topic it asks for a set.
     """
     if _KANA.search(text):
         return _asked_in_japanese(text)
@@ -170,19 +177,18 @@ def asked_for(text: str) -> AskedFor:
     verbs = [(at, _TYPE_OF_VERB[word]) for at, word in enumerate(words) if word in _TYPE_OF_VERB]
     has_state = any(word in _STATE_OF_WORD for word in words)
     has_order = any(word in _ORDER_OF_WORD for word in words)
-    if not (nouns or verbs or has_state or has_order):
-        return AskedFor(topic=tuple(words))
-    language = language_of(text, least=1) or ENGLISH
-    # Most questions about other languages still have function words of English.
-    function = FUNCTION_WORDS.get(language, frozenset()) | FUNCTION_WORDS[ENGLISH]
+    if not (nouns or verbs or has_state or has_order or is_narrowed):
+        people = _PEOPLE if words and words[0] in _WHO else frozenset[str]()
+        return AskedFor(hinted_types=people, topic=tuple(words))
+    function = _function_words(words)
     content = [at for at, word in enumerate(words) if word not in function and word not in _GENERIC]
     place = {at: rank for rank, at in enumerate(_without_modifiers(content, words))}
     by_noun = [(at, name) for at, name in nouns if place.get(at, _NOUN_WITHIN) < _NOUN_WITHIN]
     by_verb = [(at, name) for at, name in verbs if place.get(at, _VERB_WITHIN) < _VERB_WITHIN]
     if not _OBJECT_QUESTION.match(text):
         by_verb = []
-    if words[0] in _OTHER_QUESTION:
-        by_noun = []
+    if words[:1] and words[0] in _OTHER_QUESTION:
+        by_noun = [each for each in by_noun if words[0] in _WHO and each[1] == "person"]
     is_verb_first = by_verb and (not by_noun or by_verb[0] < by_noun[0])
     types = {name for _, name in (by_verb[:1] if is_verb_first else by_noun)}
     state = next((_STATE_OF_WORD[word] for word in words if word in _STATE_OF_WORD), "")
@@ -203,7 +209,20 @@ def asked_for(text: str) -> AskedFor:
         and not (types and words[at] in _LAST)
     )
     hinted = {name for _, name in (*nouns, *verbs) if name not in _HINT_ONLY}
+    if words[:1] and words[0] in _WHO:
+        hinted |= _PEOPLE
     return AskedFor(frozenset(types), frozenset(hinted | types), order, state, tuple(named))
+
+
+def _function_words(words: Iterable[str]) -> frozenset[str]:
+    """The words of a question that say nothing, in the language that has most of them.
+
+    Those of English are always among them: questions in other languages still have some.
+    """
+    found = {each: len(FUNCTION_WORDS[each].intersection(words)) for each in _LANGUAGES}
+    most = max(found.values())
+    likely = [FUNCTION_WORDS[each] for each in _LANGUAGES if found[each] == most]
+    return FUNCTION_WORDS[ENGLISH].union(*likely)
 
 
 def _without_modifiers(content: list[int], words: list[str]) -> list[int]:
@@ -229,9 +248,36 @@ def _asked_in_japanese(text: str) -> AskedFor:
     )
 
 
+def names_type(word: str) -> bool:
+    """Whether a word is a noun for a type, in any case."""
+    return word.lower() in _TYPE_OF_NOUN
+
+
+def due_then(asked: AskedFor) -> AskedFor:
+    """What a question asks for that names a time to come: what is due then, if it can be."""
+    if not (asked.types or asked.topic):
+        asked = asked._replace(types=_WITH_STATE, hinted_types=asked.hinted_types | _WITH_STATE)
+    return asked._replace(state=DUE) if asked.types & _WITH_STATE else asked
+
+
 def type_word(fact: Fact) -> str:
     """The type of a fact if it is a word that questions use, such as lesson; else empty."""
     return fact.type if fact.type in _NOUNS and fact.type not in _HINT_ONLY else ""
+
+
+_ROLE = re.compile(
+    r"\A(?:#[^\n]*\s+)?(?P<role>[^.,;:\n]{2,60}?)"
+    r"(?=[.,;:\n]|\Z|\s+(?:at|of|in|for|since|an|am|bei|von|seit|de|du|en|depuis|del|desde)\s)"
+)
+
+
+def roles_of(fact: Fact) -> tuple[str, ...]:
+    """What a person does: their `role`, and the words that their note begins with."""
+    if fact.type != "person":
+        return ()
+    begin = _ROLE.match(fact.content)
+    role = fact.properties.get("role")
+    return (*((role,) if isinstance(role, str) else ()), *((begin["role"],) if begin else ()))
 
 
 # ----------------------------------------------------------------------------- states

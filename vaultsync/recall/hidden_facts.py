@@ -29,8 +29,8 @@ def count_hidden(
     if query.is_set:
         words, filters = None, hinted_filters(query, filters)
     last = filters.unhidden
-    if last == filters:
-        return ()
+    if last == filters or filters.themes:
+        return ()  # no index knows themes, so that it would count facts of others
     before = index.count_matches(words, last, phrases=query.phrases)
     left = before and before - index.count_matches(words, filters, phrases=query.phrases)
     found = []

@@ -1,6 +1,6 @@
 """Parse a question: its filters, phrases, search terms, and what it asks for in plain words.
 
-A *filter* (`type:decision`, `tag:ops`, `tier:critical`, `since:2026-03`) excludes facts. A
+A *filter* (`type:decision`, `tag:ops`, `theme:x`, `since:2026-03`) excludes facts. A
 *hint* in plain words (decisions, last week, in May) only ranks facts higher: what happened
 last week may have been written down today. A question without a topic (*What decisions did we
 make?*, *What happened last week?*, `type:lesson`) asks for a *set*: there, hints are filters.
@@ -19,9 +19,24 @@ from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
 from vaultsync.model.time_span import TimeSpan, day_span, time_span, year_span
-from vaultsync.recall.asked_for import DUE, AskedFor, asked_for, is_in_state
+from vaultsync.recall.asked_for import DUE, AskedFor, asked_for, due_then, is_in_state, names_type
 from vaultsync.recall.recall_request import RecallRequest
-from vaultsync.recall.time_words import dated_span, find_all, relative_span
+from vaultsync.recall.time_words import (
+    NamedEvent,
+    NamedSpan,
+    dated_span,
+    find_all,
+    named_event,
+    relative_span,
+)
+
+
+class SinceEvent(NamedTuple):
+    """What is left of a question when the time it names by an event is known."""
+
+    event: NamedEvent
+    words: str
+    asked: AskedFor
 
 
 class ParsedQuery(NamedTuple):
@@ -36,13 +51,16 @@ class ParsedQuery(NamedTuple):
     types: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()
     tiers: frozenset[str] = frozenset()
+    themes: frozenset[str] = frozenset()
     span: TimeSpan = TimeSpan()
-    """Given as filters, like types, tags and tiers."""
+    """Given as filters, like types, tags, tiers and themes."""
     asked: AskedFor = AskedFor()
     """The types, the state and the order that are asked for in plain words."""
     hinted_tiers: frozenset[str] = frozenset()
     hinted_span: TimeSpan | None = None
     """Hinted at in plain words, like tiers."""
+    by_event: SinceEvent | None = None
+    """Names a time by an event, whose day is not known yet; see `dated()`."""
     today: str = ""
     """The day it is asked on, an ISO date."""
 
@@ -54,7 +72,8 @@ class ParsedQuery(NamedTuple):
     @property
     def has_filters(self) -> bool:
         """Whether the question has filters of its own."""
-        return bool(self.types or self.tags or self.tiers or self.span != TimeSpan())
+        given = self.types or self.tags or self.tiers or self.themes
+        return bool(given or self.span != TimeSpan())
 
     @property
     def has_hints(self) -> bool:
@@ -67,6 +86,13 @@ class ParsedQuery(NamedTuple):
         return not (self.asked.topic or self.phrases) and bool(
             self.has_filters or self.has_hints or self.asked.order
         )
+
+    def dated(self, day: str) -> ParsedQuery:
+        """The same question when the day of its event is known, an ISO date."""
+        if self.by_event is None:
+            return self
+        event, words, asked = self.by_event
+        return self._replace(hinted_span=event.span(day), words=words, asked=asked, by_event=None)
 
     def matches_hints(self, fact: Fact) -> bool:
         """Whether a fact matches all hints; True when there are none."""
@@ -87,7 +113,7 @@ class ParsedQuery(NamedTuple):
 
 # Patterns are compiled when they are first used: most questions need only a few.
 _TIER_HINT = (
-    r"\b(critical|notable|background)\s+(?:facts?|notes?|memory|memories|observations?|"
+    r"\b(critical|notable|background)\s+(facts?|notes?|memory|memories|observations?|"
     r"decisions?|lessons?|commitments?)\b"
 )
 _QUOTED = r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」"
@@ -106,7 +132,7 @@ _TAGGED = (
     r"(?:mit\s+|unter\s+)?dem\s+tag|(?:avec\s+)?l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
     r"(?:\s+con)?)\s+[\"'“„«]?#?([^\W\d_][\w/-]*)[\"'”“»]?"
 )
-_FILTER = r"(?<!\S)(type|tag|tier|since|until|after|before):(\S+)"
+_FILTER = r"(?<!\S)(type|tag|tier|theme|since|until|after|before):(\S+)"
 _VALUES = {"type": "one of " + ", ".join(sorted(TYPES)), "tier": "one of " + ", ".join(TIERS)}
 _DATES = "a day, month or year, such as 2026-03-31, 2026-03 or 2026"
 
@@ -147,6 +173,7 @@ def parse_request(request: RecallRequest, *, now: datetime) -> tuple[ParsedQuery
         and LOWEST_PRIORITY not in priorities,
         alive_at=now.isoformat() if hides else None,
         agent=request.agent,
+        themes=query.themes,
     )
 
 
@@ -166,6 +193,17 @@ def hinted_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
     )
 
 
+class _TextFilters(NamedTuple):
+    """The filters in a question, and what is left of it."""
+
+    rest: str
+    types: frozenset[str]
+    tags: frozenset[str]
+    tiers: frozenset[str]
+    themes: frozenset[str]
+    span: TimeSpan
+
+
 def parse_query(text: str, *, today: date) -> ParsedQuery:
     """Parse a question.
 
@@ -176,7 +214,64 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
     Raises:
         InvalidFieldError: a filter has a value that it does not take.
     """
-    rest, types, tags, tiers = text, set[str](), set[str](), set[str]()
+    filters = _text_filters(text)
+    text_without_filters = filters.rest
+    request = next(find_all(_REQUEST, text_without_filters, *_REQUEST_WORDS), None)
+    question = text_without_filters[request.end() :] if request else text_without_filters
+    event = named_event(question)
+    relative = relative_span(question, today)
+    rest = _without(question, relative)
+    dated = dated_span(rest, today)
+    named = _both(relative, dated)
+    plain, hinted_tiers = _tier_hints(_without(rest, dated))
+    is_narrowed = bool(any(filters[1:5]) or filters.span != TimeSpan() or hinted_tiers or named)
+    asked = asked_for(plain, is_narrowed=is_narrowed)
+    if asked.state == DUE:
+        near = relative_span(question, today, is_near=True)
+        named = _both(near, dated_span(rest, today, is_near=True))
+    elif named and (named.since or "") > today.isoformat():
+        # Facts of what is to come were written before: only promises and tasks have its date.
+        asked = due_then(asked)
+        named = named if asked.state else None
+    phrases = tuple(
+        phrase
+        for match in find_all(_QUOTED, rest, *'"“„«「')
+        if (phrase := " ".join("".join(filter(None, match.groups())).split()))
+    )
+    by_event = _by_event(question, event) if event else None
+    if event and by_event and (inside := dated_span(event.words, today)):
+        named = event.bounded(inside.span)
+    return ParsedQuery(
+        text_without_filters=text_without_filters,
+        words=" ".join(rest.split()),
+        phrases=phrases,
+        types=filters.types,
+        tags=filters.tags,
+        tiers=filters.tiers,
+        themes=filters.themes,
+        span=filters.span,
+        asked=asked,
+        hinted_tiers=hinted_tiers,
+        hinted_span=named,
+        by_event=by_event,
+        today=today.isoformat(),
+    )
+
+
+def _by_event(question: str, event: NamedEvent) -> SinceEvent | None:
+    """What is asked for besides the event, if that is facts of a type, or all.
+
+    Of any other question an event is more likely the topic: *What must be done before the
+    release?*
+    """
+    rest = f"{question[: event.begin]} {question[event.end :]}"
+    asked = asked_for(rest, is_narrowed=True)
+    is_bound = bool(asked.types) or not asked.topic
+    return SinceEvent(event, " ".join(rest.split()), asked) if is_bound else None
+
+
+def _text_filters(text: str) -> _TextFilters:
+    rest, types, tags, tiers, themes = text, set[str](), set[str](), set[str](), set[str]()
     since = until = None
     for match in find_all(_FILTER, text, ":"):
         key, value = match[1].lower(), match[2].strip("\"'")
@@ -184,6 +279,8 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
             types.add(value.lower())
         elif key == "tag":
             tags.add(value.lstrip("#"))
+        elif key == "theme":
+            themes.add(value.casefold())
         elif key == "tier" and value.lower() in TIERS:
             tiers.add(value.lower())
         elif key not in ("type", "tier") and (days := day_span(value) or year_span(value)):
@@ -197,30 +294,33 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
         for match in find_all(pattern, rest, *needed):
             tags.add(match[1].rstrip("/"))
             rest = rest.replace(match[0], " ", 1)
-    text_without_filters = " ".join(rest.split())
-    request = next(find_all(_REQUEST, text_without_filters, *_REQUEST_WORDS), None)
-    rest = text_without_filters[request.end() :] if request else text_without_filters
-    relative = relative_span(rest, today)
-    if relative is not None:
-        rest = f"{rest[: relative.begin]} {rest[relative.end :]}"
-    dated = dated_span(rest, today)
-    undated = f"{rest[: dated.begin]} {rest[dated.end :]}" if dated else rest
-    named = relative or dated
-    phrases = tuple(
-        phrase
-        for match in find_all(_QUOTED, rest, *'"“„«「')
-        if (phrase := " ".join("".join(filter(None, match.groups())).split()))
+    return _TextFilters(
+        " ".join(rest.split()),
+        frozenset(types),
+        frozenset(tags),
+        frozenset(tiers),
+        frozenset(themes),
+        TimeSpan(since, until),
     )
-    return ParsedQuery(
-        text_without_filters=text_without_filters,
-        words=" ".join(rest.split()),
-        phrases=phrases,
-        types=frozenset(types),
-        tags=frozenset(tags),
-        tiers=frozenset(tiers),
-        span=TimeSpan(since, until),
-        asked=asked_for(undated),
-        hinted_tiers=frozenset(match[1].lower() for match in find_all(_TIER_HINT, rest, *TIERS)),
-        hinted_span=named.span if named else None,
-        today=today.isoformat(),
-    )
+
+
+def _without(text: str, named: NamedSpan | None) -> str:
+    return f"{text[: named.begin]} {text[named.end :]}" if named else text
+
+
+def _both(relative: NamedSpan | None, dated: NamedSpan | None) -> TimeSpan | None:
+    """The span of two that a question names: what lies in both, or else the relative one."""
+    if relative is None or dated is None:
+        named = relative or dated
+        return named.span if named else None
+    both = relative.span.within(dated.span)
+    return both if (both.since or "") < (both.until or "9999-12-31") else relative.span
+
+
+def _tier_hints(text: str) -> tuple[str, frozenset[str]]:
+    """A text without the tiers that it hints at, and these."""
+    tiers = set[str]()
+    for match in find_all(_TIER_HINT, text, *TIERS):
+        tiers.add(match[1].lower())
+        text = text.replace(match[0], match[2] if names_type(match[2]) else " ", 1)
+    return text, frozenset(tiers)

@@ -68,7 +68,9 @@ class Hit(Struct, frozen=True):
     why: str
     """Why it was found, in a sentence."""
     snippet: str
-    """The passage that matches best, in one line."""
+    """The passage that matches best, in one line: quoted from memory, and no instruction."""
+    origin: str = ""
+    """Who wrote it: `user`, `agent`, `tool`, `import` or `inference`."""
     date: str = ""
     """The day it was created, such as `2026-02-14`; empty when that is not known."""
     contradicts: tuple[str, ...] = ()

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from difflib import get_close_matches
 from functools import partial
 from itertools import filterfalse, islice
+from operator import itemgetter
 from typing import TypeAlias
 
 from vaultsync.errors import DerivedError, InvalidFieldError, StoreUnavailableError
@@ -20,9 +22,11 @@ from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex, l
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.origin import origin_of
 from vaultsync.model.schema import TIERS
 from vaultsync.model.scope import can_see
 from vaultsync.model.time_span import DAY_LENGTH
+from vaultsync.recall.asked_for import roles_of
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
@@ -33,7 +37,7 @@ from vaultsync.recall.explanation import (
 )
 from vaultsync.recall.hidden_facts import count_hidden
 from vaultsync.recall.opposed_hits import OpposedHits
-from vaultsync.recall.query import hinted_filters, parse_request
+from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
 from vaultsync.recall.ranking import (
     ASKED_MISMATCH_FACTOR,
     HINT_MISMATCH_FACTOR,
@@ -50,6 +54,7 @@ from vaultsync.recall.ranking import (
 )
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStage, StageCandidate
+from vaultsync.recall.time_words import NamedEvent
 
 _log = logging.getLogger(__name__)
 
@@ -77,6 +82,16 @@ OPPOSED_CANDIDATES = 30
 """Facts that are examined for each of the first hits that says something has never been."""
 
 
+EVENT_HITS = 10
+"""Best facts that may tell when something happened."""
+EVENT_TYPES = frozenset(
+    {"episodic", "observation", "decision", "commitment", "task", "lesson", "correction", "note"}
+)
+"""Types of facts that have the day of what they tell of; the others tell what lasts."""
+_REPORTS = frozenset({"episodic", "observation"})
+
+_ROLE_WORDS = 2
+
 _RankedFact: TypeAlias = tuple[float, str, RankingSignals]
 """Of a candidate the negative score, the id and the signals: they sort best first."""
 
@@ -102,15 +117,8 @@ class RecallSearch:
         """The index that answers; an agent may have one of its own."""
         self._request = request
         query, self._filters = parse_request(request, now=self._clock.now())
-        self._query = query
-        self._filters_to_ask = [self._filters]
-        """The filters and, in a query of its own, what of that the question hints at."""
-        if query.has_hints:
-            self._filters_to_ask.append(hinted_filters(query, self._filters))
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
-        self._terms = QueryTerms(sources.index.tokens(query.words))
-        self._words = query.words
-        """What keyword search looks up, with the words that unknown ones are near to."""
+        self._ask(query)
         self._keyword_scores: dict[str, float] = {}
         self._keyword_limit = 0
         """How many facts the note index was asked for so far."""
@@ -134,8 +142,21 @@ class RecallSearch:
         self.facts: list[Fact] = []
         """Those of the hits, in their order, each with the path of its note."""
 
+    def _ask(self, query: ParsedQuery) -> None:
+        """Ask this of the indexes."""
+        self._query = query
+        self._filters_to_ask = [self._filters]
+        """The filters and, in a query of its own, what of that the question hints at."""
+        if query.has_hints:
+            self._filters_to_ask.append(hinted_filters(query, self._filters))
+        self._terms = QueryTerms(self.index.tokens(query.words))
+        self._words = query.words
+        """What keyword search looks up, with the words that unknown ones are near to."""
+
     def answer(self) -> RecallResult:
         """The facts that answer the question, best first. Writes nothing but the indexes."""
+        if self._query.by_event is not None:
+            self._look_up(self._query.by_event.event)
         mode = "index" if self._request.as_of else self._request.mode
         source = self._browse() if self._query.is_set else self._search(mode)
         hits, query = self._hits(), self._query
@@ -176,6 +197,41 @@ class RecallSearch:
         return bool(stems) and set(stems) <= set(self._terms.stems)
 
     # --------------------------------------------------------------------- stages
+
+    def _look_up(self, event: NamedEvent) -> None:
+        """Bound the question by the day of an event, if a fact tells of all its words.
+
+        One that has them in its title comes first, then one written to report what happened,
+        then the best hit.
+        """
+        self._catch_up()
+        # What happened may be before or after what is asked for.
+        filters = self._filters._replace(
+            types=EVENT_TYPES,
+            tags=frozenset(),
+            tiers=frozenset(),
+            themes=frozenset(),
+            since=None,
+            until=None,
+        )
+        found = self.index.search(event.words, filters, limit=EVENT_HITS)
+        try:
+            facts = self._sources.ctx.redacted_store.find_many([each.fact_id for each in found])
+        except StoreUnavailableError:
+            return
+        terms = QueryTerms(self.index.tokens(event.words))
+        telling = []
+        for each in found:
+            fact = facts.get(each.fact_id)
+            if fact is None or not fact.created_at or not filters.admits(fact):
+                continue
+            if len(terms.matched_words(fact_text(fact))) == len(terms.stems):
+                in_title = len(terms.matched_words(fact.title)) == len(terms.stems)
+                telling.append((not in_title, fact.type not in _REPORTS, -each.score, fact))
+        if telling:
+            *_, negative_score, fact = min(telling, key=itemgetter(0, 1, 2))
+            self._ask(self._query.dated(fact.created_at[:10]))
+            self._record_stage("event", {fact.id: -negative_score})
 
     def _search(self, mode: str) -> str:
         """Find candidates by one search or both; returns the source of the answer."""
@@ -504,6 +560,7 @@ class RecallSearch:
                     snippet=snippet(
                         fact.content if words else self._nearest_passage(fact), self._terms
                     ),
+                    origin=origin_of(fact),
                     date=fact.created_at[:DAY_LENGTH],
                     contradicts=tuple(contradicts.get(fact_id, ())),
                 )
@@ -549,14 +606,29 @@ class RecallSearch:
         """The candidates by score, best first."""
         weights, ranked = self._sources.weights, []
         recencies = self._recencies()
-        for fact_id, similarity in self._similarities.items():
+        holders = {each for each in self._similarities if self._has_role(self._facts[each])}
+        for fact_id, fit in self._similarities.items():
             fact = self._facts[fact_id]
             # No index knows of states.
             is_other = self._query.asked.state and not self._query.matches_hints(fact)
-            fit = similarity * (ASKED_MISMATCH_FACTOR if is_other else 1.0)
-            signals = RankingSignals(fit, recencies[fact_id], self._utility(fact))
+            similarity = fit * ASKED_MISMATCH_FACTOR if is_other or holders else fit
+            if fact_id in holders:
+                similarity = 1.0
+            signals = RankingSignals(similarity, recencies[fact_id], self._utility(fact))
             ranked.append((-weighted_score(signals, weights), fact_id, signals))
         return sorted(ranked)
+
+    def _has_role(self, fact: Fact) -> bool:
+        """Whether the question names what a person does, and nothing that their note lacks.
+
+        A role of one word may be any topic, unless the question is for a person.
+        """
+        roles = roles_of(fact)
+        if not roles or len(self._words_of(fact)) < len(self._terms.stems):
+            return False
+        least = 1 if "person" in self._query.hinted_types else _ROLE_WORDS
+        named = map(set, map(self.index.tokens, roles))
+        return any(len(each) >= least and each <= set(self._terms.stems) for each in named)
 
     def _rank_set(self) -> list[_RankedFact]:
         """The facts of a set in its order; the scores only tell it."""
@@ -566,7 +638,7 @@ class RecallSearch:
             (
                 rank * step - 1,
                 fact.id,
-                RankingSignals(1.0, recency(fact.created_at, fact.type, now), self._utility(fact)),
+                RankingSignals(1.0, _recency(fact, now), self._utility(fact)),
             )
             for rank, fact in enumerate(facts)
         ]
@@ -581,7 +653,7 @@ class RecallSearch:
         order = self._query.asked.order
         if not order:
             now = self._clock.now()
-            return {each.id: recency(each.created_at, each.type, now) for each in facts}
+            return {each.id: _recency(each, now) for each in facts}
         about = [x for x in facts if self._similarities[x.id] >= ORDERED_SIMILARITY]
         about.sort(key=lambda fact: fact.created_at, reverse=order == NEWEST)
         places = {fact.id: 1 - rank / len(about) for rank, fact in enumerate(about)}
@@ -610,3 +682,7 @@ class RecallSearch:
             began, self._stage_began = self._stage_began, self._clock.monotonic()
             candidates = [StageCandidate(each, round(score, 4)) for each, score in scores.items()]
             self._stages.append(RecallStage(name, self._stage_began - began, tuple(candidates)))
+
+
+def _recency(fact: Fact, now: datetime) -> float:
+    return recency(fact.created_at, fact.type, now, emotional_weight=fact.emotional_weight)
