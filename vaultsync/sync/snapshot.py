@@ -165,7 +165,7 @@ def folders_of_facts(ctx: SyncContext, fact_ids: Sequence[str]) -> set[VaultPath
 
 
 def parts_by_folder(paths: Iterable[VaultPath], most: int) -> Iterator[list[VaultPath]]:
-    """Notes in parts of at most so many, for runs that look at one after the other.
+    """Notes in parts of a maximum size, for runs that look at one after the other.
 
     A folder is never divided, because each run that writes to it looks at all of it: one with
     more notes is a part of its own.
