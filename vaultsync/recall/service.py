@@ -256,7 +256,7 @@ class RecallSearch:
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
             if vectors is None or embedder is None:
-                return "there is no embedding model"
+                return "there is no embedding model (the extra `local` has one)"
             identity = vectors.identity()
             if identity is None:
                 return "there are no vectors yet; `vaultsync index` creates them"
