@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.bench import edits, indexing, qdrant, single, watching
 from tests.bench.asking import COLD, PACK, RECALL, VECTOR, Asking
+from tests.bench.footprint import FOOTPRINT, memory
 from tests.bench.hygiene import HYGIENE, shares
 from tests.bench.indexing import BULK, FOUND, INDEX, MEANING
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT, REBUILD, Passes
@@ -33,7 +34,7 @@ ASKED = (RECALL, VECTOR, PACK, COLD)
 NAMES = (
     *(IDLE, ADOPT, REBUILD, OUT, HYGIENE, REMEMBER, KEY, HELP),
     *(*ASKED, INDEX, FOUND, MEANING, BULK, FIRST, EMBED, MEMORY),
-    *(QDRANT, WATCH, BURST, WATCHERS, GREETING, QUESTION, CHANGE, GROWTH),
+    *(QDRANT, WATCH, BURST, WATCHERS, GREETING, QUESTION, CHANGE, FOOTPRINT, GROWTH),
 )
 SIZES = (1_000, 10_000, 100_000)
 QUICK = (500, 5_000)
@@ -173,7 +174,10 @@ def _tables(wanted: Wanted, folder: Path, *, quick: bool, some: int) -> None:
         wanted.growths += edits.changes(folder, wanted.sizes, _say)
     if WATCH in wanted:
         _say(WATCH)
-        wanted.rows += watching.latencies(folder, times=20 if quick else 100)
+        for n in wanted.sizes[:2]:
+            wanted.rows += watching.latencies(folder, n, times=20 if quick else 100)
+    if FOOTPRINT in wanted:
+        wanted.worths += memory(folder, wanted.sizes, _say)
 
 
 def _order(operation: str) -> int:

@@ -68,10 +68,18 @@ class Worth:
     beside: str
     least: float | None = None
     """What it has to reach; None when it is only told."""
+    most: float | None = None
+    """What it must not exceed; None when it is only told."""
 
     @property
     def missed(self) -> bool:
-        return self.least is not None and self.ours < self.least
+        short = self.least is not None and self.ours < self.least
+        return short or (self.most is not None and self.ours > self.most)
+
+    def _target(self) -> str:
+        if self.most is not None:
+            return f"≤ {self.most}"
+        return "" if self.least is None else f"≥ {self.least}"
 
     def cells(self) -> tuple[str, ...]:
         return (
@@ -79,8 +87,8 @@ class Worth:
             f"{self.n:,}",
             f"{self.ours:,.3f}".removesuffix(".000"),
             self.beside,
-            "" if self.least is None else f"≥ {self.least}",
-            _verdict(self.least, missed=self.missed),
+            self._target(),
+            _verdict(self.most or self.least, missed=self.missed),
         )
 
 

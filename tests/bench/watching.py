@@ -26,7 +26,6 @@ ROOT = Path(__file__).parents[2]
 MARGIN = 0.150
 """Seconds that the daemon may take beside what it has to wait for."""
 PATIENCE = 60.0
-NOTES = 1_000
 EVENT, COMMIT = "bare watchdog event, p95", "bare SQLite commit, p95"
 
 
@@ -68,17 +67,18 @@ def _mirrored(folder: Path, count: int) -> World:
     return world
 
 
-def latencies(folder: Path, *, times: int) -> list[Row]:
+def latencies(folder: Path, notes: int, *, times: int) -> list[Row]:
     """A saved note is in the store, a stored fact in the vault: the slowest of twenty."""
-    world = _mirrored(folder, NOTES)
+    world = _mirrored(folder, notes)
     settle = WatchSettings().settle_seconds
     with _watched(world), world.open() as memory:
         saves = [_saved(world, memory, number) for number in range(times)]
         stores = [_stored(world, memory, number) for number in range(times)]
     events = p95(_bare_events(new_folder(folder), times))
     commits = p95(_bare_commits(new_folder(folder), times))
-    saved = f"saved note in the store, p95 (settles {settle * 1000:.0f} ms)"
-    stored = "stored fact in the vault, p95"
+    among = f"among {notes:,} notes, p95"
+    saved = f"saved note in the store, {among} (settles {settle * 1000:.0f} ms)"
+    stored = f"stored fact in the vault, {among}"
     return [
         Row(saved, times, p95(saves), EVENT, events, None, limit=settle + MARGIN),
         Row(stored, times, p95(stores), COMMIT, commits, None, limit=MARGIN),

@@ -22,12 +22,13 @@ from vaultsync.api.memory import Memory
 class World:
     """A vault, its state and its store, side by side in one folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, made: bool = False) -> None:
         self.folder = folder
         self.vault = folder / "vault"
         self.state = folder / "state"
         self.store = folder / "store.sqlite3"
-        vaultsync.init(str(self.vault), store=f"sqlite:{self.store}", state_dir=str(self.state))
+        if not made:
+            vaultsync.init(str(self.vault), store=f"sqlite:{self.store}", state_dir=str(self.state))
 
     def open(self, *, embedder: str = "none", derived: bool = False) -> Memory:
         """Its memory; passes make indexes and vectors only where those are measured."""

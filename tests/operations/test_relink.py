@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from msgspec import to_builtins
@@ -25,7 +26,9 @@ from vaultsync.operations.relink import (
 )
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.conflicts import rewrite_conflict_note_links
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Report
+from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
 NEW = "team-core/people/Alice Smith.md"
@@ -457,3 +460,34 @@ def test_a_conflict_without_a_note_follows_its_fact(world: Moving) -> None:
     rewrite_conflict_note_links(world.ctx, {}, lambda _: lambda _: None)
     (conflict,) = world.conflicts()
     assert (conflict.path, conflict.conflict_path) == (new, None)
+
+
+def test_links_to_a_hub_are_rewritten_some_folders_at_a_time(
+    world: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(respelling, "NOTES_IN_MEMORY", 2)
+    hub = world.alice()
+    types = ("decision", "lesson", "project", "entity")
+    facts = [
+        world.mirrored(f"With [[Alice]], {each} {number}.", type=each, title=f"{each} {number}")
+        for number in range(2)
+        for each in types
+    ]
+    parts: list[tuple[str, ...]] = []
+
+    def counted(ctx: SyncContext, request: SyncRequest | None = None, **rest: Any) -> Report:  # noqa: ANN401
+        parts.extend([request.fact_ids] if request and request.kind == "links" else [])
+        return sync_once(ctx, request, **rest)
+
+    monkeypatch.setattr(respelling, "sync_once", counted)
+    world.person_renames(world.path(hub.id), NEW)
+
+    report = world.sync()
+
+    assert [len(each) for each in parts] == [2, 2, 2, 2]
+    assert all("[[Alice Smith]]" in world.note(fact.id) for fact in facts)
+    assert report.counts["moved"] == 1
+    assert report.counts["updated_in_vault"] == len(facts)
+    assert len({each.run for each in world.archive.history(run=report.run)}) == 1
+    undo_run(world.ctx, report.run)
+    assert all("[[Alice]]" in world.fact(fact.id).content for fact in facts)

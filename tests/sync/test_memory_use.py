@@ -1,11 +1,18 @@
-"""What a pass leaves behind in memory when it is over."""
+"""What a pass holds in memory, and leaves behind there when it is over."""
 
 from __future__ import annotations
 
 import gc
+from typing import Any
+
+import pytest
+from msgspec import to_builtins
 
 from tests.world import World
-from vaultsync.sync.decision_table import PlannedAction
+from vaultsync.model.fact import Fact
+from vaultsync.sync import identity, run
+from vaultsync.sync.context import SyncPolicy
+from vaultsync.sync.decision_table import ActionKind, PlannedAction
 
 
 def _actions() -> int:
@@ -23,3 +30,111 @@ def test_a_pass_holds_nothing_when_it_is_over(world: World) -> None:
         assert _actions() == before
     finally:
         gc.enable()
+
+
+def test_a_pass_that_makes_notes_holds_nothing_when_it_is_over(world: World) -> None:
+    gc.collect()
+    before = _actions()
+    gc.disable()
+    try:
+        world.agent_remembers("Kept by nobody.")
+        world.sync()
+        assert _actions() == before
+    finally:
+        gc.enable()
+
+
+def _related(world: World) -> list[Fact]:
+    """Facts of which each is related to the next and to the first, and the last to one more."""
+    first = world.agent_remembers("The first.", title="Namesake")
+    facts = [first]
+    for number in range(5):
+        related = (facts[-1].id, first.id)
+        title = "Namesake" if number == 3 else f"Fact {number}"
+        told = world.agent_remembers(f"It is {number}.", title=title, relatedFactIds=related)
+        facts.append(told)
+    world.agent_updates(first.id, relatedFactIds=(facts[-1].id, facts[2].id))
+    return facts
+
+
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that read the new facts of a plan again when they make their notes."""
+    monkeypatch.setattr(identity, "MAX_WHOLE_CASES", 1)
+
+
+def test_a_first_pass_out_reads_many_facts_twice_and_makes_the_same_notes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    notes, reports = [], []
+    for most, batch in ((1000, 1000), (1, 2)):
+        monkeypatch.setattr(identity, "MAX_WHOLE_CASES", most)
+        world = World(SyncPolicy(batch=batch))
+        _related(world)
+        reports.append(to_builtins(world.sync()))
+        notes.append({path: world.text(path) for path in world.notes()})
+        world.assert_at_rest()
+
+    whole, brief = notes
+    assert brief == whole
+    assert reports[0]["counts"] == reports[1]["counts"]
+    assert reports[0]["actions"] == reports[1]["actions"]
+
+
+@pytest.mark.usefixtures("brief")
+def test_a_plan_of_many_new_facts_holds_none_of_them(world: World) -> None:
+    _related(world)
+    held: list[bool] = []
+    world.at("create", lambda: held.extend(_whole_actions()))
+
+    world.sync()
+
+    assert len(held) <= world.ctx.policy.batch
+    assert not _whole_actions()
+
+
+@pytest.mark.usefixtures("brief")
+def test_a_new_fact_that_changes_between_plan_and_note_waits_for_the_next_pass(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = _related(world)
+    plan = run._plan
+
+    def planned(*given: Any) -> Any:  # noqa: ANN401
+        found = plan(*given)
+        world.agent_updates(facts[2].id, content="Something else.")
+        world.agent_forgets(facts[3].id)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "_plan", planned)
+        report = world.sync()
+
+    assert report.counts["created_in_vault"] == len(facts) - 2
+    waiting = {each.fact_id for each in report.actions if each.action == "wait"}
+    assert waiting == {facts[2].id, facts[3].id}
+    world.assert_at_rest()
+    assert "Something else." in world.note(facts[2].id)
+    assert len(world.notes()) == len(facts) - 1
+
+
+@pytest.mark.usefixtures("brief")
+def test_a_new_fact_whose_row_is_damaged_is_left_alone_among_many(world: World) -> None:
+    facts = _related(world)
+    world.store.damage(facts[2].id)
+
+    report = world.sync()
+
+    assert report.counts["created_in_vault"] == len(facts) - 1
+    assert [x.kind for x in report.attention] == ["damaged_fact"]
+
+
+def _whole_actions() -> list[bool]:
+    """One for each planned note whose fact is in memory."""
+    return [
+        True
+        for each in gc.get_objects()
+        if isinstance(each, PlannedAction)
+        and each.do is ActionKind.CREATE_NOTE
+        and each.store is not None
+    ]

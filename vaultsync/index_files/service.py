@@ -35,7 +35,7 @@ TABLES_SCHEMA = "4"
 """To be changed with the format of entries or files: a new schema rebuilds them."""
 TABLES_SETTING = "tables"
 """The archive's setting with the version of the files, and their names."""
-FACTS_IN_MEMORY = 10_000
+FACTS_IN_MEMORY = 2_000
 """Facts that are in memory at once."""
 _INDEX_FOLDER = VaultPath(INDEX_FOLDER)
 

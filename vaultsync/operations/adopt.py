@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -28,10 +27,10 @@ from vaultsync.sync.finish import join_reports
 from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
 from vaultsync.sync.report import Progress, Report, notices_of
 from vaultsync.sync.run import sync_once
-from vaultsync.sync.snapshot import path_in
+from vaultsync.sync.snapshot import parts_by_folder, path_in
 from vaultsync.sync.sync_request import SyncRequest
 
-NOTES_IN_MEMORY = 2_000
+NOTES_IN_MEMORY = 1_000
 """Notes that are adopted at once; a folder with more is adopted as a whole."""
 
 
@@ -109,31 +108,18 @@ def _adopt_in_parts(ctx: SyncContext, request: SyncRequest, progress: Progress |
     """
     done: Report | None = None
     if not request.dry_run and len(request.adopt) > NOTES_IN_MEMORY:
-        for folders, some in _parts(request.adopt):
-            part = replace(request, folders=folders, adopt=some, after=done)
+        for some in parts_by_folder(request.adopt, NOTES_IN_MEMORY):
+            folders = frozenset(parent_folder(path) for path in some)
+            part = replace(request, folders=folders, adopt=frozenset(some), after=done)
             report = sync_once(ctx, part, progress=progress)
             if not report.quiet:
                 done = report
+        known = ctx.archive.paths()  # those are not read again
+        left = frozenset(path for path in request.adopt if path not in known)
+        request = replace(request, adopt=left)
+        del known
     last = sync_once(ctx, replace(request, after=done), progress=progress)
     return last if done is None or not last.quiet else join_reports(done, last)
-
-
-def _parts(
-    wanted: AbstractSet[VaultPath],
-) -> Iterator[tuple[frozenset[VaultPath], frozenset[VaultPath]]]:
-    """Folders with the notes that are wanted there, as many as are in memory at once."""
-    by_folder: dict[VaultPath, list[VaultPath]] = {}
-    for path in sorted(wanted):
-        by_folder.setdefault(parent_folder(path), []).append(path)
-    folders: list[VaultPath] = []
-    some: list[VaultPath] = []
-    for folder, paths in by_folder.items():
-        if some and len(some) + len(paths) > NOTES_IN_MEMORY:
-            yield frozenset(folders), frozenset(some)
-            folders, some = [], []
-        folders.append(folder)
-        some += paths
-    yield frozenset(folders), frozenset(some)
 
 
 def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:

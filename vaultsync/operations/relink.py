@@ -10,7 +10,7 @@ meantime is merged first, and its links are rewritten in the next round.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from vaultsync.errors import DerivedError, NoteError, StoreUnavailableError
@@ -30,11 +30,13 @@ from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.run import sync_once
-from vaultsync.sync.snapshot import path_in
+from vaultsync.sync.snapshot import parts_by_folder, path_in
 from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
 
+NOTES_IN_MEMORY = 1_000
+"""Notes that are rewritten at once; those of a folder with more are rewritten together."""
 MAX_REWRITE_ROUNDS = 3
 """How often notes are tried that others are writing to."""
 LINKS_ACTOR = "links"
@@ -70,18 +72,24 @@ def rewrite_note_links_of(
 
     Raises: as `sync_once()`.
     """
-    named = tuple(sorted(set(fact_ids)))
+    named = set(fact_ids)
     done = after
     for _ in range(MAX_REWRITE_ROUNDS):
-        if not named:
-            break
         rewriter = LinkRewriter(targets, reason)
-        request = SyncRequest.for_facts(named, "links", actor=LINKS_ACTOR, after=done)
-        report = sync_once(ctx, request, plan=rewriter.plan, progress=progress)
-        if not report.quiet:
-            done = report
-        named = tuple(each for each in rewriter.later if each in named)
+        for part in _parts(ctx, named):
+            request = SyncRequest.for_facts(part, "links", actor=LINKS_ACTOR, after=done)
+            report = sync_once(ctx, request, plan=rewriter.plan, progress=progress)
+            if not report.quiet:
+                done = report
+        named.intersection_update(rewriter.later)
     return done if done is not after else None
+
+
+def _parts(ctx: SyncContext, fact_ids: Collection[str]) -> Iterator[list[str]]:
+    """The facts of notes in some folders at a time: a hub may be linked from every note."""
+    ids = {path: fact_id for fact_id, path in ctx.archive.note_paths(fact_ids).items()}
+    for paths in parts_by_folder(ids, NOTES_IN_MEMORY):
+        yield sorted(ids[path] for path in paths)
 
 
 class LinkRewriter:

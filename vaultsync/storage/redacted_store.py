@@ -20,7 +20,7 @@ from vaultsync.storage.store import (
     StoreWrite,
 )
 
-MAX_CACHED_FACTS = 10_000
+MAX_CACHED_FACTS = 2_500
 """Maximum number of cached facts: as many as the note index takes in at once."""
 
 

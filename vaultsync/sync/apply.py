@@ -46,7 +46,7 @@ from vaultsync.sync.decision_table import (
 )
 from vaultsync.sync.history import history_entries, last_note, tombstone_path
 from vaultsync.sync.identity import absent_bases, is_note_back
-from vaultsync.sync.planning import SyncRun
+from vaultsync.sync.planning import SyncRun, with_fact
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED, release_displaced
 from vaultsync.sync.report import Progress
@@ -231,6 +231,7 @@ class ApplyBatch:
         self.fallback_bases: dict[str, Base] = {}
         self.newest: str | None = None
         self.items: list[PendingAction] = []
+        self.brief: Mapping[str, PlannedAction] = {}
         # A generator that is never started would keep the run in memory until it is collected.
         self.steps = self._decide() if actions else iter(())
 
@@ -261,14 +262,28 @@ class ApplyBatch:
 
     def _decide(self) -> Iterator[None]:
         """Decide what is written, one action per step; writes nothing."""
-        self.notes.prepare(self.actions)
-        for action in self.actions:
+        actions = self._completed()
+        self.notes.prepare(actions)
+        for action in actions:
             self._prepare(action)
             yield
 
+    def _completed(self) -> Sequence[PlannedAction]:
+        """The actions with the facts that they are about, as the plan saw them."""
+        self.brief = {each.fact_id: each for each in self.actions if each.is_brief}
+        facts = self.ctx.store.find_many(self.brief) if self.brief else {}
+        return [
+            with_fact(each, fact, self.ctx.view)
+            if each.is_brief and (fact := facts.get(each.fact_id))
+            else each
+            for each in self.actions
+        ]
+
     def _prepare(self, action: PlannedAction) -> None:
         fact = action.merged or action.store or action.base
-        assert fact is not None  # noqa: S101 - what is carried out is about a fact
+        if fact is None:  # the new fact was changed or deleted since the plan
+            self._give_up(PendingAction(action, "", Fact(action.fact_id)))
+            return
         item = PendingAction(action, "", fact)
         try:
             item.data = self.notes.of(action, fact)
@@ -492,7 +507,7 @@ class ApplyBatch:
                 path = base.path
                 if action.base is None or action.base.path != path:
                     places.add(parent_folder(path))
-            self.outcome.done.append(action)
+            self.outcome.done.append(self.brief.get(action.fact_id) or action.without_facts())
         bases |= {x.fact.id: x for x in absent_bases(self.ctx, bases.values())}
         with self.ctx.archive.transaction():
             for item in items:
@@ -594,7 +609,8 @@ def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutco
     # Notes of this run can link to each other before they have bases.
     fresh = [a for a in todo if a.do in CREATES_NOTE or a.base is None]
     planned = {a.fact_id: a.merged for a in fresh if a.merged is not None}
-    links = LinkTexts(ctx, planned)
+    paths = {a.fact_id: a.path for a in fresh if a.is_brief and a.path is not None}
+    links = LinkTexts(ctx, planned, paths)
     starts = range(0, len(todo), size)
 
     def batch(start: int) -> ApplyBatch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from vaultsync.errors import NoteError
@@ -123,17 +124,28 @@ class SyncContext(ReadContext):
 class LinkTexts:
     """The texts of links to facts that have notes or get them in the same run."""
 
-    def __init__(self, ctx: SyncContext, planned: Mapping[str, Fact]) -> None:
+    def __init__(
+        self,
+        ctx: SyncContext,
+        planned: Mapping[str, Fact],
+        paths: Mapping[str, VaultPath] = MappingProxyType({}),
+    ) -> None:
+        """Links to notes that are there, to `planned` ones, and to those with planned `paths`."""
         self._ctx = ctx
         self._planned = planned
+        self._paths = paths
         self._names: LinkResolver | None = None
         self._view = ctx.view
         self._facts: dict[str, Fact] = {}
 
     def prepare(self, fact_ids: Iterable[str]) -> None:
         """Look up all facts at once that will be linked to."""
-        bases = self._ctx.archive.find_bases(fact_ids)
+        wanted = list(fact_ids)
+        bases = self._ctx.archive.find_bases(wanted)
         self._facts = {key: base.fact for key, base in bases.items()} | dict(self._planned)
+        new = [key for key in wanted if key in self._paths and key not in self._facts]
+        found = self._ctx.store.find_many(new) if new else {}
+        self._facts |= {key: x.evolve(path=self._paths[key]) for key, x in found.items()}
 
     def to(self, fact_ids: Sequence[str]) -> Mapping[str, str]:
         """The text of the link to each of the facts; those without a note are left out."""
@@ -143,6 +155,7 @@ class LinkTexts:
             return {}
         if self._names is None:
             new = [fact.path for fact in self._planned.values() if fact.path]
+            new += self._paths.values()
             self._names = LinkResolver.of({*self._ctx.archive.paths(), *new})
         found = {}
         for key in fact_ids:

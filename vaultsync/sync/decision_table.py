@@ -231,6 +231,24 @@ class PlannedAction(msgspec.Struct, frozen=True):
         """The action with other attributes."""
         return msgspec.structs.replace(self, **attrs)
 
+    @property
+    def is_brief(self) -> bool:
+        """Whether it makes a note of a fact that is read again when the note is made."""
+        return self.do is ActionKind.CREATE_NOTE and self.store is None
+
+    def without_facts(self) -> PlannedAction:
+        """What is to be done, or was, without the texts that it was decided on."""
+        return self.evolve(
+            note=None,
+            vault=None,
+            store=None,
+            merged=None,
+            base=None,
+            text=None,
+            shown=None,
+            unseen=None,
+        )
+
 
 MAX_DELETES = 10
 MAX_DELETE_SHARE = 0.10

@@ -72,6 +72,15 @@ def _could_be(ctx: SyncContext, base: Base) -> bool:
     return listed and owner.fact.id == base.fact.id
 
 
+MAX_WHOLE_CASES = 2_000
+"""New facts of a run whose cases have all that they say from the beginning; of more, a case
+has it only while it is planned, so that few facts are in memory at once."""
+
+
+_NOT_READ_YET = StoreSide(StoreChange.CREATED)
+_NO_NOTE = VaultSide(VaultChange.NONE)
+
+
 class Case(NamedTuple):
     """One fact: its base, and what the vault and the store say now."""
 
@@ -85,6 +94,11 @@ class Case(NamedTuple):
     """The note lies outside the folders whose notes are adopted automatically."""
     last_path: VaultPath | None = None
     """Where the last note of a fact without a note was."""
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether it has to be completed: what the new fact says was not read yet."""
+        return self.store.change is StoreChange.CREATED and self.store.fact is None
 
 
 @dataclass(slots=True)
@@ -105,6 +119,10 @@ class NoteIdentities:
     """Unreadable files at paths where no fact has its note."""
     has_unreadable_folders: bool = False
     """Whether a missing note may lie in an unreadable folder."""
+
+    def claims(self, fact_id: str) -> bool:
+        """Whether any file may be the note of a fact."""
+        return any(fact_id in x for x in (self.of_fact, self.duplicate_ids, self.blocked))
 
 
 def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentities:
@@ -267,8 +285,12 @@ def make_cases(
     feed: StoreFeed,
     *,
     recheck: Collection[str] = (),
+    brief: bool = False,
 ) -> tuple[list[Case], list[ScannedFile]]:
     """The cases of a run, without those of notes that have no id yet.
+
+    With `brief`, those of many new facts without notes are to be completed by
+    `complete_cases()`.
 
     A new note that agrees with its fact needs no case: it is canonical, and the store still
     holds the revision that it was compared with. Only its base is missing.
@@ -306,7 +328,11 @@ def make_cases(
         base = bases.get(fact_id)
         if base is None or base.fact.revision != row.revision:
             ids[fact_id] = None
-    sides = _store_sides(ctx, ids, bases, rows, feed)
+    new = [x for x in rows if brief and x in ids and x not in bases and not rows[x].deleted]
+    new = [x for x in new if not identities.claims(x) and x not in recheck]
+    new = new if len(new) > MAX_WHOLE_CASES else []
+    sides = dict.fromkeys(new, _NOT_READ_YET)
+    sides |= _store_sides(ctx, [x for x in ids if x not in sides], bases, rows, feed)
     adopted = adopted_folders(ctx)
     tombstones = ctx.archive.note_tombstones(sides.keys() - bases.keys())
     cases = []
@@ -321,6 +347,20 @@ def make_cases(
             case = case._replace(last_path=tombstone_path(tombstones[fact_id]))
         cases.append(case)
     return cases, unchanged
+
+
+def complete_cases(
+    ctx: SyncContext, cases: Sequence[Case], feed: StoreFeed, rows: Mapping[str, FeedRow]
+) -> Sequence[Case]:
+    """The same cases with all that the store says; those that were brief get it now.
+
+    `rows` are those of the feed, by fact.
+    """
+    brief = [case.fact_id for case in cases if case.is_brief]
+    if not brief:
+        return cases
+    sides = _store_sides(ctx, brief, {}, rows, feed)
+    return [case._replace(store=sides.get(case.fact_id, case.store)) for case in cases]
 
 
 def adopted_folders(ctx: SyncContext) -> tuple[str, ...]:
@@ -382,7 +422,7 @@ def _vault_side(
     seen_now = identities.of_fact.get(fact_id)
     if base is None:
         if seen_now is None:
-            return VaultSide(VaultChange.NONE)
+            return _NO_NOTE
         note = seen_now.note
         assert note is not None  # noqa: S101 - it carries the id of the fact
         note = ctx.view.from_note(note, store)

@@ -23,6 +23,7 @@ from vaultsync.model.serialization import fact_to_values
 from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
 from vaultsync.notes.parse import TYPE_FOLDERS, Note, home_folder, type_of_folder
 from vaultsync.notes.render import stale_keys
+from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import StoreChange, StoreFeed, VaultChange, moved_scope
 from vaultsync.sync.context import SyncContext
@@ -78,7 +79,9 @@ class SyncRun:
 
     def __post_init__(self) -> None:
         """Reserve the paths that are in use."""
-        self.taken = ReservedPaths(lambda: taken_keys(self.ctx, self.snapshot, self.identities))
+        ctx, snapshot, identities = self.ctx, self.snapshot, self.identities
+        # Without `self`: a cycle would keep the notes of a run in memory after its end.
+        self.taken = ReservedPaths(lambda: taken_keys(ctx, snapshot, identities))
 
 
 def make_action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
@@ -283,6 +286,14 @@ def plan_note(
     keys = _store_values(fact)
     merged = fact.evolve(path=path)
     return action.evolve(path=path, merged=merged, shown=shown, sha=None, fields=keys)
+
+
+def with_fact(action: PlannedAction, fact: Fact, view: NoteView) -> PlannedAction:
+    """The brief action with its fact; as it is when that is not the one that was planned."""
+    if fact.revision != action.revision:
+        return action
+    merged = fact.evolve(path=action.path)
+    return action.evolve(store=fact, merged=merged, shown=view.to_note(fact))
 
 
 def path_for_new_note(fact: Fact, taken: ReservedPaths) -> VaultPath:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
@@ -34,6 +34,7 @@ from vaultsync.sync.finish import finish_run, join_reports, make_report, record_
 from vaultsync.sync.identity import (
     Case,
     NoteIdentities,
+    complete_cases,
     is_note_back,
     make_cases,
     resolve_identities,
@@ -208,7 +209,14 @@ def observe(
         feed = replace(feed, rows=ctx.store.feed(feed.since), is_whole=feed.since == 0)
     waiting = [] if request.facts_only else _waiting_facts(ctx, snapshot)
     wanted = dict.fromkeys([*waiting, *recheck, *resolved, *previews, *request.fact_ids])
-    cases, unchanged = make_cases(ctx, snapshot, identities, feed, recheck=wanted)
+    cases, unchanged = make_cases(
+        ctx,
+        snapshot,
+        identities,
+        feed,
+        recheck=wanted,
+        brief=not (request.dry_run or request.trust_store),  # these look at the facts again
+    )
     if previews:
         cases = [c._replace(store=previews.get(c.fact_id, c.store)) for c in cases]
     if identities.without_id:
@@ -256,8 +264,12 @@ def _plan(
         Why the plan is not plausible; None when it is.
     """
     request = work.request
-    for number, case in enumerate(work.cases):
+    fields: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for number, case in enumerate(_complete(work)):
         action = plan(case, work)
+        if work.cases[number].is_brief and action.do is ActionKind.CREATE_NOTE:
+            same = fields.setdefault(action.fields, action.fields)
+            action = action.without_facts().evolve(fields=same)
         target = action.to or (action.path if action.do in CREATES_NOTE else None)
         if target and work.snapshot.is_unreadable(target) and not work.snapshot.is_partial:
             reason = "the folder it belongs in cannot be read"
@@ -266,9 +278,18 @@ def _plan(
         if progress is not None and number % PROGRESS_EVERY == 0:
             progress("plan", number, len(work.cases))
     work.notices = run_notices(work)
+    work.feed = replace(work.feed, rows=work.feed.rows[-1:])  # where the next run begins
     if not work.actions or request.kind.startswith(UNGUARDED_KINDS):
         return None
     return guard(work)
+
+
+def _complete(work: SyncRun) -> Iterator[Case]:
+    """The cases with all that they say, a page of them in memory at once."""
+    rows = {row.fact_id: row for row in work.feed.rows}
+    for start in range(0, len(work.cases), PROGRESS_EVERY):
+        some = work.cases[start : start + PROGRESS_EVERY]
+        yield from complete_cases(work.ctx, some, work.feed, rows)
 
 
 def record_run(ctx: SyncContext, request: SyncRequest, report: Report) -> None:

@@ -7,9 +7,10 @@ and files with known bytes are not parsed.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import NamedTuple
 
 from vaultsync.errors import NoteError, UnreadableNoteError
@@ -161,6 +162,27 @@ def folders_of_facts(ctx: SyncContext, fact_ids: Sequence[str]) -> set[VaultPath
         broken = [x.path for x in ctx.archive.notices() if x.kind == "unreadable"]
         folders |= {parent_folder(path) for path in broken}
     return folders
+
+
+def parts_by_folder(paths: Iterable[VaultPath], most: int) -> Iterator[list[VaultPath]]:
+    """Notes in parts of a maximum size, for runs that look at one after the other.
+
+    A folder is never divided, because each run that writes to it looks at all of it: one with
+    more notes is a part of its own.
+    """
+    part: list[VaultPath] = []
+    for _, group in groupby(sorted(paths, key=_by_folder), parent_folder):
+        some = list(group)
+        if part and len(part) + len(some) > most:
+            yield part
+            part = []
+        part += some
+    if part:
+        yield part
+
+
+def _by_folder(path: VaultPath) -> tuple[VaultPath, VaultPath]:
+    return parent_folder(path), path
 
 
 def take_snapshot(

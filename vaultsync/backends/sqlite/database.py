@@ -54,8 +54,8 @@ _PRAGMAS = (
     # On macOS fsync does not reach the platter; this asks for what does.
     "PRAGMA fullfsync = ON",
     "PRAGMA checkpoint_fullfsync = ON",
-    # KiB. A transaction of 10,000 facts fits, and so writes each page once.
-    "PRAGMA cache_size = -32768",
+    # KiB. A transaction of 1,000 notes fits, and so writes each page once.
+    "PRAGMA cache_size = -16384",
     # Otherwise one huge transaction would leave a log of its size behind for good.
     "PRAGMA journal_size_limit = 16777216",
 )

@@ -52,8 +52,8 @@ from vaultsync.storage.erasure import Traces
 
 _FORMAT = f"6 {tantivy_version}"
 """Changes with everything that changes the content of the files."""
-_HEAP = 50_000_000
-"""Bytes per thread of a writer; more makes another segment."""
+_HEAP = 15_000_000
+"""Bytes per thread of a writer, the least that tantivy takes; more makes another segment."""
 _TWO_THREADS_FROM = 2_000
 """The number of entries from which on two threads write."""
 _PAUSES = (0.01, 0.1, 0.5)

@@ -1,0 +1,82 @@
+"""How much memory whole passes take: the most that a process of its own ever held."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from tests.bench import corpus
+from tests.bench.table import Worth
+from tests.bench.worlds import World, new_folder, with_facts, with_notes
+from vaultsync.cli.main import GC_THRESHOLD
+
+FOOTPRINT = "footprint"
+ROOT = Path(__file__).parents[2]
+MOST_MB = 300
+"""Megabytes that a pass over 100,000 notes may take."""
+MOST_KB_PER_NOTE = 4
+"""Kilobytes that each more note may take which links to a hub."""
+ADOPT, OUT, HUB = (
+    "adopt, with indexes and tables",
+    "first pass out, with indexes and tables",
+    "rename of a hub",
+)
+_UNITS = 2**20 if sys.platform == "darwin" else 2**10
+
+
+def memory(folder: Path, sizes: Sequence[int], say: Callable[[str], None]) -> list[Worth]:
+    """One row for each kind of pass and size; a bound where there are 100,000 notes."""
+    found: list[Worth] = []
+    for kind, make in ((ADOPT, with_notes), (OUT, with_facts)):
+        for n in sizes:
+            say(f"memory of {kind}: {n:,} notes")
+            held = _most_held(kind, make(new_folder(folder), n))
+            bound = MOST_MB if n >= 100_000 else None
+            found.append(Worth(f"{kind}, MB", n, held, "the process alone", most=bound))
+    return [*found, *_hubs(folder, sizes, say)]
+
+
+def _hubs(folder: Path, sizes: Sequence[int], say: Callable[[str], None]) -> list[Worth]:
+    """What each more note takes that links to a renamed one."""
+    held: Mapping[int, float] = {}
+    for n in sizes[:2]:
+        say(f"memory of {HUB}: {n:,} links")
+        world = World(new_folder(folder))
+        corpus.write_notes(world.vault, n)
+        for path in sorted(world.vault.rglob("Notes/**/*.md")):
+            path.write_text(f"{path.read_text(encoding='utf-8')}\nSee [[Hub]].\n", "utf-8")
+        (world.vault / "Hub.md").write_text("# Hub\n\nEverything.\n", "utf-8")
+        with world.open() as memory:
+            memory.adopt()
+            memory.sync()
+        (world.vault / "Hub.md").rename(world.vault / "The hub.md")
+        held = {**held, n: _most_held(HUB, world)}
+    small, large = sizes[:2]
+    more = (held[large] - held[small]) * 2**10 / (large - small)
+    words = f"{held[large]:.0f} MB in all"
+    return [Worth(f"{HUB}, kB for each more link", large, more, words, most=MOST_KB_PER_NOTE)]
+
+
+def _most_held(kind: str, world: World) -> float:
+    """Megabytes."""
+    words = [sys.executable, "-m", "tests.bench.footprint", kind, str(world.folder)]
+    done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return float(done.stdout)
+
+
+def _run(kind: str, folder: Path) -> None:
+    """What the process does whose memory is measured."""
+    gc.set_threshold(GC_THRESHOLD)  # as in every process of the command line
+    with World(folder, made=True).open(derived=kind != HUB) as memory:
+        report = memory.adopt() if kind == ADOPT else memory.sync()
+    if report.quiet:
+        raise SystemExit("bench: nothing was done")
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _UNITS)
+
+
+if __name__ == "__main__":
+    _run(sys.argv[1], Path(sys.argv[2]))
