@@ -74,6 +74,9 @@ def prose_blocks(text: str) -> list[ProseBlock]:
     """The blocks of prose of a text."""
     found = []
     for block in prose_spans(text):
+        if _TOKEN.search(text, block.start, block.end) is None:
+            found.append(ProseBlock(block, [], []))
+            continue
         scan = _Paragraph(text, block.start, block.end)
         links = sorted(scan.links(), key=attrgetter("start"))
         found.append(ProseBlock(block, links, scan.opaque))
