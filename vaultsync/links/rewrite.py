@@ -61,14 +61,18 @@ def rewrite_note_links(text: str, path: str, retarget: RetargetLink) -> str:
 def rewrite_links(text: str, retarget: RetargetLink) -> str:
     """The body of a note with its links retargeted; unchanged if that cannot be proved safe."""
     edits: list[tuple[int, int, str]] = []
+    before = []
     for prose in prose_blocks(text):
+        before += prose.links
         for link in prose.links:
             new = _new_target(link, retarget)
             if new is not None:
                 row = prose.block.kind == TABLE_ROW_BLOCK
                 edits += _edits(text, link, new, pipe="\\|" if row else "|")
+    if not edits:
+        return text
     rewritten = replace_spans(text, sorted(edits))
-    before, after = find_links(text), find_links(rewritten)
+    after = find_links(rewritten)
     same = len(before) == len(after)
     return rewritten if same and all(map(_is_retargeted, before, after, repeat(retarget))) else text
 
