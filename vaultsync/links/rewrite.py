@@ -123,11 +123,11 @@ def _is_retargeted(before: Link, after: Link, retarget: RetargetLink) -> bool:
     """Whether a link is the same, but for its target."""
     new = _new_target(before, retarget) or Retarget(before.target)
     alias = new.shown_text if before.alias is None else before.alias
-    if before.kind == MARKDOWN_LINK:
-        alias = after.alias  # it may contain an embed, which is checked by itself
-    return after == after._replace(
-        target=new.target, subpath=before.subpath, alias=alias, embed=before.embed, kind=before.kind
-    )
+    return (
+        (after.target, after.subpath, after.embed, after.kind)
+        == (new.target, before.subpath, before.embed, before.kind)
+        # The text of a markdown link may contain an embed, which is checked by itself.
+    ) and (after.alias == alias or before.kind == MARKDOWN_LINK)
 
 
 def _relink_properties(

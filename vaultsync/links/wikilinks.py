@@ -65,8 +65,8 @@ class ProseBlock(NamedTuple):
     """A block of prose, with its links and the spans that are not prose."""
 
     block: ProseSpan
-    links: list[Link]
-    opaque: list[tuple[int, int]]
+    links: Sequence[Link]
+    opaque: Sequence[tuple[int, int]]
     """The spans of code, math and comments."""
 
 
@@ -75,7 +75,7 @@ def prose_blocks(text: str) -> list[ProseBlock]:
     found = []
     for block in prose_spans(text):
         if _TOKEN.search(text, block.start, block.end) is None:
-            found.append(ProseBlock(block, [], []))
+            found.append(ProseBlock(block, (), ()))
             continue
         scan = _Paragraph(text, block.start, block.end)
         links = sorted(scan.links(), key=attrgetter("start"))
@@ -224,7 +224,8 @@ class _Paragraph:
             return
         alias = self._text[self._text.index("[", start) + 1 : self._at - 1]
         self._at = found.end()
-        written = found["angled"] if found["angled"] is not None else found["bare"]
+        angled, bare = found.group("angled", "bare")
+        written = bare if angled is None else angled
         if _WEB.match(written):
             return
         if "\\" in written:

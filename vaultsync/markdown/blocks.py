@@ -104,9 +104,9 @@ def fenced_lines(text: str, offset: int = 0) -> list[FencedLine]:
     """All lines of a text from `offset` on, in order; positions count from the text's beginning."""
     scanner = _BlockScanner(text[offset:])
     prose, code = scanner.blocks()[::-1], scanner.fences[::-1]
-    lines, start = [], 0
-    while start < len(scanner.text):
-        end = _line_end(scanner.text, start)
+    lines, start, find, size = [], 0, scanner.text.find, len(scanner.text)
+    while start < size:
+        end = find("\n", start) + 1 or size
         while prose and prose[-1].end <= start:
             prose.pop()
         while code and code[-1].end <= start:
