@@ -8,6 +8,8 @@ make?*, *What happened last week?*, `type:lesson`) asks for a *set*: there, hint
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from datetime import date, datetime
 from typing import NamedTuple
 
@@ -90,7 +92,8 @@ _TIER_HINT = (
     r"\b(critical|notable|background)\s+(?:facts?|notes?|memory|memories|observations?|"
     r"decisions?|lessons?|commitments?)\b"
 )
-_QUOTED = r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」"
+# No quotation reaches over another opening sign, so that a question is read once.
+_QUOTED = r"\"([^\"]+)\"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|「([^「」]+)」"
 _REQUEST = (
     r"\A\s*(?:(?:please|(?:can|could)\s+you)\s+)*"
     r"(?:(?:tell|show|remind|give)\s+(?:me|us)(?:\s+(?:all|everything|more))?(?:\s+(?:about|of))?"
@@ -176,9 +179,10 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
     Raises:
         InvalidFieldError: a filter has a value that it does not take.
     """
-    rest, types, tags, tiers = text, set[str](), set[str](), set[str]()
+    types, tags, tiers = set[str](), set[str](), set[str]()
     since = until = None
-    for match in find_all(_FILTER, text, ":"):
+    filters = list(find_all(_FILTER, text, ":"))
+    for match in filters:
         key, value = match[1].lower(), match[2].strip("\"'")
         if key == "type" and value.lower() in TYPES:
             types.add(value.lower())
@@ -192,11 +196,11 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
             until = after if key == "until" else first if key == "before" else until
         else:
             raise InvalidFieldError(key, match[2][:80], _VALUES.get(key, _DATES))
-        rest = rest.replace(match[0], " ", 1)
+    rest = _without(text, filters)
     for pattern, needed in ((_TAG, ("#",)), (_TAGGED, ("tag", "étiquette", "etiquet"))):
-        for match in find_all(pattern, rest, *needed):
-            tags.add(match[1].rstrip("/"))
-            rest = rest.replace(match[0], " ", 1)
+        named_tags = list(find_all(pattern, rest, *needed))
+        tags |= {match[1].rstrip("/") for match in named_tags}
+        rest = _without(rest, named_tags)
     text_without_filters = " ".join(rest.split())
     request = next(find_all(_REQUEST, text_without_filters, *_REQUEST_WORDS), None)
     rest = text_without_filters[request.end() :] if request else text_without_filters
@@ -224,3 +228,12 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
         hinted_span=named.span if named else None,
         today=today.isoformat(),
     )
+
+
+def _without(text: str, matches: Iterable[re.Match[str]]) -> str:
+    """A text with a blank in place of each match."""
+    parts, at = [], 0
+    for match in matches:
+        parts.append(text[at : match.start()])
+        at = match.end()
+    return " ".join([*parts, text[at:]])
