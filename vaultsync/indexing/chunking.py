@@ -234,7 +234,7 @@ def _split_characters(text: str, start: int, end: int, max_size: int) -> Iterato
     begin = at = start
     room = max_size
     while at < end:
-        # So many fit, whatever they are.
+        # As many fit in any case.
         step = max(1, room // _MAX_CHARACTER)
         size = token_quarters(text[at : min(at + step, end)])
         if size > room:

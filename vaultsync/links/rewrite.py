@@ -61,7 +61,7 @@ def rewrite_note_links(text: str, path: str, retarget: RetargetLink) -> str:
 def rewrite_links(text: str, retarget: RetargetLink) -> str:
     """The body of a note with its links retargeted; unchanged if that cannot be proved safe."""
     edits: list[tuple[int, int, str]] = []
-    before = []
+    before: list[Link] = []
     for prose in prose_blocks(text):
         before += prose.links
         for link in prose.links:

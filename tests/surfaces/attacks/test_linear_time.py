@@ -148,7 +148,7 @@ SLOWEST = 24
 def test_the_time_of_every_reader_is_linear(reader: str) -> None:
     """Every text of 64 KiB, the slowest of 256 KiB, and the very slowest of 1 and 4 MiB.
 
-    All of them at all sizes take an hour; in this way it is about 10 s for each reader.
+    All of them at all sizes take more than an hour.
     """
     read, seconds = READERS[reader], dict[str, float]()
     _cpu_seconds(read, "a b\n")  # what is loaded and compiled once
