@@ -28,6 +28,29 @@ export interface BridgeStatus {
 	app_connected: boolean;
 }
 
+/** A fact that was written. */
+export interface ChangedFact {
+	agentId?: string;
+	content?: string;
+	context?: string;
+	contradicts?: Array<Contradiction>;
+	createdAt?: string;
+	entities?: Array<string>;
+	id: string;
+	path: string | null;
+	priority: number;
+	properties?: Record<string, unknown>;
+	revision: string;
+	scope: string;
+	status: string;
+	supersededById?: string;
+	supersedesId?: string;
+	tags?: Array<string>;
+	title?: string;
+	type: string;
+	updatedAt?: string;
+}
+
 /** The open conflicts. */
 export interface Conflicts {
 	conflicts: Array<ShownConflict>;
@@ -50,6 +73,14 @@ export interface ContextPack {
 	hidden: Array<HiddenMatches>;
 }
 
+/** A fact that says otherwise than another one. Nothing is changed by that. */
+export interface Contradiction {
+	id: string;
+	title: string;
+	date: string;
+	why: string;
+}
+
 /** The state of the daemon, as it reports it. */
 export interface DaemonState {
 	since: string;
@@ -63,6 +94,7 @@ export interface DaemonState {
 	attention: number;
 	failing: boolean;
 	last_error: LastError | null;
+	telemetry: Telemetry | null;
 	pid?: number;
 }
 
@@ -162,6 +194,8 @@ export interface Hit {
 	stage: string;
 	why: string;
 	snippet: string;
+	date: string;
+	contradicts: Array<string>;
 }
 
 /** A file of `.index/`. */
@@ -245,6 +279,7 @@ export interface NewFact {
 	agentId?: string;
 	content?: string;
 	context?: string;
+	contradicts?: Array<Contradiction>;
 	createdAt?: string;
 	entities?: Array<string>;
 	id: string;
@@ -377,6 +412,28 @@ export interface ShownConflict {
 export interface StageCandidate {
 	id: string;
 	score: number;
+}
+
+/** What a daemon measured of itself, since it was first started on this vault. */
+export interface Telemetry {
+	since: string;
+	write_through: TimePercentiles | null;
+	note_to_store: TimePercentiles | null;
+	recall: Record<string, TimePercentiles>;
+	edits: number;
+	conflicts: number;
+	conflicts_per_1000_edits: number;
+	longest_lag_seconds: number;
+	restarts: number;
+	crashes: number;
+}
+
+/** How long something took, in seconds; the percentiles are of the newest 512. */
+export interface TimePercentiles {
+	count: number;
+	p50: number;
+	p95: number;
+	p99: number;
 }
 
 /** What went wrong. */

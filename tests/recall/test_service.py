@@ -320,7 +320,8 @@ def test_keyword_search_answers_where_semantic_search_is_not_possible(
 ) -> None:
     world.agent_remembers("Berths are full")
     found = world.ask("berths", mode=mode)
-    assert found.degraded == ("Semantic search was not possible: there is no embedding model.",)
+    no_model = "there is no embedding model (the extra `local` has one)"
+    assert found.degraded == (f"Semantic search was not possible: {no_model}.",)
     world.embed()
     vars(world).update(damage)
     found = world.ask("berths", mode=mode)
@@ -451,7 +452,7 @@ def test_the_answer_as_json_has_the_keys_of_the_contract(world: RecallWorld) -> 
     assert found["degraded"] == []
     assert list(found["hits"][0]) == [
         *("id", "title", "type", "path", "score", "similarity", "recency", "utility"),
-        *("stage", "why", "snippet"),
+        *("stage", "why", "snippet", "date", "contradicts"),
     ]
     assert list(found["stages"][0]) == ["stage", "seconds", "candidates"]
     assert "stages" not in to_builtins(world.ask("berths"))

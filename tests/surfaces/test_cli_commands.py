@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -58,11 +59,20 @@ from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.serialization import Contradiction
 from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
 from vaultsync.operations.check_links import LinkReport
 from vaultsync.recall.result import RecallResult, RecallStage, StageCandidate
 from vaultsync.sync.decision_table import REASON_BASE_ONLY, REASON_GONE
-from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of, proof_of
+from vaultsync.sync.report import (
+    REPORT_COUNTS,
+    ActionTaken,
+    DaemonState,
+    Report,
+    notices_of,
+    proof_of,
+)
+from vaultsync.sync.telemetry import Telemetry, TimePercentiles
 
 OLD_COLOURS = GraphColours("/v/.obsidian/graph.json", changed=False)
 NEEDS_REVIEW = structs.replace(BUSY_PASS, attention=[NOTICE])
@@ -155,8 +165,8 @@ context q --budget 9 --format xml --intent recent --type task --scope public --t
 recall q --limit 3 --mode fused --type decision --scope public --tag a --tag b
     --max-priority 4 --since 2026-01-01 --user u-1 --status done --explain
 -> answer(RecallRequest(query='q', types=('decision',), scopes=('public',), tags=('a', 'b'),
-    since='2026-01-01', status='done', all=False, limit=3, max_priority=4, until=None, mode='fused',
-    heads_only=True, user='u-1', explain=True, agent=None))
+    since='2026-01-01', status='done', all=False, limit=3, max_priority=4, until=None, as_of=None,
+    mode='fused', heads_only=True, user='u-1', explain=True, agent=None))
 
 memory-file add m text --section Lessons --replace
 -> add_to_memory_file('m', 'text', replace_all=True, section='Lessons')
@@ -232,6 +242,11 @@ BESIDE = AddResult(FILE, "Lessons", "written", synced=WAITS_FOR_USER)
 STRANGER = Fact(ID, title=f"{LONG}\ty", path=NOTE)
 
 
+OTHER_BERTHS = Contradiction(
+    RUN, "38 berths", "2026-01-31", "“We have 42 berths” against “We have 38 berths”"
+)
+
+
 def case(words: str, **answers: object) -> tuple[str, dict[str, object]]:
     """A command line, and what the memory answers in place of `ANSWERS`."""
     return words, answers
@@ -240,6 +255,13 @@ def case(words: str, **answers: object) -> tuple[str, dict[str, object]]:
 CASES = {
     "a new fact": case("remember x"),
     "a new fact, quietly": case("remember x --quiet"),
+    "a new fact that contradicts another": case("remember x", contradictions=(OTHER_BERTHS,)),
+    "a changed fact that contradicts another": case(
+        f"update {ID} --add-tag x",
+        update=FACT.evolve(revision="4-0123abcd"),
+        contradictions=(OTHER_BERTHS,),
+    ),
+    "contradictions as JSON": case("remember x --json", contradictions=(OTHER_BERTHS,)),
     "a new fact without a note": case("remember x --json", remember=Fact(ID, revision="1-0")),
     "a fact": case(f"get {ID}"),
     "a list": case("list"),
@@ -460,6 +482,31 @@ def test_a_run_that_needs_attention_ends_with_3(
     *, method: str, words: str, answer: Report, waiting: tuple[object, ...], code: int, form: str
 ) -> None:
     assert ask(words + form, **{method: answer}, conflicts=waiting).exit_code == code
+
+
+def test_status_says_how_fast_the_daemon_is() -> None:
+    times = TimePercentiles(9, 0.0421, 1.26, 3.0)
+    nothing = Telemetry("2026-02-14", None, None, {}, 0, 0, 0.0, 0.0, 0, 0)
+    some = structs.replace(
+        nothing,
+        write_through=times,
+        recall={"fused": times},
+        edits=800,
+        conflicts_per_1000_edits=1.25,
+        restarts=1,
+    )
+    told = []
+    for telemetry in (None, nothing, some, structs.replace(some, crashes=1)):
+        daemon = DaemonState("2026-02-14T13:45:00Z", telemetry=telemetry)
+        shown = ask("status", status=structs.replace(CALM, daemon=daemon)).stdout
+        told.append(dict(re.split(r"\s{2,}", line, maxsplit=1) for line in shown.splitlines()))
+
+    assert told[0] == told[1]
+    assert told[2]["facts to notes"] == told[2]["recall, fused"] == "42 ms, p95 1.3 s"
+    assert "notes to facts" not in told[2]
+    assert told[2]["conflicts so far"] == "1.25 of 1,000 edits"
+    assert told[2]["restarts"] == "1"
+    assert told[3]["restarts"] == "1, 1 of them after a crash"
 
 
 @pytest.mark.parametrize("change", [{"conflicts": 1}, {"attention": [NOTICE]}])

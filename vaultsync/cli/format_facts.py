@@ -27,9 +27,15 @@ from vaultsync.errors import DamagedFactError
 from vaultsync.facts.listing import FactPage, public_page
 from vaultsync.facts.service import ForgetResult
 from vaultsync.model.fact import Fact
-from vaultsync.model.hiding import describe_hidden
+from vaultsync.model.hiding import FORGOTTEN, describe_hidden
 from vaultsync.model.schema import Value
-from vaultsync.model.serialization import fact_to_values, public_new, public_values
+from vaultsync.model.serialization import (
+    Contradiction,
+    fact_to_values,
+    public_changed,
+    public_new,
+    public_values,
+)
 from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
 
 WIDE_TERMINAL = 120
@@ -93,14 +99,29 @@ def print_initialised(options: Options, vault: Initialised) -> None:
     )
 
 
-def print_remembered(options: Options, fact: Fact, *, queued: bool) -> None:
-    """Print a new fact."""
+def print_remembered(
+    options: Options, fact: Fact, *, contradicts: Sequence[Contradiction] = (), queued: bool
+) -> None:
+    """Print a new fact, and the facts that say otherwise."""
     if options.json:
-        print_json({**public_new(fact), **_queued_json(queued)})
+        print_json({**public_new(fact, contradicts), **_queued_json(queued)})
         return
     echo(clean_one_line(fact.id))
     print_message(options, f"remembered {_quoted_title(fact)}, {_note_path(fact)}")
+    _print_contradictions(options, contradicts)
     _print_queued(options, queued=queued)
+
+
+def _print_contradictions(options: Options, contradicts: Sequence[Contradiction]) -> None:
+    """Print a line for each fact that says otherwise, with the command that replaces it."""
+    for each in contradicts:
+        print_message(
+            options,
+            clean_one_line(
+                f"it contradicts “{each.title}”, of {each.date}: {each.why};"
+                f" `vaultsync supersede {each.id} TEXT` replaces what is no longer true"
+            ),
+        )
 
 
 def print_changed(
@@ -108,6 +129,7 @@ def print_changed(
     fact: Fact,
     what: str,
     *,
+    contradicts: Sequence[Contradiction] = (),
     conflict: ConflictRecord | None = None,
     queued: bool,
     is_gone: bool = False,
@@ -117,11 +139,12 @@ def print_changed(
         extra: dict[str, Value] = {"conflict": conflict.id} if conflict else {}
         if is_gone:
             extra["note_deleted"] = True
-        print_json({**public_values(fact), **extra, **_queued_json(queued)})
+        print_json({**public_changed(fact, contradicts), **extra, **_queued_json(queued)})
         return
     echo(clean_one_line(fact.id))
     where = "its note follows" if queued else _note_path(fact)
     print_message(options, f"{_quoted_title(fact)}: {what}, {where}")
+    _print_contradictions(options, contradicts)
     _print_queued(options, queued=queued)
     if is_gone:
         print_message(
@@ -159,7 +182,7 @@ def _quoted_title(fact: Fact) -> str:
 
 def _note_path(fact: Fact) -> str:
     if fact.path is None:
-        return "the next sync writes its note"
+        return "its note follows: `vaultsync watch` writes it if it runs, else the next sync"
     return f"in {clean_one_line(fact.path)}"
 
 
@@ -193,11 +216,11 @@ def print_page(options: Options, found: FactPage) -> None:
             _print_narrow(each)
     elif is_terminal(sys.stdout) and width < WIDE_TERMINAL:
         heads = ["id", "title", "type", "p", "path"]
-        rows = [[*_row(each)[:4], each.path or each.scope] for each in found.facts]
+        rows = [[*_row(each)[:4], _place(each) or each.scope] for each in found.facts]
         table(heads, rows, whole=("id", "type", "p"))
     else:
         heads = ["id", "title", "type", "p", "scope", "path"]
-        rows = [[*_row(each), each.path or ""] for each in found.facts]
+        rows = [[*_row(each), _place(each)] for each in found.facts]
         table(heads, rows, whole=("id", "type", "p", "scope"))
     if not found.facts:
         print_message(options, "no facts")
@@ -209,10 +232,15 @@ def print_page(options: Options, found: FactPage) -> None:
 
 def _print_narrow(fact: Fact) -> None:
     """Print a fact on three lines of its own, which a narrow terminal wraps."""
-    where = clean_one_line(fact.path or fact.scope)
+    where = clean_one_line(_place(fact) or fact.scope)
     echo(style(clean_one_line(fact.title), bold=True))
     echo(f"  {clean_one_line(fact.id)}")
     echo(dim(f"  {clean_one_line(fact.type)}, priority {fact.priority}, {where}"))
+
+
+def _place(fact: Fact) -> str:
+    """The path of a fact's note, or why it has none; empty while it has none yet."""
+    return fact.path or ("(forgotten)" if fact.status == FORGOTTEN else "")
 
 
 def _row(fact: Fact) -> list[str]:
