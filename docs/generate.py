@@ -37,7 +37,7 @@ from vaultsync.mcp_server.tool import Tool
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner
 from vaultsync.notes.conflict_note import (
-    Conflict,
+    ConflictRecord,
     FieldConflict,
     conflict_id,
     conflict_path,
@@ -228,7 +228,7 @@ def conflict() -> str:
             "LanceDB is embedded: no server, and it keeps its data in files.",
         ),
     )
-    shown = Conflict(
+    shown = ConflictRecord(
         id=conflict_id(_FACT.id, both),
         fact_id=_FACT.id,
         path=_PATH,

@@ -13,7 +13,7 @@ from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import Conflict, FieldConflict
+from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
 from vaultsync.storage.archive import Archive, Base, HistoryEntry, OutboxEntry, WriteIntent
 from vaultsync.storage.vault import FileStamp
 
@@ -61,10 +61,10 @@ def an_outgoing(op: str, kind: str = "update") -> OutboxEntry:
     return OutboxEntry(op, A, kind, before, after, "indy", AT)
 
 
-def a_conflict(conflict_id: str, outcome: str = "", fact_id: str = A) -> Conflict:
+def a_conflict(conflict_id: str, outcome: str = "", fact_id: str = A) -> ConflictRecord:
     fields = (FieldConflict("title", "x", "y", "z"), FieldConflict("tags", ["1"], [], None))
     note, beside = VaultPath("a/b.md"), VaultPath("a/b.conflict.md")
-    made = Conflict(conflict_id, fact_id, note, beside, fields, "indy", AT, "r1", title="Tea")
+    made = ConflictRecord(conflict_id, fact_id, note, beside, fields, "indy", AT, "r1", title="Tea")
     return replace(made, sha="00", outcome=outcome)
 
 

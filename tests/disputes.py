@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tests.world import ALPHA, LINES, World
-from vaultsync.notes.conflict_note import Conflict
+from vaultsync.notes.conflict_note import ConflictRecord
 
 PERSONS, AGENTS = "Alpha, as the person has it.", "Alpha, as the agent has it."
 
 
-def conflict_in(world: World) -> Conflict:
+def conflict_in(world: World) -> ConflictRecord:
     """Both sides changed the first line."""
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS)
@@ -20,11 +20,11 @@ def conflict_in(world: World) -> Conflict:
     return conflict
 
 
-def place_of(conflict: Conflict) -> str:
+def place_of(conflict: ConflictRecord) -> str:
     assert conflict.conflict_path is not None
     return conflict.conflict_path
 
 
-def tick(world: World, conflict: Conflict) -> None:
+def tick(world: World, conflict: ConflictRecord) -> None:
     """Take the store's version."""
     world.person_edits(place_of(conflict), "- [ ]", "- [x]")

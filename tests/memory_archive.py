@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from vaultsync.links.wikilinks import name_key
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.conflict_note import Conflict
+from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.storage.archive import (
     Base,
     DisplacedFile,
@@ -31,7 +31,7 @@ class _Rows:
     intents: dict[str, WriteIntent] = field(default_factory=dict)
     displaced_files: dict[str, DisplacedFile] = field(default_factory=dict)
     outbox: dict[str, OutboxEntry] = field(default_factory=dict)
-    conflicts: dict[str, Conflict] = field(default_factory=dict)
+    conflicts: dict[str, ConflictRecord] = field(default_factory=dict)
     history: list[HistoryEntry] = field(default_factory=list)
     runs: dict[str, RunRecord] = field(default_factory=dict)
     notices: dict[VaultPath, list[Notice]] = field(default_factory=dict)
@@ -186,10 +186,10 @@ class MemoryArchive:
     def outbox(self) -> list[OutboxEntry]:
         return list(self._rows.outbox.values())
 
-    def put_conflict(self, conflict: Conflict) -> None:
+    def put_conflict(self, conflict: ConflictRecord) -> None:
         self._write().conflicts[conflict.id] = conflict
 
-    def conflicts(self, *, closed: bool = False) -> list[Conflict]:
+    def conflicts(self, *, closed: bool = False) -> list[ConflictRecord]:
         found = self._rows.conflicts.values()
         return [each for each in found if closed or not each.outcome]
 

@@ -21,7 +21,7 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES, Value
 from vaultsync.notes.conflict_note import (
-    Conflict,
+    ConflictRecord,
     FieldConflict,
     conflict_id,
     conflict_path,
@@ -221,7 +221,9 @@ def test_conflict_notes_are_as_the_golden_pages_say(case: Path) -> None:
         path = VaultPath(values["path"])
         beside = conflict_path(path, conflict_id=made)
         who, at, run = values["actor"], "2026-02-14T13:45:00Z", f"{ID[:-12]}000000000001"
-        conflict = Conflict(made, ID, path, beside, fields, who, at, run, title=values["title"])
+        conflict = ConflictRecord(
+            made, ID, path, beside, fields, who, at, run, title=values["title"]
+        )
         note = render_conflict(conflict)
         assert ticked_fields(note) == frozenset()
         return fenced(note.rstrip() + "\n", "markdown")

@@ -20,7 +20,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import Conflict, is_conflict_note
+from vaultsync.notes.conflict_note import ConflictRecord, is_conflict_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.verify import verify_all
@@ -243,7 +243,7 @@ class World:
     def conflict_notes(self) -> list[str]:
         return sorted(filter(is_conflict_note, self.vault.files))
 
-    def conflicts(self) -> list[Conflict]:
+    def conflicts(self) -> list[ConflictRecord]:
         return self.archive.conflicts()
 
     def fact(self, fact_id: str) -> Fact:

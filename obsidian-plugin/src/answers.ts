@@ -114,7 +114,7 @@ export type Status = Of<typeof status>;
 export const conflictField = reading<wire.FieldConflict>()({ field: text, base: anything, vault: anything, store: anything });
 export type ConflictField = Of<typeof conflictField>;
 
-export const conflict = reading<wire.OpenConflict>()({
+export const conflict = reading<wire.ShownConflict>()({
 	id: text,
 	fact_id: text,
 	path: nullable(text),

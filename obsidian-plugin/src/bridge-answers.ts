@@ -53,7 +53,7 @@ export interface ChangedFact {
 
 /** The open conflicts. */
 export interface Conflicts {
-	conflicts: Array<OpenConflict>;
+	conflicts: Array<ShownConflict>;
 }
 
 /** A text within a budget of tokens, and what it is made of. */
@@ -300,15 +300,6 @@ export interface NewFact {
 	updatedAt?: string;
 }
 
-/** A conflict as surfaces show it. */
-export interface OpenConflict {
-	id: string;
-	fact_id: string;
-	path: string;
-	conflict_path: string | null;
-	fields: Array<FieldConflict>;
-}
-
 /** A fact that was packed. */
 export interface PackedItem {
 	id: string;
@@ -398,8 +389,8 @@ export interface ReportedNotice {
 
 /** The conflict that was resolved, and those that are still open. */
 export interface ResolveResult {
-	conflicts: Array<OpenConflict>;
-	resolved: OpenConflict;
+	conflicts: Array<ShownConflict>;
+	resolved: ShownConflict;
 }
 
 /** A run that did something. */
@@ -408,6 +399,15 @@ export interface RunSummary {
 	at: string;
 	kind: string;
 	counts: Record<string, number>;
+}
+
+/** A conflict as surfaces show it. */
+export interface ShownConflict {
+	id: string;
+	fact_id: string;
+	path: string;
+	conflict_path: string | null;
+	fields: Array<FieldConflict>;
 }
 
 /** A candidate of a stage, and its score there. */

@@ -18,7 +18,7 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import (
     CHANGED_SIDE,
     DELETED_SIDE,
-    Conflict,
+    ConflictRecord,
     FieldConflict,
     conflict_id,
     conflict_id_in,
@@ -37,8 +37,8 @@ GONE_FROM_STORE = FieldConflict("note", None, CHANGED_SIDE, DELETED_SIDE)
 
 def conflict(
     *fields: FieldConflict, title: str = "Use LanceDB", path: str = "public/use.md"
-) -> Conflict:
-    return Conflict(
+) -> ConflictRecord:
+    return ConflictRecord(
         id=conflict_id(ID, fields),
         fact_id=ID,
         path=VaultPath(path),

@@ -16,7 +16,7 @@ from vaultsync.markdown.frontmatter import split_note
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import Conflict
+from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.operations import relink as respelling
 from vaultsync.operations.relink import (
     LinkTargets,
@@ -368,7 +368,7 @@ def test_links_are_resolved_as_before_notes_that_came_and_went_in_the_same_run(
     assert world.fact(fact.id).content == "[[Alice Smith]] [[Gone]]"
 
 
-def disputed(world: Moving, title: str = "Lamp") -> tuple[Fact, Conflict]:
+def disputed(world: Moving, title: str = "Lamp") -> tuple[Fact, ConflictRecord]:
     fact = world.mirrored("It is red.", title=title)
     world.person_edits(world.path(fact.id), "red", "white")
     world.agent_updates(fact.id, content="It is blue.")

@@ -314,3 +314,18 @@ def test_any_mix_of_dates_and_filters_is_a_question(parts: list[str], today: dat
     asked = parse_query(text, today=today)
     for span in (asked.span, asked.hinted_span or TimeSpan()):
         assert all(day_span(each) for each in (span.since, span.until) if each)
+
+
+@pytest.mark.parametrize(
+    ("question", "phrases"),
+    [("“a “b c” d”", ("b c",)), ("「あ「い」", ("い",)), ("«a «b»", ("b",)), ("„a „b“", ("b",))],
+)
+def test_a_quotation_reaches_over_no_other_opening_sign(
+    question: str, phrases: tuple[str, ...]
+) -> None:
+    assert parse_query(question, today=date(2026, 1, 1)).phrases == phrases
+
+
+def test_only_the_tag_itself_is_taken_out_of_a_question() -> None:
+    query = parse_query("where is x#a said to be #a", today=date(2026, 1, 1))
+    assert query.words == "where is x#a said to be"

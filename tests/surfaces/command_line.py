@@ -27,7 +27,7 @@ from vaultsync.memory_files.report import (
 )
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.conflict_note import Conflict, FieldConflict
+from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
 from vaultsync.operations.check_links import LinkProblem, LinkReport
 from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.storage.archive import HistoryEntry
@@ -60,7 +60,7 @@ FACT = Fact(
     path=NOTE,
     revision="3-70b39ef6",
 )
-CONFLICT = Conflict(
+CONFLICT = ConflictRecord(
     "0123456789abcdef",
     ID,
     NOTE,

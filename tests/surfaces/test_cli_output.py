@@ -39,7 +39,7 @@ from vaultsync.cli.output import (
 from vaultsync.errors import UnreadableNoteError
 from vaultsync.facts.listing import FactPage
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.conflict_note import Conflict, FieldConflict
+from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
 from vaultsync.storage.archive import HistoryEntry
 
 HOSTILE = "\x1b]8;;http://evil\x07a\x1b[2J\x1b[31mb\x9b1m\x08\u202ec[bold]d[/bold]"
@@ -114,7 +114,7 @@ def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
     fact = FACT.evolve(title=text, content=text, tags=(text,), path=path)
     notice = structs.replace(NOTICE, path=path, message=text, hint=text)
     field = FieldConflict(text, text, text, text)
-    conflict = Conflict(text, ID, path, path, (field,), text, text, text, title=text)
+    conflict = ConflictRecord(text, ID, path, path, (field,), text, text, text, title=text)
     action = structs.replace(BUSY_PASS.actions[0], path=text, fields=(text,), reason=text)
     report = structs.replace(BUSY_PASS, actions=[action], attention=[notice], run=text)
     entry = HistoryEntry(text, text, ID, text, text, text, text, text)

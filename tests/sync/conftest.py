@@ -7,7 +7,7 @@ import pytest
 from tests.disputes import conflict_in
 from tests.world import World
 from vaultsync.model.fact import Fact
-from vaultsync.notes.conflict_note import Conflict
+from vaultsync.notes.conflict_note import ConflictRecord
 
 
 @pytest.fixture
@@ -21,5 +21,5 @@ def fact(world: World) -> Fact:
 
 
 @pytest.fixture
-def conflict(world: World) -> Conflict:
+def conflict(world: World) -> ConflictRecord:
     return conflict_in(world)

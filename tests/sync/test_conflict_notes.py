@@ -9,11 +9,13 @@ import pytest
 from tests.disputes import AGENTS, PERSONS, conflict_in, place_of, tick
 from tests.world import ALPHA, LINES, World, notice, refuse
 from vaultsync.model.fact import Fact
-from vaultsync.notes.conflict_note import Conflict, FieldConflict, conflict_id
+from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, conflict_id
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
 
 
-def test_the_agents_text_is_in_the_conflict_note_once(world: World, conflict: Conflict) -> None:
+def test_the_agents_text_is_in_the_conflict_note_once(
+    world: World, conflict: ConflictRecord
+) -> None:
     assert world.conflict_notes() == [place_of(conflict)]
     text = world.text(place_of(conflict))
     assert text.count(AGENTS) == 1
@@ -24,7 +26,9 @@ def test_the_agents_text_is_in_the_conflict_note_once(world: World, conflict: Co
     assert world.text(place_of(conflict)) == text
 
 
-def test_the_conflict_note_beside_the_note_is_no_note(world: World, conflict: Conflict) -> None:
+def test_the_conflict_note_beside_the_note_is_no_note(
+    world: World, conflict: ConflictRecord
+) -> None:
     stem = world.path(conflict.fact_id).removesuffix(".md")
     assert place_of(conflict) == f"{stem}.conflict.md"
     world.quiesce()
@@ -36,7 +40,9 @@ def test_the_conflict_note_beside_the_note_is_no_note(world: World, conflict: Co
     assert said["fields"][0]["field"] == "content"
 
 
-def test_other_words_in_the_conflict_note_do_nothing(world: World, conflict: Conflict) -> None:
+def test_other_words_in_the_conflict_note_do_nothing(
+    world: World, conflict: ConflictRecord
+) -> None:
     before = world.note(conflict.fact_id)
     world.person_edits(place_of(conflict), AGENTS, "Something else entirely.")
     world.quiesce()
@@ -121,7 +127,9 @@ def test_a_conflict_that_cannot_be_written_beside_its_note_stops_no_other(world:
     assert AGENTS in world.text(world.conflict_notes()[0])
 
 
-def test_a_conflict_note_that_cannot_be_read_says_nothing(world: World, conflict: Conflict) -> None:
+def test_a_conflict_note_that_cannot_be_read_says_nothing(
+    world: World, conflict: ConflictRecord
+) -> None:
     text = world.text(place_of(conflict))
     world.vault.max_bytes = len(text) + 1_000
     world.person_writes(place_of(conflict), text.replace("[ ]", "[x]") + "x" * 2_000)
@@ -135,7 +143,7 @@ def test_a_conflict_note_that_cannot_be_read_says_nothing(world: World, conflict
 
 @pytest.mark.parametrize("moved", ["team-core/later.conflict.md", "team-core/notes/b.conflict.md"])
 def test_a_renamed_conflict_note_is_told_from_others(
-    world: World, conflict: Conflict, moved: str
+    world: World, conflict: ConflictRecord, moved: str
 ) -> None:
     world.person_writes("team-core/notes/a.conflict.md", "Mine.\n")
     world.person_renames(place_of(conflict), moved)

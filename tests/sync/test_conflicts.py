@@ -14,20 +14,20 @@ from vaultsync.errors import ConflictNotFoundError
 from vaultsync.facts.service import find_conflict, visible_conflicts
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.conflict_note import Conflict, FieldConflict
+from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
 from vaultsync.sync.report import Report
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
-Resolve = Callable[[World, Conflict], object]
+Resolve = Callable[[World, ConflictRecord], object]
 
 
-def _delete_conflict_note(world: World, conflict: Conflict) -> None:
+def _delete_conflict_note(world: World, conflict: ConflictRecord) -> None:
     world.person_deletes(place_of(conflict))
 
 
-def _command(world: World, conflict: Conflict, *, take: str) -> None:
+def _command(world: World, conflict: ConflictRecord, *, take: str) -> None:
     fields = tuple(each.field for each in conflict.fields)
     resolve_conflict(world.ctx, ConflictResolution(conflict, take, fields))
 
@@ -35,7 +35,7 @@ def _command(world: World, conflict: Conflict, *, take: str) -> None:
 TAKE_STORE, TAKE_VAULT = partial(_command, take="store"), partial(_command, take="vault")
 
 
-def test_the_persons_text_stands_on_both_sides(world: World, conflict: Conflict) -> None:
+def test_the_persons_text_stands_on_both_sides(world: World, conflict: ConflictRecord) -> None:
     assert world.fact(conflict.fact_id).content == LINES.replace(ALPHA, PERSONS)
     assert PERSONS in world.note(conflict.fact_id)
     assert AGENTS not in world.note(conflict.fact_id)
@@ -53,7 +53,7 @@ def test_the_persons_text_stands_on_both_sides(world: World, conflict: Conflict)
     ],
 )
 def test_a_conflict_is_resolved_once_for_all(
-    world: World, conflict: Conflict, resolve: Resolve, outcome: str
+    world: World, conflict: ConflictRecord, resolve: Resolve, outcome: str
 ) -> None:
     note, revision = world.note(conflict.fact_id), world.fact(conflict.fact_id).revision
     resolve(world, conflict)
@@ -75,7 +75,9 @@ def test_a_conflict_is_resolved_once_for_all(
     assert (world.conflict_notes(), world.conflicts()) == ([], [])
 
 
-def test_a_conflict_in_an_unreadable_folder_stays_open(world: World, conflict: Conflict) -> None:
+def test_a_conflict_in_an_unreadable_folder_stays_open(
+    world: World, conflict: ConflictRecord
+) -> None:
     world.vault.break_folder("team-core/notes")
     world.sync()
     assert [each.id for each in world.conflicts()] == [conflict.id]
@@ -84,7 +86,7 @@ def test_a_conflict_in_an_unreadable_folder_stays_open(world: World, conflict: C
     assert [each.id for each in world.conflicts()] == [conflict.id]
 
 
-def _deletion_conflict(world: World, *, deletes: str) -> Conflict:
+def _deletion_conflict(world: World, *, deletes: str) -> ConflictRecord:
     """One side deleted a fact that the other one changed."""
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
@@ -135,7 +137,9 @@ def _looked_at(world: World) -> Report:
 
 
 @pytest.mark.parametrize("moved", [False, True])
-def test_a_dry_run_shows_what_a_tick_does(world: World, conflict: Conflict, moved: bool) -> None:
+def test_a_dry_run_shows_what_a_tick_does(
+    world: World, conflict: ConflictRecord, moved: bool
+) -> None:
     if moved:
         world.person_renames(place_of(conflict), "public/Elsewhere.conflict.md")
         conflict = replace(conflict, conflict_path=VaultPath("public/Elsewhere.conflict.md"))
@@ -183,7 +187,9 @@ def test_the_conflict_of_a_forgotten_fact_names_its_place_and_closes(world: Worl
     assert not world.is_alive(conflict.fact_id)
 
 
-def test_a_conflict_names_its_note_where_it_lies_now(world: World, conflict: Conflict) -> None:
+def test_a_conflict_names_its_note_where_it_lies_now(
+    world: World, conflict: ConflictRecord
+) -> None:
     world.person_renames(world.path(conflict.fact_id), f"{SCOPE}/lessons/Elsewhere.md")
     world.quiesce()
 
@@ -220,14 +226,16 @@ def test_two_fields_are_decided_one_by_one_and_only_once(world: World, fact: Fac
     assert world.conflicts() == []
 
 
-def test_a_conflict_is_found_by_the_beginning_of_its_id(world: World, conflict: Conflict) -> None:
+def test_a_conflict_is_found_by_the_beginning_of_its_id(
+    world: World, conflict: ConflictRecord
+) -> None:
     assert find_conflict(world.ctx, conflict.id[:6]).id == conflict.id
     for wrong in ("", "zzzz"):
         with pytest.raises(ConflictNotFoundError):
             find_conflict(world.ctx, wrong)
 
 
-def test_a_tick_while_the_store_is_away_waits(world: World, conflict: Conflict) -> None:
+def test_a_tick_while_the_store_is_away_waits(world: World, conflict: ConflictRecord) -> None:
     tick(world, conflict)
     with world.outage():
         assert notice(world.sync(), "store_away")
@@ -248,7 +256,7 @@ def test_without_a_base_two_different_notes_are_a_conflict(world: World, fact: F
     world.assert_at_rest()
 
 
-def test_a_tick_keeps_what_the_agent_wrote_since(world: World, conflict: Conflict) -> None:
+def test_a_tick_keeps_what_the_agent_wrote_since(world: World, conflict: ConflictRecord) -> None:
     newer = "Alpha, as the agent has it now."
     world.agent_updates(conflict.fact_id, content=LINES.replace(ALPHA, newer))
     tick(world, conflict)
@@ -268,7 +276,9 @@ def test_the_agent_that_lost_is_named_when_the_mirror_wrote_last(world: World, f
     assert [each.actor for each in world.conflicts()] == ["indy"]
 
 
-def test_a_text_made_of_both_versions_is_on_both_sides(world: World, conflict: Conflict) -> None:
+def test_a_text_made_of_both_versions_is_on_both_sides(
+    world: World, conflict: ConflictRecord
+) -> None:
     (field,) = conflict.fields
     merged = str(field.vault).replace(PERSONS, "Alpha, as both see it.") + "\nBoth."
     resolution = ConflictResolution(conflict, "vault", (field.field,), merged)

@@ -66,7 +66,7 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import Contradiction
-from vaultsync.notes.conflict_note import Conflict, is_deletion
+from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
 from vaultsync.operations.adopt import adopt_notes, find_note_with_id
 from vaultsync.operations.check_links import LinkReport, check_links, fix_links, fixed_links_for
 from vaultsync.operations.export_import import export_facts, import_facts
@@ -1082,14 +1082,14 @@ class Memory:
         settings = self.settings
         return load_settings(settings.root, state_dir=str(settings.state_dir.parent))
 
-    def conflicts(self) -> tuple[Conflict, ...]:
+    def conflicts(self) -> tuple[ConflictRecord, ...]:
         """The open conflicts, without those of other agents' private facts."""
         found = visible_conflicts(self._ctx, agent=self.agent)
         return tuple(redact_conflict(self._ctx, each) for each in found)
 
     def resolve(
         self, conflict_id: str, *, take: str, field: str | None = None, agent: str | None = None
-    ) -> Conflict:
+    ) -> ConflictRecord:
         """Resolve a conflict, or one field of it, with the values of one side.
 
         A daemon that has the vault is asked to.
@@ -1113,7 +1113,7 @@ class Memory:
 
     def resolve_by_hand(
         self, conflict_id: str, *, field: str, text: str, agent: str | None = None
-    ) -> Conflict:
+    ) -> ConflictRecord:
         """Resolve one field of a conflict with a text merged by hand.
 
         A daemon that has the vault is asked to.
@@ -1647,7 +1647,7 @@ class Memory:
 
     def _resolve(
         self, conflict_id: str, take: str, field: str | None, text: str | None, agent: str | None
-    ) -> Conflict:
+    ) -> ConflictRecord:
         """Resolve with a text, or with the values of a side where there is none."""
         try:
             with self._engine.exclusive() as ctx:
@@ -1667,7 +1667,7 @@ class Memory:
             value = {"take": take} if text is None else {"text": text}
             body = {"field": field, "agent": agent, **value}
             done = self._ask_daemon(path, body, busy, ResolveResult, agent).resolved
-            return Conflict(**structs.asdict(done), actor="", at="", run="")
+            return ConflictRecord(**structs.asdict(done), actor="", at="", run="")
 
 
 def _path_in_vault(text: str, root: Path) -> VaultPath:

@@ -25,7 +25,7 @@ from vaultsync.cli.output import (
     table,
 )
 from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import Conflict, FieldConflict, is_deletion
+from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, is_deletion
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import history_of, resolved_conflict, shown_conflicts
 
@@ -96,7 +96,7 @@ def _excerpt(line: str, at: int, width: int) -> str:
     return f"{head}{rest[: width - len(head) - 1]}…"
 
 
-def print_conflicts(options: Options, found: Sequence[Conflict]) -> int:
+def print_conflicts(options: Options, found: Sequence[ConflictRecord]) -> int:
     """Print the open conflicts, and return the exit code."""
     code = EXIT_NEEDS_REVIEW if found else EXIT_DONE
     if options.json:
@@ -118,7 +118,7 @@ def print_conflicts(options: Options, found: Sequence[Conflict]) -> int:
     return code
 
 
-def _rows(conflict: Conflict) -> list[list[str]]:
+def _rows(conflict: ConflictRecord) -> list[list[str]]:
     where = [conflict.id, conflict.fact_id, conflict.path]
     return [[*where, each.field, *_values(each)] for each in conflict.fields]
 
@@ -129,7 +129,7 @@ def _values(each: FieldConflict) -> list[str]:
     return [display_value(base), display_value(each.vault), display_value(each.store)]
 
 
-def _draw_conflict(conflict: Conflict) -> None:
+def _draw_conflict(conflict: ConflictRecord) -> None:
     title = clean_one_line(conflict.title or conflict.path)
     echo(style(title, bold=True))
     print_pairs(
@@ -147,7 +147,9 @@ def _draw_conflict(conflict: Conflict) -> None:
     echo()
 
 
-def print_resolved(options: Options, resolved: Conflict, left: Sequence[Conflict]) -> int:
+def print_resolved(
+    options: Options, resolved: ConflictRecord, left: Sequence[ConflictRecord]
+) -> int:
     """Print what was resolved and what is still open, and return the exit code."""
     if options.json:
         print_json(resolved_conflict(resolved, left))

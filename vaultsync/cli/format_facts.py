@@ -36,7 +36,7 @@ from vaultsync.model.serialization import (
     public_new,
     public_values,
 )
-from vaultsync.notes.conflict_note import Conflict, is_deletion
+from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
 
 WIDE_TERMINAL = 120
 """Columns from which a table has room for both scope and path."""
@@ -130,7 +130,7 @@ def print_changed(
     what: str,
     *,
     contradicts: Sequence[Contradiction] = (),
-    conflict: Conflict | None = None,
+    conflict: ConflictRecord | None = None,
     queued: bool,
     is_gone: bool = False,
 ) -> None:
@@ -265,12 +265,12 @@ def print_forgotten(options: Options, done: ForgetResult, *, queued: bool = Fals
         )
 
 
-def conflict_of(conflicts: Sequence[Conflict], fact_id: str) -> Conflict | None:
+def conflict_of(conflicts: Sequence[ConflictRecord], fact_id: str) -> ConflictRecord | None:
     """The open conflict of a fact, if any."""
     return next((each for each in conflicts if each.fact_id == fact_id), None)
 
 
-def print_kept(options: Options, conflict: Conflict | None) -> None:
+def print_kept(options: Options, conflict: ConflictRecord | None) -> None:
     """Say why a fact was not deleted: an edit beats a deletion."""
     message = "not deleted: the user changed its note too"
     if conflict is not None:

@@ -20,7 +20,7 @@ from vaultsync.cli.output import (
     style,
     table,
 )
-from vaultsync.notes.conflict_note import Conflict
+from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.sync.decision_table import (
     REASON_BASE_ONLY,
     REASON_GONE,
@@ -137,7 +137,7 @@ NOTHING_TO_UNDO = (
 def print_report(
     options: Options,
     done: Report,
-    open_conflicts: Sequence[Conflict],
+    open_conflicts: Sequence[ConflictRecord],
     *,
     verbose: bool,
     undone: bool = False,

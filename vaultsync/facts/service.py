@@ -40,7 +40,7 @@ from vaultsync.model.schema import (
 )
 from vaultsync.model.scope import can_see, private_scope
 from vaultsync.model.serialization import fact_from_values, fact_to_values
-from vaultsync.notes.conflict_note import Conflict
+from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.storage.archive import HistoryEntry, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
@@ -177,7 +177,7 @@ def history(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Sequence[Hi
     return list(readable_history(entries, ctx.view, base.fact if base else None))
 
 
-def visible_conflicts(ctx: SyncContext, *, agent: str | None) -> list[Conflict]:
+def visible_conflicts(ctx: SyncContext, *, agent: str | None) -> list[ConflictRecord]:
     """The open conflicts about facts that the agent can see, with today's note paths."""
     conflicts = ctx.archive.conflicts()
     bases = ctx.archive.find_bases([each.fact_id for each in conflicts])
@@ -188,7 +188,9 @@ def visible_conflicts(ctx: SyncContext, *, agent: str | None) -> list[Conflict]:
     ]
 
 
-def find_conflict(ctx: SyncContext, conflict_id: str, *, agent: str | None = None) -> Conflict:
+def find_conflict(
+    ctx: SyncContext, conflict_id: str, *, agent: str | None = None
+) -> ConflictRecord:
     """The open conflict with an id, or with the only id that starts with it.
 
     Raises:

@@ -16,7 +16,8 @@ their display text, so that a renamed note needs no new vectors for the notes th
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+import string
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -33,6 +34,8 @@ CHUNK_RULES = "paragraphs-1"
 MAX_CHUNK_SIZE = 1000
 """Maximum size of a chunk in `token_quarters()`: 250 tokens. The model reads 256, two of which
 are its own."""
+_MAX_CHARACTER = 4
+"""Size of the largest character."""
 _MIN_PARAGRAPH_SIZE = 64
 """Size, about ten words, under which a paragraph goes into the lead."""
 
@@ -40,14 +43,14 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?=\s|\Z)")
 _ITEM = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
 _LIST_CONTINUATION = re.compile(_ITEM.pattern + r"|(?: {2}|\t)")
 """A line that continues a list after a blank line."""
-_WHOLE_TOKEN = re.compile(r"[^A-Za-z\s]")
+_QUARTERS = (string.ascii_letters + " \t\n\r\f\v\x1c\x1d\x1e\x1f").encode()
+_WIDE_BLANK = re.compile(r"[^\S\x00-\x7f]")
 _SPLITS = (
     re.compile(r"\n"),
     re.compile(r"(?<![.!?…])[.!?…]++[\"')\]]*+\s+|[。！？]+[」』]*"),
     re.compile(r"\s+"),
-    re.compile(r".", re.DOTALL),
 )
-"""Where a block that is too large is split: at lines, sentences, words, characters."""
+"""Where a block that is too large is split: at lines, sentences, words; else between characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,10 @@ def token_quarters(text: str) -> int:
     the vocabulary of MiniLM. Measured on notes, code and chats, this is 0.9 to 1.5 times what
     its tokenizer counts.
     """
-    return len(text) + 3 * len(_WHOLE_TOKEN.findall(text))
+    whole = len(text.encode("ascii", "replace").translate(None, _QUARTERS))
+    if not text.isascii():
+        whole -= len(_WIDE_BLANK.findall(text))
+    return len(text) + 3 * whole
 
 
 def chunk_fact(fact: Fact, *, around: str = "") -> list[Chunk]:
@@ -198,8 +204,11 @@ def _split(
     level: int = 0,
 ) -> Iterator[tuple[int, int]]:
     """Split a span into spans of at most `max_size`; fenced code stays whole and may be larger."""
-    if token_quarters(text[start:end]) <= max_size or level == len(_SPLITS):
+    if token_quarters(text[start:end]) <= max_size or _covers(code, start, end):
         yield start, end
+        return
+    if level == len(_SPLITS):
+        yield from _split_characters(text, start, end, max_size)
         return
     ends = [found.end() for found in _SPLITS[level].finditer(text, start, end)]
     cuts = [start, *(at for at in ends if at < end and not _is_in(at, code)), end]
@@ -218,6 +227,29 @@ def _split(
         stop = b
     if begin < stop:
         yield begin, stop
+
+
+def _split_characters(text: str, start: int, end: int, max_size: int) -> Iterator[tuple[int, int]]:
+    """Split a span into spans that are as long as they may be."""
+    begin = at = start
+    room = max_size
+    while at < end:
+        # As many fit in any case.
+        step = max(1, room // _MAX_CHARACTER)
+        size = token_quarters(text[at : min(at + step, end)])
+        if size > room:
+            yield begin, at
+            begin, room = at, max_size
+        else:
+            at += step
+            room -= size
+    yield begin, end
+
+
+def _covers(spans: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    """Whether one of the spans contains all from `start` to `end`."""
+    index = bisect_right(spans, start, key=itemgetter(0)) - 1
+    return index >= 0 and end <= spans[index][1]
 
 
 def _is_in(at: int, spans: Sequence[tuple[int, int]]) -> bool:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from vaultsync.links.mentions import Mention
-from vaultsync.links.wikilinks import ProseBlock, find_links, is_linkable, name_key, prose_blocks
+from vaultsync.links.wikilinks import (
+    Link,
+    ProseBlock,
+    find_links,
+    is_linkable,
+    name_key,
+    prose_blocks,
+)
 from vaultsync.markdown.blocks import HEADING_BLOCK, TABLE_ROW_BLOCK, joined_spans
 from vaultsync.privacy.redaction import replace_spans
 
@@ -35,6 +44,8 @@ def link_mentions(
     HTML, outside of the spans `within`, and no target that the text links to already or that a
     wiki-link cannot hold. Applied again, it changes nothing.
     """
+    if all(targets.keys().isdisjoint(mention.keys) for mention in mentions):
+        return text
     parts = prose_blocks(text)
     linked = {name_key(link.target) for part in parts for link in part.links}
     unlinked = {
@@ -43,43 +54,60 @@ def link_mentions(
         if is_linkable(each.link) and linked.isdisjoint(map(name_key, (each.link, *each.names)))
     }
     rows = [part.block[:2] for part in parts if part.block.kind == TABLE_ROW_BLOCK]
+    # A line with a bar may be the row of a table without outer bars.
+    barred = _lines_with_bars(text)
     edits: list[tuple[int, int, str]] = []
     for mention in _linkable_mentions(text, mentions, parts):
         keys = [key for key in mention.keys if key in targets]
         if len(keys) != 1 or keys[0] not in unlinked:
             continue
-        link = _wiki_link(text, mention, targets[keys[0]].link, in_row=_is_within(mention, rows))
+        in_row = _is_within(mention, rows)
+        name, target = text[mention.start : mention.end], targets[keys[0]].link
+        link = _wiki_link(name, target, in_row=in_row, barred=_is_within(mention, barred))
         if link and (within is None or _is_within(mention, within)):
             edits.append((mention.start, mention.end, link))
             unlinked.remove(keys[0])
+    if not edits:
+        return text
     linked_text = replace_spans(text, edits)
-    return linked_text if _adds_links_only(text, linked_text, len(edits)) else text
+    before = [link for part in parts for link in part.links]
+    return linked_text if _adds_links_only(before, linked_text, len(edits)) else text
 
 
-def _is_within(mention: Mention, spans: Iterable[tuple[int, int]]) -> bool:
-    return any(start <= mention.start and mention.end <= end for start, end in spans)
+def _is_within(mention: Mention, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether one of the spans, which are in order and apart, contains a mention."""
+    number = bisect_right(spans, mention.start, key=itemgetter(0)) - 1
+    return number >= 0 and mention.end <= spans[number][1]
 
 
-def _wiki_link(text: str, mention: Mention, target: str, *, in_row: bool) -> str:
+def _lines_with_bars(text: str) -> list[tuple[int, int]]:
+    found = []
+    bar = text.find("|")
+    while bar >= 0:
+        end = text.find("\n", bar)
+        end = len(text) if end < 0 else end
+        found.append((text.rfind("\n", 0, bar) + 1, end))
+        bar = text.find("|", end)
+    return found
+
+
+def _wiki_link(name: str, target: str, *, in_row: bool, barred: bool) -> str:
     """The link that replaces a mention; empty if none fits into its line."""
-    name = text[mention.start : mention.end]
     if name == target:
         return f"[[{target}]]"
-    begin = text.rfind("\n", 0, mention.start) + 1
-    end = text.find("\n", mention.end)
-    # A line with a bar may be the row of a table without outer bars.
-    bar = text.find("|", begin, len(text) if end < 0 else end)
-    if not is_linkable(name) or (not in_row and bar >= 0):
+    if not is_linkable(name) or (barred and not in_row):
         return ""
     return f"[[{target}\\|{name}]]" if in_row else f"[[{target}|{name}]]"
 
 
 def _linkable_mentions(
-    text: str, mentions: Iterable[Mention], parts: Iterable[ProseBlock]
+    text: str, mentions: Sequence[Mention], parts: Sequence[ProseBlock]
 ) -> list[Mention]:
     """The mentions in prose that overlap no longer one, ordered by position."""
     blocked = bytearray(b"\1") * len(text)
-    for part in parts:
+    ends = [part.block.end for part in parts]
+    touched = {bisect_right(ends, mention.start) for mention in mentions}
+    for part in (parts[number] for number in sorted(touched) if number < len(parts)):
         start, end = part.block[:2]
         blocked[start:end] = bytes(end - start)
         for start, end in _blocked_spans(text, part):
@@ -156,9 +184,9 @@ def _brackets(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return found
 
 
-def _adds_links_only(old: str, new: str, added: int) -> bool:
-    """Whether the new text has the links of the old one in order, and `added` more."""
-    before, after = find_links(old), find_links(new)
+def _adds_links_only(before: Sequence[Link], new: str, added: int) -> bool:
+    """Whether the new text has the former links in order, and `added` more."""
+    after = find_links(new)
     left = iter(after)
     # Compared without the span and the kind.
     kept = all(any(link[:4] == each[:4] for each in left) for link in before)

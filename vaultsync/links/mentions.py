@@ -37,6 +37,8 @@ class NameMatcher:
         """Folded name -> key of the owner -> spelling."""
         self._lengths: dict[str, list[int]] = {}
         """The first folded characters -> the lengths of names, the longest first."""
+        self._starts: dict[bool, re.Pattern[str]] = {}
+        """Patterns of where a name can begin; see `_starts_in()`."""
         for key, own in (names or {}).items():
             self.add(key, own)
 
@@ -45,6 +47,8 @@ class NameMatcher:
         for name in names:
             for form in _forms(name):
                 self._owners.setdefault(form, {})[key] = " ".join(name.split())
+                if form[:MIN_NAME_LENGTH] not in self._lengths:
+                    self._starts.clear()
                 lengths = self._lengths.setdefault(form[:MIN_NAME_LENGTH], [])
                 if len(form) not in lengths:
                     lengths.append(len(form))
@@ -66,12 +70,24 @@ class NameMatcher:
         folded, known = _folded(text), self._owners
         spans = [
             (start, start + length)
-            for start in map(re.Match.start, _starts(text).finditer(text))
+            for start in map(re.Match.start, self._starts_in(folded).finditer(folded))
             for length in self._lengths.get(folded[start : start + MIN_NAME_LENGTH], ())
             if folded[start : start + length] in known and start + length <= len(text)
         ]
         found = (_mention(text, *span, known[folded[slice(*span)]]) for span in spans)
         return [mention for mention in found if mention is not None]
+
+    def _starts_in(self, folded: str) -> re.Pattern[str]:
+        """Matches where one of the names can begin; most texts need only a simple pattern."""
+        unspaced = not folded.isascii() and _pattern(f"[{_UNSPACED}]").search(folded) is not None
+        if unspaced not in self._starts:
+            first = "".join(map(re.escape, sorted({form[0] for form in self._lengths})))
+            # Not after a letter, unless the script has no spaces.
+            place = r"(?<![^\W_])"
+            if unspaced:
+                place = rf"(?:{place}|(?<=[{_UNSPACED}])|(?=[{_UNSPACED}]))"
+            self._starts[unspaced] = re.compile(f"{place}[{first}]")
+        return self._starts[unspaced]
 
 
 def _mention(text: str, start: int, end: int, owners: Mapping[str, str]) -> Mention | None:
@@ -125,8 +141,6 @@ _SCRIPTS = (
     (_HANGUL, "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"),
 )
 _UNSPACED = "".join(chars for _, chars in _SCRIPTS)
-# Where a name can begin: not after a letter, unless the script has no spaces.
-_STARTS = re.compile(r"(?<![^\W_])\S")
 _PARTICLES = (
     "은|는|이|가|을|를|의|에|와|과|도|로|으로|에서|에게|에게서|한테|께|께서|만|까지|부터"
     "|처럼|보다|이나|나|랑|이랑|하고|라는|이라는|님|씨"
@@ -140,13 +154,6 @@ _JOINED_AFTER = re.compile(r"[@/\\]|\[(?!\^)|[.:=](?=\w)|::|_+(?=[^\W_])|\(\)")
 def _pattern(text: str) -> re.Pattern[str]:
     """Compiled when first used: patterns of whole scripts are slow to compile."""
     return re.compile(text)
-
-
-def _starts(text: str) -> re.Pattern[str]:
-    """Matches where a name can begin; most texts need only the simple pattern."""
-    if text.isascii() or not _pattern(f"[{_UNSPACED}]").search(text):
-        return _STARTS
-    return _pattern(rf"{_STARTS.pattern}|(?<=[{_UNSPACED}])\S|[{_UNSPACED}]")
 
 
 @lru_cache(maxsize=4096)

@@ -61,14 +61,18 @@ def rewrite_note_links(text: str, path: str, retarget: RetargetLink) -> str:
 def rewrite_links(text: str, retarget: RetargetLink) -> str:
     """The body of a note with its links retargeted; unchanged if that cannot be proved safe."""
     edits: list[tuple[int, int, str]] = []
+    before: list[Link] = []
     for prose in prose_blocks(text):
+        before += prose.links
         for link in prose.links:
             new = _new_target(link, retarget)
             if new is not None:
                 row = prose.block.kind == TABLE_ROW_BLOCK
                 edits += _edits(text, link, new, pipe="\\|" if row else "|")
+    if not edits:
+        return text
     rewritten = replace_spans(text, sorted(edits))
-    before, after = find_links(text), find_links(rewritten)
+    after = find_links(rewritten)
     same = len(before) == len(after)
     return rewritten if same and all(map(_is_retargeted, before, after, repeat(retarget))) else text
 
@@ -119,11 +123,11 @@ def _is_retargeted(before: Link, after: Link, retarget: RetargetLink) -> bool:
     """Whether a link is the same, but for its target."""
     new = _new_target(before, retarget) or Retarget(before.target)
     alias = new.shown_text if before.alias is None else before.alias
-    if before.kind == MARKDOWN_LINK:
-        alias = after.alias  # it may contain an embed, which is checked by itself
-    return after == after._replace(
-        target=new.target, subpath=before.subpath, alias=alias, embed=before.embed, kind=before.kind
-    )
+    return (
+        (after.target, after.subpath, after.embed, after.kind)
+        == (new.target, before.subpath, before.embed, before.kind)
+        # The text of a markdown link may contain an embed, which is checked by itself.
+    ) and (after.alias == alias or before.kind == MARKDOWN_LINK)
 
 
 def _relink_properties(

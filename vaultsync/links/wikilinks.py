@@ -65,8 +65,8 @@ class ProseBlock(NamedTuple):
     """A block of prose, with its links and the spans that are not prose."""
 
     block: ProseSpan
-    links: list[Link]
-    opaque: list[tuple[int, int]]
+    links: Sequence[Link]
+    opaque: Sequence[tuple[int, int]]
     """The spans of code, math and comments."""
 
 
@@ -74,6 +74,9 @@ def prose_blocks(text: str) -> list[ProseBlock]:
     """The blocks of prose of a text."""
     found = []
     for block in prose_spans(text):
+        if _TOKEN.search(text, block.start, block.end) is None:
+            found.append(ProseBlock(block, (), ()))
+            continue
         scan = _Paragraph(text, block.start, block.end)
         links = sorted(scan.links(), key=attrgetter("start"))
         found.append(ProseBlock(block, links, scan.opaque))
@@ -140,21 +143,23 @@ class _Paragraph:
         self.opaque: list[tuple[int, int]] = []
 
     def links(self) -> list[Link]:
-        while True:
-            found = _TOKEN.search(self._text, self._at, self._end)
-            if found is None:
-                return self._links
-            self._at = found.end()
-            self._take(found[0], found.start())
+        search, text, end, openers = _TOKEN.search, self._text, self._end, self._openers
+        while found := search(text, self._at, end):
+            mark, self._at = found[0], found.end()
+            if mark == "]":
+                if openers:
+                    self._close_bracket()
+            elif mark == "[":
+                openers.append((found.start(), False))
+            else:
+                self._take(mark, found.start())
+        return self._links
 
     def _take(self, mark: str, start: int) -> None:
-        if mark == "]":
-            self._close_bracket()
-        elif mark.endswith("[["):
+        if mark.endswith("[["):
             self._wiki(start)
-        elif mark.endswith("["):
-            if mark[0] != "\\":
-                self._openers.append((start, mark[0] == "!"))
+        elif mark == "![":
+            self._openers.append((start, True))
         elif mark[0] == "`":
             self._skip_code(start, len(mark))
         elif mark == "$":
@@ -191,7 +196,10 @@ class _Paragraph:
 
     def _wiki(self, start: int) -> None:
         embed = self._text[start] == "!"
-        found = _WIKI.match(self._text, start + embed, self._end)
+        inner = start + embed + 2
+        # Most brackets of hostile text need no pattern.
+        hopeful = self._text[inner : inner + 1] not in "[\r\n"
+        found = _WIKI.match(self._text, inner - 2, self._end) if hopeful else None
         if found is None:
             self._openers.append((start, embed))
             self._at = start + 2 if embed else start + 1
@@ -205,18 +213,27 @@ class _Paragraph:
             start, embed = self._openers.pop()
             if start < self._linked and not embed:
                 start = -1
-        if start < 0 or self._at - start > MAX_LINK_TEXT:
+        if (
+            start < 0
+            or self._at - start > MAX_LINK_TEXT
+            or self._text[self._at : self._at + 1] != "("
+        ):
             return
         found = DESTINATION.match(self._text, self._at, self._end)
         if found is None:
             return
         alias = self._text[self._text.index("[", start) + 1 : self._at - 1]
         self._at = found.end()
-        written = found["angled"] if found["angled"] is not None else found["bare"]
+        angled, bare = found.group("angled", "bare")
+        written = bare if angled is None else angled
         if _WEB.match(written):
             return
-        target, _, place = _ESCAPED.sub(r"\1", written).partition("#")
-        target, place = _percent_decoded(target).strip(), _percent_decoded(place).strip()
+        if "\\" in written:
+            written = _ESCAPED.sub(r"\1", written)
+        target, _, place = written.partition("#")
+        if "%" in written:
+            target, place = _percent_decoded(target), _percent_decoded(place)
+        target, place = target.strip(), place.strip()
         link = Link(target, place and f"#{place}", alias, embed, start, found.end(), MARKDOWN_LINK)
         self._add(link if target or place else None, embed=embed)
 

@@ -15,6 +15,9 @@ TEXT_BLOCK, HEADING_BLOCK, TABLE_ROW_BLOCK = "text", "heading", "row"
 """The kinds of prose: a paragraph (or a line of a list item), a heading, a table row."""
 
 _CODE_FENCE = re.compile(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
+_BULLETS = "-*+"
+_COMPLEX = " \t\r>0123456789"
+"""What a line begins with that may be indented, a quote, a numbered item or blank."""
 _ITEM = re.compile(r"(?:[-*+]|([0-9]{1,9})[.)])(?=([ \t]*)(\S?))")
 _HEADING = re.compile(r"#{1,6}(?=[ \t])")
 _RULE_RUNS = {mark: re.compile(rf"[{re.escape(mark)} \t]+") for mark in "-*_"}
@@ -101,9 +104,9 @@ def fenced_lines(text: str, offset: int = 0) -> list[FencedLine]:
     """All lines of a text from `offset` on, in order; positions count from the text's beginning."""
     scanner = _BlockScanner(text[offset:])
     prose, code = scanner.blocks()[::-1], scanner.fences[::-1]
-    lines, start = [], 0
-    while start < len(scanner.text):
-        end = _line_end(scanner.text, start)
+    lines, start, find, size = [], 0, scanner.text.find, len(scanner.text)
+    while start < size:
+        end = find("\n", start) + 1 or size
         while prose and prose[-1].end <= start:
             prose.pop()
         while code and code[-1].end <= start:
@@ -169,7 +172,7 @@ class _BlockScanner:
         while self._at < len(self.text):
             self._end = _line_end(self.text, self._at)
             self._column = self._base = 0
-            self._at = self._plain_line() or self._line()
+            self._at = self._simple_line() or self._line()
         self._close(len(self.text))
         self._end_fence(len(self.text))
         return self._blocks
@@ -181,18 +184,31 @@ class _BlockScanner:
         self._kind = TEXT_BLOCK
         self._open = False
 
-    def _plain_line(self) -> int:
-        """Take a line that can only be part of a paragraph, as most are; 0 when it is not."""
-        if self._containers or self._fence:
+    def _simple_line(self) -> int:
+        """Take a line that its first characters tell everything about, as most do; else 0.
+
+        The result is that of `_line()`, sooner.
+        """
+        text, at = self.text, self._at
+        sign = text[at]
+        if self._fence is not None or sign in _COMPLEX:
             return 0
-        if self.text[self._at] == "\n":
-            self._close(self._at)
-            run = _BLANK_LINES.match(self.text, self._at)
+        if sign in _BULLETS:
+            if text[at + 1 : at + 2] != " " or not text[at + 2 : at + 3].isalpha():
+                return 0
+            self._close(at)
+            self._containers[:] = (2,)
+            self._begin, self._inner = at + 1, at + 2
+        elif self._containers:
+            return 0 if sign == "\n" else self._leaf(at, at, 0)
+        elif sign == "\n":
+            self._close(at)
+            run = _BLANK_LINES.match(text, at)
             return run.end() if run else 0
-        if not self.text[self._at].isalpha():
-            return 0
-        if self._begin < 0:
-            self._begin = self._inner = self._at
+        elif not sign.isalpha():
+            return self._leaf(at, at, 0)
+        elif self._begin < 0:
+            self._begin = self._inner = at
         self._kind, self._open = TEXT_BLOCK, True
         return self._end
 
@@ -278,10 +294,10 @@ class _BlockScanner:
             self._enter_quote()
             return _QUOTE
         found = _ITEM.match(text, at, self._end)
-        if found is None or self._is_rule(at, self._end):
+        if found is None:
             return None
         number, blanks, content = found.groups()
-        if content and not blanks:
+        if content and (not blanks or (content == text[at] and self._is_rule(at, self._end))):
             return None
         continues = self._open and depth == len(self._containers)
         if continues and (not content or (number and int(number) != 1)):

@@ -11,7 +11,7 @@ from vaultsync.context_packs.pack import ContextPack
 from vaultsync.facts.listing import PublicPage
 from vaultsync.facts.service import ForgetResult
 from vaultsync.model.serialization import ChangedFact, NewFact, PublicFact
-from vaultsync.notes.conflict_note import OpenConflict
+from vaultsync.notes.conflict_note import ShownConflict
 from vaultsync.recall.result import RecallResult
 from vaultsync.sync.report import Conflicts, Status
 
@@ -77,7 +77,7 @@ class OpenConflicts(Conflicts, frozen=True):
 class ResolvedConflict(OpenConflicts, frozen=True, kw_only=True):
     """What `memory_resolve_conflict` answers: the resolved conflict and those still open."""
 
-    resolved: OpenConflict
+    resolved: ShownConflict
 
 
 class ExportGraphResult(Struct, frozen=True):

@@ -40,8 +40,11 @@ class FieldConflict:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    """What both sides changed differently about one fact. The vault's values stand."""
+class ConflictRecord:
+    """A conflict as the archive records it: what both sides changed differently about one fact.
+
+    The vault's values stand.
+    """
 
     id: str
     """16 hex digits, made of the fact's id and all values: the same conflict, met
@@ -113,7 +116,7 @@ def is_conflict_note(name: str) -> bool:
     return name.casefold().endswith(CONFLICT_SUFFIX)
 
 
-class OpenConflict(Struct, frozen=True):
+class ShownConflict(Struct, frozen=True):
     """A conflict as surfaces show it."""
 
     id: str
@@ -123,17 +126,17 @@ class OpenConflict(Struct, frozen=True):
     fields: tuple[FieldConflict, ...]
 
 
-def shown_conflict(conflict: Conflict) -> OpenConflict:
+def shown_conflict(conflict: ConflictRecord) -> ShownConflict:
     """What surfaces show of a conflict. A deletion has no base value, only a revision."""
     fields = tuple(
         replace(each, base=None) if is_deletion(each) else each for each in conflict.fields
     )
-    return OpenConflict(
+    return ShownConflict(
         conflict.id, conflict.fact_id, conflict.path, conflict.conflict_path, fields
     )
 
 
-def render_conflict(conflict: Conflict) -> str:
+def render_conflict(conflict: ConflictRecord) -> str:
     """The text of the conflict note."""
     link = _link(conflict.path)
     return "\n".join(
@@ -158,12 +161,12 @@ COMMAND_ACTOR = "person"
 """Who writes a fact by a command that names no agent."""
 
 
-def _author(conflict: Conflict) -> str:
+def _author(conflict: ConflictRecord) -> str:
     """Who wrote the version of the store: an agent or a command."""
     return "command" if conflict.actor == COMMAND_ACTOR else "agent"
 
 
-def _story(conflict: Conflict, note: str) -> Iterator[str]:
+def _story(conflict: ConflictRecord, note: str) -> Iterator[str]:
     """What happened, and what to do."""
     author = _author(conflict)
     actor = f"gent {_code(conflict.actor)}" if conflict.actor else "n agent"

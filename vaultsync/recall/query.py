@@ -8,6 +8,8 @@ make?*, *What happened last week?*, `type:lesson`) asks for a *set*: there, hint
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from datetime import date, datetime
 from typing import NamedTuple
 
@@ -116,7 +118,8 @@ _TIER_HINT = (
     r"\b(critical|notable|background)\s+(facts?|notes?|memory|memories|observations?|"
     r"decisions?|lessons?|commitments?)\b"
 )
-_QUOTED = r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」"
+# No quotation reaches over another opening sign, so that a question is read once.
+_QUOTED = r"\"([^\"]+)\"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|「([^「」]+)」"
 _REQUEST = (
     r"\A\s*(?:(?:please|(?:can|could)\s+you)\s+)*"
     r"(?:(?:tell|show|remind|give)\s+(?:me|us)(?:\s+(?:all|everything|more))?(?:\s+(?:about|of))?"
@@ -271,9 +274,10 @@ def _by_event(question: str, event: NamedEvent) -> SinceEvent | None:
 
 
 def _text_filters(text: str) -> _TextFilters:
-    rest, types, tags, tiers, themes = text, set[str](), set[str](), set[str](), set[str]()
+    types, tags, tiers, themes = set[str](), set[str](), set[str](), set[str]()
     since = until = None
-    for match in find_all(_FILTER, text, ":"):
+    filters = list(find_all(_FILTER, text, ":"))
+    for match in filters:
         key, value = match[1].lower(), match[2].strip("\"'")
         if key == "type" and value.lower() in TYPES:
             types.add(value.lower())
@@ -289,11 +293,11 @@ def _text_filters(text: str) -> _TextFilters:
             until = after if key == "until" else first if key == "before" else until
         else:
             raise InvalidFieldError(key, match[2][:80], _VALUES.get(key, _DATES))
-        rest = rest.replace(match[0], " ", 1)
+    rest = _without_matches(text, filters)
     for pattern, needed in ((_TAG, ("#",)), (_TAGGED, ("tag", "étiquette", "etiquet"))):
-        for match in find_all(pattern, rest, *needed):
-            tags.add(match[1].rstrip("/"))
-            rest = rest.replace(match[0], " ", 1)
+        named_tags = list(find_all(pattern, rest, *needed))
+        tags |= {match[1].rstrip("/") for match in named_tags}
+        rest = _without_matches(rest, named_tags)
     return _TextFilters(
         " ".join(rest.split()),
         frozenset(types),
@@ -324,3 +328,12 @@ def _tier_hints(text: str) -> tuple[str, frozenset[str]]:
         tiers.add(match[1].lower())
         text = text.replace(match[0], match[2] if names_type(match[2]) else " ", 1)
     return text, frozenset(tiers)
+
+
+def _without_matches(text: str, matches: Iterable[re.Match[str]]) -> str:
+    """A text with a blank in place of each match."""
+    parts, at = [], 0
+    for match in matches:
+        parts.append(text[at : match.start()])
+        at = match.end()
+    return " ".join([*parts, text[at:]])

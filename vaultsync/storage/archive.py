@@ -11,7 +11,7 @@ from vaultsync.errors import NoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import Conflict
+from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.storage.vault import FileStamp
 
 
@@ -222,10 +222,10 @@ class Archive(Protocol):
     def outbox(self) -> list[OutboxEntry]:
         """Queued changes, oldest first."""
 
-    def put_conflict(self, conflict: Conflict) -> None:
+    def put_conflict(self, conflict: ConflictRecord) -> None:
         """Set a conflict, open or closed; its id depends on what it holds."""
 
-    def conflicts(self, *, closed: bool = False) -> list[Conflict]:
+    def conflicts(self, *, closed: bool = False) -> list[ConflictRecord]:
         """The open conflicts, or all of them; oldest first."""
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:

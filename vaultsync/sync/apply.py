@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, NoteMissingError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
-from vaultsync.notes.conflict_note import Conflict
+from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import add_id_line, render_note, rewrite_note, stale_keys
 from vaultsync.storage.archive import Base, DisplacedFile, HistoryEntry, Notice, WriteIntent
@@ -99,7 +99,7 @@ class PendingAction:
     data: bytes | None = None
     """The new bytes of the note; None when it goes or is not written."""
     sha: str = ""
-    conflict: Conflict | None = None
+    conflict: ConflictRecord | None = None
     history_written: bool = False
     """Whether its history has been written."""
     failed: bool = False
@@ -135,7 +135,7 @@ class ApplyOutcome:
     notices: list[Notice] = field(default_factory=list)
     touched: set[VaultPath] = field(default_factory=set)
     """Folders in which something was written."""
-    conflicts: list[Conflict] = field(default_factory=list)
+    conflicts: list[ConflictRecord] = field(default_factory=list)
     stamps: dict[VaultPath, FileStamp | None] = field(default_factory=dict)
     """The stamps of the notes; None where the stamp cannot be trusted."""
     revisions: set[str] = field(default_factory=set)
@@ -357,7 +357,7 @@ class ApplyBatch:
         if staged:
             self._wait(upcoming)
 
-    def _show_conflict(self, item: PendingAction, conflict: Conflict) -> bool:
+    def _show_conflict(self, item: PendingAction, conflict: ConflictRecord) -> bool:
         """Write the conflict note; False when that failed, which cancels the action."""
         try:
             written = write_conflict_note(self.ctx, conflict)

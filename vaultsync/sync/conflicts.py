@@ -28,7 +28,7 @@ from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import (
     DELETED_SIDE,
-    Conflict,
+    ConflictRecord,
     FieldConflict,
     conflict_id,
     conflict_id_in,
@@ -51,7 +51,7 @@ from vaultsync.sync.snapshot import VaultSnapshot
 class ConflictResolution:
     """The user's decision about a conflict."""
 
-    conflict: Conflict
+    conflict: ConflictRecord
     take: str
     """`store` for ticked fields, `keep` for a deleted conflict note; `vault` comes from a
     command only."""
@@ -95,7 +95,7 @@ def find_resolutions(
 
 def resolve_conflict(
     ctx: SyncContext, resolution: ConflictResolution, *, actor: str = "person"
-) -> Conflict:
+) -> ConflictRecord:
     """Apply the user's decision about a conflict, and close the conflict when it is complete.
 
     Taking the store's version writes it to the store as an edit by the user; the next run
@@ -157,7 +157,7 @@ def preview_resolutions(ctx: SyncContext, snapshot: VaultSnapshot) -> dict[str, 
 
 
 def _edited_fields(
-    ctx: SyncContext, conflict: Conflict, chosen: Sequence[FieldConflict], text: str
+    ctx: SyncContext, conflict: ConflictRecord, chosen: Sequence[FieldConflict], text: str
 ) -> list[FieldConflict]:
     """The fields with what the user typed, with secrets in place of placeholders.
 
@@ -195,7 +195,7 @@ def _store_changes(chosen: Sequence[FieldConflict], take: str) -> Sequence[Field
 
 
 def _write_store_changes(
-    ctx: SyncContext, conflict: Conflict, chosen: Sequence[FieldConflict], actor: str
+    ctx: SyncContext, conflict: ConflictRecord, chosen: Sequence[FieldConflict], actor: str
 ) -> None:
     for _ in range(5):
         current = ctx.store.find_many([conflict.fact_id]).get(conflict.fact_id)
@@ -225,7 +225,7 @@ def _merged(current: Fact, chosen: Sequence[FieldConflict]) -> MergeResult:
 
 
 def _with_store_version(
-    ctx: SyncContext, conflict: Conflict, current: Fact, chosen: Sequence[FieldConflict]
+    ctx: SyncContext, conflict: ConflictRecord, current: Fact, chosen: Sequence[FieldConflict]
 ) -> Fact:
     """The fact with the store's version of some fields, as the conflict recorded it.
 
@@ -249,12 +249,12 @@ def _with_store_version(
 # ------------------------------------------------------------------ conflict notes
 
 
-def conflict_of_action(action: PlannedAction, fact: Fact, run: str, at: str) -> Conflict:
+def conflict_of_action(action: PlannedAction, fact: Fact, run: str, at: str) -> ConflictRecord:
     """The record of what an action could not merge."""
     author = action.actor
     if author == "vault":  # the mirror wrote last: it wrote what an agent had said
         author = (action.store.agent_id if action.store else None) or ""
-    return Conflict(
+    return ConflictRecord(
         id=conflict_id(action.fact_id, action.conflicts),
         fact_id=action.fact_id,
         path=action.to or action.path or VaultPath(""),
@@ -267,7 +267,7 @@ def conflict_of_action(action: PlannedAction, fact: Fact, run: str, at: str) -> 
     )
 
 
-def write_conflict_note(ctx: SyncContext, conflict: Conflict) -> Conflict:
+def write_conflict_note(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecord:
     """Write the conflict note beside the note; the same conflict again changes nothing.
 
     Returns:
@@ -297,7 +297,7 @@ def write_conflict_note(ctx: SyncContext, conflict: Conflict) -> Conflict:
     return written
 
 
-def _record_conflict(ctx: SyncContext, conflict: Conflict, shown: Conflict) -> None:
+def _record_conflict(ctx: SyncContext, conflict: ConflictRecord, shown: ConflictRecord) -> None:
     """Record a conflict in the archive and, redacted, in the vault."""
     at = replace(shown, path=conflict.path, conflict_path=conflict.conflict_path)
     record = {**to_builtins(shown_conflict(at)), "actor": at.actor, "at": at.at}
@@ -345,7 +345,7 @@ def _relink(ctx: SyncContext, op: str, path: VaultPath, retarget: RetargetLink) 
         ctx.vault.discard(op)
 
 
-def _redacted_conflict(ctx: SyncContext, conflict: Conflict) -> Conflict:
+def _redacted_conflict(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecord:
     """A conflict as a file in the vault may show it: without secrets and active content."""
     hidden, view = redact_conflict(ctx, conflict), ctx.view
     fields = tuple(
@@ -357,7 +357,7 @@ def _redacted_conflict(ctx: SyncContext, conflict: Conflict) -> Conflict:
     return replace(hidden, fields=fields, title=str(view.escape(hidden.title)))
 
 
-def redact_conflict(ctx: SyncContext, conflict: Conflict) -> Conflict:
+def redact_conflict(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecord:
     """A conflict as answers show it: without the secrets of its fact."""
     view = ctx.view
     if view.redactor is None:
@@ -376,7 +376,7 @@ def redact_conflict(ctx: SyncContext, conflict: Conflict) -> Conflict:
     return replace(conflict, fields=fields, title=str(title))
 
 
-def fact_versions(ctx: SyncContext, conflict: Conflict) -> list[Fact | None]:
+def fact_versions(ctx: SyncContext, conflict: ConflictRecord) -> list[Fact | None]:
     """The fact of a conflict as the base and the store have it, where they do."""
     base = ctx.archive.find_base(conflict.fact_id)
     found = [base.fact if base else None]
@@ -391,11 +391,11 @@ def is_note_of(ctx: SyncContext, path: VaultPath, conflict_id: str) -> bool:
     return file is not None and conflict_id_in(file.data.decode(errors="replace")) == conflict_id
 
 
-def _meta(conflict: Conflict) -> VaultPath:
+def _meta(conflict: ConflictRecord) -> VaultPath:
     return VaultPath(f".meta/conflicts/{conflict.id}.json")
 
 
-def remove_conflict_note(ctx: SyncContext, conflict: Conflict) -> None:
+def remove_conflict_note(ctx: SyncContext, conflict: ConflictRecord) -> None:
     """Remove the conflict note; the archive keeps its bytes."""
     path = conflict.conflict_path
     ctx.vault.drop_meta(_meta(conflict))

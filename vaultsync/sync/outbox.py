@@ -10,7 +10,7 @@ from vaultsync.model.compare import differing_keys, equal_as_json
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.serialization import fact_from_values
-from vaultsync.notes.conflict_note import Conflict, FieldConflict, conflict_id
+from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, conflict_id
 from vaultsync.storage.archive import HistoryEntry, Notice, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.conflicts import write_conflict_note
@@ -181,7 +181,7 @@ def _keep_both(
 ) -> None:
     """Put a queued change that cannot be merged into a conflict note."""
     base = ctx.archive.find_base(row.fact_id)
-    conflict = Conflict(
+    conflict = ConflictRecord(
         id=conflict_id(row.fact_id, fields),
         fact_id=row.fact_id,
         path=base.path if base else path_for_new_note(current, ReservedPaths(set)),

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType, to_builtins
 
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import Conflict, OpenConflict, shown_conflict
+from vaultsync.notes.conflict_note import ConflictRecord, ShownConflict, shown_conflict
 from vaultsync.privacy.error_json import Trouble, error_values
 from vaultsync.storage.archive import HistoryEntry, Notice
 from vaultsync.sync.telemetry import Telemetry
@@ -222,21 +222,21 @@ def history_of(entries: Iterable[HistoryEntry]) -> History:
 class Conflicts(Struct, frozen=True):
     """The open conflicts."""
 
-    conflicts: Sequence[OpenConflict]
+    conflicts: Sequence[ShownConflict]
 
 
 class ResolveResult(Conflicts, frozen=True):
     """The conflict that was resolved, and those that are still open."""
 
-    resolved: OpenConflict
+    resolved: ShownConflict
 
 
-def shown_conflicts(found: Iterable[Conflict]) -> Conflicts:
+def shown_conflicts(found: Iterable[ConflictRecord]) -> Conflicts:
     """Open conflicts, as they are reported."""
     return Conflicts([shown_conflict(each) for each in found])
 
 
-def resolved_conflict(resolved: Conflict, left: Iterable[Conflict]) -> ResolveResult:
+def resolved_conflict(resolved: ConflictRecord, left: Iterable[ConflictRecord]) -> ResolveResult:
     """A resolved conflict and those that are still open, as they are reported."""
     return ResolveResult([shown_conflict(each) for each in left], shown_conflict(resolved))
 

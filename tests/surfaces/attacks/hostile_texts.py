@@ -42,6 +42,7 @@ _SIGNS = (
     "## Related Facts\n", "## Entities\n- [[a]]\n", "- [[a]]\n", "- [[a|b]] \u00b7 ",
     "<!-- vaultsync-managed -->\n", "<!-- type: a -->\n", "> **Context:** ", "type:a ", "since:",
     "tag:", "\u201c", "\u300c", "in May ", "last ", "what did ",
+    "\u201e", "\u00ab", "q1 ", "2026\u5e74", "dem tag ", "\u6c7a\u5b9a\u306f", "|a b|\n",
 )  # fmt: skip
 """Repeated, these open, close or begin something many times."""
 
@@ -62,6 +63,7 @@ _OPENED = (
     ("[a](<", "a"), ('[a](b "', "a"), ("$", "a"), ("- ", "a "), ("| ", "a | "), ("> ", "a\n"),
     ("\\", "n"), ("mail ", "a@"), ("see ", "www."), ("token=", "a1"), ("key: ", "%41"),
     ("<%", "a"), ("`$= ", "a"), ("![](", "a"), ("javascript:", "a"), ("[^", "a"), ("^", "a"),
+    ("a | ", "a b "), ("\u201c", "a"),
 )  # fmt: skip
 """Something is opened once, and what follows never closes it."""
 

@@ -10,8 +10,17 @@ from pathlib import Path
 from vaultsync.backends.filesystem.memory_file import FrontmatterReader
 from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.context_packs.excerpt import excerpt
-from vaultsync.context_packs.formats import text_paragraphs
+from vaultsync.context_packs.formats import (
+    PACK_FORMS,
+    PackFormat,
+    PackPiece,
+    citation_of,
+    entity_card,
+    fact_body,
+    text_paragraphs,
+)
 from vaultsync.context_packs.near_duplicates import NearDuplicates
+from vaultsync.context_packs.truncate import RenderedPiece, cut_piece, cut_words
 from vaultsync.errors import VaultsyncError
 from vaultsync.index_files.entry import entry_of, parse_entry_line
 from vaultsync.indexing.chunking import chunk_fact
@@ -38,9 +47,13 @@ from vaultsync.notes.view import NoteView
 from vaultsync.privacy.detection import OPTIONAL_FORMS, find_secrets
 from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
 from vaultsync.privacy.redaction import Redactor, scrub
+from vaultsync.recall.asked_for import asked_for
 from vaultsync.recall.explanation import QueryTerms, has_phrases, snippet
 from vaultsync.recall.query import parse_query
+from vaultsync.recall.time_words import dated_span, relative_span
 from vaultsync.settings import check_file, parse_toml
+from vaultsync.storage.archive import HistoryEntry
+from vaultsync.sync.older_world import former_until
 
 _ID = "0193f6c2-0000-7000-8000-000000000001"
 _PATH = VaultPath("public/notes/a.md")
@@ -79,6 +92,7 @@ def _render(text: str) -> None:
 
 
 def _autolink(text: str) -> None:
+    text = f"Alice\n\n{text}"  # where nothing is mentioned, nothing is read
     link_mentions(text, NameMatcher(_NAMES).mentions(text), _TARGETS)
 
 
@@ -153,8 +167,44 @@ def _entry(text: str) -> None:
 
 
 def _query(text: str) -> None:
-    parse_query(text, today=date(2026, 1, 1))
+    with contextlib.suppress(VaultsyncError):  # a filter with a value that it does not take
+        parse_query(text, today=date(2026, 1, 1))
     query_words(text)
+
+
+def _question(text: str) -> None:
+    asked_for(text)
+    relative_span(text, date(2026, 1, 1))
+    dated_span(text, date(2026, 1, 1))
+
+
+def _cut(text: str) -> None:
+    fact = _fact(text)
+    body = fact_body(fact)
+    tokens = EstimatingCounter().count
+    for form in PACK_FORMS.values():
+
+        def rendered(piece: PackPiece, form: PackFormat = form) -> RenderedPiece:
+            text = form.piece(piece)
+            return RenderedPiece(piece, text, tokens(text))
+
+        whole = rendered(PackPiece(fact, "recalled", "found", citation_of(fact), body))
+        passage = body[len(body) // 2 :][:500]
+        cut_piece(whole, passage, 500, rendered)
+        cut_words(whole, passage, 500, rendered)
+    entity_card(fact.replace({"context": None}))
+
+
+def _older(text: str) -> None:
+    """An older copy, by a history in which the text grew."""
+    now = _fact(text)
+    sizes = (len(text) // 2, len(text) // 4, len(text) // 8)
+    befores = [text[:size].replace("\0", "") for size in sizes]
+    history = [
+        HistoryEntry(f"r{number}", "2026-01-01", _ID, "store", "", "content", before, text)
+        for number, before in enumerate(befores)
+    ]
+    former_until(now, now.replace({"content": befores[0]}), history)
 
 
 def _snippet(text: str) -> None:
@@ -208,6 +258,9 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "chunks": lambda text: chunk_fact(_fact(text)),
     "words": _words,
     "query": _query,
+    "question": _question,
+    "cut of a fact": _cut,
+    "older version": _older,
     "snippet": _snippet,
     "excerpt": lambda text: excerpt(text, text[len(text) // 2 :][:200]),
     "context pack": _pack,

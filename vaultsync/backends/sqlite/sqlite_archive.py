@@ -22,7 +22,7 @@ from vaultsync.storage.packed_bytes import MIN_PACKED_BYTES, pack, unpack
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
 if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 of its 110 ms
-    from vaultsync.notes.conflict_note import Conflict
+    from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.storage.archive import (
         Base,
         DisplacedFile,
@@ -333,13 +333,13 @@ def intent_from_json(body: str) -> WriteIntent:
     return WriteIntent(**held, fact=fact)
 
 
-def conflict_from_json(body: str) -> Conflict:
+def conflict_from_json(body: str) -> ConflictRecord:
     """The conflict of a line of JSON."""
-    from vaultsync.notes.conflict_note import Conflict, FieldConflict
+    from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
 
     held = json.loads(body)
     fields = tuple(FieldConflict(**each) for each in held.pop("fields"))
-    return Conflict(**held, fields=fields)
+    return ConflictRecord(**held, fields=fields)
 
 
 def history_to_row(entry: HistoryEntry) -> SqlRow:
@@ -580,14 +580,14 @@ class SqliteArchive:
 
         return [OutboxEntry(**json.loads(body)) for body in self._bodies("outgoing")]
 
-    def put_conflict(self, conflict: Conflict) -> None:
+    def put_conflict(self, conflict: ConflictRecord) -> None:
         self._change(
             "INSERT INTO conflicts (id, fact_id, open, body) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET open = excluded.open, body = excluded.body",
             [(conflict.id, conflict.fact_id, not conflict.outcome, value_to_json(conflict))],
         )
 
-    def conflicts(self, *, closed: bool = False) -> list[Conflict]:
+    def conflicts(self, *, closed: bool = False) -> list[ConflictRecord]:
         which = "" if closed else "WHERE open "
         rows = self._rows(f"SELECT body FROM conflicts {which}ORDER BY n")  # noqa: S608 - ours
         return [conflict_from_json(body) for (body,) in rows]
