@@ -196,7 +196,7 @@ def names_missing_extras(alone: Alone) -> None:
     """No command ends in a traceback for want of an optional package."""
     for command, extra in NEEDS.items():
         said = alone.vaultsync(*command.split(), codes=[2])
-        if f"vaultsync[{extra}]" not in said or "Traceback" in said:
+        if f"vaultsync[{extra}]" not in said or "Traceback" in said or "No module" in said:
             sys.exit(f"package: `{command}` does not name the extra {extra}:\n{said}")
     memory = "---\ntags: [a]\n---\n# Memory\n\n## Wheel\n\nIt was tried in a fresh environment.\n"
     (alone.place / "MEMORY.md").write_text(memory, encoding="utf-8")

@@ -164,6 +164,17 @@ class InvalidScopeError(UsageError):
         )
 
 
+class InvalidAgentError(InvalidScopeError):
+    """The name of the agent cannot be part of the name of its scope's folder."""
+
+    def __init__(self, name: object) -> None:
+        UsageError.__init__(
+            self,
+            f"{str(name)[:80]!r} is not a valid name of an agent",
+            hint="use lower-case letters, digits, - and _, and begin with a letter or a digit",
+        )
+
+
 class ScopeDeniedError(UsageError):
     """The agent may not use the scope."""
 
@@ -463,7 +474,11 @@ class NoteMissingError(NoteError):
     """There is no file at the path."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(path, f"{path}: no such note")
+        super().__init__(
+            path,
+            f"{path}: no such note",
+            hint="a path is relative to the vault, or to the folder you are in",
+        )
 
 
 class NoteExistsError(NoteError):

@@ -300,6 +300,32 @@ def test_an_empty_index_has_no_set(index: NoteIndex) -> None:
     assert index.count_matches(None, ALL) == 0
 
 
+def test_words_a_letter_or_two_off_are_near(index: NoteIndex) -> None:
+    put(
+        index,
+        a_fact(A, "Nine subscribers."),
+        a_fact(B, "An encrypted copy.", type="lesson"),
+        a_fact(C, "A fact about berths."),
+    )
+    for written, found in {
+        "subscribrs": [A],  # one letter is missing
+        "sbuscribers": [A],  # two have changed places
+        "encryptad": [B],
+        "berhts": [C],
+        "fcat": [],  # a short word has too many neighbours
+        "something": [],
+    }.items():
+        (term,) = index.tokens(written)
+        assert index.near_matches(term, ALL, limit=9) == found, written
+    (term,) = index.tokens("encryptad")
+    assert index.near_matches(term, ALL._replace(types=frozenset({"note"})), limit=9) == []
+    assert index.near_matches(term, ALL, limit=0) == []
+
+
+def test_an_empty_index_has_no_near_words(index: NoteIndex) -> None:
+    assert index.near_matches("subscribr", ALL, limit=9) == []
+
+
 def test_an_index_counts_what_an_agent_may_see(index: NoteIndex) -> None:
     assert index.count("indy") == 0
     put(index, a_fact(A, scope="public"), a_fact(B, scope="private-indy"))

@@ -320,7 +320,8 @@ def test_keyword_search_answers_where_semantic_search_is_not_possible(
 ) -> None:
     world.agent_remembers("Berths are full")
     found = world.ask("berths", mode=mode)
-    assert found.degraded == ("Semantic search was not possible: there is no embedding model.",)
+    no_model = "there is no embedding model (the extra `local` has one)"
+    assert found.degraded == (f"Semantic search was not possible: {no_model}.",)
     world.embed()
     vars(world).update(damage)
     found = world.ask("berths", mode=mode)
@@ -599,3 +600,24 @@ def test_the_answer_tells_how_likely_there_is_one(world: RecallWorld) -> None:
     unknown = world.ask("kubernetes ingress certificates pier").answerable
     assert known > 0.5 > unknown
     assert world.ask("kubernetes").answerable == 0.0
+
+
+def test_a_misspelled_word_finds_what_is_meant(world: RecallWorld) -> None:
+    meant = world.agent_remembers("The tide page has nine subscribers.", title="Counted")
+    world.agent_remembers("The tide page is grey.", title="Grey")
+    answer = world.ask("how many subscribrs has the tide page", mode="index")
+    assert answer[0].id == meant.id
+    assert "“subscribers”" in answer[0].why
+    assert [hit.title for hit in world.ask("subscribrs", mode="index")] == ["Counted"]
+
+
+def test_a_word_that_some_fact_has_is_spelled_right(world: RecallWorld) -> None:
+    world.agent_remembers("Form a queue.", title="Form")
+    world.agent_remembers("The farms lie inland.", title="Farms")
+    world.agent_remembers("Formal dress.", title="Formal")
+    assert [hit.title for hit in world.ask("farms", mode="index")] == ["Farms"]
+
+
+def test_a_private_fact_of_another_agent_corrects_nothing(world: RecallWorld) -> None:
+    world.agent_remembers("Subscribers pay.", agent="ada", scope="private-ada")
+    assert len(world.ask("subscribrs", agent="indy")) == 0

@@ -116,3 +116,30 @@ def test_a_package_that_is_missing_anywhere_is_no_bug(capsys: pytest.CaptureFixt
 
     assert exit_code(fail, words=["context"]) == 2
     assert "vaultsync[tokens]" in capsys.readouterr().err
+
+
+def test_one_missing_extra_is_one_error(said: dict[str, tuple[int, str, str]]) -> None:
+    for command in COMMANDS:
+        _, _, err = said[command]
+        assert err.count("not installed") == 1, err
+        assert "No module named" not in err
+
+
+def test_a_daemon_without_a_bridge_says_so_once_it_watches() -> None:
+    seen = run(
+        """
+import json, sys
+sys.modules["starlette"] = None
+from vaultsync.cli.watch_command import _bridge_if_installed
+seen = []
+serve, log = _bridge_if_installed(None, lambda kind, data: seen.append([kind, dict(data)]))
+assert serve is None and not seen
+log("ready", {})
+log("pass", {})
+print(json.dumps(seen))
+"""
+    )
+    ready, error, done = json.loads(seen)
+    assert [ready[0], error[0], done[0]] == ["ready", "error", "pass"]
+    assert error[1]["message"] == "the bridge needs starlette, which is not installed"
+    assert "vaultsync[live]" in error[1]["hint"]

@@ -183,6 +183,19 @@ def test_a_worker_stops_within_a_second_and_is_started_again(vault: Path) -> Non
     _until(lambda: _worker(vault) or _is_complete(vault))
 
 
+def test_who_asked_for_the_vectors_is_not_told_to_ask_again(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _fill(vault, 20)
+    place = ("--vault", str(vault))
+    monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "off")
+    _run("adopt", *place)
+    monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "on")
+    said = _run("index", *place).stderr
+    assert "facts indexed" in said
+    assert "`vaultsync index` embeds the rest" not in said
+
+
 def test_who_waits_for_the_index_waits_for_the_worker(vault: Path) -> None:
     _fill(vault, 100)
     _run("adopt", "--vault", str(vault))

@@ -107,8 +107,12 @@ class EmbeddingWorker:
         stopped, self._started = self.files.stop(self._started), None
         return stopped
 
-    def state(self) -> EmbeddingState | None:
-        """How far the texts are embedded; None where there is no model. Loads none."""
+    def state(self, *, started: bool = False) -> EmbeddingState | None:
+        """How far the texts are embedded; None where there is no model. Loads none.
+
+        With `started`, the process that `start()` made a moment ago counts as one that embeds,
+        though it has not said so itself yet.
+        """
         if not self.services.can_embed:
             return None
         known = self.files.read()
@@ -121,7 +125,8 @@ class EmbeddingWorker:
             return EmbeddingState(pid=known["pid"])
         complete = found.pid is None and version == self.version(now)
         if found.pid is None:
-            found = structs.replace(found, texts_per_second=0.0, seconds_left=None)
+            pid = self._started if started and not complete else None
+            found = structs.replace(found, texts_per_second=0.0, seconds_left=None, pid=pid)
         return structs.replace(found, complete=complete)
 
     def version(self, state: StoreState) -> str:

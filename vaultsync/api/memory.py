@@ -846,6 +846,7 @@ class Memory:
                     done = DerivedReport(services.note_index.count(), 0, 0, 0.0)
         if not (services.shares_store and services.can_embed):
             return done
+        started = False
         if wait:
             vectors = embedding.embed(approve=approve, progress=progress)
             done = structs.replace(
@@ -856,8 +857,8 @@ class Memory:
                 degraded=(*done.degraded, *filter(None, [vectors.degraded])),
             )
         else:
-            embedding.start(asked=True)
-        found = embedding.state()
+            started = embedding.start(asked=True)
+        found = embedding.state(started=started)
         return structs.replace(done, chunks=found.facts if found else 0, embedding=found)
 
     def stop_embedding(self) -> int | None:

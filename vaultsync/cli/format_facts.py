@@ -27,7 +27,7 @@ from vaultsync.errors import DamagedFactError
 from vaultsync.facts.listing import FactPage, public_page
 from vaultsync.facts.service import ForgetResult
 from vaultsync.model.fact import Fact
-from vaultsync.model.hiding import describe_hidden
+from vaultsync.model.hiding import FORGOTTEN, describe_hidden
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_to_values, public_new, public_values
 from vaultsync.notes.conflict_note import Conflict, is_deletion
@@ -159,7 +159,7 @@ def _quoted_title(fact: Fact) -> str:
 
 def _note_path(fact: Fact) -> str:
     if fact.path is None:
-        return "the next sync writes its note"
+        return "its note follows: `vaultsync watch` writes it if it runs, else the next sync"
     return f"in {clean_one_line(fact.path)}"
 
 
@@ -193,11 +193,11 @@ def print_page(options: Options, found: FactPage) -> None:
             _print_narrow(each)
     elif is_terminal(sys.stdout) and width < WIDE_TERMINAL:
         heads = ["id", "title", "type", "p", "path"]
-        rows = [[*_row(each)[:4], each.path or each.scope] for each in found.facts]
+        rows = [[*_row(each)[:4], _place(each) or each.scope] for each in found.facts]
         table(heads, rows, whole=("id", "type", "p"))
     else:
         heads = ["id", "title", "type", "p", "scope", "path"]
-        rows = [[*_row(each), each.path or ""] for each in found.facts]
+        rows = [[*_row(each), _place(each)] for each in found.facts]
         table(heads, rows, whole=("id", "type", "p", "scope"))
     if not found.facts:
         print_message(options, "no facts")
@@ -209,10 +209,15 @@ def print_page(options: Options, found: FactPage) -> None:
 
 def _print_narrow(fact: Fact) -> None:
     """Print a fact on three lines of its own, which a narrow terminal wraps."""
-    where = clean_one_line(fact.path or fact.scope)
+    where = clean_one_line(_place(fact) or fact.scope)
     echo(style(clean_one_line(fact.title), bold=True))
     echo(f"  {clean_one_line(fact.id)}")
     echo(dim(f"  {clean_one_line(fact.type)}, priority {fact.priority}, {where}"))
+
+
+def _place(fact: Fact) -> str:
+    """The path of a fact's note, or why it has none; empty while it has none yet."""
+    return fact.path or ("(forgotten)" if fact.status == FORGOTTEN else "")
 
 
 def _row(fact: Fact) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultsync.cli.options import agent_option, common, number_option
+from vaultsync.cli.options import common, number_option
 from vaultsync.cli.output import Options
 from vaultsync.cli.stop_signals import late_end, until_signal
 from vaultsync.errors import MissingExtraError
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 )
 @click.option("--http", "over_http", is_flag=True, help="Serve on 127.0.0.1, with a token.")
 @number_option("--port", "Port for --http; default: 27126. 0 picks a free port.", most=65535)
-@agent_option
+@click.option(
+    "--agent",
+    metavar="NAME",
+    envvar="VAULTSYNC_AGENT",
+    help="The agent that it serves; default: $VAULTSYNC_AGENT, else mcp.",
+)
 @common
 def mcp(
     options: Options, *, scope: str | None, user: str | None, over_http: bool, port: int | None

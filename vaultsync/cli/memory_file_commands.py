@@ -74,7 +74,7 @@ def _print_file(options: Options, file: FileResult, done: MemoryFileReport) -> N
         print_message(options, f"{count_noun(file.left_out, 'section')} too short to remember")
     if file.pending:
         number = count_noun(len(file.pending), "fact")
-        print_message(options, f"{number} not embedded yet; the next sync tries again")
+        print_message(options, f"{number} not embedded yet; keyword search finds them")
 
 
 def print_added(options: Options, done: AddResult) -> int:

@@ -41,7 +41,8 @@ def purge(
     with open_memory(options) as memory:
         if not dry_run and not yes:
             shown = memory.purge(*ids, user=user, dry_run=True, max_delete=max_delete)
-            _ask(options, shown)
+            if shown.purged or shown.remaining:
+                _ask(options, shown)
         done = memory.purge(*ids, user=user, dry_run=dry_run, max_delete=max_delete)
     if options.json:
         print_json(done)
@@ -61,7 +62,9 @@ def _ask(options: Options, shown: PurgeReport) -> None:
 
 def _print(options: Options, done: PurgeReport) -> None:
     facts = count_noun(len(done.purged), "fact")
-    if done.dry_run:
+    if not (done.purged or done.remaining):
+        print_message(options, "nothing to erase")
+    elif done.dry_run:
         print_message(options, f"would erase {facts} for good")
     elif done.remaining:
         print_message(options, f"{facts}: {done.remaining} traces are left")

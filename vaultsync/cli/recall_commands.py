@@ -197,7 +197,7 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
     "Lowest priority to include; default: all but what agents wrote for the background.",
     most=4,
 )
-@click.option("--since", metavar="DATE", help="Only facts created on or after this day.")
+@click.option("--since", metavar="DATE", help="Only facts created on or after this day or month.")
 @click.option("--vault-only", is_flag=True, help="Search only the files of .index/, not the store.")
 @click.option("--explain", is_flag=True, help="Show the candidates and the time of each stage.")
 @agent_option

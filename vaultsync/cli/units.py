@@ -8,10 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
-def unit(kind: str, root: str, *, state_dir: str | None, config_dir: Path | None = None) -> str:
+def unit(
+    kind: str, root: str, *, state_dir: str | Path | None, config_dir: Path | None = None
+) -> str:
     """The text of a unit for the vault at `root`; `kind` is `systemd` or `launchd`.
 
-    `config_dir` is the folder of the user's own settings, where it is not the default.
+    `state_dir` has the state of all vaults, and `config_dir` the user's own settings; both
+    are None where they are the default.
     """
     environment = {} if config_dir is None else {"VAULTSYNC_CONFIG_DIR": str(config_dir)}
     words = [*_program(), "watch", "--vault", root]

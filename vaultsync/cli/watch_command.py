@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -14,11 +14,13 @@ from vaultsync.api.opening import current_time
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.log_lines import LogLines, log_as_json_lines
 from vaultsync.cli.open_vault import load_vault_settings, open_memory
-from vaultsync.cli.options import common
+from vaultsync.cli.options import common, number_option
 from vaultsync.cli.output import Options, echo, is_terminal, print_json
 from vaultsync.cli.stop_signals import until_signal
 from vaultsync.cli.units import unit
-from vaultsync.errors import EngineBusyError
+from vaultsync.daemon.loop import EventSink
+from vaultsync.errors import EngineBusyError, missing_extra
+from vaultsync.model.schema import Value
 from vaultsync.service.daemon_runner import ServeBridge, WatchService
 
 
@@ -26,7 +28,7 @@ from vaultsync.service.daemon_runner import ServeBridge, WatchService
 @click.option("--once-settled", is_flag=True, help="Stop at the first quiet moment.")
 @click.option("--wait", is_flag=True, help="Wait while another engine has the vault.")
 @click.option("--no-bridge", is_flag=True, help="Do not serve the Obsidian plugin.")
-@click.option("--port", type=click.IntRange(1024, 65535), help="The port of the bridge.")
+@number_option("--port", "Port of the bridge; default: 27125.", least=1024, most=65535)
 @click.option(
     "--log",
     metavar="FILE",
@@ -57,19 +59,21 @@ def watch(
     """
     settings = load_vault_settings(options)
     if print_unit is not None:
-        config_dir: Path | None = settings.machine_file.parents[1]
-        if config_dir == Path("~/.config/vaultsync").expanduser():
-            config_dir = None
-        root, state_dir = str(settings.root), options.state_dir
-        text = unit(print_unit, root, state_dir=state_dir, config_dir=config_dir)
+        # A unit has none of the variables of the shell that names these folders.
+        config_dir = _unless(settings.machine_file.parents[1], "~/.config/vaultsync")
+        state_dir = _unless(settings.state_dir.parent, "~/.local/state/vaultsync")
+        text = unit(print_unit, str(settings.root), state_dir=state_dir, config_dir=config_dir)
         if options.json:
             print_json({"kind": print_unit, "unit": text})
         else:
             echo(text.rstrip("\n"))
         return EXIT_DONE
     with event_log(log, quiet=options.quiet, as_json=options.json) as lines:
-        serve = None if no_bridge or once_settled else _bridge_if_installed(port, lines)
-        service = WatchService(settings, log=lines, serve=serve, once=once_settled, wait=wait)
+        serve: ServeBridge | None = None
+        log_event: EventSink = lines
+        if not (no_bridge or once_settled):
+            serve, log_event = _bridge_if_installed(port, lines)
+        service = WatchService(settings, log=log_event, serve=serve, once=once_settled, wait=wait)
         with until_signal(service.stop) as stopped:
             try:
                 state = service.run()
@@ -86,14 +90,33 @@ def watch(
     return EXIT_NEEDS_REVIEW if status.attention or status.conflicts else EXIT_DONE
 
 
-def _bridge_if_installed(port: int | None, log: LogLines) -> ServeBridge | None:
-    """What serves a bridge; None where its libraries are not installed."""
+def _unless(folder: Path, default: str) -> Path | None:
+    """The folder, or None where it is the default."""
+    return None if folder == Path(default).expanduser() else folder
+
+
+def _bridge_if_installed(port: int | None, log: EventSink) -> tuple[ServeBridge | None, EventSink]:
+    """What serves a bridge, and the log; where its libraries are not installed, None.
+
+    The log then says so once the daemon watches: one that cannot has its own error.
+    """
     try:
         from vaultsync.http_bridge.bridge_server import running_bridge
     except ImportError as error:
-        log("error", {"kind": "ImportError", "message": f"no bridge: {error}"})
-        return None
-    return partial(running_bridge, port=port)
+        missing = missing_extra("the bridge", error)
+        if missing is None:
+            raise
+        why = {"kind": "MissingExtraError", "message": missing.message, "hint": missing.hint}
+        return None, partial(_log_and_say_why, log, why)
+    return partial(running_bridge, port=port), log
+
+
+def _log_and_say_why(
+    log: EventSink, why: Mapping[str, Value], kind: str, data: Mapping[str, Value]
+) -> None:
+    log(kind, data)
+    if kind == "ready":
+        log("error", why)
 
 
 @contextmanager

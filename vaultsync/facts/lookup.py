@@ -29,6 +29,7 @@ UNDO_KIND = "undo "
 """How the kind of a run begins that undid another one, whose id follows."""
 RUNS_SEARCHED = (20, 1000)
 """How many runs `last_undoable_run()` looks back: few first, for each is read with its report."""
+_NAMES = f"give an id or its first {MIN_PREFIX_LENGTH} characters, a path, a title or an alias"
 _PREFIX = re.compile(rf"[0-9a-f-]{{{MIN_PREFIX_LENGTH},}}")
 
 
@@ -71,7 +72,10 @@ def find_fact_id(
             return found[0]
         if found:
             raise AmbiguousNameError("fact", name, found[:MAX_NAMES_IN_HINT], len(found))
-    return find_fact(ctx, name, agent=agent, forgotten=forgotten, called=called).id
+    try:
+        return find_fact(ctx, name, agent=agent, forgotten=forgotten, called=called).id
+    except NotFoundError as error:
+        raise NotFoundError(error.message, hint=_NAMES) from None
 
 
 def find_fact(

@@ -181,6 +181,15 @@ IMPORTANT, NEWEST, OLDEST = "important", "newest", "oldest"
 """Orders of a set of facts: by priority, then importance, then the newest first; by time."""
 
 
+NEAR_LENGTHS = (5, 8)
+"""Minimum lengths of a term of which one letter, and two letters, may differ."""
+
+
+def letters_off(term: str) -> int:
+    """How many letters of a term may differ; 0 for short ones, most of which have neighbours."""
+    return sum(len(term) >= least for least in NEAR_LENGTHS)
+
+
 class NoteIndex(Protocol):
     """Keyword search. One writer at a time, any number of readers in any process.
 
@@ -234,6 +243,16 @@ class NoteIndex(Protocol):
             filters: which facts.
             order: `important`, `newest` or `oldest`. Facts that are equal by it are in any order.
             limit: maximum number of ids.
+        """
+        ...
+
+    def near_matches(self, term: str, filters: FactFilters, *, limit: int) -> list[str]:
+        """Ids of facts that have a word which is a letter or two different from a term.
+
+        Args:
+            term: as `tokens()` returns them. Of short ones, one letter may differ.
+            filters: which facts may be found.
+            limit: maximum number of ids, the best matches first.
         """
         ...
 

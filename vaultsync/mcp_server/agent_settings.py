@@ -30,7 +30,7 @@ def settings_for(
         NotAVaultError: there is no vault.
         ConfigError: its settings are not valid.
         UntrustedVaultError: it asks for what the user has not allowed.
-        InvalidScopeError: the name of the agent, or the scope, is not valid.
+        InvalidAgentError, InvalidScopeError: the name of the agent, or the scope, is not valid.
         ScopeDeniedError: the scope is another agent's.
     """
     found = config.load_settings(config.find_root(path), agent=agent, state_dir=state_dir)

@@ -252,10 +252,10 @@ class FileSync:
             data = self.file.read(self.budget.size)
             if state and data is not None and self._is_current(state, data):
                 return self._unchanged(state, len(data))
+        if self.request.dry_run:  # it writes nothing, and so leaves no lock file either
+            return self._sync(read_states(self.file.state()))
         with self.file.lock(LOCK_TIMEOUT):
-            written = 0
-            if queued and not self.request.dry_run:
-                written = drain_write_queue(self.file, self.queue)
+            written = drain_write_queue(self.file, self.queue) if queued else 0
             result = self._sync(read_states(self.file.state()))
         return structs.replace(result, written=written)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from vaultsync.errors import InvalidScopeError
+from vaultsync.errors import InvalidAgentError, InvalidScopeError
 
 PUBLIC = "public"
 _SCOPE = re.compile(r"\A(?:public|(?:private|team|project)-[a-z0-9][a-z0-9_-]{0,62})\Z")
@@ -30,9 +30,12 @@ def private_scope(agent: str) -> str:
     """The scope of one agent alone.
 
     Raises:
-        InvalidScopeError: the agent's name cannot be part of a folder name.
+        InvalidAgentError: the agent's name cannot be part of a folder name.
     """
-    return check_scope(f"private-{agent.casefold()}")
+    scope = f"private-{agent.casefold()}"
+    if not is_scope(scope):
+        raise InvalidAgentError(agent)
+    return scope
 
 
 def is_private(scope: str) -> bool:

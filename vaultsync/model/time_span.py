@@ -48,7 +48,7 @@ def time_span(since: str | None, until: str | None) -> TimeSpan:
     for at, (name, text) in enumerate((("since", since), ("until", until))):
         days = day_span(text[:_DAY]) if text is not None else (None, None)
         if days is None:
-            raise InvalidFieldError(name, text, "a date such as 2026-02-14")
+            raise InvalidFieldError(name, text, "a day or month, such as 2026-02-14 or 2026-02")
         whole = text is None or len(text) <= _DAY
         ends.append(days[at] if whole else clean_time(name, text))
     return TimeSpan(*ends)

@@ -41,6 +41,11 @@ class QueryTerms:
             (stem, f"{stem[:-1]}y") if stem.endswith("i") else (stem,) for stem in self.stems
         ]
 
+    def add_spelling(self, stem: str, spelling: str) -> None:
+        """Have another term count as one of the query: a word that it misspells."""
+        number = self.stems.index(stem)
+        self._spellings[number] = (*self._spellings[number], spelling)
+
     def positions(
         self, text: str, *, limit: int = MAX_TERM_POSITIONS
     ) -> list[tuple[int, int, int]]:

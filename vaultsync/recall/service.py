@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from itertools import filterfalse, islice
 from typing import TypeAlias
 
 from vaultsync.errors import DerivedError, InvalidFieldError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
-from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
+from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex, letters_off
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -61,6 +62,11 @@ CONFIDENCE_HITS = 5
 FUSED_CANDIDATES = 50
 """Candidates of each search that are fused. Measured: with 30 or 100, LoCoMo's recall@5 is
 the same to 0.005."""
+SPELLING_FACTS = 10
+"""Facts whose words are compared with a word that no fact has."""
+SPELLING_RATIO = 0.8
+"""How much of two words must be the same, as `difflib` counts, for one to be taken for the
+other."""
 RERANKED_HITS = 20
 """Best candidates that a reranker reads, `RERANKED_CHARS` of each."""
 RERANKED_CHARS = 2_000
@@ -98,6 +104,8 @@ class RecallSearch:
             self._filters_to_ask.append(hinted_filters(query, self._filters))
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
         self._terms = QueryTerms(sources.index.tokens(query.words))
+        self._words = query.words
+        """What keyword search looks up, with the words that unknown ones are near to."""
         self._keyword_scores: dict[str, float] = {}
         self._keyword_limit = 0
         """How many facts the note index was asked for so far."""
@@ -208,8 +216,27 @@ class RecallSearch:
 
     def _search_keywords(self) -> None:
         self._catch_up()
+        self._correct_spelling()
         self._collect(self._query_note_index, limit=self._pool_size + 1)
         self._record_stage("index", self._keyword_scores)
+
+    def _correct_spelling(self) -> None:
+        """Also look for the words that unknown ones of the question are near to."""
+        anything = self._filters.unhidden
+        for stem in self._terms.stems:
+            if not letters_off(stem) or self.index.count_matches(stem, anything):
+                continue
+            ids = self.index.near_matches(stem, self._filters, limit=SPELLING_FACTS)
+            self._load([each for each in ids if not self._is_loaded(each)])
+            known = {
+                term
+                for each in ids
+                if each in self._facts
+                for term in self.index.tokens(fact_text(self._facts[each]))
+            }
+            for near in get_close_matches(stem, sorted(known), 1, SPELLING_RATIO):
+                self._terms.add_spelling(stem, near)
+                self._words += f" {near}"
 
     def _catch_up(self) -> None:
         ctx = self._sources.ctx
@@ -229,7 +256,7 @@ class RecallSearch:
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
             if vectors is None or embedder is None:
-                return "there is no embedding model"
+                return "there is no embedding model (the extra `local` has one)"
             identity = vectors.identity()
             if identity is None:
                 return "there are no vectors yet; `vaultsync index` creates them"
@@ -282,7 +309,7 @@ class RecallSearch:
         if self._keyword_limit < limit:
             for filters in self._filters_to_ask:
                 found = self.index.search(
-                    self._query.words, filters, phrases=self._query.phrases, limit=limit
+                    self._words, filters, phrases=self._query.phrases, limit=limit
                 )
                 self._keyword_scores.update(found)
                 if filters is not self._filters:

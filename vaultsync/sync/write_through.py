@@ -115,7 +115,8 @@ class NoteWriter:
             ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
             ctx.archive.add_history(history)
             ctx.archive.set_folders({parent_folder(base.path): b"" for base in bases})
-            ctx.archive.put_run(RunRecord(run, at, "remember", {"notes": len(bases)}))
+            counts = {"created_in_vault": len(bases)}
+            ctx.archive.put_run(RunRecord(run, at, "remember", {"counts": counts}))
 
     def _replaced(self, bases: Sequence[Base]) -> Iterator[Base]:
         """Bases whose notes are gone, because new ones are at their paths."""

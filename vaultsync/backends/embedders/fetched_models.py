@@ -173,7 +173,8 @@ class ModelFetcher:
                 return True
         raise EmbedderError(
             f"{urlsplit(address).netloc} does not send {path.name}: {why}",
-            hint="run the command again; it continues where it stopped",
+            hint="check the connection, or name a mirror with --hub, and run the command again;"
+            " it continues where it stopped",
         )
 
 

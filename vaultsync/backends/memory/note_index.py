@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from itertools import chain
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
-from vaultsync.indexing.ports import IMPORTANT, OLDEST, IndexDocument, IndexMatch, SessionTurn
+from vaultsync.indexing.ports import (
+    IMPORTANT,
+    OLDEST,
+    IndexDocument,
+    IndexMatch,
+    SessionTurn,
+    letters_off,
+)
 from vaultsync.indexing.session_context import turn_of
 from vaultsync.indexing.text_normalization import (
     index_words,
@@ -118,6 +125,17 @@ class MemoryIndex:
             facts.sort(key=by_importance)
         return [fact.id for fact in facts[: max(0, limit)]]
 
+    def near_matches(self, term: str, filters: FactFilters, *, limit: int) -> list[str]:
+        most = letters_off(term)
+        found = [
+            fact_id
+            for fact_id, held in self._held.items()
+            if most
+            and filters.admits(held.fact)
+            and any(_distance(term, each) <= most for each in set(held.terms))
+        ]
+        return found[: max(0, limit)]
+
     def count_matches(
         self, words: str | None, filters: FactFilters, *, phrases: Sequence[str] = ()
     ) -> int:
@@ -151,6 +169,19 @@ class MemoryIndex:
 
     def close(self) -> None:
         """Do nothing: no resource is open."""
+
+
+def _distance(one: str, other: str) -> int:
+    """Levenshtein's distance, in which exchanging two neighbours counts as one."""
+    before, last = list(range(len(other) + 1)), list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        now = [row]
+        for column, each in enumerate(other, 1):
+            cost = min(last[column] + 1, now[-1] + 1, last[column - 1] + (letter != each))
+            is_swap = row > 1 and column > 1 and (one[row - 2], letter) == (each, other[column - 2])
+            now.append(min(cost, before[column - 2] + 1) if is_swap else cost)
+        before, last = last, now
+    return last[-1]
 
 
 def _terms(text: str, stop: frozenset[str] = frozenset()) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ from vaultsync.indexing.ports import (
     IndexDocument,
     IndexMatch,
     SessionTurn,
+    letters_off,
 )
 from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import FIELD_WEIGHTS
@@ -162,6 +163,16 @@ class TantivyIndex:
             ).hits
             ids = read_columns(view.searcher, hits, "id_high", "id_low")
             return [id_from_columns(*each) for each in ids]
+        return []
+
+    def near_matches(self, term: str, filters: FactFilters, *, limit: int) -> list[str]:
+        view = self._look()
+        if view is None or not letters_off(term):
+            return []
+        asked = [*self._asking.near(term), *self._asking.ranges(column_ranges(filters))]
+        with self._reading():
+            hits = best_hits(view.searcher, asked, {}, limit)
+            return [each.fact_id for each in sort_matches(view.searcher, hits or [], limit)]
         return []
 
     def count_matches(

@@ -11,7 +11,7 @@ from tantivy import DocAddress, Occur, Query
 
 from vaultsync.backends.tantivy.analysis import Analyzers
 from vaultsync.backends.tantivy.index_fields import PHRASE_FIELDS, name_code, owner_code, user_code
-from vaultsync.indexing.ports import IndexMatch
+from vaultsync.indexing.ports import IndexMatch, letters_off
 from vaultsync.model.canonical import FOREVER, NEVER, to_microseconds
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS
@@ -114,6 +114,24 @@ class QueryBuilder:
         every = {"priority": ColumnRange(frozenset(range(LOWEST_PRIORITY + 1)))}
         tagged = [_must(Query.term_query(self._schema, "tag", tag)) for tag in sorted(tags)]
         return Query.boolean_query(tagged + self.ranges(every | dict(ranges)))
+
+    def near(self, term: str) -> list[Clause]:
+        """The facts that have a word like a term in one of the fields of their own."""
+        some = [
+            (
+                Occur.Should,
+                Query.fuzzy_term_query(
+                    self._schema,
+                    name,
+                    term,
+                    distance=letters_off(term),
+                    transposition_cost_one=True,
+                ),
+            )
+            for name in self._weights
+            if name in PHRASE_FIELDS
+        ]
+        return [(Occur.Must, Query.boolean_query(some))]
 
     def _in_fields(self, ways: Iterable[list[tuple[int, str]]]) -> list[Clause]:
         """Any term, or terms in their order, in any field, with the weight of the field."""

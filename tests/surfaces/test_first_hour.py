@@ -1,0 +1,131 @@
+"""What people stumbled over in their first hour, from reading to leaving it running."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import vaultsync
+from vaultsync.backends.state.engine_lock import EngineLock
+from vaultsync.cli.main import cli
+
+
+def run(*words: str, stdin: str = "") -> Result:
+    return CliRunner().invoke(cli, words, input=stdin)
+
+
+def shown_help(*words: str) -> str:
+    """A help page on one line."""
+    return " ".join(run(*words, "--help").stdout.split())
+
+
+def test_the_log_says_what_remember_did(vault: Path) -> None:
+    run("remember", "We meet on Tuesdays.")
+    assert "1 note created" in run("log").stdout
+
+
+def test_a_name_that_no_agent_can_have_is_called_that(vault: Path) -> None:
+    for command in (("remember", "x"), ("mcp",)):
+        said = run(*command, "--agent", "Indy Bot")
+        assert said.exit_code == 2
+        assert "'Indy Bot' is not a valid name of an agent" in said.stderr
+        assert "hint: use lower-case letters" in said.stderr
+
+
+def test_nothing_is_asked_when_there_is_nothing_to_erase(vault: Path) -> None:
+    for words in ((), ("--user", "alice"), ("--dry-run",)):
+        said = run("purge", *words)
+        assert (said.exit_code, said.stderr) == (0, "nothing to erase\n")
+
+
+def test_a_unit_finds_the_state_where_the_shell_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "my state"))
+    monkeypatch.delenv("VAULTSYNC_STATE_DIR", raising=False)
+    vault = str(tmp_path / "vault")
+    vaultsync.init(vault)
+    said = run("watch", "--print-unit", "systemd", "--vault", vault).stdout
+    assert f'"--state-dir" "{tmp_path}/my state/vaultsync"' in said
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    vaultsync.init(vault)
+    assert "--state-dir" not in run("watch", "--print-unit", "systemd", "--vault", vault).stdout
+
+
+def test_while_a_daemon_runs_nobody_is_sent_to_sync(vault: Path, tmp_path: Path) -> None:
+    (state,) = (tmp_path / "state").iterdir()
+    with EngineLock(state, str(vault)):
+        said = run("remember", "We meet on Tuesdays.").stderr
+    assert "its note follows" in said
+    assert "`vaultsync watch` writes it" in said
+
+
+def test_what_a_date_may_be_is_said_by_help_and_error(vault: Path) -> None:
+    run("remember", "We meet on Tuesdays.")
+    for command in (("list",), ("recall", "Tuesdays")):
+        assert "created on or after this day or month" in shown_help(*command[:1])
+        assert "Tuesdays" in run(*command, "--since", "2026-01").stdout
+        refused = run(*command, "--since", "yesterday")
+        assert refused.exit_code == 2
+        assert "expected a day or month, such as 2026-02-14 or 2026-02" in refused.stderr
+
+
+def test_a_path_that_is_not_there_is_refused_with_a_hint(vault: Path) -> None:
+    said = run("adopt", "Start here.md")
+    assert said.exit_code == 1
+    assert "hint: a path is relative to the vault, or to the folder you are in" in said.stderr
+
+
+def test_the_help_of_mcp_names_its_own_default() -> None:
+    assert "default: $VAULTSYNC_AGENT, else mcp" in shown_help("mcp")
+
+
+def test_a_folder_is_made_a_vault_without_reading_help(tmp_path: Path) -> None:
+    said = run("init")
+    assert said.exit_code == 2
+    assert "`vaultsync init .` makes the folder you are in a vault" in said.stderr
+
+
+def test_recall_without_a_model_says_what_has_one(vault: Path) -> None:
+    run("remember", "We meet on Tuesdays.")
+    assert "the extra `local` has one" in run("recall", "unicorns of the north").stderr
+
+
+def test_a_dry_run_of_a_memory_file_leaves_nothing_beside_it(vault: Path, tmp_path: Path) -> None:
+    file = tmp_path / "work" / "MEMORY.md"
+    file.parent.mkdir()
+    file.write_text("# Memory\n\n## Gate\n\nIt opens ten minutes before slack water.\n")
+    said = run("memory-file", "sync", str(file), "--dry-run")
+    assert "1 new" in said.stdout
+    assert [each.name for each in file.parent.iterdir()] == ["MEMORY.md"]
+
+
+def test_a_list_of_all_facts_says_which_are_forgotten(vault: Path) -> None:
+    run("remember", "We met on Mondays.", "--title", "Mondays")
+    run("forget", "Mondays")
+    run("remember", "We meet on Tuesdays.", "--title", "Tuesdays")
+    first, second = run("list", "--all").stdout.splitlines()
+    assert first.endswith("\t(forgotten)")
+    assert second.endswith(".md")
+
+
+def test_a_model_that_cannot_be_fetched_is_a_matter_of_the_connection(
+    vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_MODELS", str(tmp_path / "models"))
+    said = run("model", "fetch", "some/model", "--hub", "http://127.0.0.1:9")
+    assert said.exit_code == 1
+    assert "127.0.0.1:9 does not send config.json" in said.stderr
+    assert "hint: check the connection, or name a mirror with --hub" in said.stderr
+
+
+def test_who_gives_too_little_of_an_id_is_told_how_much_is_enough(vault: Path) -> None:
+    fact = run("remember", "We meet on Tuesdays.").stdout.strip()
+    assert run("get", fact[:8]).exit_code == 0
+    refused = run("get", fact[:7])
+    assert refused.exit_code == 1
+    assert "hint: give an id or its first 8 characters, a path" in refused.stderr
