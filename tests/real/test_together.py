@@ -75,7 +75,7 @@ class Daemons:
         self.start()
 
     def start(self) -> None:
-        self.all.append(Daemon(self._home, name=f"daemon{next(self._numbers)}"))
+        self.all.append(Daemon(self._home, "--wait", name=f"daemon{next(self._numbers)}"))
         self.all[-1].is_ready()
 
     def _last(self) -> Daemon:
