@@ -29,7 +29,7 @@ MOVED := $(if $(filter $(CURDIR),$(shell cat $(STAMP) 2>/dev/null)),,moved)
 .DEFAULT_GOAL := help
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-qdrant fmt lint types imports test gates test-all check bench eval \
+.PHONY: help setup demo demo-qdrant fmt lint types imports test gates test-all check bench eval gate \
 	golden mutants docs docs-check package plugin plugin-setup plugin-test \
 	lock clean moved
 
@@ -100,7 +100,7 @@ test-all: $(STAMP) ## Run all tests, with the slow ones and many more examples
 		-m "not bench" --timeout=1800 --durations=10
 
 check: COVER := 1
-check: lint types imports test plugin-test docs-check package ## Run everything that CI runs
+check: lint types imports test gate plugin-test docs-check package ## Run everything that CI runs
 	@echo "check: everything passed"
 
 bench: $(STAMP) ## Run the benchmarks, as ratios within one run
@@ -108,6 +108,10 @@ bench: $(STAMP) ## Run the benchmarks, as ratios within one run
 
 eval: $(STAMP) ## Evaluate recall on graded questions
 	@"$(PY)" -m tests.eval
+
+# Alone and without coverage, which would be measured too.
+gate: $(STAMP) ## Compare recall, its time and its tokens with golden/baseline.json
+	@"$(PY)" -m tests.eval.gate
 
 golden: $(STAMP) ## Rewrite the expected texts in golden/; read the diff before you commit
 	@VAULTSYNC_UPDATE_GOLDEN=1 "$(PY)" -m pytest -q -k golden

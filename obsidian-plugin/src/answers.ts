@@ -64,6 +64,23 @@ export const report = reading<wire.Report>()({
 });
 export type Report = Of<typeof report>;
 
+const times = reading<wire.TimePercentiles>()({ count: number, p50: number, p95: number, p99: number });
+export type Times = Of<typeof times>;
+
+export const telemetry = reading<wire.Telemetry>()({
+	since: text,
+	write_through: optional(times, null),
+	note_to_store: optional(times, null),
+	recall: table(times),
+	edits: number,
+	conflicts: number,
+	conflicts_per_1000_edits: number,
+	longest_lag_seconds: number,
+	restarts: number,
+	crashes: number,
+});
+export type Telemetry = Of<typeof telemetry>;
+
 export const daemon = reading<wire.DaemonState>()({
 	watcher: optional(text, ""),
 	watcher_trouble: optional(text, ""),
@@ -73,6 +90,7 @@ export const daemon = reading<wire.DaemonState>()({
 	last_error: optional(reading<wire.LastError>()({ at: text, message: text, hint: optional(text, "") }), null),
 	since: optional(text, null),
 	passes: optional(number, null),
+	telemetry: optional(telemetry, null),
 });
 export type Daemon = Of<typeof daemon>;
 

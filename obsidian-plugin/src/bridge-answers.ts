@@ -63,6 +63,7 @@ export interface DaemonState {
 	attention: number;
 	failing: boolean;
 	last_error: LastError | null;
+	telemetry: Telemetry | null;
 	pid?: number;
 }
 
@@ -377,6 +378,28 @@ export interface RunSummary {
 export interface StageCandidate {
 	id: string;
 	score: number;
+}
+
+/** What a daemon measured of itself, since it was first started on this vault. */
+export interface Telemetry {
+	since: string;
+	write_through: TimePercentiles | null;
+	note_to_store: TimePercentiles | null;
+	recall: Record<string, TimePercentiles>;
+	edits: number;
+	conflicts: number;
+	conflicts_per_1000_edits: number;
+	longest_lag_seconds: number;
+	restarts: number;
+	crashes: number;
+}
+
+/** How long something took, in seconds; the percentiles are of the newest 512. */
+export interface TimePercentiles {
+	count: number;
+	p50: number;
+	p95: number;
+	p99: number;
 }
 
 /** What went wrong. */

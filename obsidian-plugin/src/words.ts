@@ -1,6 +1,6 @@
 /** Formats values and times for display. */
 
-import type { ConflictField, Side } from "./answers";
+import type { ConflictField, Side, Telemetry, Times } from "./answers";
 
 export const TYPES = [
 	"fact", "note", "decision", "commitment", "lesson", "preference", "task", "observation",
@@ -111,4 +111,30 @@ export function passWords(counts: Record<string, number>): string {
 		.filter(([count]) => count > 0)
 		.map(([count, one, more]) => many(count, one, more));
 	return done.length === 0 ? "nothing to do" : done.join(" · ");
+}
+
+/** A time in milliseconds, or in seconds from one on. */
+function duration(seconds: number): string {
+	return seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
+}
+
+function timesWords({ p50, p95, p99 }: Times): string {
+	return `${duration(p50)}; 95 % within ${duration(p95)}, 99 % within ${duration(p99)}`;
+}
+
+const SOURCES: Record<string, string> = {
+	index: "by keywords", vector: "by meaning", fused: "by both", set: "of a set", "index-files": "in the files",
+};
+
+/** What a daemon measured of itself, as rows of a name and words; none for what was not measured. */
+export function telemetryWords(found: Telemetry): [string, string][] {
+	const rows: [string, string][] = [];
+	if (found.write_through !== null) rows.push(["Fact to note", timesWords(found.write_through)]);
+	if (found.note_to_store !== null) rows.push(["Note to fact", timesWords(found.note_to_store)]);
+	for (const [source, times] of Object.entries(found.recall)) rows.push([`Recall ${SOURCES[source] ?? source}`, timesWords(times)]);
+	if (found.edits > 0) rows.push(["Conflicts", `${found.conflicts_per_1000_edits} of 1,000 edits`]);
+	rows.push(["Longest wait", duration(found.longest_lag_seconds)]);
+	const crashes = found.crashes > 0 ? `, ${found.crashes} after a crash` : "";
+	rows.push(["Restarts", `${found.restarts}${crashes}`]);
+	return rows;
 }

@@ -84,7 +84,7 @@ class Asking:
         """Recall that loads no model, beside the query alone."""
         asked = questions(QUESTIONS)
         with self.open("none") as memory:
-            bare = _bare_query(memory)
+            bare = bare_query(memory)
             times = _in_turns(asked, bare, lambda q: memory.recall(q, mode="index"))
         words = "recall by the index"
         rows = _rows(words, self.n, "bare tantivy query", *times, target=target)
@@ -94,8 +94,8 @@ class Asking:
         """Recall by vectors, beside one embedding and one product."""
         asked = questions(QUESTIONS)
         with self.open(_LOCAL) as memory:
-            product = _product(memory, self.n)
-            times = _in_turns(asked, product, partial(_by_vectors, memory))
+            near = product(memory, self.n)
+            times = _in_turns(asked, near, partial(_by_vectors, memory))
         words = "recall by vectors"
         rows = _rows(words, self.n, "embedding + numpy product", *times, target=target)
         return rows + _late(words, self.n, BY_MEANING, *times, judged=bool(target))
@@ -106,7 +106,7 @@ class Asking:
         with self.open("none") as memory:
             bare, found, packed = _in_turns(
                 asked,
-                _bare_query(memory),
+                bare_query(memory),
                 lambda q: memory.recall(q, mode="index", limit=MAX_RECALLED, max_priority=4),
                 lambda q: memory.context(q, mode="index", budget=BUDGET),
             )
@@ -172,7 +172,8 @@ def _by_vectors(memory: Memory, question: str) -> None:
         raise SystemExit("bench: the vectors did not answer")
 
 
-def _bare_query(memory: Memory) -> Callable[[str], object]:
+def bare_query(memory: Memory) -> Callable[[str], object]:
+    """A query of the words of a question, by the library alone."""
     folder = memory.settings.state_dir / "index" / "words"
     index = tantivy.Index.open(str(folder))
     searcher = index.searcher()
@@ -187,7 +188,8 @@ def _bare_query(memory: Memory) -> Callable[[str], object]:
     return ask
 
 
-def _product(memory: Memory, n: int) -> Callable[[str], object]:
+def product(memory: Memory, n: int) -> Callable[[str], object]:
+    """The embedding of a question, and its product with n vectors."""
     embedder = memory._services.embedder
     assert embedder is not None
     dice = np.random.default_rng(2)

@@ -514,3 +514,49 @@ def test_intervals_are_what_they_are_set_to() -> None:
     assert noted.content() == LINES
     noted.runs(0.3)
     assert NEW in noted.content()
+
+
+# ------------------------------------------------------------------- what is measured
+
+
+def test_the_way_of_a_fact_to_its_note_is_measured(noted: Noted) -> None:
+    noted.world.agent_updates(noted.fact, content="What an agent says.")
+    noted.rests()
+
+    found = noted.daemon.current_state().telemetry
+    assert found is not None
+    assert found.write_through is not None
+    assert (found.write_through.count, found.note_to_store, found.edits) == (1, None, 1)
+
+
+def test_the_way_of_an_edit_to_the_store_is_measured_with_the_wait_for_quiet(noted: Noted) -> None:
+    noted.edit()
+    noted.rests()
+
+    found = noted.daemon.current_state().telemetry
+    assert found is not None
+    assert found.note_to_store is not None
+    assert found.note_to_store.p50 >= noted.intervals.settle
+    assert found.write_through is None
+    assert found.longest_lag_seconds > 0
+
+
+def test_an_edit_that_fails_at_first_is_measured_from_when_it_was_heard(noted: Noted) -> None:
+    noted.edit()
+    with noted.world.outage():
+        noted.runs(30)
+    noted.rests()
+
+    found = noted.daemon.current_state().telemetry
+    assert found is not None
+    assert found.note_to_store is not None
+    assert found.note_to_store.p50 >= 30
+
+
+def test_what_changed_before_the_daemon_was_there_is_not_measured(it: Daemonic) -> None:
+    it.world.agent_remembers("From before.")
+    it.rests()
+
+    found = it.daemon.current_state().telemetry
+    assert found is not None
+    assert (found.write_through, found.edits) == (None, 0)

@@ -61,3 +61,29 @@ def interval(values: Sequence[float], *, draws: int = 2_000) -> tuple[float, flo
     means = sorted(fmean(random.choices(values, k=len(values))) for _ in range(draws))
     cut = round(draws * 0.025)
     return means[cut], means[-1 - cut]
+
+
+def calibration_error(said: Sequence[tuple[float, bool]], *, bins: int = 10) -> float:
+    """How far probabilities are from what came true: the expected calibration error.
+
+    Values fall into bins of equal width; each bin counts by its share of them, with the
+    distance of their mean from the share that came true.
+    """
+    parts: dict[int, list[tuple[float, bool]]] = {}
+    for value, is_true in said:
+        parts.setdefault(min(int(value * bins), bins - 1), []).append((value, is_true))
+    gaps = (
+        abs(sum(value for value, _ in some) - sum(is_true for _, is_true in some))
+        for some in parts.values()
+    )
+    return sum(gaps) / len(said)
+
+
+def calibration_by_chance(values: Sequence[float], *, draws: int = 200) -> float:
+    """The calibration error that these probabilities would have if they were true, on average.
+
+    Few questions never come out as probable as they are.
+    """
+    random = Random(0)
+    drawn = ([(value, random.random() < value) for value in values] for _ in range(draws))
+    return fmean(map(calibration_error, drawn))

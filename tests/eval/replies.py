@@ -8,7 +8,7 @@ from functools import cache
 from statistics import mean
 
 from tests.eval.arms import SURE
-from tests.eval.measures import interval, measured
+from tests.eval.measures import calibration_by_chance, calibration_error, interval, measured
 from tests.eval.questions import UNANSWERABLE, Question
 from tests.eval.worlds import OpenVault
 from vaultsync.recall.recall_request import RecallRequest
@@ -16,6 +16,7 @@ from vaultsync.recall.service import RecallSearch
 
 HEAD = f"  {'kind':14} {'n':>4}  {'relevance@5 (95 %)':21} {'hit@5':>6} {'MRR':>6} {'sure':>6}"
 MISSED = f"  {'kind':14} {'n':>4}  {'silence (95 %)':21} {'empty':>6}"
+CALIBRATION = f"  {'calibration':14} {'n':>4}  {'confidence':21} answerable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,9 @@ class Reply:
     sure: bool
     """It has hits, and is as sure of them as answers are held to."""
     empty: bool
+    confidence: float = 0.0
+    answerable: float = 0.0
+    """What the answer says of itself, as `RecallResult`."""
 
 
 def replies(vault: OpenVault, questions: Sequence[Question], arm: str) -> list[Reply]:
@@ -43,12 +47,14 @@ def replies(vault: OpenVault, questions: Sequence[Question], arm: str) -> list[R
         if arm != "index" and answer.degraded:
             raise RuntimeError(*answer.degraded)
         hits = [fact.id for fact in search.facts]
+        said = (answer.confidence, answer.answerable)
         sure = bool(hits) and answer.confidence >= SURE
         if not each.expected:
-            found.append(Reply(each, 0.0, 0.0, 0.0, sure, not hits))
+            found.append(Reply(each, 0.0, 0.0, 0.0, sure, not hits, *said))
             continue
         worth = measured(hits, {vault.ids[path]: 3 for path in each.expected})
-        found.append(Reply(each, worth.recall_5, worth.hit_5, worth.mrr, sure, not hits))
+        figures = (worth.recall_5, worth.hit_5, worth.mrr)
+        found.append(Reply(each, *figures, sure, not hits, *said))
     return found
 
 
@@ -59,7 +65,22 @@ def table(some: Sequence[Reply]) -> list[str]:
         kinds.setdefault(each.asked.kind, []).append(each)
     missed = kinds.pop(UNANSWERABLE, [])
     rows = {"all": [each for kind in kinds.values() for each in kind], **kinds}
-    return [HEAD, *_rows(rows), MISSED, *([_silence(missed)] if missed else [])]
+    silence = [_silence(missed)] if missed else []
+    return [HEAD, *_rows(rows), MISSED, *silence, CALIBRATION, calibration(some)]
+
+
+def calibration(some: Sequence[Reply]) -> str:
+    """The calibration errors of what answers say of themselves, of all kinds of questions.
+
+    Beside each what it would be by chance, if they were right.
+    """
+    confident = [(each.confidence, bool(each.hit_5)) for each in some]
+    answerable = [(each.answerable, bool(each.asked.expected)) for each in some]
+    errors = "  ".join(
+        f"{calibration_error(said):.3f} (chance {calibration_by_chance([x for x, _ in said]):.3f})"
+        for said in (confident, answerable)
+    )
+    return f"  {'all':14} {len(some):4}  {errors}"
 
 
 def _rows(rows: Mapping[str, Sequence[Reply]]) -> list[str]:

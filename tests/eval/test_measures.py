@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.eval.measures import average, interval, measured
+from tests.eval.measures import (
+    average,
+    calibration_by_chance,
+    calibration_error,
+    interval,
+    measured,
+)
 
 
 def test_a_perfect_order_is_worth_1() -> None:
@@ -57,3 +63,19 @@ def test_an_interval_shrinks_with_more_questions_and_repeats() -> None:
     assert many[1] - many[0] < few[1] - few[0]
     assert few == interval([0.0, 1.0] * 5)
     assert interval([1.0] * 9) == (1, 1)
+
+
+def test_probabilities_that_come_true_as_often_have_no_calibration_error() -> None:
+    assert calibration_error([(0.5, True), (0.5, False), (1.0, True), (0.0, False)]) == 0
+    assert calibration_error([(1.0, False)]) == 1
+
+
+def test_each_bin_counts_by_its_share_of_the_answers() -> None:
+    said = [(0.91, True), (0.99, True), (0.05, True)]
+    assert calibration_error(said) == pytest.approx((0.1 + 0.95) / 3)
+
+
+def test_true_probabilities_have_an_error_by_chance_that_shrinks_with_more_questions() -> None:
+    few, many = (calibration_by_chance([0.3, 0.7] * n) for n in (10, 1_000))
+    assert many < 0.03 < few
+    assert calibration_by_chance([0.0, 1.0]) == 0

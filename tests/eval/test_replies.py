@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -65,7 +66,18 @@ def test_a_table_tells_the_unanswerable_apart() -> None:
     rows = [row.split() for row in table(some)]
     assert rows[1] == ["all", "2", "0.500", "(0.000-1.000)", "0.500", "0.500", "0.500"]
     assert rows[2][0] == "fact"
-    assert rows[-1] == [UNANSWERABLE, "2", "0.500", "(0.000-1.000)", "0.500"]
+    assert rows[-3] == [UNANSWERABLE, "2", "0.500", "(0.000-1.000)", "0.500"]
+
+
+def test_a_table_says_how_far_from_the_truth_answers_are_about_themselves() -> None:
+    right = replace(reply(kind="fact", relevance=1.0), confidence=0.75, answerable=0.9)
+    wrong = replace(reply(kind=UNANSWERABLE), confidence=0.25, answerable=0.9)
+    head, row = table([right, wrong])[-2:]
+    assert head.split() == ["calibration", "n", "confidence", "answerable"]
+    assert [row.split()[at] for at in (0, 1, 2, 5)] == ["all", "2", "0.250", "0.400"]
+    # 2 · 0.25 · 0.75, and half the mean distance of two draws at 0.9 from 1.8.
+    chances = [float(row.split()[at].rstrip(")")) for at in (4, 7)]
+    assert chances == pytest.approx([0.375, 0.162], abs=0.05)
 
 
 def test_a_table_without_the_unanswerable_has_no_row_of_them() -> None:

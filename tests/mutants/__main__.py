@@ -42,7 +42,7 @@ def copied() -> Iterator[Path]:
     """A copy of all that the tests need, which goes afterwards."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Path(folder)
-        leave = shutil.ignore_patterns("__pycache__", ".*")
+        leave = shutil.ignore_patterns("__pycache__", ".[!m]*")  # a vault needs its `.meta`
         for name in ("vaultsync", "tests", "golden", "sample-vault"):
             if (ROOT / name).exists():
                 shutil.copytree(ROOT / name, copy / name, ignore=leave)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +63,15 @@ from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD
 from vaultsync.operations.check_links import LinkReport
 from vaultsync.recall.result import RecallResult, RecallStage, StageCandidate
 from vaultsync.sync.decision_table import REASON_BASE_ONLY, REASON_GONE
-from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of, proof_of
+from vaultsync.sync.report import (
+    REPORT_COUNTS,
+    ActionTaken,
+    DaemonState,
+    Report,
+    notices_of,
+    proof_of,
+)
+from vaultsync.sync.telemetry import Telemetry, TimePercentiles
 
 OLD_COLOURS = GraphColours("/v/.obsidian/graph.json", changed=False)
 NEEDS_REVIEW = structs.replace(BUSY_PASS, attention=[NOTICE])
@@ -460,6 +469,31 @@ def test_a_run_that_needs_attention_ends_with_3(
     *, method: str, words: str, answer: Report, waiting: tuple[object, ...], code: int, form: str
 ) -> None:
     assert ask(words + form, **{method: answer}, conflicts=waiting).exit_code == code
+
+
+def test_status_says_how_fast_the_daemon_is() -> None:
+    times = TimePercentiles(9, 0.0421, 1.26, 3.0)
+    nothing = Telemetry("2026-02-14", None, None, {}, 0, 0, 0.0, 0.0, 0, 0)
+    some = structs.replace(
+        nothing,
+        write_through=times,
+        recall={"fused": times},
+        edits=800,
+        conflicts_per_1000_edits=1.25,
+        restarts=1,
+    )
+    told = []
+    for telemetry in (None, nothing, some, structs.replace(some, crashes=1)):
+        daemon = DaemonState("2026-02-14T13:45:00Z", telemetry=telemetry)
+        shown = ask("status", status=structs.replace(CALM, daemon=daemon)).stdout
+        told.append(dict(re.split(r"\s{2,}", line, maxsplit=1) for line in shown.splitlines()))
+
+    assert told[0] == told[1]
+    assert told[2]["facts to notes"] == told[2]["recall, fused"] == "42 ms, p95 1.3 s"
+    assert "notes to facts" not in told[2]
+    assert told[2]["conflicts so far"] == "1.25 of 1,000 edits"
+    assert told[2]["restarts"] == "1"
+    assert told[3]["restarts"] == "1, 1 of them after a crash"
 
 
 @pytest.mark.parametrize("change", [{"conflicts": 1}, {"attention": [NOTICE]}])

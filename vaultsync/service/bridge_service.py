@@ -184,13 +184,14 @@ def daemon_bridge(
     events: EventBus,
     writes: ObsidianWrites,
     on_run: Callable[[Mapping[str, Value]], None],
+    on_answer: Callable[[str, float], None] | None = None,
 ) -> Iterator[BridgeServices]:
-    """A bridge in a daemon, which has the engine and reports the runs asked for.
+    """A bridge in a daemon, which has the engine, reports the runs asked for and times answers.
 
     Raises:
         VaultsyncError: the vault cannot be opened.
     """
-    with MemoryWorker(lambda: Memory(settings), name="bridge") as reading:
+    with MemoryWorker(lambda: Memory(settings, on_answer=on_answer), name="bridge") as reading:
         token = TokenFile(settings.state_dir).token
         yield BridgeServices(settings, reading, reading, engine, events, writes, token, on_run)
 

@@ -19,6 +19,7 @@ from msgspec import convert, to_builtins
 from vaultsync.api.memory import Memory
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
 from vaultsync.backends.state.process_files import DaemonFile
+from vaultsync.backends.state.telemetry_file import TelemetryFile
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.daemon.loop import DaemonLoop, EventSink
@@ -35,6 +36,7 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress, Report, Status
 from vaultsync.sync.status import daemon_status
 from vaultsync.sync.sync_request import SyncRequest
+from vaultsync.sync.telemetry import TelemetryRecorder
 
 T = TypeVar("T")
 IDLE_SECONDS = 30.0
@@ -43,6 +45,8 @@ LOCK_TRIES = 100
 """Attempts at the engine's lock, within two seconds, when not told to wait."""
 LOCK_TRY_SECONDS, LOCK_WAIT_SECONDS = 0.02, 0.25
 """Between these attempts, and between those after them."""
+TELEMETRY_SECONDS = 2.0
+"""Seconds between two writes of what was measured, if anything was."""
 MIN_TICK_SECONDS = 0.005
 """The least number of seconds between two steps: in a storm of events each would be one."""
 _log = logging.getLogger(__name__)
@@ -201,6 +205,8 @@ class DaemonRunner:
         self._stopping = False
         self._calls: queue.SimpleQueue[_EngineCall[Any]] = queue.SimpleQueue()
         self._file = DaemonFile(settings.state_dir)
+        self._telemetry_file = TelemetryFile(settings.state_dir)
+        self._telemetry_at = 0.0
         self._app = app
         self._daemon: DaemonLoop | None = None
         self._worker: int | None = None
@@ -248,7 +254,7 @@ class DaemonRunner:
     def state(self) -> Mapping[str, Value] | None:
         """The state of the daemon; None when it does not run."""
         daemon = self._daemon
-        return None if daemon is None else to_builtins(daemon.state)
+        return None if daemon is None else to_builtins(daemon.current_state())
 
     def status(self) -> Status:
         """What `status` shows, as far as it is known without looking at the vault.
@@ -289,7 +295,14 @@ class DaemonRunner:
 
     def _watch(self, memory: DaemonWork) -> Mapping[str, Value]:
         make = watcher_maker(self.settings, self._wake.set)
-        daemon = DaemonLoop(memory, make, self._intervals, emit=self._publish, jitter=_jitter)
+        saved = self._telemetry_file.read(now=memory.ctx.now())
+        telemetry = TelemetryRecorder(saved, threading.Lock())
+        if not self._once:
+            telemetry.start()
+            self._telemetry_file.write(telemetry.saved())
+        daemon = DaemonLoop(
+            memory, make, self._intervals, emit=self._publish, jitter=_jitter, telemetry=telemetry
+        )
         self._daemon = daemon
         files = MemoryFileWatch(memory, self._publish)
         daily = DailyMaintenance(memory, lambda: memory.ctx, self._publish, daemon.record_error)
@@ -300,7 +313,10 @@ class DaemonRunner:
             pass  # in the middle of a run; the next one continues it
         finally:
             daemon.close()
-        state: dict[str, Value] = to_builtins(daemon.state)
+            if not self._once:
+                telemetry.end()
+                self._telemetry_file.write(telemetry.saved())
+        state: dict[str, Value] = to_builtins(daemon.current_state())
         self._publish("stopped", state)
         return state
 
@@ -313,6 +329,7 @@ class DaemonRunner:
             if daemon.is_idle:
                 daily.tick(time.monotonic())
             self._publish_lag(daemon)
+            self._keep_telemetry(daemon)
             if self._once and daemon.error is not None:
                 raise daemon.error
             if self._once and daemon.is_idle and files.settled:
@@ -332,7 +349,7 @@ class DaemonRunner:
     def _known(self) -> Status:
         if self._memory is None:
             raise DaemonStoppedError
-        state = copy(self._daemon.state) if self._daemon else None
+        state = copy(self._daemon.current_state()) if self._daemon else None
         known = daemon_status(self._memory.ctx, daemon=state, agent=self._memory.agent)
         return self._memory.with_queued(known)
 
@@ -350,6 +367,22 @@ class DaemonRunner:
         lags = daemon.state.lag_seconds > 0
         if lags != self._lags and time.monotonic() > self._state_at + 1:
             self._publish("state", to_builtins(daemon.state))
+
+    def record_answer(self, source: str, seconds: float) -> None:
+        """Take the time of an answer of the bridge."""
+        daemon = self._daemon
+        if daemon is not None:
+            daemon.telemetry.record_answer(source, seconds)
+
+    def _keep_telemetry(self, daemon: DaemonLoop) -> None:
+        """Write down what was measured, at most every few seconds; for `status`, too."""
+        now = time.monotonic()
+        if self._once or not daemon.telemetry.is_changed:
+            return
+        if now >= self._telemetry_at + TELEMETRY_SECONDS:
+            self._telemetry_at = now
+            self._telemetry_file.write(daemon.telemetry.saved())
+            self._file.write(to_builtins(daemon.current_state()))
 
     def _retry_lock(self) -> bool:
         """Wait a moment; whether to try again to get the lock.
@@ -439,6 +472,7 @@ class WatchService:
                 events=self._events,
                 writes=self._writes,
                 on_run=partial(self._publish, "pass"),
+                on_answer=self._daemon.record_answer,
             )
         )
         self._log("bridge", {"address": self._closing.enter_context(serve(services)).address})

@@ -12,6 +12,7 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, OpenConflict, shown_conflict
 from vaultsync.privacy.error_json import Trouble, error_values
 from vaultsync.storage.archive import HistoryEntry, Notice
+from vaultsync.sync.telemetry import Telemetry
 
 Progress = Callable[[str, int, int], None]
 """Called during long work with the stage, the number of items done and their total."""
@@ -276,6 +277,8 @@ class DaemonState(Struct):
     failing: bool = False
     """Whether the last run failed."""
     last_error: LastError | None = None
+    telemetry: Telemetry | None = None
+    """What it measured of itself."""
     pid: int | UnsetType = UNSET
     """The id of its process, when another process reports it."""
 

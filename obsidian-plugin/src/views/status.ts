@@ -1,12 +1,12 @@
 /** The status: pending changes, notices, the state of the daemon, the last run. */
 
 import { Notice } from "obsidian";
-import type { Notice as Attention, Report, Status } from "../answers";
+import type { Notice as Attention, Report, Status, Telemetry } from "../answers";
 import { VIEWS } from "../host";
 import { confirm } from "../modals";
 import { summary } from "../summary";
 import { syncNow } from "../syncing";
-import { ago, many, passWords } from "../words";
+import { ago, many, passWords, telemetryWords } from "../words";
 import { BridgeView } from "./bridge-view";
 import { button, icon, keepingFocus, link, section } from "./parts";
 
@@ -59,6 +59,7 @@ export class StatusView extends BridgeView {
 		if (this.planned) this.drawPlan(this.planned);
 		if (status.attention.length > 0) this.drawAttention(status.attention);
 		this.drawDaemon(status);
+		if (status.daemon?.telemetry) this.drawTelemetry(status.daemon.telemetry);
 		this.drawLast(status);
 	}
 
@@ -112,6 +113,13 @@ export class StatusView extends BridgeView {
 		if (status.foreign > 0) this.row(rows, "Left alone", many(status.foreign, "note outside the memory", "notes outside the memory"));
 		this.row(rows, "Writes", status.app_connected ? "through this app" : "straight to the files");
 		this.row(rows, "Version", status.version);
+	}
+
+	private drawTelemetry(found: Telemetry): void {
+		const el = section(this.bodyEl, "How fast it is");
+		const rows = el.createEl("dl", { cls: "vaultsync-rows" });
+		for (const [name, words] of telemetryWords(found)) this.row(rows, name, words);
+		el.createDiv({ cls: "vaultsync-muted", text: `Measured on this machine since ${found.since.slice(0, 10)}; sent nowhere.` });
 	}
 
 	private drawLast(status: Status): void {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { Context, Daemon, Fact, Status } from "../../src/answers";
+import type { Context, Daemon, Fact, Status, Telemetry } from "../../src/answers";
 import { idOf, NotAdoptable, withId } from "../../src/frontmatter";
 import { estimate, Picks, wholePack } from "../../src/picks";
 import { DEFAULTS, settingsFrom, TokenSafe } from "../../src/settings";
 import { EventReader } from "../../src/sse";
 import { summary } from "../../src/summary";
-import { ago, deletionOf, fieldName, nameOf, passWords, scopesOf, shown, size, tierOf } from "../../src/words";
+import { ago, deletionOf, fieldName, nameOf, passWords, scopesOf, shown, size, telemetryWords, tierOf } from "../../src/words";
 import { apiVersion } from "./obsidian";
 
 const status = (given: Partial<Status> = {}): Status => ({
@@ -14,7 +14,7 @@ const status = (given: Partial<Status> = {}): Status => ({
 });
 const daemon = (given: Partial<Daemon>): Daemon => ({
 	watcher: "watchfiles", watcher_trouble: "", store_away: "", lag_seconds: 0, failing: false,
-	last_error: { at: "2026-02-14T13:45:00Z", message: "the guard stopped this run", hint: "look at it" }, since: null, passes: 1, ...given,
+	last_error: { at: "2026-02-14T13:45:00Z", message: "the guard stopped this run", hint: "look at it" }, since: null, passes: 1, telemetry: null, ...given,
 });
 const notice = { kind: "x", path: "a.md", line: 1, message: "m", hint: "" };
 
@@ -195,6 +195,25 @@ describe("words", () => {
 		expect([size(12), size(1234), size(123456)]).toEqual(["12 B", "1.2 kB", "123 kB"]);
 		expect(scopesOf(["Inbox", "team-core", "public", "private-indy", ".index", "project-"])).toEqual(["private-indy", "public", "team-core"]);
 		expect([null, "a", 3, ["a", 2], { a: 1 }].map(shown)).toEqual(["", "a", "3", "a\n2", '{\n  "a": 1\n}']);
+	});
+
+	test("what a daemon measured of itself", () => {
+		const none: Telemetry = {
+			since: "2026-02-14T13:45:00Z", write_through: null, note_to_store: null, recall: {}, edits: 0, conflicts: 0,
+			conflicts_per_1000_edits: 0, longest_lag_seconds: 0, restarts: 0, crashes: 0,
+		};
+		expect(telemetryWords(none)).toEqual([["Longest wait", "0 ms"], ["Restarts", "0"]]);
+
+		const times = { count: 9, p50: 0.0421, p95: 0.4, p99: 1.26 };
+		const words = "42 ms; 95 % within 400 ms, 99 % within 1.3 s";
+		const some = {
+			...none, write_through: times, note_to_store: times, recall: { fused: times, other: times }, edits: 800, conflicts: 1,
+			conflicts_per_1000_edits: 1.25, longest_lag_seconds: 2.5, restarts: 3, crashes: 1,
+		};
+		expect(telemetryWords(some)).toEqual([
+			["Fact to note", words], ["Note to fact", words], ["Recall by both", words], ["Recall other", words],
+			["Conflicts", "1.25 of 1,000 edits"], ["Longest wait", "2.5 s"], ["Restarts", "3, 1 after a crash"],
+		]);
 	});
 
 	test("what a pass did", () => {

@@ -63,6 +63,9 @@ class SystemClock:
 
     monotonic = staticmethod(time.monotonic)
 
+    processor_seconds = staticmethod(time.process_time)
+    """Seconds of processor time of this process, of all its threads."""
+
     def sleep(self, seconds: float) -> None:
         """Wait; not at all when `seconds` are none or fewer."""
         if seconds > 0:

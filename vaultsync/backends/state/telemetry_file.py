@@ -1,0 +1,35 @@
+"""What the daemons of a vault measured, in a file of its state folder."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from msgspec import ValidationError, convert, json
+
+from vaultsync.backends.replace_file import read_json, replace_file
+from vaultsync.sync.telemetry import SavedTelemetry
+
+_log = logging.getLogger(__name__)
+
+
+class TelemetryFile:
+    """Numbers for `status`; nothing depends on them, so a damaged file begins again."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._path = state_dir / "telemetry.json"
+
+    def read(self, *, now: str) -> SavedTelemetry:
+        """What was measured; from now on where there is nothing."""
+        try:
+            return convert(read_json(self._path), SavedTelemetry)
+        except (OSError, ValueError, ValidationError) as error:
+            _log.debug("the telemetry begins now: %s", error)
+            return SavedTelemetry(now)
+
+    def write(self, saved: SavedTelemetry) -> None:
+        """Keep it. A full disk must not stop the daemon."""
+        try:
+            replace_file(self._path, json.encode(saved) + b"\n", durable=False)
+        except OSError as error:
+            _log.debug("%s was not written: %s", self._path, error)

@@ -1,0 +1,147 @@
+"""`eval`: measure recall on questions of your own, and compare it with a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED, EXIT_NEEDS_REVIEW
+from vaultsync.cli.open_vault import open_memory
+from vaultsync.cli.options import agent_option, common, number_option
+from vaultsync.cli.output import Options, clean_one_line, print_json, print_message, table
+from vaultsync.cli.transfer_commands import open_input, open_output
+from vaultsync.errors import UsageError
+from vaultsync.operations.evaluate import Evaluation, parse_questions
+from vaultsync.operations.regressions import (
+    ComparedFigure,
+    GateReport,
+    compare,
+    list_figures,
+    parse_baseline,
+    write_baseline,
+)
+
+_questions = click.argument("questions", type=click.Path(exists=True, dir_okay=False))
+_budget = number_option(
+    "--budget", "Size of each context pack in tokens; 0 for no limit.", default=4000
+)
+
+
+@click.group("eval")
+def eval_() -> None:
+    """Measure recall on questions of your own, and guard it."""
+
+
+@eval_.command()
+@_questions
+@_budget
+@agent_option
+@common
+def run(options: Options, *, questions: str, budget: int) -> None:
+    """Ask the questions of a TOML file, and print what came of them.
+
+    The file has a [[question]] table for each, with `question` and `expected`: the paths of
+    all notes that answer it, or none. Nothing counts as used.
+    """
+    found = _evaluate(options, questions, budget)
+    if options.json:
+        print_json(found)
+        return
+    _print_figures(list_figures(found))
+    _explain(options, found)
+
+
+@eval_.command()
+@_questions
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    required=True,
+    type=click.Path(dir_okay=False),
+    help="JSON file of the figures to compare with.",
+)
+@click.option("--update", is_flag=True, help="Write the baseline, and print what changed.")
+@_budget
+@agent_option
+@common
+def gate(options: Options, *, questions: str, baseline: str, update: bool, budget: int) -> int:
+    """Fail when recall is more than 10 % worse than a baseline.
+
+    What differs from one measurement to the next is allowed on top. The exit code is 1 if a
+    figure is worse, and 3 if a figure of the baseline was not measured.
+    """
+    before = _read_baseline(baseline, required=not update)
+    found = _evaluate(options, questions, budget)
+    if update:
+        with open_output(baseline) as write:
+            write(write_baseline(found))
+    if before is None or (update and before.digest != found.digest):
+        before = found  # there is nothing to compare with
+    report = compare(found, before)
+    _print_gate(options, report)
+    if update:
+        print_message(options, f"wrote {clean_one_line(baseline)}")
+        return EXIT_DONE
+    if not report.passed:
+        return EXIT_FAILED
+    return EXIT_NEEDS_REVIEW if report.not_measured else EXIT_DONE
+
+
+def _print_gate(options: Options, report: GateReport) -> None:
+    """Print each figure beside its baseline, and the verdict."""
+    if options.json:
+        print_json(report)
+        return
+    _print_figures(report.figures)
+    _explain(options, report.evaluation)
+    if report.passed:
+        print_message(options, "no figure is more than 10 % worse than its baseline")
+        return
+    names = ", ".join(each.name for each in report.figures if each.verdict == "REGRESSION")
+    print_message(options, f"worse than the baseline by more than 10 %: {names}")
+
+
+def _print_figures(figures: Iterable[ComparedFigure]) -> None:
+    """Print a row for each figure."""
+    rows = [
+        (each.name, _number(each.value), _number(each.baseline), each.verdict) for each in figures
+    ]
+    table(["figure", "value", "baseline", "verdict"], rows, whole=("figure", "value"))
+
+
+def _explain(options: Options, found: Evaluation) -> None:
+    print_message(
+        options, f"{found.questions} questions, {found.unanswerable} of them without an answer"
+    )
+    for sentence in found.missing:
+        print_message(options, clean_one_line(sentence))
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _evaluate(options: Options, questions: str, budget: int) -> Evaluation:
+    asked = parse_questions(_read(questions))
+    with open_memory(options) as memory:
+        return memory.evaluate(asked, budget=budget)
+
+
+def _read(path: str) -> str:
+    with open_input(path) as stream:
+        try:
+            return stream.read().decode()
+        except UnicodeDecodeError:
+            message = f"{path} is not UTF-8"
+            raise UsageError(message, hint="save it as UTF-8") from None
+
+
+def _read_baseline(path: str, *, required: bool) -> Evaluation | None:
+    if Path(path).exists():
+        return parse_baseline(_read(path))
+    if required:
+        message = f"there is no baseline {path}"
+        raise UsageError(message, hint="write it with --update")
+    return None

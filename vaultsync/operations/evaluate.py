@@ -1,0 +1,375 @@
+"""Evaluate recall, context packs and sync on a vault: how good, and how long beside a floor."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from statistics import fmean, median, quantiles
+from typing import Annotated, NamedTuple, TypeAlias
+
+from msgspec import Meta, Struct, ValidationError, convert, json
+
+from vaultsync.context_packs.pack import ENTITY_TIER
+from vaultsync.context_packs.ports import TokenCounter
+from vaultsync.context_packs.service import MAX_RECALLED, build_context
+from vaultsync.errors import UsageError
+from vaultsync.model.filters import FactFilters
+from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
+from vaultsync.recall.result import RecallSources
+from vaultsync.recall.service import RecallSearch
+from vaultsync.storage.clock import Clock
+
+FIRST_HITS = 5
+RANKED_HITS = 10
+"""Hits that are looked at; an expected one beyond them counts as not found."""
+INDEX_FIRST = "index-first"
+"""As a command asks, which loads a model only where keyword search is not sure."""
+ASKED_MODES: Mapping[str, str] = {
+    "index": "index",
+    "vector": "vector",
+    "fused": "fused",
+    INDEX_FIRST: "auto",
+}
+"""The ways in which each question is asked, with the mode of the request."""
+ROUNDS = 5
+"""How often all questions are timed."""
+MILLISECONDS = 1000
+HIGHER, LOWER = "higher", "lower"
+
+
+class EvalQuestion(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A question, and the notes that answer it."""
+
+    question: Annotated[str, Meta(min_length=1)]
+    expected: tuple[str, ...] = ()
+    """Paths or ids of all facts that answer it; none where nothing does."""
+    id: str = ""
+    all: bool = False
+    """Whether to include what is hidden by default."""
+    at: datetime | None = None
+    """When it is asked, where that matters; otherwise now."""
+
+
+class _QuestionPage(Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of questions."""
+
+    question: Annotated[tuple[EvalQuestion, ...], Meta(min_length=1)]
+
+
+class Figure(Struct, frozen=True):
+    """One measured value."""
+
+    value: float
+    better: str = ""
+    """`higher` or `lower`; empty for a value that only informs."""
+    noise: float = 0.0
+    """By how much it differs from one measurement to the next."""
+
+
+class Evaluation(Struct, frozen=True):
+    """What came of the questions."""
+
+    questions: int
+    unanswerable: int
+    """Those of them that nothing answers."""
+    digest: str
+    """Of the questions: figures of other questions do not compare."""
+    figures: dict[str, Figure]
+    """By subject, way of asking and measure, such as `retrieval/index/relevance@5`."""
+    missing: tuple[str, ...] = ()
+    """What could not be measured, and why; a sentence each."""
+
+
+Act: TypeAlias = Callable[[], object]
+
+
+class Paired(NamedTuple):
+    """What is timed, and its floor: the least that the same work could cost."""
+
+    name: str
+    floor: Act
+    ours: Act
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationParts:
+    """What an evaluation needs."""
+
+    sources: Callable[[datetime | None], RecallSources]
+    """What is asked, at a time or now."""
+    tokens: TokenCounter
+    ids: Mapping[str, str]
+    """Of facts, by their ids and by the paths of their notes."""
+    seconds: Callable[[], float]
+    """Processor time: it hardly changes while other processes are busy."""
+    agent: str | None = None
+    """Who asks; None is the user of the machine, who sees everything."""
+    user: str | None = None
+    """Only facts about this user."""
+    floors: Mapping[str, Callable[[str], object]] = field(default_factory=dict)
+    """The least work for a question, by the way of asking; by default a search of the index or
+    the vectors alone."""
+    others: Sequence[Paired] = ()
+    """What else is timed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAt:
+    """A clock that shows the time at which a question is asked."""
+
+    clock: Clock
+    at: datetime
+
+    def now(self) -> datetime:
+        """That time."""
+        return self.at
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        return self.clock.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        self.clock.sleep(seconds)
+
+    def new_id(self) -> str:
+        """A fresh id."""
+        return self.clock.new_id()
+
+
+def parse_questions(text: str) -> tuple[EvalQuestion, ...]:
+    """The questions of a TOML page: a `[[question]]` each.
+
+    Raises:
+        UsageError: it is no such page.
+    """
+    try:
+        return convert(tomllib.loads(text), _QuestionPage).question
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise UsageError(
+            f"the questions cannot be read: {error}",
+            hint="write a [[question]] table for each, with `question` and `expected`, the paths"
+            " of all notes that answer it",
+        ) from None
+
+
+def evaluate(
+    parts: EvaluationParts,
+    questions: Sequence[EvalQuestion],
+    *,
+    budget: int = DEFAULT_BUDGET,
+    rounds: int = ROUNDS,
+) -> Evaluation:
+    """Ask all questions in all ways, pack a context for each, and time both beside their floors.
+
+    Nothing counts as used. With no rounds nothing is timed beside its floor.
+
+    Raises:
+        UsageError: an expected note is not in the vault.
+    """
+    asked = [_Asked(parts, each) for each in questions]
+    figures: dict[str, Figure] = {}
+    missing = []
+    timed = list(parts.others)
+    for way in ASKED_MODES:
+        reason = asked[0].reason_against(way)
+        if reason:
+            missing.append(f"{way} was not measured: {reason}")
+            continue
+        figures |= _retrieval(way, asked, parts.tokens.count)
+        if way in ("index", "fused"):
+            timed += [each.paired(way) for each in asked]
+    figures |= _context(asked, budget)
+    timed += [each.paired_pack(budget) for each in asked]
+    if rounds:
+        figures |= _ratios(timed, parts.seconds, rounds)
+    return Evaluation(
+        questions=len(asked),
+        unanswerable=sum(not each.expected for each in asked),
+        digest=sha256(json.encode(questions)).hexdigest()[:16],
+        figures={name: _rounded(each) for name, each in figures.items()},
+        missing=tuple(missing),
+    )
+
+
+class _Asked:
+    """One question, ready to be asked."""
+
+    def __init__(self, parts: EvaluationParts, question: EvalQuestion) -> None:
+        self.text, self._all = question.question, question.all
+        self._parts = parts
+        self._sources = parts.sources(question.at)
+        unknown = [each for each in question.expected if each not in parts.ids]
+        if unknown:
+            raise UsageError(
+                f"{unknown[0]!r}, expected for {question.question!r}, is no note of this vault",
+                hint="name the path of a note in the vault, or the id of its fact",
+            )
+        self.expected = {parts.ids[each] for each in question.expected}
+
+    def search(self, way: str) -> RecallSearch:
+        """Recall, to be asked."""
+        sources = replace(self._sources, warm=False)
+        return RecallSearch(sources, self._request(ASKED_MODES[way], RANKED_HITS))
+
+    def _request(self, mode: str, limit: int) -> RecallRequest:
+        return RecallRequest(
+            self.text,
+            mode=mode,
+            all=self._all,
+            limit=limit,
+            agent=self._parts.agent,
+            user=self._parts.user,
+        )
+
+    def reason_against(self, way: str) -> str:
+        """Why it cannot be asked in a way; empty where it can. Loads the model."""
+        if way == "index":
+            return ""
+        answer = self.search("fused").answer()
+        return " ".join(answer.degraded)
+
+    def context_request(self, budget: int, mode: str = "auto") -> ContextRequest:
+        """A question for a context pack."""
+        return ContextRequest(
+            self.text,
+            all=self._all,
+            budget=budget,
+            mode=mode,
+            agent=self._parts.agent,
+            user=self._parts.user,
+        )
+
+    def packed(self, request: ContextRequest) -> tuple[int, set[str]]:
+        """The tokens of a context pack, and its facts without the entities beside them."""
+        pack = build_context(self._sources, self._parts.tokens, request)
+        return pack.tokens, {each.id for each in pack.items if each.tier != ENTITY_TIER}
+
+    def paired(self, way: str) -> Paired:
+        """Recall beside its floor."""
+        by_default = self._embed_and_search if way == "fused" else self._search_index
+        floor = self._parts.floors.get(way, by_default)
+        return Paired(f"latency/{way}", lambda: floor(self.text), lambda: self.search(way).answer())
+
+    def paired_pack(self, budget: int) -> Paired:
+        """A context pack beside its recall; both without a model."""
+        request = self.context_request(budget, mode="index")
+        recall = self._request("index", MAX_RECALLED)
+        return Paired(
+            "latency/context",
+            lambda: RecallSearch(self._sources, recall).answer(),
+            lambda: self.packed(request),
+        )
+
+    def _search_index(self, text: str) -> None:
+        self._sources.index.search(text, FactFilters(), limit=RANKED_HITS)
+
+    def _embed_and_search(self, text: str) -> None:
+        vectors, embedder = self._sources.vectors(), self._sources.embedder()
+        if vectors is None or embedder is None:
+            return  # without them this is not measured
+        (vector,) = embedder.embed([text])
+        vectors.search(vector, FactFilters(), limit=RANKED_HITS)
+
+
+def _retrieval(way: str, asked: Sequence[_Asked], count: Callable[[str], int]) -> dict[str, Figure]:
+    shares, hits, ranks, seconds = [], [], [], []
+    tokens: list[float] = []
+    for each in asked:
+        search = each.search(way)
+        answer = search.answer()
+        seconds.append(answer.seconds * MILLISECONDS)
+        if not each.expected:
+            continue
+        found = [hit.id for hit in answer]
+        first = each.expected.intersection(found[:FIRST_HITS])
+        shares.append(len(first) / min(len(each.expected), FIRST_HITS))
+        hits.append(float(bool(first)))
+        ranks.append(next((1 / n for n, x in enumerate(found, 1) if x in each.expected), 0.0))
+        tokens.append(sum(count(f"{fact.title}\n{fact.content}") for fact in search.facts))
+    name = f"retrieval/{way}"
+    return {
+        **_means(
+            {
+                f"{name}/relevance@5": (shares, HIGHER),
+                f"{name}/hit@5": (hits, HIGHER),
+                f"{name}/MRR": (ranks, HIGHER),
+                f"{name}/tokens": (tokens, ""),
+            }
+        ),
+        f"{name}/p50 ms": Figure(median(seconds)),
+        f"{name}/p95 ms": Figure(_p95(seconds)),
+    }
+
+
+def _context(asked: Sequence[_Asked], budget: int) -> dict[str, Figure]:
+    """Of packs: the share of what is expected, of what is packed, and of empty ones."""
+    recall, precision, silent = [], [], []
+    tokens: list[float] = []
+    for each in asked:
+        cost, packed = each.packed(each.context_request(budget))
+        if not each.expected:
+            silent.append(float(not packed))
+            continue
+        tokens.append(cost)
+        recall.append(len(packed & each.expected) / len(each.expected))
+        if packed:
+            precision.append(len(packed & each.expected) / len(packed))
+    return _means(
+        {
+            "context/recall": (recall, HIGHER),
+            "context/precision": (precision, HIGHER),
+            "context/silence": (silent, HIGHER),
+            "context/tokens": (tokens, LOWER),
+        }
+    )
+
+
+def _ratios(
+    timed: Sequence[Paired], seconds: Callable[[], float], rounds: int
+) -> dict[str, Figure]:
+    """How many times as long as its floor each takes; in turns, so that a busy moment hits both.
+
+    A round gives one ratio, that of the medians. The figure is their median, its noise half of
+    what lies between them.
+    """
+    found: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for name, ratio in _one_round(timed, seconds):
+            found.setdefault(name, []).append(ratio)
+    return {
+        f"{name}/times its floor": Figure(median(some), LOWER, (max(some) - min(some)) / 2)
+        for name, some in found.items()
+    }
+
+
+def _one_round(
+    timed: Sequence[Paired], seconds: Callable[[], float]
+) -> Iterator[tuple[str, float]]:
+    floors: dict[str, list[float]] = {}
+    ours: dict[str, list[float]] = {}
+    for name, *acts in timed:
+        for times, act in zip((floors, ours), acts, strict=True):
+            began = seconds()
+            act()
+            times.setdefault(name, []).append(seconds() - began)
+    for name, some in floors.items():
+        least = median(some)
+        if least > 0:
+            yield name, median(ours[name]) / least
+
+
+def _means(some: Mapping[str, tuple[Sequence[float], str]]) -> dict[str, Figure]:
+    """The mean of each that has values."""
+    return {name: Figure(fmean(each), better) for name, (each, better) in some.items() if each}
+
+
+def _p95(values: Sequence[float]) -> float:
+    return quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else values[0]
+
+
+def _rounded(figure: Figure) -> Figure:
+    return Figure(round(figure.value, 4), figure.better, round(figure.noise, 4))
