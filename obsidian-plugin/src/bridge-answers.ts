@@ -28,6 +28,29 @@ export interface BridgeStatus {
 	app_connected: boolean;
 }
 
+/** A fact that was written. */
+export interface ChangedFact {
+	agentId?: string;
+	content?: string;
+	context?: string;
+	contradicts?: Array<Contradiction>;
+	createdAt?: string;
+	entities?: Array<string>;
+	id: string;
+	path: string | null;
+	priority: number;
+	properties?: Record<string, unknown>;
+	revision: string;
+	scope: string;
+	status: string;
+	supersededById?: string;
+	supersedesId?: string;
+	tags?: Array<string>;
+	title?: string;
+	type: string;
+	updatedAt?: string;
+}
+
 /** The open conflicts. */
 export interface Conflicts {
 	conflicts: Array<OpenConflict>;
@@ -48,6 +71,14 @@ export interface ContextPack {
 	counter: string;
 	degraded: Array<string>;
 	hidden: Array<HiddenMatches>;
+}
+
+/** A fact that says otherwise than another one. Nothing is changed by that. */
+export interface Contradiction {
+	id: string;
+	title: string;
+	date: string;
+	why: string;
 }
 
 /** The state of the daemon, as it reports it. */
@@ -163,6 +194,8 @@ export interface Hit {
 	stage: string;
 	why: string;
 	snippet: string;
+	date: string;
+	contradicts: Array<string>;
 }
 
 /** A file of `.index/`. */
@@ -246,6 +279,7 @@ export interface NewFact {
 	agentId?: string;
 	content?: string;
 	context?: string;
+	contradicts?: Array<Contradiction>;
 	createdAt?: string;
 	entities?: Array<string>;
 	id: string;

@@ -250,3 +250,26 @@ def test_all_that_is_asked_for_reaches_recall_and_pack(world: PackWorld) -> None
     assert [each.title for each in pack.items] == ["Gate"]
     assert (pack.intent, pack.format) == ("recent", "xml")
     assert pack.text.startswith("<context")
+
+
+def test_of_facts_that_contradict_each_other_the_newest_stands_with_the_older_beside_it(
+    world: PackWorld,
+) -> None:
+    old = world.mirrored("The harbour has 38 berths.", priority=3)
+    world.mirrored("The harbour has a crane.", priority=1)
+    new = world.mirrored("In summer, the harbour has 42 berths.", priority=1)
+    pack = world.pack("how many berths has the harbour in summer")
+    ids = [each.id for each in pack.items]
+    assert ids[ids.index(new.id) + 1] == old.id
+    reasons = {each.id: each.reason for each in pack.items}
+    day = old.created_at[:10]
+    assert f"contradicts “{old.title}”, of {day}" in reasons[new.id]
+    assert f"contradicts “{new.title}”, of {day}" in reasons[old.id]
+    assert pack.text.count(day) >= 2
+
+
+def test_facts_that_differ_in_one_value_are_no_duplicates(world: PackWorld) -> None:
+    text = "The harbour of the islands beyond the sound and the skerries has {} berths for guests."
+    for berths in (38, 42):
+        world.mirrored(text.format(berths))
+    assert len(world.pack("berths of the harbour").items) == 2

@@ -452,7 +452,7 @@ def test_the_answer_as_json_has_the_keys_of_the_contract(world: RecallWorld) -> 
     assert found["degraded"] == []
     assert list(found["hits"][0]) == [
         *("id", "title", "type", "path", "score", "similarity", "recency", "utility"),
-        *("stage", "why", "snippet"),
+        *("stage", "why", "snippet", "date", "contradicts"),
     ]
     assert list(found["stages"][0]) == ["stage", "seconds", "candidates"]
     assert "stages" not in to_builtins(world.ask("berths"))

@@ -155,6 +155,7 @@ ANSWERS: Mapping[str, Any] = {
     "forget": ForgetResult(ID, "forgotten"),
     "restore": ForgetResult(ID, "active"),
     "waits": False,
+    "contradictions": (),
     "export": 0,
     "damaged_facts": {},
     "import_": lambda lines: len(list(lines)),

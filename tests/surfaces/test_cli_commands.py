@@ -59,6 +59,7 @@ from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.serialization import Contradiction
 from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
 from vaultsync.operations.check_links import LinkReport
 from vaultsync.recall.result import RecallResult, RecallStage, StageCandidate
@@ -164,8 +165,8 @@ context q --budget 9 --format xml --intent recent --type task --scope public --t
 recall q --limit 3 --mode fused --type decision --scope public --tag a --tag b
     --max-priority 4 --since 2026-01-01 --user u-1 --status done --explain
 -> answer(RecallRequest(query='q', types=('decision',), scopes=('public',), tags=('a', 'b'),
-    since='2026-01-01', status='done', all=False, limit=3, max_priority=4, until=None, mode='fused',
-    heads_only=True, user='u-1', explain=True, agent=None))
+    since='2026-01-01', status='done', all=False, limit=3, max_priority=4, until=None, as_of=None,
+    mode='fused', heads_only=True, user='u-1', explain=True, agent=None))
 
 memory-file add m text --section Lessons --replace
 -> add_to_memory_file('m', 'text', replace_all=True, section='Lessons')
@@ -241,6 +242,11 @@ BESIDE = AddResult(FILE, "Lessons", "written", synced=WAITS_FOR_USER)
 STRANGER = Fact(ID, title=f"{LONG}\ty", path=NOTE)
 
 
+OTHER_BERTHS = Contradiction(
+    RUN, "38 berths", "2026-01-31", "“We have 42 berths” against “We have 38 berths”"
+)
+
+
 def case(words: str, **answers: object) -> tuple[str, dict[str, object]]:
     """A command line, and what the memory answers in place of `ANSWERS`."""
     return words, answers
@@ -249,6 +255,13 @@ def case(words: str, **answers: object) -> tuple[str, dict[str, object]]:
 CASES = {
     "a new fact": case("remember x"),
     "a new fact, quietly": case("remember x --quiet"),
+    "a new fact that contradicts another": case("remember x", contradictions=(OTHER_BERTHS,)),
+    "a changed fact that contradicts another": case(
+        f"update {ID} --add-tag x",
+        update=FACT.evolve(revision="4-0123abcd"),
+        contradictions=(OTHER_BERTHS,),
+    ),
+    "contradictions as JSON": case("remember x --json", contradictions=(OTHER_BERTHS,)),
     "a new fact without a note": case("remember x --json", remember=Fact(ID, revision="1-0")),
     "a fact": case(f"get {ID}"),
     "a list": case("list"),

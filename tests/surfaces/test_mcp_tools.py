@@ -180,6 +180,21 @@ def test_a_fact_is_stored_updated_superseded_and_forgotten(home: Home, memory: A
     assert again["error"]["kind"] == "FactForgottenError"
 
 
+def test_what_is_written_names_the_facts_that_it_contradicts(memory: AgentMemory) -> None:
+    old = call(memory, "memory_store_fact", text="The slipway has 38 berths.")
+    assert "contradicts" not in old
+    new = call(memory, "memory_store_fact", text="The slipway has a crane.")
+    assert "contradicts" not in new
+    changed = call(memory, "memory_update_fact", id=new["id"], content="The slipway has 42 berths.")
+    (found,) = changed["contradicts"]
+    assert found["id"] == old["id"]
+    assert "42 berths" in found["why"]
+    hits = call(memory, "memory_recall", query="slipway berths")["hits"]
+    pairs = {hit["id"]: hit.get("contradicts") for hit in hits}
+    assert pairs[old["id"]] == [new["id"]]
+    assert pairs[new["id"]] == [old["id"]]
+
+
 def test_an_agent_with_a_user_recalls_and_stores_facts_of_that_user_only(home: Home) -> None:
     for user in ("u-1", "u-2"):
         with home.memory(user=user) as memory:

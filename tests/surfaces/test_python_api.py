@@ -9,7 +9,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
+from time import sleep
 
 import pytest
 from msgspec import to_builtins
@@ -20,6 +22,7 @@ from vaultsync.api.derived_data import DerivedReport
 from vaultsync.api.memory import Memory
 from vaultsync.api.read_only import open_read_only
 from vaultsync.backends.filesystem.vault_fs import VaultFs
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import (
     ConfigError,
     InvalidFieldError,
@@ -317,3 +320,45 @@ def test_obsidians_graph_gets_a_colour_for_each_type(linked: Memory, vault: Path
     with pytest.raises(ConfigError, match="not as Obsidian writes it"):
         linked.graph_colours()
     assert settings.read_text() == '{"search": '
+
+
+def test_a_question_is_answered_with_what_held_then(memory: Memory) -> None:
+    fact = memory.remember("The slipway has 38 berths.")
+    then = _moment()
+    new = memory.supersede(fact.id, "The slipway has 42 berths.")
+    assert [hit.id for hit in memory.recall("slipway")] == [new.id]
+    found = memory.recall("slipway", as_of=then)
+    assert [hit.id for hit in found] == [fact.id]
+    assert "Keyword search" in found.degraded[0]
+    assert [hit.id for hit in memory.recall("slipway", as_of=then.date())] == [new.id]
+    assert not memory.recall("slipway", as_of="2020-01-31")
+    with pytest.raises(InvalidFieldError):
+        memory.recall("slipway", as_of="banana")
+    assert not [*memory.settings.state_dir.glob("index/past-*")]
+
+
+def test_a_cold_command_answers_with_what_held_then_too(
+    vault: Path, state: str, memory: Memory
+) -> None:
+    fact = memory.remember("The slipway has 38 berths.", scope="public")
+    then = _moment()
+    memory.update(fact.id, content="The slipway has 42 berths.")
+    with open_read_only(str(vault), state_dir=state) as cold:
+        (hit,) = cold.answer(RecallRequest("slipway", as_of=then.isoformat()))
+    assert "38 berths" in hit.snippet
+
+
+def _moment() -> datetime:
+    """A time before which all is done, and after which the next begins."""
+    sleep(1.1)  # facts have whole seconds
+    at = SystemClock().now()
+    sleep(1.1)
+    return at
+
+
+def test_a_new_fact_is_compared_with_older_ones(memory: Memory) -> None:
+    old = memory.remember("The slipway has 38 berths.")
+    assert memory.contradictions(old) == ()
+    new = memory.remember("The slipway has 42 berths.")
+    (found,) = memory.contradictions(new)
+    assert (found.id, found.title) == (old.id, old.title)

@@ -65,6 +65,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.schema import Value
+from vaultsync.model.serialization import Contradiction
 from vaultsync.notes.conflict_note import Conflict, is_deletion
 from vaultsync.operations.adopt import adopt_notes, find_note_with_id
 from vaultsync.operations.check_links import LinkReport, check_links, fix_links, fixed_links_for
@@ -81,6 +82,7 @@ from vaultsync.operations.purge import PurgeReport, facts_of_user, purge_facts
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
+from vaultsync.recall.opposed_hits import find_contradictions
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
@@ -433,6 +435,20 @@ class Memory:
             fact = self._with_path(fact)
         return self._ctx.view.redact(fact)
 
+    def contradictions(self, fact: Fact) -> tuple[Contradiction, ...]:
+        """The facts that a fact contradicts, newest first: an amount, date or state, or a denial.
+
+        To be asked after writing it. Nothing is changed: `supersede()` replaces what is no
+        longer true. It takes a search and a look at ten facts, so not all are found.
+
+        Args:
+            fact: as `remember()` or `update()` returned it.
+
+        Returns:
+            Those that the agent may see; none where the store or the index does not answer.
+        """
+        return find_contradictions(self._ctx, self._services.note_index, fact, agent=self.agent)
+
     def edit(
         self,
         id: str,
@@ -659,6 +675,7 @@ class Memory:
         all: bool = False,
         since: str | date | None = None,
         until: str | date | None = None,
+        as_of: str | date | None = None,
         user: str | None = None,
         explain: bool = False,
         agent: str | None = None,
@@ -687,6 +704,9 @@ class Memory:
             since: only facts created on this day (`2026-01-31`), in this month or at this
                 time, or later.
             until: only facts created on this day or in this month, or earlier.
+            as_of: answer with what held at the end of this day or month, or at this time:
+                the facts that there were, as they were. `degraded` of the result says what
+                is not known any more.
             user: only facts about this user; the one of the settings when it is None.
             explain: whether the result has what each stage found, and its seconds.
             agent: who asks; the agent of this memory when it is None.
@@ -711,6 +731,7 @@ class Memory:
                 all=all,
                 since=check_day("since", since),
                 until=check_day("until", until),
+                as_of=check_day("as_of", as_of),
                 user=user,
                 explain=explain,
                 agent=agent,

@@ -8,8 +8,8 @@ by the note index loads neither the code that writes notes nor any model, and a 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -389,6 +389,9 @@ class Services:
         """
         agent, user = request.agent or self.settings.agent, request.user or self.settings.user
         request = structs.replace(request, agent=agent, user=user)
+        if isinstance(request, RecallRequest) and request.as_of:
+            with self._past_sources(ctx, request.as_of, agent) as sources:
+                return search(sources, request)
         answer = search(self.recall_sources(ctx, agent), request)
         if not isinstance(answer, RecallResult):
             used = [each.id for each in answer.items if each.tier != "entities"]
@@ -421,6 +424,25 @@ class Services:
             warm=not (self._one_shot or self.settings.embedder.startswith("http")),
             visible_index=partial(self._visible_index, ctx, agent.casefold()) if agent else None,
         )
+
+    @contextmanager
+    def _past_sources(
+        self, ctx: ReadContext, as_of: str, agent: str | None
+    ) -> Iterator[RecallSources]:
+        """What a question about the past is answered from: an index of its own, for a moment."""
+        from tempfile import TemporaryDirectory
+
+        from vaultsync.backends.tantivy.index import TantivyIndex
+        from vaultsync.recall.past_facts import past_facts
+
+        past = past_facts(ctx, as_of, agent=agent)
+        settings = self.settings
+        with TemporaryDirectory(prefix="past-", dir=self._index_folder("words").parent) as folder:
+            weights, language = settings.weights, settings.language
+            with closing(
+                TantivyIndex(Path(folder, "words"), weights=weights.fields, language=language)
+            ) as index:
+                yield RecallSources(past.ctx, index, weights=weights, unknown=past.unknown)
 
     def _visible_index(self, ctx: ReadContext, agent: str) -> tuple[ReadContext, NoteIndex]:
         """The keyword index that answers an agent, and what it is brought up to date from.

@@ -132,8 +132,8 @@ def remember(
         raise click.UsageError(message)
     with open_memory(options) as memory:
         fact = memory.remember(content, **values)
-        queued = memory.waits(fact.id)
-    show.print_remembered(options, fact, queued=queued)
+        queued, contradicts = memory.waits(fact.id), memory.contradictions(fact)
+    show.print_remembered(options, fact, contradicts=contradicts, queued=queued)
 
 
 @click.command()
@@ -228,7 +228,15 @@ def _print_change(options: Options, memory: Memory, fact: Fact, before: str | No
     queued = memory.waits(fact.id)
     is_gone = conflict is None and memory.is_note_deleted(fact.id)
     what = "unchanged" if fact.revision == before and not queued else "changed"
-    show.print_changed(options, fact, what, conflict=conflict, queued=queued, is_gone=is_gone)
+    show.print_changed(
+        options,
+        fact,
+        what,
+        contradicts=() if what == "unchanged" else memory.contradictions(fact),
+        conflict=conflict,
+        queued=queued,
+        is_gone=is_gone,
+    )
     return EXIT_NEEDS_REVIEW if conflict or is_gone else EXIT_DONE
 
 

@@ -29,7 +29,13 @@ from vaultsync.facts.service import ForgetResult
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import FORGOTTEN, describe_hidden
 from vaultsync.model.schema import Value
-from vaultsync.model.serialization import fact_to_values, public_new, public_values
+from vaultsync.model.serialization import (
+    Contradiction,
+    fact_to_values,
+    public_changed,
+    public_new,
+    public_values,
+)
 from vaultsync.notes.conflict_note import Conflict, is_deletion
 
 WIDE_TERMINAL = 120
@@ -93,14 +99,29 @@ def print_initialised(options: Options, vault: Initialised) -> None:
     )
 
 
-def print_remembered(options: Options, fact: Fact, *, queued: bool) -> None:
-    """Print a new fact."""
+def print_remembered(
+    options: Options, fact: Fact, *, contradicts: Sequence[Contradiction] = (), queued: bool
+) -> None:
+    """Print a new fact, and the facts that say otherwise."""
     if options.json:
-        print_json({**public_new(fact), **_queued_json(queued)})
+        print_json({**public_new(fact, contradicts), **_queued_json(queued)})
         return
     echo(clean_one_line(fact.id))
     print_message(options, f"remembered {_quoted_title(fact)}, {_note_path(fact)}")
+    _print_contradictions(options, contradicts)
     _print_queued(options, queued=queued)
+
+
+def _print_contradictions(options: Options, contradicts: Sequence[Contradiction]) -> None:
+    """Print a line for each fact that says otherwise, with the command that replaces it."""
+    for each in contradicts:
+        print_message(
+            options,
+            clean_one_line(
+                f"it contradicts “{each.title}”, of {each.date}: {each.why};"
+                f" `vaultsync supersede {each.id} TEXT` replaces what is no longer true"
+            ),
+        )
 
 
 def print_changed(
@@ -108,6 +129,7 @@ def print_changed(
     fact: Fact,
     what: str,
     *,
+    contradicts: Sequence[Contradiction] = (),
     conflict: Conflict | None = None,
     queued: bool,
     is_gone: bool = False,
@@ -117,11 +139,12 @@ def print_changed(
         extra: dict[str, Value] = {"conflict": conflict.id} if conflict else {}
         if is_gone:
             extra["note_deleted"] = True
-        print_json({**public_values(fact), **extra, **_queued_json(queued)})
+        print_json({**public_changed(fact, contradicts), **extra, **_queued_json(queued)})
         return
     echo(clean_one_line(fact.id))
     where = "its note follows" if queued else _note_path(fact)
     print_message(options, f"{_quoted_title(fact)}: {what}, {where}")
+    _print_contradictions(options, contradicts)
     _print_queued(options, queued=queued)
     if is_gone:
         print_message(

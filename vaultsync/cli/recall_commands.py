@@ -198,6 +198,9 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
     most=4,
 )
 @click.option("--since", metavar="DATE", help="Only facts created on or after this day or month.")
+@click.option(
+    "--as-of", metavar="DATE", help="Answer with what held at the end of this day or month."
+)
 @click.option("--vault-only", is_flag=True, help="Search only the files of .index/, not the store.")
 @click.option("--explain", is_flag=True, help="Show the candidates and the time of each stage.")
 @agent_option
@@ -216,8 +219,10 @@ def recall(
     since:2026-03 and until:2026-05-01.
     """
     if vault_only:
-        if explain or mode not in {"auto", "index"}:
-            option = "--explain" if explain else f"--mode {mode}"
+        if explain or request["as_of"] or mode not in {"auto", "index"}:
+            options_given = {"--explain": explain, "--as-of": request["as_of"]}
+            given = (each for each, value in options_given.items() if value)
+            option = next(given, f"--mode {mode}")
             raise UsageError(
                 f"{option} does not work with --vault-only, which is a keyword search",
                 hint=f"leave out {option} or --vault-only",

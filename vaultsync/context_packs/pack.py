@@ -63,6 +63,8 @@ class PackCandidate:
     """Its score: how well it matches the question."""
     brief: bool = False
     """Whether an excerpt around its passage is enough."""
+    beside: str = ""
+    """The id of a newer fact that contradicts it, which it is packed behind; empty if none does."""
     named_by: frozenset[str] = frozenset()
     """For an entity: the ids of the facts that name it. It is packed beside one of them."""
 

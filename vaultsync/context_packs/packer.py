@@ -85,10 +85,21 @@ def _by_fit(part: PackPart) -> tuple[float, int]:
 
 
 def sort_parts(candidates: Sequence[PackCandidate]) -> list[PackCandidate]:
-    """By priority, then importance, then newest first, then id."""
+    """By priority, then importance, then newest first, then id.
+
+    What a newer fact contradicts follows that one.
+    """
     newest_first = sorted(candidates, key=lambda each: each.fact.id)
     newest_first.sort(key=lambda each: each.fact.created_at, reverse=True)
-    return sorted(newest_first, key=lambda each: by_importance(each.fact))
+    ranked = sorted(newest_first, key=lambda each: by_importance(each.fact))
+    heads = {each.fact.id for each in ranked if not each.beside}
+    behind = [each for each in ranked if each.beside in heads]
+    return [
+        each
+        for head in ranked
+        if head.beside not in heads
+        for each in (head, *(other for other in behind if other.beside == head.fact.id))
+    ]
 
 
 def pack_context(
@@ -177,9 +188,12 @@ class _Packing:
         self.waiting = {tier: [] for tier in PACK_TIERS}
         self.packed = {tier: [] for tier in PACK_TIERS}
         seen, kept = NearDuplicates(), list[str]()
+        tiers = {each.fact.id: tier_of(each.fact.priority) for each in candidates}
         for rank, each in enumerate(sort_parts(candidates)):
-            part = self._part(each, rank, tier_of(each.fact.priority))
+            part = self._part(each, rank, tiers.get(each.beside) or tiers[each.fact.id])
             duplicate = seen.find(f"{each.fact.title}\n{fact_body(each.fact)}")
+            if each.beside:
+                duplicate = None  # two that contradict each other may differ in one word
             if duplicate is None:
                 kept.append(each.fact.id)
                 (self.excerpts if each.brief else self.waiting[part.piece.tier]).append(part)

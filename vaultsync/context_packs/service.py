@@ -84,6 +84,8 @@ def build_context(
     hits, facts = found.hits, search.facts
     if not search.asks_for_set:
         hits, facts = hits[:MAX_RECALLED], facts[:MAX_RECALLED]
+    fits = {hit.id: hit.similarity for hit in hits}
+    places = {hit.id: place for place, hit in enumerate(hits)}
     candidates = [
         PackCandidate(
             fact,
@@ -91,6 +93,10 @@ def build_context(
             hit.snippet,
             hit.score,
             brief=hit.similarity < WHOLE_FACT_FIT,
+            # Of facts that contradict each other the newest is first.
+            beside=next(
+                (x for x in hit.contradicts if places.get(x, MAX_SET) < places[hit.id]), ""
+            ),
         )
         for hit, fact in zip(hits, facts, strict=True)
     ]
@@ -99,9 +105,10 @@ def build_context(
     kept = []
     is_silent = not search.asks_for_set and found.answerable < MIN_ANSWERABLE
     for candidate, hit in zip(candidates, hits, strict=True):
+        fit = max(fits.get(each, 0.0) for each in (hit.id, *hit.contradicts))
         if is_silent:
             rejected.append((candidate, REASON_UNSURE))
-        elif hit.similarity < MIN_RELATIVE_FIT and not search.concerns(candidate.fact):
+        elif fit < MIN_RELATIVE_FIT and not search.concerns(candidate.fact):
             rejected.append((candidate, REASON_LITTLE_FIT))
         else:
             kept.append(candidate)

@@ -20,7 +20,14 @@ from vaultsync.facts.listing import PublicPage, public_page
 from vaultsync.facts.related import Related
 from vaultsync.facts.service import ForgetResult
 from vaultsync.http_bridge import requests as bodies
-from vaultsync.model.serialization import NewFact, PublicFact, public_new, public_values
+from vaultsync.model.serialization import (
+    ChangedFact,
+    NewFact,
+    PublicFact,
+    public_changed,
+    public_new,
+    public_values,
+)
 from vaultsync.operations.check_links import LinkReport
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
@@ -118,7 +125,12 @@ def remember(bridge: BridgeServices, body: bodies.RememberBody) -> NewFact:
     """Store a new fact."""
     values = structs.asdict(body)
     text = values.pop("text")
-    return public_new(bridge.writing(lambda memory: memory.remember(text, **values)))
+
+    def write(memory: Memory) -> NewFact:
+        fact = memory.remember(text, **values)
+        return public_new(fact, memory.contradictions(fact))
+
+    return bridge.writing(write)
 
 
 @route("GET", "/v1/facts/{id}")
@@ -128,10 +140,15 @@ def get(bridge: BridgeServices, fact_id: str) -> PublicFact:
 
 
 @route("PATCH", "/v1/facts/{id}")
-def update(bridge: BridgeServices, fact_id: str, body: bodies.UpdateBody) -> PublicFact:
+def update(bridge: BridgeServices, fact_id: str, body: bodies.UpdateBody) -> ChangedFact:
     """Change a fact."""
     changes = structs.asdict(body)
-    return public_values(bridge.writing(lambda memory: memory.update(fact_id, **changes)))
+
+    def write(memory: Memory) -> ChangedFact:
+        fact = memory.update(fact_id, **changes)
+        return public_changed(fact, memory.contradictions(fact))
+
+    return bridge.writing(write)
 
 
 @route("POST", "/v1/facts/{id}/supersede")

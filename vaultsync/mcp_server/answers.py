@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.facts.listing import PublicPage
 from vaultsync.facts.service import ForgetResult
-from vaultsync.model.serialization import NewFact, PublicFact
+from vaultsync.model.serialization import ChangedFact, NewFact, PublicFact
 from vaultsync.notes.conflict_note import OpenConflict
 from vaultsync.recall.result import RecallResult
 from vaultsync.sync.report import Conflicts, Status
@@ -39,7 +39,7 @@ def number_left_out(found: Sequence[object]) -> int | UnsetType:
     return len(found) - MAX_LISTED_CONFLICTS if len(found) > MAX_LISTED_CONFLICTS else UNSET
 
 
-class UpdateFactResult(PublicFact):
+class UpdateFactResult(ChangedFact):
     """What `memory_update_fact` answers."""
 
     conflict: NotRequired[

@@ -18,7 +18,7 @@ from vaultsync.mcp_server.tool import (
     Until,
     about,
 )
-from vaultsync.model.serialization import public_new, public_values
+from vaultsync.model.serialization import public_changed, public_new, public_values
 from vaultsync.recall.recall_request import TypeName
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def store(memory: AgentMemory, args: StoreFactArgs) -> ToolAnswer:
         raise FixedFieldError("userId")
     values = structs.asdict(args)
     values |= {"scope": args.scope or memory.scope, "fields": args.fields | fixed}
-    return public_new(memory.with_note(memory.remember(values.pop("text"), **values)))
+    fact = memory.with_note(memory.remember(values.pop("text"), **values))
+    return public_new(fact, memory.contradictions(fact))
 
 
 class UpdateFactArgs(ToolArgs, frozen=True):
@@ -86,7 +87,9 @@ def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
     changes = structs.asdict(args)
     fact = memory.update(changes.pop("id"), **changes)
     conflict = next((each for each in memory.conflicts() if each.fact_id == fact.id), None)
-    answer = {**public_values(fact), **({"conflict": conflict.id} if conflict else {})}
+    answer: dict[str, Any] = {**public_changed(fact, memory.contradictions(fact))}
+    if conflict is not None:
+        answer["conflict"] = conflict.id
     if conflict is None and memory.is_note_deleted(fact.id):
         answer["note_deleted"] = True
     return answer
@@ -178,8 +181,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_supersede",
         "Replace a fact with a newer one",
-        "Store a fact that replaces one that is no longer true. Both are kept and linked;"
-        " recall returns the newer one.",
+        "Store a fact that replaces one that is no longer true. Both are kept;"
+        " recall returns the newer.",
         SupersedeArgs,
         "PublicFact",
         supersede,
@@ -199,7 +202,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         "query_vault",
         "Look up facts by filters, links or ids",
         "List facts by type, scope, tag, status, date or links, or read facts in full by"
-        " their ids. memory_recall finds facts by what they say.",
+        " their ids.",
         QueryVaultArgs,
         "QueryVaultResult",
         query,

@@ -46,6 +46,7 @@ class RecallArgs(RecallQuestion, frozen=True, kw_only=True):
     tags: Tags = ()
     since: Since = None
     until: Until = None
+    as_of: Annotated[str | None, about("As it was then.")] = None
     limit: Annotated[int, about("Maximum."), Meta(ge=1, le=MAX_HITS)] = 10
     max_priority: Annotated[Priority | None, about("0 to 4.")] = None
     status: Status = ""

@@ -33,7 +33,7 @@ class TimeSpan(NamedTuple):
 
 
 ISO_DAY = r"\d{4}-\d{2}(?:-\d{2})?"
-_DAY = len("2026-02-14")
+DAY_LENGTH = len("2026-02-14")
 
 
 def time_span(since: str | None, until: str | None) -> TimeSpan:
@@ -46,10 +46,10 @@ def time_span(since: str | None, until: str | None) -> TimeSpan:
     """
     ends = []
     for at, (name, text) in enumerate((("since", since), ("until", until))):
-        days = day_span(text[:_DAY]) if text is not None else (None, None)
+        days = day_span(text[:DAY_LENGTH]) if text is not None else (None, None)
         if days is None:
             raise InvalidFieldError(name, text, "a day or month, such as 2026-02-14 or 2026-02")
-        whole = text is None or len(text) <= _DAY
+        whole = text is None or len(text) <= DAY_LENGTH
         ends.append(days[at] if whole else clean_time(name, text))
     return TimeSpan(*ends)
 

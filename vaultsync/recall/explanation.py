@@ -219,6 +219,7 @@ def explain_hit(
     in_set: bool = False,
     access_count: int = 0,
     importance: float | None = None,
+    contradicts: Iterable[str] = (),
 ) -> str:
     """One sentence that says why a fact was found.
 
@@ -231,6 +232,7 @@ def explain_hit(
         in_set: whether it was found for these alone, without a topic.
         access_count: how often it was used: opened, packed, changed or named.
         importance: 0 to 1.
+        contradicts: the facts that say otherwise, by title and date.
     """
     parts = []
     if matched_words:
@@ -254,5 +256,6 @@ def explain_hit(
         parts.append(f"was used {access_count} times")
     if (importance or 0) >= _IMPORTANT:
         parts.append("is important")
+    parts += [f"contradicts {each}" for each in contradicts]
     sentence = ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]
     return f"{sentence[0].upper()}{sentence[1:]}."

@@ -40,6 +40,13 @@ Status: TypeAlias = Annotated[
     ),
 ]
 """Empty for all but retired facts, None for any status."""
+AsOf: TypeAlias = Annotated[
+    Word | None,
+    Meta(
+        description="Answer with what held at the end of this day or month, or at this time: the"
+        " facts that there were, as they were."
+    ),
+]
 Until: TypeAlias = Annotated[Word | None, Meta(description="Only facts up to this day or month.")]
 
 
@@ -83,6 +90,7 @@ class RecallQuestion(Question, frozen=True):
         ),
     ] = None
     until: Until = None
+    as_of: AsOf = None
     mode: Word = "auto"
     """`auto`, `index` (keyword search), `vector` (semantic search) or `fused` (both)."""
 

@@ -34,6 +34,8 @@ class RecallSources:
     weights: RankingWeights = field(default_factory=RankingWeights)
     warm: bool = False
     """Whether the process stays, so that a model is worth loading for every question."""
+    unknown: tuple[str, ...] = ()
+    """What cannot be known of the time that is asked about, a sentence each."""
     visible_index: Callable[[], tuple[ReadContext, NoteIndex]] | None = None
     """The index of what the asking agent may see, and what it is brought up to date from; None
     where it is `index`."""
@@ -67,6 +69,11 @@ class Hit(Struct, frozen=True):
     """Why it was found, in a sentence."""
     snippet: str
     """The passage that matches best, in one line."""
+    date: str = ""
+    """The day it was created, such as `2026-02-14`; empty when that is not known."""
+    contradicts: tuple[str, ...] = ()
+    """The ids of the hits that say otherwise. They stand side by side, the newest first, at the
+    rank of the best of them."""
 
 
 class StageCandidate(Struct, frozen=True):

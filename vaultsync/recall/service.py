@@ -22,6 +22,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import TIERS
 from vaultsync.model.scope import can_see
+from vaultsync.model.time_span import DAY_LENGTH
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
@@ -31,6 +32,7 @@ from vaultsync.recall.explanation import (
     snippet,
 )
 from vaultsync.recall.hidden_facts import count_hidden
+from vaultsync.recall.opposed_hits import OpposedHits
 from vaultsync.recall.query import hinted_filters, parse_request
 from vaultsync.recall.ranking import (
     ASKED_MISMATCH_FACTOR,
@@ -70,6 +72,9 @@ other."""
 RERANKED_HITS = 20
 """Best candidates that a reranker reads, `RERANKED_CHARS` of each."""
 RERANKED_CHARS = 2_000
+WORDS_ONLY = "Keyword search alone answers for the past: the vectors are of the present texts."
+OPPOSED_CANDIDATES = 30
+"""Facts that are examined for each of the first hits that says something has never been."""
 
 
 _RankedFact: TypeAlias = tuple[float, str, RankingSignals]
@@ -123,7 +128,7 @@ class RecallSearch:
         self._similarities: dict[str, float] = {}
         self._trust = 1.0
         self._confidence = 0.0
-        self._degraded: list[str] = []
+        self._degraded = [*sources.unknown, *([WORDS_ONLY] if request.as_of else [])]
         """What was missing, a sentence each."""
         self._stages: list[RecallStage] = []
         self.facts: list[Fact] = []
@@ -131,7 +136,8 @@ class RecallSearch:
 
     def answer(self) -> RecallResult:
         """The facts that answer the question, best first. Writes nothing but the indexes."""
-        source = self._browse() if self._query.is_set else self._search(self._request.mode)
+        mode = "index" if self._request.as_of else self._request.mode
+        source = self._browse() if self._query.is_set else self._search(mode)
         hits, query = self._hits(), self._query
         _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
         return RecallResult(
@@ -464,7 +470,8 @@ class RecallSearch:
         weights = self._sources.weights
         ranked = self._rank_set() if self._query.is_set else self._rank()
         self._record_stage("score", {each[1]: -each[0] for each in ranked})
-        best = [each for each in ranked[: self._request.limit] if -each[0] >= weights.least]
+        ranked = [each for each in ranked if -each[0] >= weights.least]
+        best, contradicts = self._bring_opposed(ranked)
         paths = self._sources.ctx.archive.note_paths([each[1] for each in best])
         hits = []
         for negative_score, fact_id, signals in best:
@@ -492,14 +499,51 @@ class RecallSearch:
                         in_set=self._query.is_set,
                         access_count=fact.access_count,
                         importance=fact.importance,
+                        contradicts=[self._dated(each) for each in contradicts.get(fact_id, ())],
                     ),
                     snippet=snippet(
                         fact.content if words else self._nearest_passage(fact), self._terms
                     ),
+                    date=fact.created_at[:DAY_LENGTH],
+                    contradicts=tuple(contradicts.get(fact_id, ())),
                 )
             )
         self._record_stage("tell", {})
         return tuple(hits)
+
+    def _bring_opposed(
+        self, ranked: Sequence[_RankedFact]
+    ) -> tuple[list[_RankedFact], Mapping[str, Sequence[str]]]:
+        """The first hits, each with what contradicts it beside it; which those are, by id."""
+        limit, known = self._request.limit, {each[1]: each for each in ranked}
+        if self._query.is_set:
+            return list(ranked[:limit]), {}
+        found = OpposedHits(
+            self._query.words, [*known], {each: self._facts[each] for each in known}, self._matches
+        )
+        shown, now = found.order[:limit], self._clock.now()
+        for each in filterfalse(known.__contains__, shown):
+            fact = self._facts[each]
+            fresh = recency(fact.created_at, fact.type, now)
+            signals = RankingSignals(0.0, fresh, self._utility(fact))
+            known[each] = -weighted_score(signals, self._sources.weights), each, signals
+        contradicts = {
+            each: [other for other in found.contradicts.get(each, ()) if other in shown]
+            for each in shown
+        }
+        return [known[each] for each in shown], contradicts
+
+    def _dated(self, fact_id: str) -> str:
+        """The title of a fact and its date."""
+        fact = self._facts[fact_id]
+        return f"“{fact.title}”, of {fact.created_at[:DAY_LENGTH]}"
+
+    def _matches(self, words: str) -> list[Fact]:
+        """The facts that match some words best, as far as they may be shown."""
+        found = self.index.search(words, self._filters, limit=OPPOSED_CANDIDATES)
+        ids = [each.fact_id for each in found]
+        self._load([each for each in ids if not self._is_loaded(each)])
+        return [self._facts[each] for each in ids if each in self._facts]
 
     def _rank(self) -> list[_RankedFact]:
         """The candidates by score, best first."""

@@ -599,10 +599,10 @@ class SqliteArchive:
             map(history_to_row, entries),
         )
 
-    def history(self, *, fact_id: str = "", run: str = "") -> list[HistoryEntry]:
+    def history(self, *, fact_id: str = "", run: str = "", since: str = "") -> list[HistoryEntry]:
         asked = {key: value for key, value in {"fact_id": fact_id, "run": run}.items() if value}
-        where = " AND ".join(f"{key} = ?" for key in asked) or "1"
-        rows = self._rows(f"{SELECT_HISTORY} WHERE {where} ORDER BY n", *asked.values())
+        where = " AND ".join(["at > ?", *(f"{key} = ?" for key in asked)])
+        rows = self._rows(f"{SELECT_HISTORY} WHERE {where} ORDER BY n", since, *asked.values())
         return list(map(history_from_row, rows))
 
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:

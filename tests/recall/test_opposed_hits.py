@@ -1,0 +1,190 @@
+"""Facts that contradict each other: named when one is written, side by side when recalled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from tests.recalls import RecallWorld
+from vaultsync.indexing.ports import IndexMatch
+from vaultsync.model.fact import Fact
+from vaultsync.model.serialization import Contradiction
+from vaultsync.recall.opposed_hits import (
+    CANDIDATES,
+    HITS_EXAMINED,
+    MAX_BACKLOG,
+    MAX_BESIDE,
+    find_contradictions,
+)
+
+
+@pytest.fixture
+def world() -> RecallWorld:
+    return RecallWorld()
+
+
+def contradicted(
+    world: RecallWorld, fact: Fact, *, agent: str | None = "indy"
+) -> tuple[Contradiction, ...]:
+    return find_contradictions(world.ctx, world.index, fact, agent=agent)
+
+
+# ---------------------------------------------------------------------------- written
+
+
+def test_a_new_fact_is_told_which_older_one_it_contradicts(world: RecallWorld) -> None:
+    old = world.agent_remembers("The harbour has 38 berths.")
+    world.agent_remembers("The harbour has a crane.")
+    new = world.agent_remembers("The harbour now has 42 berths.")
+    (found,) = contradicted(world, new)
+    assert (found.id, found.title) == (old.id, old.title)
+    assert found.date == old.created_at[:10]
+    assert found.why == "“The harbour now has 42 berths” against “The harbour has 38 berths”"
+
+
+def test_nothing_is_changed_by_that(world: RecallWorld) -> None:
+    old = world.agent_remembers("The harbour has 38 berths.")
+    new = world.agent_remembers("The harbour has 42 berths.")
+    before = world.store.state()
+    assert contradicted(world, new)
+    assert world.store.state() == before
+    assert world.fact(old.id).superseded_by_id is None
+
+
+def test_retired_facts_and_private_ones_of_others_are_not_among_them(world: RecallWorld) -> None:
+    world.agent_remembers("The harbour has 36 berths.", status="archived")
+    old = world.agent_remembers("The harbour has 37 berths.")
+    world.supersedes(old.id, "The harbour has 38 berths, I think.")
+    world.agent_remembers("The harbour has 39 berths.", agent="other", scope="private-other")
+    new = world.agent_remembers("The harbour has 42 berths.")
+    assert [each.title for each in contradicted(world, new)] == [
+        "The harbour has 38 berths, I think"
+    ]
+
+
+def test_without_the_store_none_is_found(world: RecallWorld) -> None:
+    world.agent_remembers("The harbour has 38 berths.")
+    new = world.agent_remembers("The harbour has 42 berths.")
+    with world.outage():
+        assert contradicted(world, new) == ()
+
+
+def test_one_search_and_a_few_facts_are_enough(
+    world: RecallWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3 * CANDIDATES):
+        world.agent_remembers(f"The harbour has {number + 50} berths.")
+    new = world.agent_remembers("The harbour has 42 berths.")
+    contradicted(world, new)  # the index is up to date
+    searches, loaded = list[str](), list[str]()
+    search, find_many = world.index.search, world.store.find_many
+
+    def counted_search(words: str, *args: Any, **more: Any) -> list[IndexMatch]:  # noqa: ANN401
+        searches.append(words)
+        return search(words, *args, **more)
+
+    def counted_find(fact_ids: Iterable[str]) -> dict[str, Fact]:
+        ids = [*fact_ids]
+        loaded.extend(ids)
+        return find_many(ids)
+
+    monkeypatch.setattr(world.index, "search", counted_search)
+    monkeypatch.setattr(world.store, "find_many", counted_find)
+    assert len(contradicted(world, new)) == len(loaded) == CANDIDATES
+    assert len(searches) == 1
+
+
+def test_a_large_backlog_is_not_indexed_for_it(world: RecallWorld) -> None:
+    for number in range(MAX_BACKLOG):
+        world.agent_remembers(f"The harbour has {number + 50} berths.")
+    new = world.agent_remembers("The harbour has 42 berths.")
+    assert contradicted(world, new) == ()
+    world.ask("berths")
+    assert contradicted(world, new)
+
+
+# --------------------------------------------------------------------------- recalled
+
+
+def buried(world: RecallWorld, first: str, second: str) -> tuple[Fact, Fact]:
+    """Two facts, with so many others about the same that only one is among the first five."""
+    old = world.agent_remembers(first)
+    for number in range(8):
+        world.agent_remembers(f"Summer harbour feast {number}.")
+    return old, world.agent_remembers(second)
+
+
+def test_a_hit_brings_along_what_contradicts_it(world: RecallWorld) -> None:
+    old, new = buried(
+        world,
+        "The harbour has 38 berths." + "\n\nThe pilots row out at night." * 40,
+        "In summer the harbour has 42 berths.",
+    )
+    found = world.ask("how many berths has the harbour in summer", mode="index")
+    ids = [hit.id for hit in found]
+    first = ids.index(new.id)
+    assert ids[first : first + 2] == [new.id, old.id]
+    assert first + 1 < HITS_EXAMINED
+    assert found[first].contradicts == (old.id,)
+    assert found[first + 1].contradicts == (new.id,)
+    assert found[first].date == new.created_at[:10]
+    assert found[first].why.endswith(f"contradicts “{old.title}”, of {old.created_at[:10]}.")
+    assert [hit.contradicts for hit in found if hit.id not in (old.id, new.id)] == [()] * 8
+
+
+def test_the_newest_is_first_even_if_the_older_one_matches_better(world: RecallWorld) -> None:
+    old = world.agent_remembers("Harbour berths: the harbour has 38 berths.")
+    new = world.agent_remembers("As of the spring the harbour has 42 berths.")
+    assert [hit.id for hit in world.ask("harbour berths", mode="index")] == [new.id, old.id]
+
+
+def test_what_was_never_so_is_found_beside_what_shows_that_it_was(world: RecallWorld) -> None:
+    long = "\n\nThe pilots row out at night." * 40
+    shown = world.agent_remembers(f"I've sailed two legs of the regatta in a dinghy.{long}")
+    for number in range(40):
+        world.agent_remembers(f"Sailed regatta leg {number}.")
+    denial = world.agent_remembers(
+        "I have never sailed a leg of the regatta in a dinghy, as in Oslo."
+    )
+    found = world.ask("Have I ever sailed a regatta leg in Oslo?", mode="index", limit=5)
+    assert [hit.id for hit in found][:2] == [denial.id, shown.id]
+    assert found[1].contradicts == (denial.id,)
+    assert (found[1].stage, found[1].similarity) == ("index", 0.0)
+    assert found[1].score > 0
+
+
+def test_only_a_few_are_brought_along(world: RecallWorld) -> None:
+    for number in range(6):
+        world.agent_remembers(f"The harbour has {number + 50} berths.")
+    new = world.agent_remembers("The harbour has 42 berths.")
+    found = {hit.id: hit for hit in world.ask("42 berths harbour", mode="index")}
+    assert len(found[new.id].contradicts) == MAX_BESIDE
+
+
+def test_what_is_not_about_the_question_is_not_brought_along(world: RecallWorld) -> None:
+    one = world.agent_remembers("The crane is new.\n\nThe harbour has 38 berths.")
+    world.agent_remembers("The harbour has 42 berths.")
+    found = world.ask("crane", mode="index")
+    assert [(hit.id, hit.contradicts) for hit in found] == [(one.id, ())]
+
+
+def test_a_partner_beyond_the_limit_is_not_named(world: RecallWorld) -> None:
+    world.agent_remembers("The harbour has 38 berths.")
+    world.agent_remembers("The harbour has 42 berths.")
+    (hit,) = world.ask("harbour berths", mode="index", limit=1)
+    assert hit.contradicts == ()
+
+
+def test_a_set_keeps_its_order(world: RecallWorld) -> None:
+    for berths in (38, 42):
+        world.agent_remembers(f"The harbour has {berths} berths.", type="lesson")
+    found = world.ask("type:lesson")
+    assert [hit.contradicts for hit in found] == [(), ()]
+
+
+def test_an_agent_is_not_shown_what_it_may_not_see(world: RecallWorld) -> None:
+    new = world.agent_remembers("The harbour has 42 berths.")
+    world.agent_remembers("The harbour has 38 berths.", agent="other", scope="private-other")
+    assert [(hit.id, hit.contradicts) for hit in world.ask("harbour berths")] == [(new.id, ())]

@@ -1,0 +1,584 @@
+"""Find out whether two facts contradict each other: another amount, date or state, or a denial.
+
+By rules. Texts are compared sentence by sentence, as sets of stems, in English, German, French
+and Spanish.
+A rule only holds where both sentences have the same subject: all content words of one, without
+the value, are in the other. A contradiction that is missed costs less than two facts that go
+together and are said to disagree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from vaultsync.indexing.language import FUNCTION_WORDS
+from vaultsync.indexing.session_context import MONTHS, own_title, speaker_names
+from vaultsync.indexing.text_normalization import normalize_text_form
+from vaultsync.model.fact import Fact
+
+EXAMINED_CHARS = 2_000
+"""Characters of a fact, at its beginning, that are examined."""
+MIN_SUBJECT_OVERLAP = 0.5
+"""Minimum share of the words of both sentences that are in both."""
+MIN_DENIED_OVERLAP = 0.6
+"""The same where one of them denies."""
+MIN_INSTANCE_SHARE = 0.6
+"""Minimum share of the words after *never* that are in what shows the contrary."""
+ENOUGH_SHARED = 4
+"""Shared words after *never* that are enough, however long it goes on."""
+QUOTED_CHARS = 80
+"""Maximum characters of a sentence that the reason quotes."""
+STEM_LENGTH = 5
+"""Letters of a word that count, after its ending is gone: the best length for the languages of
+Europe (McNamee & Mayfield, *Character N-Gram Tokenization for European Language Text Retrieval*,
+2004)."""
+
+
+class Claim(NamedTuple):
+    """What one sentence of a fact says."""
+
+    text: str
+    words: frozenset[str]
+    """The stems of its content words, without those of the values."""
+    amounts: Mapping[str, str]
+    """Unit -> amount, of what has one amount at a time."""
+    dates: frozenset[str] = frozenset()
+    """Days and times that it names: `-04-10`, `2026-04-10`, `tuesday`, `9:30`."""
+    states: frozenset[tuple[int, int]] = frozenset()
+    """Pairs of opposites, and which of the two it names."""
+    is_scheduled: bool = False
+    """Whether it says when something is to be, rather than was."""
+    denied: bool = False
+    never: tuple[frozenset[str], ...] = ()
+    """What it says has never been the case: the words, and those of each alternative."""
+    asserted: frozenset[str] = frozenset()
+    """The words of what it says to be the case; empty for a question, a wish or a plan."""
+    speaker: str = ""
+    """Who says *I*; `?` where that is not known, empty without an *I*."""
+
+
+class Statement(NamedTuple):
+    """What a fact says, to be compared with others."""
+
+    fact: Fact
+    title: frozenset[str]
+    """The stems of a title that the content does not begin with."""
+    entities: frozenset[str]
+    claims: tuple[Claim, ...]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_LANGUAGES = ("english", "german", "french", "spanish")
+_LIGHT = _words(
+    """
+    now currently already today since still just only really actually always usually exactly
+    again ever yet up out off keep new current trying related via due kinda quite both
+    many much please thanks want need get got make made
+    going set like after before during raised increased reduced changed changes grown risen
+    fallen lowered extended updated total nach vor seit jetzt inzwischen derzeit aktuell schon
+    bereits heute immer genau wieder neu insgesamt erhöht après avant depuis maintenant
+    actuellement déjà aujourd'hui toujours exactement nouveau désormais después antes desde
+    ahora actualmente hoy siempre exactamente nuevo has have had been being es sind ist est
+    sont son está están hay has
+    """
+)
+"""Words that may be added without another meaning."""
+_NOT = _words(
+    """
+    not cannot nicht pas n't
+    """
+)
+_NO = _words("no kein keine keinen keinem keiner aucun aucune")
+_NEVER = _words(
+    """
+    never nie niemals jamais nunca jamás
+    """
+)
+_DENIALS = ("not", "n't", "n’t", "no ", *_NO, *_NEVER, "nicht", "pas")
+_STATIVE = _words(
+    """
+    is are be has holds costs takes needs weighs measures contains includes allows lasts
+    counts seats limit maximum minimum budget price size capacity version port total will must
+    ist sind hat haben kostet dauert braucht fasst beträgt wiegt zählt est sont a ont coûte
+    dure compte pèse mesure contient es son está tiene tienen cuesta dura cuenta hay pesa mide
+    """
+)
+_SCHEDULED = _words(
+    """
+    is are will starts begins ends opens closes due deadline scheduled planned launches
+    expires moved ist sind wird beginnt startet endet öffnet schließt fällig frist geplant
+    verschoben findet est sont sera commence finit ouvre ferme échéance prévu prévue reporté
+    es son será empieza comienza termina abre cierra vence previsto prevista
+    """
+)
+_BOUNDS = _words(
+    """
+    least most more than over under about around almost nearly roughly approximately up
+    between every each mindestens höchstens über unter etwa rund fast ca circa je moins plus
+    environ presque chaque menos más unos unas aproximadamente casi cada ago vor
+    """
+)
+_LINKING = _words(
+    """
+    is are at be of to von auf bei ist sind est sont à es son en = :
+    """
+)
+_NAMED_BY_VALUE = frozenset({"port", "versi", "budge", "price", "preis", "prix", "preci"})
+"""Stems of words that a number after them is a value of; after others it is part of a name."""
+_OPPOSITES: Sequence[tuple[str, str]] = (
+    ("open", "closed"),
+    ("finished", "unfinished"),
+    ("complete", "incomplete"),
+    ("done", "undone"),
+    ("enabled", "disabled"),
+    ("active", "inactive"),
+    ("approved", "rejected"),
+    ("accepted", "declined"),
+    ("allowed", "forbidden"),
+    ("available", "unavailable"),
+    ("paid", "unpaid"),
+    ("supported", "unsupported"),
+    ("required", "optional"),
+    ("passed", "failed"),
+    ("online", "offline"),
+    ("offen", "geschlossen"),
+    ("fertig", "unfertig"),
+    ("aktiv", "inaktiv"),
+    ("erlaubt", "verboten"),
+    ("bezahlt", "unbezahlt"),
+    ("ouvert", "fermé"),
+    ("ouverte", "fermée"),
+    ("actif", "inactif"),
+    ("autorisé", "interdit"),
+    ("abierto", "cerrado"),
+    ("abierta", "cerrada"),
+    ("activo", "inactivo"),
+    ("permitido", "prohibido"),
+)
+_STATES = {word: (at, side) for at, pair in enumerate(_OPPOSITES) for side, word in enumerate(pair)}
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
+_WEEKDAYS = {
+    name: day
+    for names in (
+        _DAYS,
+        "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+        "lundi mardi mercredi jeudi vendredi samedi dimanche",
+        "lunes martes miércoles jueves viernes sábado domingo",
+    )
+    for name, day in zip(names.split(), _DAYS.split(), strict=True)
+}
+"""The name of a day of the week -> its name in English."""
+_MONTHS = {
+    name: number
+    for names in (
+        " ".join(MONTHS),
+        "januar februar märz april mai juni juli august september oktober november dezember",
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    )
+    for number, name in enumerate(names.split(), 1)
+}
+_NUMBERS = {
+    name: str(number)
+    for names in (
+        "two three four five six seven eight nine ten eleven twelve",
+        "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        "deux trois quatre cinq six sept huit neuf dix onze douze",
+        "dos tres cuatro cinco seis siete ocho nueve diez once doce",
+    )
+    for number, name in enumerate(names.split(), 2)
+}
+_PRONOUNS = _words(
+    """
+    it its they this that es sie dies das il elle ils cela esto eso
+    """
+)
+_FIRST_PERSON = _words(
+    """
+    i i'm i've i'd my me ich mein meine mir mich je j'ai mon ma mes yo mi mis
+    """
+)
+_UNREAL = _words(
+    """
+    should would could can may might wish hope plan planning considering thinking wondering
+    want if whether how what why which sollte könnte würde ob wenn möchte soll pourrait
+    voudrais si comment debería podría quisiera quiero cómo
+    """
+)
+"""Words by which a clause that begins with them is a question, a wish or a plan."""
+_SENTENCE_END = r"(?<!\b\d\.)(?<!\b\d\d\.)(?<=[.!?;])\s+|\n+"
+_CLAUSE_END = r",\s+|\s[-–—]\s|\s(?:but|though|although|aber|doch|mais|pero|aunque)\s|[()]"
+_PAST = (
+    r"['’]ve\s|\b(?:have|just|\w{2,}ed|habe|hatte|ge\w{2,}[tn]|ai|avons|he|hemos|\w{2,}[aií]do)\b"
+)
+_EXAMPLE = r",\s+(?:like|such\s+as|including|wie|comme|como)\s"
+_OR = r",|\s(?:or|oder|ou|o|nor)\s"
+_WORD = (
+    r"[€$£]?\d+(?:[.,:]\d+)*(?:\s?[-–]\s?\d+(?:[.,]\d+)*)?[%€$£]?"
+    r"|[^\W\d_]+(?:['’][^\W\d_]+)*|[€$£%=:]"
+)
+_NAMED_DAY = (
+    r"\b(\d{1,2})(?:st|nd|rd|th|\.|er)?\s+(?:of\s+|de\s+)?([^\W\d_]{3,10})\b"
+    r"(?:,?\s+(?:de\s+)?(\d{4}))?"
+)
+_MONTH_DAY = r"\b([^\W\d_]{3,10})\s+(\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s+(\d{4}))?"
+_ISO = r"\b(\d{4})-(\d{2})-(\d{2})\b"
+_TIME = r"\b(\d{1,2}:\d{2})(?::\d{2})?\b"
+_ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "en", "s", "e")
+_MIN_STEM = 3
+
+
+def statement_of(fact: Fact, about: Collection[str] = (), *, least: int = 0) -> Statement:
+    """What a fact says. The text is examined from its beginning, without fenced code.
+
+    Args:
+        fact: the fact.
+        about: stems; sentences with fewer than `least` of them are left out, which costs much
+            less than to read them.
+        least: how many of the stems a sentence has to have.
+    """
+    text = fact.content[:EXAMINED_CHARS]
+    if sum(map(text.casefold().__contains__, about)) < least:
+        return Statement(fact, frozenset(), frozenset(), ())
+    if "```" in text or "~~~" in text:
+        # A question loads this module, and needs no markdown.
+        from vaultsync.markdown.blocks import without_code  # noqa: PLC0415
+
+        text = without_code(text)
+    speaker = next(iter(speaker_names(fact.evolve(entities=(), agent_id=None))), "?")
+    title = own_title(fact)
+    known = stems_of(title) | frozenset(_stems(" ".join(fact.entities)))
+    if fact.session_id and speaker != "?":
+        text = text.partition(":")[2]
+    sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
+    if not text.strip():
+        sentences = [fact.title]
+    if least:
+        sentences = [x for x in sentences if sum(map(x.casefold().__contains__, about)) >= least]
+    claims = tuple(_claim(each, known, speaker, titled=bool(title)) for each in sentences if each)
+    entities = frozenset(each.casefold() for each in fact.entities)
+    return Statement(fact, stems_of(title), entities, claims)
+
+
+def contradiction(one: Statement, other: Statement) -> str:
+    """Why two facts cannot both hold, in a phrase about the first; empty where they can."""
+    first, second = one.fact, other.fact
+    if first.id in _versions(second) or second.id in _versions(first):
+        return ""
+    if not _may_share_subject(one, other):
+        return ""
+    if one.title and one.title == other.title and first.type == second.type:
+        for key in sorted(first.own.keys() & second.own.keys()):
+            value, another = first.own[key], second.own[key]
+            if key.endswith(("DueDate", "Status", "Outcome")) and value != another:
+                return f"{value} against {another}"
+    for mine in one.claims:
+        for theirs in other.claims:
+            if _disagree(mine, theirs):
+                return f"“{_quoted(mine)}” against “{_quoted(theirs)}”"
+    return ""
+
+
+def _versions(fact: Fact) -> tuple[str | None, ...]:
+    return fact.id, fact.supersedes_id, fact.superseded_by_id
+
+
+def may_contradict(claim: Claim, text: str) -> bool:
+    """Whether a text has the words that it takes to contradict a sentence; a cheap look.
+
+    Args:
+        claim: the sentence.
+        text: in lower case.
+    """
+    shared = sum(map(text.__contains__, claim.words))
+    has_subject = 0 < shared >= MIN_SUBJECT_OVERLAP * len(claim.words)
+    has_value = claim.amounts or claim.dates or claim.states or claim.denied
+    if has_subject and has_value:
+        return True
+    if claim.never:
+        return any(_is_instance(sum(map(text.__contains__, x)), len(x)) for x in claim.never)
+    return any(map(text.__contains__, _DENIALS)) and (
+        has_subject or sum(map(text.__contains__, claim.asserted)) > 1
+    )
+
+
+def _is_instance(shared: int, denied: int) -> bool:
+    """Whether enough words of what was never the case are shared."""
+    return shared > 1 and shared >= min(ENOUGH_SHARED, MIN_INSTANCE_SHARE * denied)
+
+
+def denials(statement: Statement) -> Iterator[Claim]:
+    """The sentences that say that something has never been the case."""
+    return (each for each in statement.claims if each.never)
+
+
+def _may_share_subject(one: Statement, other: Statement) -> bool:
+    scopes = {one.fact.scope, other.fact.scope}
+    if len(scopes) > 1 and all(each.startswith("project-") for each in scopes):
+        return False
+    if one.entities and other.entities and not one.entities & other.entities:
+        return False
+    return not (one.title and other.title) or bool(one.title & other.title)
+
+
+def _disagree(mine: Claim, theirs: Claim) -> bool:
+    """Whether two sentences cannot both hold."""
+    if mine.speaker and theirs.speaker and mine.speaker != theirs.speaker:
+        return False
+    if mine.never or theirs.never:
+        denial, instance = (mine, theirs) if mine.never else (theirs, mine)
+        return not instance.never and instance_share(denial, instance) > 0
+    is_denial = mine.denied != theirs.denied
+    least = MIN_DENIED_OVERLAP if is_denial else MIN_SUBJECT_OVERLAP
+    if not _same_subject(mine.words, theirs.words, least):
+        return False
+    units = mine.amounts.keys() & theirs.amounts.keys()
+    differing = [unit for unit in units if mine.amounts[unit] != theirs.amounts[unit]]
+    has_other_date = _has_other_date(mine, theirs)
+    opposed = any((at, 1 - side) in theirs.states for at, side in mine.states)
+    values = len(differing) + has_other_date + opposed
+    if is_denial:
+        shared = [mine.words & theirs.words, mine.states & theirs.states, mine.dates & theirs.dates]
+        return not values and mine.dates == theirs.dates and sum(map(len, shared)) > 1
+    if values != 1:
+        return False  # of two values that differ one is part of the subject
+    if has_other_date:
+        return mine.is_scheduled and theirs.is_scheduled
+    return mine.dates == theirs.dates or not (mine.dates and theirs.dates)
+
+
+def _same_subject(mine: frozenset[str], theirs: frozenset[str], least: float) -> bool:
+    shared = mine & theirs
+    if not shared or (mine - theirs and theirs - mine):
+        return False
+    return len(shared) >= least * len(mine | theirs)
+
+
+def _has_other_date(mine: Claim, theirs: Claim) -> bool:
+    """Whether both name one date, and these are different days, or different times of day."""
+    if len(mine.dates) != 1 or len(theirs.dates) != 1:
+        return False
+    (one,), (other,) = mine.dates, theirs.dates
+    if one == other or (":" in one, "-" in one) != (":" in other, "-" in other):
+        return False
+    is_same_day = "-" in one and one[-5:] == other[-5:]
+    return not (is_same_day and "" in (one[:-6], other[:-6]))  # one of them names no year
+
+
+def instance_share(denial: Claim, instance: Claim) -> float:
+    """How much of what was never the case a sentence says to be; 0 where it is too little."""
+    best = 0.0
+    if denial.speaker and not instance.speaker:
+        return best  # what one person never did, others may have done
+    for words in denial.never:
+        shared = len(words & instance.asserted)
+        if _is_instance(shared, len(words)):
+            best = max(best, shared / len(words))
+    return best
+
+
+def done_share(instance: Claim) -> float:
+    """How far a sentence tells of something done, 0 to 1: by a past tense, and by figures."""
+    return (
+        bool(re.search(_PAST, instance.text, re.IGNORECASE)) / 2
+        + any(map(str.isdigit, instance.text)) / 2
+    )
+
+
+def _quoted(claim: Claim) -> str:
+    text = " ".join(claim.text.split())
+    if len(text) <= QUOTED_CHARS:
+        return text.rstrip(".")
+    return text[:QUOTED_CHARS].rsplit(" ", 1)[0].rstrip(",;:") + " …"
+
+
+# ------------------------------------------------------------------------- a sentence
+
+
+def _claim(text: str, known: frozenset[str], speaker: str, *, titled: bool) -> Claim:
+    """What a sentence says.
+
+    Args:
+        text: the sentence.
+        known: the stems of what the fact is about.
+        speaker: who *I* is.
+        titled: whether the fact has a title, so that the sentence may have no verb.
+    """
+    dates, rest = _dates(text)
+    tokens = _tokens(rest)
+    lowered = frozenset(tokens)
+    words, amounts = _words_and_amounts(tokens)
+    is_stative = bool(lowered & _STATIVE) or "=" in lowered or ":" in lowered
+    states = frozenset(_STATES[each] for each in lowered if each in _STATES)
+    words -= {stem(each) for each in lowered if each in _STATES}
+    never = tuple(_never(text))
+    is_mine = bool(lowered & _FIRST_PERSON)
+    is_question = text.rstrip().endswith("?") and not is_mine
+    if not words or tokens[0] in _PRONOUNS or (titled and not is_stative):
+        words |= known
+    return Claim(
+        text=text,
+        words=words,
+        amounts=amounts if is_stative or (titled and not is_mine) else {},
+        dates=dates,
+        states=frozenset() if is_question else states,
+        is_scheduled=bool(lowered & _SCHEDULED) or ":" in lowered,
+        denied=not is_question and any(_denies(each, is_stative) for each in tokens),
+        never=never,
+        asserted=_asserted(text),
+        speaker=speaker if is_mine else "",
+    )
+
+
+def _denies(word: str, has_verb: bool = True) -> bool:  # noqa: FBT001, FBT002 - the only option
+    """Whether a word denies a sentence; *no* and its like do only where there is a verb."""
+    if word in _NO:
+        return has_verb
+    return word in _NOT or word.endswith("n't")
+
+
+def _tokens(text: str) -> list[str]:
+    text = normalize_text_form(text).replace("’", "'").casefold()
+    return re.findall(_WORD, text.replace("no longer", "not"))
+
+
+_STOP = _LIGHT.union(
+    *(FUNCTION_WORDS[each] for each in _LANGUAGES), _NOT, _NO, _NEVER, _FIRST_PERSON
+)
+
+
+def stems_of(text: str) -> frozenset[str]:
+    """The stems of the content words of a text."""
+    return frozenset(_stems(text))
+
+
+def _stems(text: str) -> Iterator[str]:
+    return (stem(each) for each in _tokens(text) if _is_content(each))
+
+
+def _is_content(word: str) -> bool:
+    return word[0].isalpha() and word not in _STOP and len(word) > 1 and not _denies(word)
+
+
+def stem(word: str) -> str:
+    """The beginning of a word, without its ending."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM:
+            word = word[: -len(ending)]
+            break
+    return word[:STEM_LENGTH]
+
+
+def _dates(text: str) -> tuple[frozenset[str], str]:
+    """The days and times that a text names, and the text without them."""
+    found = set()
+
+    def iso(match: re.Match[str]) -> str:
+        found.add(match[0])
+        return " "
+
+    def time(match: re.Match[str]) -> str:
+        found.add(match[1].lstrip("0"))
+        return " "
+
+    def named(day: int, month: int, match: re.Match[str]) -> str:
+        number = _MONTHS.get(match[month].casefold())
+        if number is None:
+            return match[0]
+        found.add(f"{match[3] or ''}-{number:02}-{int(match[day]):02}")
+        return " "
+
+    text = re.sub(_ISO, iso, text)
+    text = re.sub(_TIME, time, text)
+    text = re.sub(_NAMED_DAY, lambda match: named(1, 2, match), text)
+    text = re.sub(_MONTH_DAY, lambda match: named(2, 1, match), text)
+    for word in re.findall(r"[^\W\d_]+", text):
+        name = word.casefold()
+        day = _WEEKDAYS.get(name) or _WEEKDAYS.get(name.removesuffix("s"))
+        if day:
+            found.add(day)
+            text = text.replace(word, " ")
+    return frozenset(found), text
+
+
+def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[str, str]]:
+    """The stems of the content words, and the amounts by the stem of what they count."""
+    words, amounts, taken = [], dict[str, str](), set[int]()
+    for at, token in enumerate(tokens):
+        value = _number(token)
+        if value is None or at in taken:
+            continue
+        before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""
+        content = [n for n in range(at) if _is_content(tokens[n])]
+        unit = next((each for each in "€$£%" if each in token), "")
+        if after in ("€", "$", "£", "%"):
+            unit = after
+        if not unit and after and _is_content(after):
+            unit, taken = stem(after), taken | {at + 1}
+        elif not unit and content and (before in _LINKING or stem(before) in _NAMED_BY_VALUE):
+            unit = stem(tokens[content[-1]])
+        elif not unit:
+            words.append(f"{before}{value}")  # part of a name
+            continue
+        if _BOUNDS.intersection(tokens[max(0, at - 2) : at]) or "ago" in tokens:
+            continue
+        amounts[unit] = f"{amounts[unit]}, {value}" if unit in amounts else value
+    words += [stem(x) for at, x in enumerate(tokens) if at not in taken and _is_content(x)]
+    kept = frozenset(x for x in words if x not in amounts and x not in _NUMBERS)
+    return kept, {unit: value for unit, value in amounts.items() if ", " not in value}
+
+
+def _number(token: str) -> str | None:
+    """A number in one form; None for what is none."""
+    if token in _NUMBERS:
+        return _NUMBERS[token]
+    digits = token.strip("€$£%")
+    if not digits[:1].isdigit():
+        return None
+    if re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+", digits):
+        return re.sub(r"[.,]", "", digits)
+    return digits.replace(",", ".")
+
+
+def _never(text: str) -> Iterator[frozenset[str]]:
+    """What a sentence says has never been the case: all of it, and each alternative."""
+    for clause in re.split(_CLAUSE_END, re.sub(_EXAMPLE, " ", text)):
+        tokens = _tokens(clause)
+        at = next((n for n, each in enumerate(tokens) if each in _NEVER), None)
+        if at is None or tokens[at + 1 : at + 2] == ["mind"]:
+            continue
+        rest = " ".join(tokens[at + 1 :])
+        subject = frozenset(x for x in map(stem, filter(_is_content, tokens[:at])))
+        parts = [frozenset(_stems(each)) for each in re.split(_OR, rest)]
+        whole = frozenset().union(*parts)
+        for words in dict.fromkeys((whole, *parts)):
+            if len(words) > 1 or (words and subject):
+                yield words | subject
+
+
+def _asserted(text: str) -> frozenset[str]:
+    """The words of the clauses that say something to be the case.
+
+    What belongs to such a clause may follow it after a comma.
+    """
+    found, is_real = set[str](), True
+    for clause in re.split(_CLAUSE_END, text):
+        tokens = _tokens(clause)
+        if not tokens:
+            continue
+        if (
+            any(map(_denies, tokens))
+            or _NEVER.intersection(tokens)
+            or _UNREAL.intersection(tokens[:3])
+        ):
+            is_real = False
+        elif tokens[0] in _FIRST_PERSON or clause is text:
+            is_real = True
+        if is_real:
+            found.update(_stems(clause))
+    return frozenset(found)

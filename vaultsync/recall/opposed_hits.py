@@ -1,0 +1,173 @@
+"""Find facts that contradict one: for a new fact, and for hits, which stand side by side with them.
+
+Nothing is changed: which of two facts holds is not for a rule to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import ceil
+
+from vaultsync.errors import DerivedError, StoreUnavailableError
+from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA, catch_up_note_index
+from vaultsync.indexing.ports import NoteIndex
+from vaultsync.model.fact import Fact
+from vaultsync.model.filters import FactFilters
+from vaultsync.model.hiding import RETIRED_STATUSES
+from vaultsync.model.serialization import Contradiction
+from vaultsync.model.time_span import DAY_LENGTH
+from vaultsync.recall.contradictions import (
+    EXAMINED_CHARS,
+    Claim,
+    Statement,
+    contradiction,
+    denials,
+    done_share,
+    instance_share,
+    may_contradict,
+    statement_of,
+    stems_of,
+)
+from vaultsync.storage.feed_cursor import feed_backlog
+from vaultsync.sync.context import ReadContext
+
+HITS_EXAMINED = 5
+"""First hits for which the other side is looked for."""
+MIN_ASKED_SHARE = 0.5
+"""Minimum share of the question's words that a sentence of a hit has to have."""
+MAX_DENIAL_SEARCHES = 2
+"""Maximum number of searches for what a hit says has never been."""
+MAX_BESIDE = 2
+"""Maximum number of facts that one hit brings along."""
+
+CANDIDATES = 10
+"""Facts that a new one is compared with: those that share most of its words."""
+SEARCHED_CHARS = 300
+"""Characters of a new fact whose words are searched for."""
+MAX_BACKLOG = 200
+"""Facts that may have to be indexed before; with more, the index answers as it is."""
+
+FindMatches = Callable[[str], Iterable[Fact]]
+"""The facts that match some words best, as far as they may be shown."""
+
+
+def find_contradictions(
+    ctx: ReadContext, index: NoteIndex, fact: Fact, *, agent: str | None
+) -> tuple[Contradiction, ...]:
+    """The facts that a fact contradicts, newest first, of those that an agent may see.
+
+    One search and at most `CANDIDATES` facts are looked at, so not all are found.
+
+    Returns: none while the store is unavailable, or the index cannot be read.
+    """
+    try:
+        backlog = feed_backlog(ctx.redacted_store, index.version(), NOTE_INDEX_SCHEMA)
+        if len(backlog.rows) <= MAX_BACKLOG:
+            catch_up_note_index(ctx, index)
+        filters = FactFilters(status=None, hidden_statuses=frozenset(RETIRED_STATUSES), agent=agent)
+        words = f"{fact.title}\n{fact.content}"[:SEARCHED_CHARS]
+        matches = index.search(words, filters, limit=CANDIDATES + 1)
+        ids = [each.fact_id for each in matches if each.fact_id != fact.id][:CANDIDATES]
+        known = ctx.redacted_store.find_many(ids)
+    except (StoreUnavailableError, DerivedError, OSError):
+        return ()
+    statement, found = statement_of(ctx.view.redact(fact)), list[Contradiction]()
+    newest_first = sorted(known.values(), key=lambda each: (each.created_at, each.id), reverse=True)
+    for other in filter(filters.admits, newest_first):
+        why = contradiction(statement, statement_of(other))
+        if why:
+            day = other.created_at[:DAY_LENGTH]
+            found.append(Contradiction(other.id, other.title, day, why))
+    return tuple(found)
+
+
+class OpposedHits:
+    """The facts of an answer, each with those that contradict it beside it.
+
+    The newest of them is first. A fact is brought along if it, too, is about the question.
+
+    Args:
+        question: the question.
+        ranked: ids of the candidates, best first.
+        facts: the candidates by id; those that are brought along are added to `found`.
+        find: called for what a hit denies, which few words of the question need to be in.
+    """
+
+    def __init__(
+        self, question: str, ranked: Sequence[str], facts: Mapping[str, Fact], find: FindMatches
+    ) -> None:
+        self._question = stems_of(question)
+        self._most = max(1, ceil(MIN_ASKED_SHARE * len(self._question)))
+        self._facts = dict(facts)
+        self._find = find
+        self._searches_left = MAX_DENIAL_SEARCHES
+        self._statements: dict[tuple[str, int], Statement] = {}
+        self.order = list(ranked)
+        """The ids, best first, with those that were brought along."""
+        self.contradicts: dict[str, list[str]] = {}
+        """Id -> the ids of the facts that contradict it, which are beside it."""
+        for fact_id in ranked[:HITS_EXAMINED]:
+            if fact_id not in self.contradicts:
+                self._bring_beside(fact_id)
+
+    def _bring_beside(self, fact_id: str) -> None:
+        statement = self._statement(fact_id, least=self._most)
+        if not statement.claims:
+            return
+        others = self._contradicting(statement)[:MAX_BESIDE]
+        if not others:
+            return
+        group = sorted([fact_id, *others], key=self._age, reverse=True)
+        at = min(map(self.order.index, filter(self.order.__contains__, group)))
+        self.order = [each for each in self.order if each not in group]
+        self.order[at:at] = group
+        self.contradicts[fact_id] = others
+        for each in others:
+            self.contradicts.setdefault(each, []).append(fact_id)
+
+    def _contradicting(self, statement: Statement) -> list[str]:
+        """The ids of the facts that contradict one, the surest first."""
+        denied = [*denials(statement)]
+        candidates = [each for each in self.order if each not in self.contradicts]
+        if denied and self._searches_left:
+            self._searches_left -= 1
+            for fact in self._find(denied[0].text):
+                self._facts.setdefault(fact.id, fact)
+                if fact.id not in self.order:
+                    candidates.append(fact.id)
+        found = [each for each in candidates if self._contradicts(statement, each)]
+        if denied:
+            # What was so before contradicts it; what came after may only be a change.
+            age = self._age(statement.fact.id)
+            found.sort(key=lambda each: (self._age(each) > age, -self._share(denied, each)))
+        return found
+
+    def _contradicts(self, statement: Statement, fact_id: str) -> bool:
+        text = self._facts[fact_id].content[:EXAMINED_CHARS].casefold()
+        if not any(may_contradict(each, text) for each in statement.claims):
+            return False
+        other = self._statement(fact_id)
+        return bool(other.claims and contradiction(statement, other))
+
+    def _share(self, denied: Sequence[Claim], fact_id: str) -> float:
+        """How surely a fact shows what was denied, and how much of the question is in it."""
+        claims = self._statement(fact_id).claims
+        return max(
+            instance_share(denial, claim) * (1 + done_share(claim) + self._asked_share(claim))
+            for denial in denied
+            for claim in claims
+        )
+
+    def _asked_share(self, claim: Claim) -> float:
+        return len(self._question & claim.asserted) / max(1, len(self._question))
+
+    def _statement(self, fact_id: str, *, least: int = 1) -> Statement:
+        """What a fact says of what the question is about."""
+        key = fact_id, least
+        if key not in self._statements:
+            fact = self._facts[fact_id]
+            self._statements[key] = statement_of(fact, self._question, least=least)
+        return self._statements[key]
+
+    def _age(self, fact_id: str) -> tuple[str, str]:
+        return self._facts[fact_id].created_at, fact_id

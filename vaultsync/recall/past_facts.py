@@ -1,0 +1,162 @@
+"""The facts as they were at a time: those that there were, each in the version that it had.
+
+Versions are put together from the present ones, by the history of their fields and by replaced
+versions that no run has recorded yet. The history names the time of the run that saw a change.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from vaultsync.errors import InvalidFieldError, StoreUnavailableError, UsageError
+from vaultsync.model.canonical import clean_time, to_microseconds
+from vaultsync.model.fact import Fact
+from vaultsync.model.scope import can_see
+from vaultsync.model.time_span import DAY_LENGTH, day_span
+from vaultsync.storage.archive import HistoryEntry
+from vaultsync.storage.clock import Clock
+from vaultsync.storage.past_store import PastStore
+from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
+from vaultsync.storage.store import ReplacedVersion
+from vaultsync.sync.context import ReadContext
+
+_NO_FIELDS = frozenset({"path", "note", "fact", "id"})
+"""Entries of the history that are about the note, or about the fact as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastClock:
+    """A clock that shows a time of the past. Implements `Clock`."""
+
+    clock: Clock
+    moment: datetime
+
+    def now(self) -> datetime:
+        """The time that it shows."""
+        return self.moment
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        return self.clock.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        self.clock.sleep(seconds)
+
+    def new_id(self) -> str:
+        """A fresh id."""
+        return self.clock.new_id()
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a question about the past is answered from."""
+
+    ctx: ReadContext
+    """With the facts as they were, and a clock that shows the time."""
+    unknown: tuple[str, ...]
+    """What cannot be known any more, a sentence each."""
+
+
+def past_moment(as_of: str, *, now: datetime) -> datetime:
+    """The time that a day, a month or a moment stands for: its end, and never the future.
+
+    Raises:
+        InvalidFieldError: it is no time.
+    """
+    days = day_span(as_of) if len(as_of) <= DAY_LENGTH else (None, clean_time("as_of", as_of))
+    if days is None or days[1] is None:
+        raise InvalidFieldError("as_of", as_of, "a date such as 2026-02-14, or a time")
+    end = datetime.fromisoformat(days[1])
+    end = end.replace(tzinfo=now.tzinfo) if end.tzinfo is None else end
+    return min(end - timedelta(microseconds=1) if days[0] else end, now)
+
+
+def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
+    """The facts as they were at a time, of those that an agent may see.
+
+    Args:
+        ctx: as it is now.
+        as_of: a day, a month or a time; of a day its end.
+        agent: who asks; None is the user, who sees all.
+
+    Raises:
+        InvalidFieldError: `as_of` is no time.
+    """
+    moment = past_moment(as_of, now=ctx.clock.now())
+    at = moment.isoformat().replace("+00:00", "Z")
+    unknown = []
+    try:
+        written = {row.fact_id: row for row in ctx.store.feed()}
+        deleted = {x.id: x for x in ctx.store.iter_facts(deleted=True)}
+        facts = {key: x for key, x in deleted.items() if _is_later(written[key].at, at)}
+        facts |= {fact.id: fact for fact in ctx.store.iter_facts()}
+        replaced: Sequence[ReplacedVersion] = ctx.store.replaced_versions()
+        store_id = ctx.store.state().store_id
+    except StoreUnavailableError as error:
+        unknown.append(f"Facts are as of the last sync run: {error.message}.")
+        facts = {base.fact.id: base.fact for base in ctx.archive.iter_bases()}
+        written, replaced, store_id = {}, (), ""
+    pruned = ctx.archive.setting(HISTORY_SINCE_SETTING)
+    if pruned is not None and _is_later(pruned, at):
+        unknown.append(
+            f"The history before {pruned[:DAY_LENGTH]} was pruned: what changed between the time"
+            " asked for and that day is shown as it was on that day."
+        )
+    versions = _oldest_since(replaced, at)
+    entries = defaultdict[str, list[HistoryEntry]](list)
+    for entry in ctx.archive.history(since=at[: len("2026-02-14T13:45:00")]):
+        if _is_later(entry.at, at):
+            entries[entry.fact_id].append(entry)
+    past, changed = dict[str, Fact](), dict[str, Fact]()
+    for fact in facts.values():
+        row = written.get(fact.id)
+        if not _is_later(fact.created_at, at):
+            (past if row and not _is_later(row.at, at) else changed)[fact.id] = fact
+    bases = ctx.archive.find_bases(changed)
+    for key, fact in changed.items():
+        version, base = versions.get(key), bases.get(key)
+        if version is not None and not _is_later(version.at, at):
+            past[key] = version.fact
+        else:
+            oldest = base.fact if base else version.fact if version else fact
+            past[key] = _undo(oldest, entries[key])
+    shown = {
+        key: ctx.view.redact(
+            fact if fact.superseded_by_id in past else fact.evolve(superseded_by_id=None)
+        )
+        for key, fact in past.items()
+        if can_see(agent, fact.scope)
+    }
+    store = PastStore(shown, store_id=store_id, at=at)
+    clock = PastClock(ctx.clock, moment)
+    return Past(replace(ctx, store=store, clock=clock, read=None), tuple(unknown))
+
+
+def _oldest_since(versions: Iterable[ReplacedVersion], at: str) -> dict[str, ReplacedVersion]:
+    """Of each fact the last version of a time, or else the first one after it."""
+    found: dict[str, ReplacedVersion] = {}
+    for each in versions:
+        if each.fact.id not in found or not _is_later(each.at, at):
+            found[each.fact.id] = each
+    return found
+
+
+def _is_later(time: str, at: str) -> bool:
+    return to_microseconds(time) > to_microseconds(at)
+
+
+def _undo(fact: Fact, entries: Iterable[HistoryEntry]) -> Fact:
+    """A fact before some changes, oldest first; a value that is no longer valid stays."""
+    before: dict[str, HistoryEntry] = {}
+    for entry in entries:
+        if entry.field not in _NO_FIELDS:
+            before.setdefault(entry.field, entry)
+    for key, entry in before.items():
+        with suppress(UsageError):
+            fact = fact.replace({key: entry.before})
+    return fact
