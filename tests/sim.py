@@ -67,7 +67,7 @@ class SimVault(Disk):
 
     def scan(self) -> VaultScan:
         self._begin("scan")
-        at_ns = self._tick()
+        at_ns = self._tick() - self._ahead_ns()  # by the clock of the machine
         unreadable = {
             VaultPath(folder): os.strerror(errno.EACCES)
             for folder in self.broken

@@ -66,6 +66,9 @@ class Disk:
 
     case_insensitive: bool = False
     now_ns: Callable[[], int] = lambda: 0
+    """The clock of the machine."""
+    files_ahead: float = 0.0
+    """Seconds by which the clock of the files is ahead, as that of a file server may be."""
     names: dict[str, Inode] = field(default_factory=dict)
     """Everything there is, staged and derived files too."""
     folders: set[str] = field(default_factory=set)
@@ -197,8 +200,15 @@ class Disk:
     # --- for the vault ----------------------------------------------------------------
 
     def _tick(self) -> int:
-        self._last_ns = max(self._last_ns + 1, self.now_ns())
+        """The time by the clock of the files."""
+        self._last_ns = max(self._last_ns + 1, self._files_ns())
         return self._last_ns
+
+    def _files_ns(self) -> int:
+        return self.now_ns() + self._ahead_ns()
+
+    def _ahead_ns(self) -> int:
+        return int(self.files_ahead * 1e9)
 
     def _new(self, data: bytes, *, synced: bool = False) -> Inode:
         self._inodes += 1

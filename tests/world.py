@@ -49,12 +49,9 @@ MERGED = PERSONS.replace("Charlie says more.", "Charlie says what the agent says
 class World:
     """Both sides and everybody who writes to them; time moves when somebody acts."""
 
-    files_ahead = 0.0
-    """Seconds by which the clock of the files is ahead, as that of a file server may be."""
-
     def __init__(self, policy: SyncPolicy | None = None, view: NoteView = IDENTITY_VIEW) -> None:
         self.clock = FakeClock()
-        self.vault = SimVault(now_ns=self._now_ns)
+        self.vault = SimVault(now_ns=lambda: int(self.clock.now().timestamp() * 1e9))
         self.store = MemoryStore(self.clock)
         self.archive = MemoryArchive()
         self.ctx = SyncContext(
@@ -65,9 +62,6 @@ class World:
             view=view,
             vault=self.vault,
         )
-
-    def _now_ns(self) -> int:
-        return int((self.clock.now().timestamp() + self.files_ahead) * 1e9)
 
     # --- the person ------------------------------------------------------------------
 

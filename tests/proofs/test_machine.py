@@ -16,8 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from tests.proofs import texts
 from tests.proofs.agents import CHANGES
 from tests.proofs.turns import tell_stories
-from tests.proofs.world import World
+from tests.proofs.world import OTHER_AGENT, World
 from vaultsync.errors import StoreUnavailableError
+from vaultsync.model.fact import Fact
 
 FOLDERS = ("public/notes", "public/decisions", "team-core/notes", "Inbox")
 NAMES = ("A.md", "a.md", "Fresh note.md", "CON.md")
@@ -240,6 +241,34 @@ class Story(RuleBasedStateMachine):
     ) -> None:
         self.world.turn({effect: lambda: self._agents_change_blindly(which, how, other)})
 
+    @rule(
+        effects=st.sets(st.integers(1, 60), min_size=3, max_size=3).map(sorted),
+        which=many,
+        how=many,
+        other=many,
+    )
+    def an_agent_reads_and_another_writes_before_it_does_in_a_pass(
+        self, effects: list[int], which: int, how: int, other: int
+    ) -> None:
+        """The engine may read between the one's reading and writing, and write after both."""
+        fact_id = self._fact(which)
+        words = self.world.ledger.word(), self.world.ledger.word()
+        one, two = (CHANGES[x % len(CHANGES)] for x in (how, other))
+        seen: list[Fact] = []
+
+        def read() -> None:
+            seen.extend(filter(None, [self.world.sees(fact_id)]))
+
+        def other_writes() -> None:
+            self.world.update(fact_id, lambda fact: two(fact, words[1]))
+
+        def write() -> None:
+            while seen:
+                self.world.write_blindly(OTHER_AGENT, seen.pop(), lambda fact: one(fact, words[0]))
+
+        self.world.turn(dict(zip(effects, (read, other_writes, write), strict=True)))
+        write()  # where the pass ended before
+
     @rule(how=many)
     def an_agent_changes_everything(self, how: int) -> None:
         for which in range(len(self.world.facts())):
@@ -276,6 +305,10 @@ class Story(RuleBasedStateMachine):
         self.world.command(take)
 
     # --- accidents
+
+    @rule(ahead=st.sampled_from([0.0, 2.0, 40.0, 3600.0]))
+    def the_clock_of_the_files_moves(self, ahead: float) -> None:
+        self.world.vault.files_ahead = ahead
 
     @rule(lose=st.booleans())
     def the_store_goes_away(self, lose: bool) -> None:

@@ -66,7 +66,7 @@ class Machine(World):
     def __init__(self, wire: Wire, seed: int) -> None:
         self.wire = wire
         self.clock = FakeClock(seed=seed)
-        self.vault = SimVault(now_ns=self._now_ns)
+        self.vault = SimVault(now_ns=lambda: int(self.clock.now().timestamp() * 1e9))
         self.archive = MemoryArchive()
         self.remote = store_in(cast("PointCollection", wire), self.clock)
         self.ctx = SyncContext(self.remote, self.archive, self.clock, vault=self.vault)

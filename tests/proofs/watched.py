@@ -48,4 +48,4 @@ class WatchedVault(SimVault):
             self.by_person = False
 
     def _tick(self) -> int:
-        return self.now_ns() // TICK_NS * TICK_NS
+        return self._files_ns() // TICK_NS * TICK_NS

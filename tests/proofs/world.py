@@ -188,7 +188,7 @@ class World(People):
         locked = self.archive._saved is not None
         return locked and (self.store.away or self.store.lose_ack)
 
-    def _saw(self, fact_id: str) -> Fact | None:
+    def sees(self, fact_id: str) -> Fact | None:
         """What an agent sees of a fact that it is going to write."""
         self.clock.advance(0.002)
         if not self._must_wait():
@@ -204,7 +204,7 @@ class World(People):
         conditional: bool = False,
     ) -> None:
         """An agent changes a fact; with a condition, only the version that it saw."""
-        saw = self._saw(fact_id)
+        saw = self.sees(fact_id)
         if saw is None:
             return
         values = change(saw)
@@ -231,25 +231,31 @@ class World(People):
         second: Callable[[Fact], Mapping[str, Value]],
     ) -> None:
         """Two agents change a fact that both read before either of them wrote."""
-        saw = self._saw(fact_id)
-        if saw is None:
+        saw = self.sees(fact_id)
+        if saw is not None:
+            self.write_blindly(AGENT, saw, first)
+            self.write_blindly(OTHER_AGENT, saw, second)
+
+    def write_blindly(
+        self, agent: str, saw: Fact, change: Callable[[Fact], Mapping[str, Value]]
+    ) -> None:
+        """An agent changes what it saw some time ago, whatever the fact says by now."""
+        found = self.sees(saw.id)
+        if found is None:
             return
-        before = wire.fact_to_json(saw)
-        written = saw
-        for agent, values in ((AGENT, first(saw)), (OTHER_AGENT, second(saw))):
-            there = wire.fact_to_json(written)
-            written = written.replace(values)
-            after = wire.fact_to_json(written)
-            try:
-                facts.update(self.ctx, fact_id, values, agent=agent)
-            except (StoreUnavailableError, FactNotFoundError):
-                unsure = proofs.words(before + there) - proofs.words(after)
-                self.ledger.forgive(unsure)  # it may have been done or not
-                return
-            self.ledger.wrote(f"{agent} changes {fact_id}", saw=before, over=before, after=after)
-            # What this one did not see was acknowledged: it is never without a trace.
-            unseen = proofs.words(there) - proofs.words(before)
-            self.ledger.at_least_kept(unseen - proofs.words(after))
+        values = change(saw)
+        before, there = wire.fact_to_json(saw), wire.fact_to_json(found)
+        after = wire.fact_to_json(found.replace(values))
+        try:
+            facts.update(self.ctx, saw.id, values, agent=agent)
+        except (StoreUnavailableError, FactNotFoundError):
+            unsure = proofs.words(before + there) - proofs.words(after)
+            self.ledger.forgive(unsure)  # it may have been done or not
+            return
+        self.ledger.wrote(f"{agent} changes {saw.id}", saw=before, over=before, after=after)
+        # What this one did not see was acknowledged: it is never without a trace.
+        unseen = proofs.words(there) - proofs.words(before)
+        self.ledger.at_least_kept(unseen - proofs.words(after))
 
     def touch(self, fact_id: str) -> None:
         """An agent writes the same again."""
@@ -261,7 +267,7 @@ class World(People):
 
     def forget(self, fact_id: str) -> None:
         """An agent deletes a fact."""
-        saw = self._saw(fact_id)
+        saw = self.sees(fact_id)
         if saw is None:
             return
         text = wire.fact_to_json(saw)

@@ -13,6 +13,7 @@ import os
 import shutil
 import sqlite3
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Self
@@ -79,7 +80,8 @@ class Home:
 
     @property
     def state_dir(self) -> Path:
-        (found,) = (each for each in self.state.iterdir() if each.is_dir())
+        marker = tomllib.loads((self.root / ".meta" / "config.toml").read_text())
+        (found,) = self.state.glob(f"{marker['vault_id']}*")
         return found
 
     @property

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from tests.real.home import Home, say
 from tests.real.programs import ROOT, start, told_by, wait_for
 from tests.real.test_storm import Numbers, storm
 from tests.real.watched_home import RESCAN, Daemon, equal, make_home, wait_until
+from vaultsync.backends.state.engine_lock import EngineLock
 
 BUSY = 5
 SLOW_MACHINE = 10.0
@@ -66,6 +68,28 @@ def test_a_second_daemon_leaves_and_one_that_waits_takes_over(home: Home, daemon
     home.save("public/notes/a.md", b"# A\n\nText.\n")
     in_time(home, 1)
     assert third.stop() == 0
+
+
+def test_a_daemon_starts_beside_agents_that_write_without_a_pause(home: Home) -> None:
+    """Each write has the lock for a moment, and most moments are one of a write."""
+    lock, done = EngineLock(home.state_dir, str(home.root)), threading.Event()
+
+    def write() -> None:
+        while not done.is_set():
+            if lock.try_lock():
+                time.sleep(0.1)
+                lock.unlock()
+            time.sleep(0.01)
+
+    agents = threading.Thread(target=write)
+    agents.start()
+    try:
+        daemon = Daemon(home)
+        daemon.is_ready()
+    finally:
+        done.set()
+        agents.join()
+    assert daemon.stop() == 0
 
 
 def test_nobody_writes_when_nothing_happens(tmp_path: Path) -> None:

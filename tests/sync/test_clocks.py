@@ -10,7 +10,7 @@ from vaultsync.model.fact import Fact
 
 @pytest.mark.parametrize("ahead", [40.0, 3600.0, -3600.0])
 def test_a_run_waits_for_no_clock(world: World, fact: Fact, ahead: float) -> None:
-    world.files_ahead = ahead
+    world.vault.files_ahead = ahead
     path = world.path(fact.id)
     before = world.clock.monotonic()
     world.agent_updates(fact.id, content=AGENTS)
@@ -25,11 +25,11 @@ def test_a_run_waits_for_no_clock(world: World, fact: Fact, ahead: float) -> Non
 def test_a_save_is_found_whose_stamp_hides_in_a_clock_that_is_ahead(
     world: World, fact: Fact
 ) -> None:
-    world.files_ahead = 3600.0
+    world.vault.files_ahead = 3600.0
     path = world.path(fact.id)
     world.agent_updates(fact.id, content=AGENTS)
     world.sync()
-    world.files_ahead -= 2  # the next save has a stamp that is no newer
+    world.vault.files_ahead -= 2  # the next save has a stamp that is no newer
     world.person_edits(path, "Alpha", "Omega")
     world.quiesce()
     assert world.store.get(fact.id).content.startswith("Omega")

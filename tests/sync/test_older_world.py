@@ -6,6 +6,7 @@ import pytest
 
 from tests.world import World, kinds, rebuild_anyway, taken
 from vaultsync.errors import GuardError, StoreRewoundError
+from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.rebuild import rebuild
@@ -245,6 +246,20 @@ def test_a_rebuild_over_an_older_store_does_not_bring_back_what_was_deleted(worl
     assert world.fact(changed.id).content == "Second."
     assert world.fact(new.id).content == "Newer."
     world.assert_at_rest()
+
+
+def test_what_a_rebuild_deleted_again_is_restored_to_its_place(world: World) -> None:
+    _, deleted, _ = _older_store(world)
+    (entry,) = world.archive.note_tombstones([deleted.id]).values()
+    rebuild(world.ctx, "vault")
+    fact_work.restore(world.ctx, deleted.id, agent="ada")
+    world.quiesce()
+    assert world.path(deleted.id) == tombstone_path(entry)
+
+
+def test_a_removal_that_names_no_place_has_none() -> None:
+    fact_of = {"sha": "", "path": None, "fact": "{}"}
+    assert tombstone_path(_entry("run", "note", fact_of, None)) is None
 
 
 def test_a_rebuild_keeps_what_was_said_in_an_older_store_of_a_deleted_fact(world: World) -> None:

@@ -160,7 +160,8 @@ def _plan_without_note(
     assert fact is not None  # noqa: S101 - it is in the store
     if is_store_older and any(deleted_before(work.ctx, [fact])):
         reason = "it was deleted since, and the store is older"
-        return action.evolve(do=ActionKind.DELETE_FACT, vault=fact, reason=reason)
+        gone = fact.evolve(path=case.last_path)
+        return action.evolve(do=ActionKind.DELETE_FACT, vault=gone, reason=reason)
     action = plan_note(action, work, was_at=case.last_path)
     return action.evolve(do=ActionKind.CREATE_NOTE, reason="a new fact")
 

@@ -41,8 +41,10 @@ from vaultsync.sync.telemetry import TelemetryRecorder
 T = TypeVar("T")
 IDLE_SECONDS = 30.0
 """How long a worker that embeds waits for the next change: its model takes a second to load."""
-LOCK_TRIES = 8
-"""Attempts at the engine's lock, a quarter of a second apart, when not told to wait."""
+LOCK_TRIES = 100
+"""Attempts at the engine's lock, within two seconds, when not told to wait."""
+LOCK_TRY_SECONDS, LOCK_WAIT_SECONDS = 0.02, 0.25
+"""Between these attempts, and between those after them."""
 TELEMETRY_SECONDS = 2.0
 """Seconds between two writes of what was measured, if anything was."""
 MIN_TICK_SECONDS = 0.005
@@ -385,11 +387,13 @@ class DaemonRunner:
     def _retry_lock(self) -> bool:
         """Wait a moment; whether to try again to get the lock.
 
-        Another engine may be a command that is done in a moment, hence several attempts.
+        Another engine may be a command that is done in a moment, or agents that have the lock
+        for each of their writes, hence many attempts.
         """
         self._attempts += 1
-        if self._wait or self._attempts < LOCK_TRIES:
-            time.sleep(0.25)
+        is_early = self._attempts < LOCK_TRIES
+        if self._wait or is_early:
+            time.sleep(LOCK_TRY_SECONDS if is_early else LOCK_WAIT_SECONDS)
             return not self._stopping
         return False
 

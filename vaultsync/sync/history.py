@@ -165,8 +165,9 @@ def readable_history(
     """The history of a fact as answers show it: tombstones as paths, without secrets."""
     many: list[tuple[str, Value]] = []
     for each in found:
-        before = tombstone_path(each) if each.field == "note" else None
-        many += (each.field, before or each.before), (each.field, each.after)
+        is_removal = each.field == "note" and each.after is None
+        before = tombstone_path(each) if is_removal else each.before
+        many += (each.field, before), (each.field, each.after)
     values = view.redact_values(many, fact)
     for entry, old, new in zip(found, values[::2], values[1::2], strict=True):
         yield entry._replace(before=old, after=new)
@@ -174,7 +175,7 @@ def readable_history(
 
 def tombstone_path(entry: HistoryEntry | None) -> VaultPath | None:
     """Where the note was whose removal an entry records."""
-    if entry is None or not isinstance(entry.before, dict):
+    if entry is None or not isinstance(entry.before, dict) or not entry.before["path"]:
         return None
     return VaultPath(str(entry.before["path"]))
 

@@ -1,0 +1,175 @@
+"""The ledger of what was acknowledged, outside of the vault and of the store, and who writes.
+
+Each writer is a process of its own and says on its output, line by line, each word that it was
+told is kept. One that is killed has said what it had said.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import ClassVar
+
+import vaultsync
+from tests.proofs.ledger import words
+from tests.real.home import Home, say
+from tests.real.programs import ROOT
+from vaultsync.api.memory import Memory
+from vaultsync.errors import NotFoundError, RevisionMismatchError
+
+MOST = 150
+"""An agent remembers no more facts than this; it changes them then."""
+FORGETS = 3
+"""All of them together are what no guard of a small vault stops at."""
+AHEAD = (0.0, 0.0, 40.0, 3600.0)
+"""Seconds by which the time of a saved note is ahead of the machine's."""
+
+
+class Writer:
+    """A process that writes, and the words that it said so far."""
+
+    started: ClassVar[list[Writer]] = []
+
+    def __init__(self, who: str, home: Home, number: int, *more: str) -> None:
+        where = [str(home.where), str(number)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.real.acknowledged", who, *where, *more],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+        self.started.append(self)
+        self.lines: list[str] = []
+        self.errors = ""
+        self._threads = [threading.Thread(target=each) for each in (self._listen, self._read)]
+        for thread in self._threads:
+            thread.start()
+
+    def _listen(self) -> None:
+        assert self.process.stdout
+        with self.process.stdout as said:
+            # The last line of a killed process may be half a line: it was not acknowledged.
+            self.lines.extend(line[:-1] for line in said if line.endswith("\n"))
+
+    def _read(self) -> None:
+        assert self.process.stderr
+        with self.process.stderr as said:
+            self.errors = said.read()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.end()
+
+    def end(self) -> int:
+        """Wait until it has ended and everything it said is here; returns its exit code."""
+        code = self.process.wait(60)
+        for thread in self._threads:
+            thread.join()
+        return code
+
+    @property
+    def acknowledged(self) -> set[str]:
+        return {line for line in self.lines if line[0] == "w"} - self.withdrawn
+
+    @property
+    def withdrawn(self) -> set[str]:
+        """What a person deleted before any program read it."""
+        return {line[1:] for line in self.lines if line[0] == "-"}
+
+
+def _stopped(home: Home) -> bool:
+    return (home.where / "stop").exists()
+
+
+def agent(home: Home, number: str, *shared: str) -> None:
+    """Remember, change without a condition and forget, without a pause."""
+    own: list[str] = []
+    chance, numbers, forgets = random.Random(int(number)), count(int(number) * 1_000_000), FORGETS
+    with vaultsync.open(str(home.root), f"agent{number}", str(home.state)) as memory:
+        while not _stopped(home):
+            word, deed = f"w{next(numbers)}w", chance.random()
+            try:
+                if len(own) < MOST and deed < 0.5:
+                    title = f"Seen by {number}"
+                    own.append(memory.remember(f"I saw {word}.", title=title, scope="public").id)
+                elif own and forgets and deed > 0.97:
+                    forgets -= 1
+                    memory.forget(own.pop(chance.randrange(len(own))))
+                    continue
+                else:
+                    _update(memory, chance.choice([*own, *shared]), word, careful=deed > 0.9)
+            except (RevisionMismatchError, NotFoundError):
+                continue  # another one was faster: it was told so
+            say(word)
+
+
+def _update(memory: Memory, fact_id: str, word: str, *, careful: bool) -> None:
+    """Add a word to what a fact says, or write it in place of that."""
+    if careful:
+        fact = memory.get(fact_id)
+        memory.update(fact_id, content=f"{fact.content}\n\n{word}", expect=fact.revision)
+    else:
+        memory.update(fact_id, content=f"I know {word}.")
+
+
+def person(home: Home, number: str) -> None:
+    """Write, edit and delete notes in both ways of saving, with times that may be ahead."""
+    chance, numbers = random.Random(int(number)), count(int(number) * 1_000_000)
+    deletes = FORGETS
+    while not _stopped(home):
+        word, deed = f"w{next(numbers)}w", chance.random()
+        paths = home.notes()
+        if not paths or deed < 0.1:
+            _save(home, f"public/notes/Mine {word}.md", f"A note with {word}.\n", chance)
+        elif deed < 0.13 and deletes:
+            deletes -= 1
+            for unread in _delete(home, chance.choice(paths)):
+                say(f"-{unread}")
+            continue
+        else:
+            path = chance.choice(paths)
+            try:
+                text = home.text(path)
+            except FileNotFoundError:  # it was forgotten, or renamed with its title
+                continue
+            head, mark, block = text.partition("<!-- vaultsync")
+            _save(home, path, f"{head.rstrip()}\n\nMine {word}.\n\n{mark}{block}", chance)
+        say(word)
+        time.sleep(chance.random() * 0.1)
+
+
+def _save(home: Home, path: str, text: str, chance: random.Random) -> None:
+    home.save(path, text.encode(), rename=chance.random() < 0.5)
+    ahead = chance.choice(AHEAD)
+    if ahead and (home.root / path).exists():
+        os.utime(home.root / path, (time.time() + ahead,) * 2)
+
+
+def _delete(home: Home, path: str) -> set[str]:
+    """Delete a note; returns the words in it that only it has."""
+    try:
+        data = home.data(path)
+        (home.root / path).unlink()
+    except FileNotFoundError:
+        return set()
+    return words(data) - home.in_archive() - home.in_store()
+
+
+PROGRAMS: dict[str, Callable[..., None]] = {"agent": agent, "person": person}
+
+
+def main() -> None:
+    name, where, *more = sys.argv[1:]
+    PROGRAMS[name](Home(Path(where)), *more)
+
+
+if __name__ == "__main__":
+    main()
