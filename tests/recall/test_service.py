@@ -598,7 +598,7 @@ def test_the_answer_tells_how_likely_there_is_one(world: RecallWorld) -> None:
         world.agent_remembers(f"Berth {number} lies at the pier.", title=f"Berth {number}")
     known = world.ask("berth pier").answerable
     unknown = world.ask("kubernetes ingress certificates pier").answerable
-    assert known > 0.5 > unknown
+    assert known > 0.85 > unknown
     assert world.ask("kubernetes").answerable == 0.0
 
 

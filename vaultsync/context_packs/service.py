@@ -42,10 +42,10 @@ MAX_CRITICAL = 200
 """Maximum number of critical facts that are looked at, the most important first."""
 MAX_BUDGET = 1_000_000
 """Tokens of a pack without a limit."""
-MIN_ANSWERABLE = 0.25
+MIN_ANSWERABLE = 0.71
 """Minimum probability that there is an answer; below it nothing is packed. Measured on
-golden/questions: it silences a third of the questions that nothing answers, and one in
-twenty-five that a note among the first five does."""
+golden/questions: it silences a fifth of the questions that nothing answers, and one in
+fifty that a note does."""
 REASON_LITTLE_FIT = f"fits less than {MIN_RELATIVE_FIT} as well as the best"
 REASON_UNSURE = "hardly has to do with the question"
 NOTHING_FOUND = "Nothing in the memory matches the question."
