@@ -82,6 +82,7 @@ filters = st.builds(
     hide_background=st.booleans(),
     alive_at=st.none() | st.sampled_from(["2026-02-14T13:44:59Z", "2026-02-14T13:45:00Z"]),
     agent=st.none() | st.sampled_from(AGENTS),
+    themes=st.just(frozenset()),  # no index knows themes
 )
 
 

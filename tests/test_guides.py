@@ -26,6 +26,7 @@ ELSEWHERE = {
     "model fetch": "needs a network",
     "--print-unit": "has a redirection, which tests of the unit try",
     "/vault": "is in a container",
+    "questions.toml": "needs the file of questions that the page describes",
 }
 """What commands are left to other tests, and why."""
 EXAMPLE_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")

@@ -98,3 +98,8 @@ def test_a_line_is_prose_or_code_or_neither_and_none_is_left_out(text: str) -> N
 def test_a_hostile_text_takes_no_more_time() -> None:
     for text in ("```\n````\n" * 20_000, "> " * 50_000, "- ```\n" * 20_000):
         assert len(prose_spans(text)) + len(fences(text)) < 40_000
+
+
+def test_a_tab_after_the_mark_of_a_list_is_as_wide_as_it_reaches() -> None:
+    (fence,) = fences("-\t```\n\tcode\n\t```\nafter")
+    assert (fence.inner, fence.close) == (6, 12)

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from vaultsync.privacy.active_content import ACTIVE_TAGS
+from vaultsync.privacy.active_content import ACTIVE_TAGS, _closing
 from vaultsync.privacy.detection import find_secrets, is_surely_clean
 from vaultsync.privacy.escaping import (
     active_constructs,
@@ -217,3 +217,8 @@ def test_it_takes_no_time_over_any_text() -> None:
         began = time.process_time()
         escape(text[: 64 << 10])
         assert time.process_time() - began < 5, text[:80]
+
+
+@pytest.mark.parametrize("text", ["[" * 50, "[" + "a" * 5_000, "[a`b`]"])
+def test_where_brackets_that_are_deep_or_far_apart_close_is_uncertain(text: str) -> None:
+    assert _closing(text, 0) is None

@@ -142,7 +142,7 @@ def test_a_signal_stops_the_waiting_server_cleanly(home: Home, number: signal.Si
     ("words", "kind"),
     [
         (["--vault", "/nowhere"], "NotAVaultError"),
-        (["--agent", "../x"], "InvalidScopeError"),
+        (["--agent", "../x"], "InvalidAgentError"),
         (["--agent", "indy", "--scope", "private-ada"], "ScopeDeniedError"),
         (["--port", "1234"], "UsageError"),
     ],

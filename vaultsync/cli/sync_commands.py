@@ -79,7 +79,11 @@ def init(options: Options, *, path: str | None, store: str | None, new_id: bool)
     folder = path or options.vault
     if not folder:
         message = "missing argument 'PATH': the folder to turn into a vault"
-        raise UsageError(message, hint="`vaultsync init .` makes the folder you are in a vault")
+        raise UsageError(
+            message,
+            hint="`vaultsync init .` makes the folder you are in a vault;"
+            " `vaultsync init --help` shows the rest",
+        )
     vault = opening.init(folder, store=store, state_dir=options.state_dir, new_id=new_id)
     print_initialised(options, vault)
 

@@ -201,7 +201,7 @@ def linked_from(
     for link in leading:
         if link.key == RELATED_KEY:
             found.add(link.target)
-        elif link.key not in ID_KEYS:
+        if link.key not in ID_KEYS:
             path = resolver.resolve(link.target, source.path or VaultPath(""))
             found.add(paths.get(path, "") if path else "")
     return found - {"", source.id}

@@ -112,8 +112,7 @@ def _adopt_in_parts(ctx: SyncContext, request: SyncRequest, progress: Progress |
             folders = frozenset(parent_folder(path) for path in some)
             part = replace(request, folders=folders, adopt=frozenset(some), after=done)
             report = sync_once(ctx, part, progress=progress)
-            if not report.quiet:
-                done = report
+            done = done if report.quiet else report
         known = ctx.archive.paths()  # those are not read again
         left = frozenset(path for path in request.adopt if path not in known)
         request = replace(request, adopt=left)

@@ -108,9 +108,8 @@ class LinkRewriter:
         if action.do is not ActionKind.NOTHING:
             self.later.append(case.fact_id)
             return action
-        if case.base is None or case.store.change is not StoreChange.UNCHANGED:
-            return action
-        note = case.vault.note
+        is_settled = case.base is not None and case.store.change is StoreChange.UNCHANGED
+        note = case.vault.note if is_settled else None
         return action if note is None else self._rewritten(action, note, work.ctx)
 
     def _rewritten(self, action: PlannedAction, note: Note, ctx: SyncContext) -> PlannedAction:

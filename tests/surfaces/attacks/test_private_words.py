@@ -116,6 +116,8 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
 }
 NOT_ASKED = {
     "close": "answers nothing",
+    "contradictions": "what `remember` and `update` call",
+    "evaluate": "answers with figures, and the paths that the questions name",
     "as_seen": "what `sync` calls",
     "answer": "what `recall` calls",
     "pack": "what `context` calls",

@@ -52,6 +52,7 @@ ARGUMENTS = {
     "edit": [VAULT_ID, "--append", "x"],
     "supersede": [VAULT_ID, "x"],
     "purge": [VAULT_ID, "--yes"],
+    "eval": ["run", str(Path(__file__).parents[3] / "golden/questions/sample-vault.toml")],
     "forget": [VAULT_ID],
     "restore": [VAULT_ID],
     "export": ["facts.jsonl"],
@@ -137,10 +138,14 @@ def test_what_a_vault_asks_for_is_listed_and_not_done(
 
 
 @pytest.mark.parametrize("command", sorted({*SHORT_HELP} - NO_VAULT))
-def test_every_command_refuses_alike(downloaded: Downloaded, command: str) -> None:
+def test_every_command_refuses_alike(downloaded: Downloaded, command: str, tmp_path: Path) -> None:
     downloaded.ask('store = "qdrant://127.0.0.1:{port}"')
     (downloaded.root / ".obsidian").mkdir()
     words = [str(downloaded.root)] if command == "init" else ARGUMENTS.get(command, [])
+    if command == "eval":
+        questions = tmp_path / "questions.toml"
+        questions.write_text('[[question]]\nquestion = "Who won the regatta?"\n', "utf-8")
+        words = ["run", str(questions)]
     refused = downloaded.run(command, *words, "--json")
     assert json.loads(refused.stdout)["error"]["kind"] == "UntrustedVaultError"
     assert refused.exit_code == 1
