@@ -120,6 +120,8 @@ class RecallSearch:
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
         self._ask(query)
         self._keyword_scores: dict[str, float] = {}
+        self._counts: dict[str, int] = {}
+        """How many facts have a term, of those that were counted."""
         self._keyword_limit = 0
         """How many facts the note index was asked for so far."""
         self._cosines: dict[str, float] = {}
@@ -278,15 +280,23 @@ class RecallSearch:
 
     def _search_keywords(self) -> None:
         self._catch_up()
-        self._correct_spelling()
         self._collect(self._query_note_index, limit=self._pool_size + 1)
+        if self._correct_spelling():
+            self._keyword_scores.clear()
+            self._hinted.clear()
+            self._matched_words.clear()
+            self._keyword_limit = 0
+            self._collect(self._query_note_index, limit=self._pool_size + 1)
         self._record_stage("index", self._keyword_scores)
 
-    def _correct_spelling(self) -> None:
-        """Also look for the words that unknown ones of the question are near to."""
-        anything = self._filters.unhidden
-        for stem in self._terms.stems:
-            if not letters_off(stem) or self.index.count_matches(stem, anything):
+    def _correct_spelling(self) -> bool:
+        """Also look for the words that unknown ones of the question are near to.
+
+        Returns whether there are any.
+        """
+        before = self._words
+        for stem in self._missing_stems():
+            if not letters_off(stem) or self._count_of(stem):
                 continue
             ids = self.index.near_matches(stem, self._filters, limit=SPELLING_FACTS)
             self._load([each for each in ids if not self._is_loaded(each)])
@@ -299,6 +309,20 @@ class RecallSearch:
             for near in get_close_matches(stem, sorted(known), 1, SPELLING_RATIO):
                 self._terms.add_spelling(stem, near)
                 self._words += f" {near}"
+        return self._words != before
+
+    def _missing_stems(self) -> list[str]:
+        """The terms of the question that none of the best candidates has."""
+        known = [each for each in self._similarities if each in self._facts]
+        found = {number for each in known[:10] for number in self._words_of(self._facts[each])}
+        return [stem for number, stem in enumerate(self._terms.stems) if number not in found]
+
+    def _count_of(self, stem: str) -> int:
+        """How many facts have a term, of all in the index."""
+        if stem not in self._counts:
+            anything = FactFilters(status=None, heads_only=False)
+            self._counts[stem] = self.index.count_matches(stem, anything)
+        return self._counts[stem]
 
     def _catch_up(self) -> None:
         ctx = self._sources.ctx
@@ -451,16 +475,12 @@ class RecallSearch:
         """How likely there is an answer, by what the candidates have of the question."""
         if self._query.is_set:
             return self._confidence
-        known = [each for each in self._similarities if each in self._facts]
-        found = {number for each in known[:10] for number in self._words_of(self._facts[each])}
-        stems = [stem for number, stem in enumerate(self._terms.stems) if number not in found]
         count = self.index.count()
-        anything = FactFilters(status=None, heads_only=False)
         return answer_probability(
             list(self._keyword_scores.values()),
             list(self._cosines.values()),
             missing=max(
-                (rarity(self.index.count_matches(x, anything), count) for x in stems), default=0.0
+                (rarity(self._count_of(x), count) for x in self._missing_stems()), default=0.0
             ),
             fact_count=count,
         )

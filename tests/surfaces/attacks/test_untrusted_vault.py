@@ -99,7 +99,7 @@ class Downloaded:
     def run(self, command: str, *words: str, stdin: str = "") -> Result:
         place = ["--vault", str(self.root), "--state-dir", str(self.state)]
         first, *rest = [command, *words]
-        if first in ("graph", "links", "plugin", "memory-file"):
+        if first in ("graph", "links", "plugin", "memory-file", "eval"):
             first, rest = f"{first} {rest[0]}", rest[1:]
         return CliRunner().invoke(cli, [*first.split(), *place, *rest], input=stdin)
 
@@ -147,7 +147,7 @@ def test_every_command_refuses_alike(downloaded: Downloaded, command: str, tmp_p
         questions.write_text('[[question]]\nquestion = "Who won the regatta?"\n', "utf-8")
         words = ["run", str(questions)]
     refused = downloaded.run(command, *words, "--json")
-    assert json.loads(refused.stdout)["error"]["kind"] == "UntrustedVaultError"
+    assert json.loads(refused.stdout)["error"]["kind"] == "UntrustedVaultError", refused.stdout
     assert refused.exit_code == 1
     assert not downloaded.was_asked()
     assert sorted(each.name for each in downloaded.root.iterdir()) == [".meta", ".obsidian"]
