@@ -52,7 +52,6 @@ ARGUMENTS = {
     "edit": [VAULT_ID, "--append", "x"],
     "supersede": [VAULT_ID, "x"],
     "purge": [VAULT_ID, "--yes"],
-    "eval": ["run", str(Path(__file__).parents[3] / "golden/questions/sample-vault.toml")],
     "forget": [VAULT_ID],
     "restore": [VAULT_ID],
     "export": ["facts.jsonl"],
@@ -143,9 +142,9 @@ def test_every_command_refuses_alike(downloaded: Downloaded, command: str, tmp_p
     (downloaded.root / ".obsidian").mkdir()
     words = [str(downloaded.root)] if command == "init" else ARGUMENTS.get(command, [])
     if command == "eval":
-        questions = tmp_path / "questions.toml"
-        questions.write_text('[[question]]\nquestion = "Who won the regatta?"\n', "utf-8")
-        words = ["run", str(questions)]
+        asked = tmp_path / "asked.toml"
+        asked.write_text('[[question]]\nquestion = "Who won the regatta?"\n', "utf-8")
+        words = ["run", str(asked)]
     refused = downloaded.run(command, *words, "--json")
     assert json.loads(refused.stdout)["error"]["kind"] == "UntrustedVaultError", refused.stdout
     assert refused.exit_code == 1
