@@ -31,7 +31,6 @@ from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.operations.evaluate import (
     INDEX_FIRST,
     ROUNDS,
-    AskedAt,
     EvalQuestion,
     Evaluation,
     EvaluationParts,
@@ -46,6 +45,7 @@ from vaultsync.operations.regressions import (
     write_baseline,
 )
 from vaultsync.recall.result import RecallSources
+from vaultsync.storage.clock import FixedClock
 
 HERE = Path(__file__).parents[2]
 BASELINE = HERE / "golden" / "baseline.json"
@@ -96,7 +96,7 @@ def measured(memory: Memory, *, rounds: int = ROUNDS) -> Evaluation:
     def sources(at: datetime | None) -> RecallSources:
         assert at is not None
         ctx = memory._ctx
-        return memory._services.recall_sources(replace(ctx, clock=AskedAt(ctx.clock, at)))
+        return memory._services.recall_sources(replace(ctx, clock=FixedClock(ctx.clock, at)))
 
     floors = {"index": bare_query(memory)}
     if memory._services.can_embed:

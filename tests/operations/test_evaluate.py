@@ -14,7 +14,6 @@ from tests.recalls import BrokenEmbedder, RecallWorld
 from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.errors import UsageError
 from vaultsync.operations.evaluate import (
-    AskedAt,
     EvalQuestion,
     Evaluation,
     EvaluationParts,
@@ -24,6 +23,7 @@ from vaultsync.operations.evaluate import (
     parse_questions,
 )
 from vaultsync.operations.regressions import compare, list_figures, parse_baseline, write_baseline
+from vaultsync.storage.clock import FixedClock
 
 BEANS = EvalQuestion("runner beans", ("beans.md",))
 NOTHING = EvalQuestion("zeppelin")
@@ -161,7 +161,7 @@ def test_a_ratio_is_the_median_of_its_rounds_and_its_noise_half_their_span(
 
 def test_a_question_is_asked_at_its_time(world: RecallWorld) -> None:
     at = datetime(2020, 1, 1, tzinfo=UTC)
-    clock = AskedAt(world.clock, at)
+    clock = FixedClock(world.clock, at)
     before = clock.monotonic()
     clock.sleep(2)
     assert clock.now() == at

@@ -12,10 +12,11 @@ from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact
 from vaultsync.notes.view import NoteView
-from vaultsync.recall.past_facts import PastClock, past_facts, past_moment
+from vaultsync.recall.past_facts import past_facts, past_moment
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import WORDS_ONLY, RecallSearch
+from vaultsync.storage.clock import FixedClock
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
@@ -193,7 +194,7 @@ def test_what_is_no_time_is_refused(as_of: str) -> None:
 
 
 def test_the_clock_of_the_past_goes_on_with_the_present_one(world: RecallWorld) -> None:
-    clock = PastClock(world.clock, NOW)
+    clock = FixedClock(world.clock, NOW)
     before = clock.monotonic()
     clock.sleep(2)
     assert clock.monotonic() >= before + 2

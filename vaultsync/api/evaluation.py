@@ -9,7 +9,6 @@ from datetime import datetime
 from vaultsync.api.wiring import Services
 from vaultsync.errors import UsageError
 from vaultsync.operations.evaluate import (
-    AskedAt,
     EvalQuestion,
     Evaluation,
     EvaluationParts,
@@ -17,6 +16,7 @@ from vaultsync.operations.evaluate import (
     evaluate,
 )
 from vaultsync.recall.result import RecallSources
+from vaultsync.storage.clock import FixedClock
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.run import preview_run
@@ -44,7 +44,7 @@ def evaluate_vault(
     paths = {str(path): fact_id for path, fact_id in notes if view.sees_path(path)}
 
     def sources(at: datetime | None) -> RecallSources:
-        asked = ctx if at is None else replace(ctx, clock=AskedAt(clock, at))
+        asked = ctx if at is None else replace(ctx, clock=FixedClock(clock, at))
         return services.recall_sources(asked, agent)
 
     def sync() -> None:

@@ -20,7 +20,6 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallSources
 from vaultsync.recall.service import RecallSearch
-from vaultsync.storage.clock import Clock
 
 FIRST_HITS = 5
 RANKED_HITS = 10
@@ -114,30 +113,6 @@ class EvaluationParts:
     the vectors alone."""
     others: Sequence[Paired] = ()
     """What else is timed."""
-
-
-@dataclass(frozen=True, slots=True)
-class AskedAt:
-    """A clock that shows the time at which a question is asked."""
-
-    clock: Clock
-    at: datetime
-
-    def now(self) -> datetime:
-        """That time."""
-        return self.at
-
-    def monotonic(self) -> float:
-        """Seconds that never go back."""
-        return self.clock.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        self.clock.sleep(seconds)
-
-    def new_id(self) -> str:
-        """A fresh id."""
-        return self.clock.new_id()
 
 
 def parse_questions(text: str) -> tuple[EvalQuestion, ...]:

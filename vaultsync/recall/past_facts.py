@@ -18,7 +18,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.scope import can_see
 from vaultsync.model.time_span import DAY_LENGTH, day_span
 from vaultsync.storage.archive import HistoryEntry
-from vaultsync.storage.clock import Clock
+from vaultsync.storage.clock import FixedClock
 from vaultsync.storage.past_store import PastStore
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 from vaultsync.storage.store import ReplacedVersion
@@ -26,30 +26,6 @@ from vaultsync.sync.context import ReadContext
 
 _NO_FIELDS = frozenset({"path", "note", "fact", "id"})
 """Entries of the history that are about the note, or about the fact as a whole."""
-
-
-@dataclass(frozen=True, slots=True)
-class PastClock:
-    """A clock that shows a time of the past. Implements `Clock`."""
-
-    clock: Clock
-    moment: datetime
-
-    def now(self) -> datetime:
-        """The time that it shows."""
-        return self.moment
-
-    def monotonic(self) -> float:
-        """Seconds that never go back."""
-        return self.clock.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        self.clock.sleep(seconds)
-
-    def new_id(self) -> str:
-        """A fresh id."""
-        return self.clock.new_id()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +109,7 @@ def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
         if can_see(agent, fact.scope)
     }
     store = PastStore(shown, store_id=store_id, at=at)
-    clock = PastClock(ctx.clock, moment)
+    clock = FixedClock(ctx.clock, moment)
     return Past(replace(ctx, store=store, clock=clock, read=None), tuple(unknown))
 
 

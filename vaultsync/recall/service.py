@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from difflib import get_close_matches
 from functools import partial
 from itertools import filterfalse, islice
 from operator import itemgetter
@@ -190,11 +189,11 @@ class RecallSearch:
         if fact.priority not in TIERS["critical"]:
             return False
         return fact.type in self._query.asked.types or any(
-            map(self._names, (*fact.entities, *(each for each in fact.aliases if each)))
+            map(self._names, (*fact.entities, *fact.aliases))
         )
 
     def _names(self, name: str) -> bool:
-        """Whether the question names an entity: all of its words, or the first of a person's."""
+        """Whether the question has all words of a name."""
         stems = self.index.tokens(name)
         return bool(stems) and set(stems) <= set(self._terms.stems)
 
@@ -306,6 +305,9 @@ class RecallSearch:
                 if each in self._facts
                 for term in self.index.tokens(fact_text(self._facts[each]))
             }
+            # Few questions have a word that no fact has: a cold start does without it.
+            from difflib import get_close_matches  # noqa: PLC0415
+
             for near in get_close_matches(stem, sorted(known), 1, SPELLING_RATIO):
                 self._terms.add_spelling(stem, near)
                 self._words += f" {near}"
@@ -601,8 +603,7 @@ class RecallSearch:
         shown, now = found.order[:limit], self._clock.now()
         for each in filterfalse(known.__contains__, shown):
             fact = self._facts[each]
-            fresh = recency(fact.created_at, fact.type, now)
-            signals = RankingSignals(0.0, fresh, self._utility(fact))
+            signals = RankingSignals(0.0, _recency(fact, now), self._utility(fact))
             known[each] = -weighted_score(signals, self._sources.weights), each, signals
         contradicts = {
             each: [other for other in found.contradicts.get(each, ()) if other in shown]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -20,3 +21,28 @@ class Clock(Protocol):
 
     def new_id(self) -> str:
         """A fresh UUIDv7 (RFC 9562), greater than all earlier ones of this clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedClock:
+    """A clock that always shows one time. Implements `Clock`."""
+
+    clock: Clock
+    """What it waits and makes ids with."""
+    at: datetime
+
+    def now(self) -> datetime:
+        """The time that it shows."""
+        return self.at
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        return self.clock.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        self.clock.sleep(seconds)
+
+    def new_id(self) -> str:
+        """A fresh id."""
+        return self.clock.new_id()
