@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from vaultsync.errors import FactNotFoundError
 from vaultsync.model.fact import Fact
-from vaultsync.storage.store import (
-    AccessCount,
-    FeedRow,
-    ReplacedVersion,
-    RevisionMismatch,
-    StoreState,
-    StoreWrite,
-)
+from vaultsync.storage.read_only_store import ReadOnlyStore
+from vaultsync.storage.store import FeedRow, StoreState
 
 
-class PastStore:
+class PastStore(ReadOnlyStore):
     """A read-only store of some versions of facts. Implements `Store`, see `storage/store.py`.
 
     Args:
@@ -76,25 +70,6 @@ class PastStore:
         """None."""
         return {}
 
-    def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
+    def was_applied(self, fact_id: str, op: str) -> bool:
         """Not supported: the past stays as it was."""
         raise NotImplementedError
-
-    def was_applied(self, fact_id: str, op: str) -> bool:
-        """Not supported, as for `write()`."""
-        raise NotImplementedError
-
-    def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
-        """Not supported, as for `write()`."""
-        raise NotImplementedError
-
-    def replaced_versions(self) -> list[ReplacedVersion]:
-        """Not supported, as for `write()`."""
-        raise NotImplementedError
-
-    def drop_replaced(self, revisions: Iterable[str]) -> None:
-        """Not supported, as for `write()`."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """Does nothing: there are only values."""

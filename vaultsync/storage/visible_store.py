@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 
 from vaultsync.errors import FactNotFoundError
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import can_see
-from vaultsync.storage.store import (
-    AccessCount,
-    FeedRow,
-    ReplacedVersion,
-    RevisionMismatch,
-    Store,
-    StoreState,
-    StoreWrite,
-)
+from vaultsync.storage.read_only_store import ReadOnlyStore
+from vaultsync.storage.store import FeedRow, Store, StoreState
 
 
-class VisibleStore:
+class VisibleStore(ReadOnlyStore):
     """A read-only view of a store, without facts that an agent cannot see.
 
     Implements `Store`; the contract is in `storage/store.py`. The feed names all facts: a
@@ -67,22 +60,3 @@ class VisibleStore:
         for fact in self._store.iter_facts(after, newest=newest, deleted=deleted):
             if can_see(self._agent, fact.scope):
                 yield fact
-
-    def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
-        """Not supported: agents write through `facts/service.py`, which checks them."""
-        raise NotImplementedError
-
-    def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
-        """Not supported, as for `write()`."""
-        raise NotImplementedError
-
-    def replaced_versions(self) -> list[ReplacedVersion]:
-        """Not supported: a sync, which records them, sees all facts."""
-        raise NotImplementedError
-
-    def drop_replaced(self, revisions: Iterable[str]) -> None:
-        """Not supported, as for `write()`."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """Does nothing: the owner of the store closes it."""
