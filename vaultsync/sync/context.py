@@ -141,7 +141,7 @@ class LinkTexts:
     def prepare(self, fact_ids: Iterable[str]) -> None:
         """Look up all facts at once that will be linked to."""
         wanted = list(fact_ids)
-        bases = self._ctx.archive.find_bases(wanted)
+        bases = self._ctx.archive.find_bases(wanted) if wanted else {}
         self._facts = {key: base.fact for key, base in bases.items()} | dict(self._planned)
         new = [key for key in wanted if key in self._paths and key not in self._facts]
         found = self._ctx.store.find_many(new) if new else {}

@@ -113,6 +113,8 @@ class NoteIdentities:
     without_id: list[ScannedFile] = field(default_factory=list)
     """Notes without an id, and copies: they get a new id."""
     absent: dict[str, Base] = field(default_factory=dict)
+    bases: dict[str, Base] = field(default_factory=dict)
+    """The bases of the facts that the files name, or whose places they took."""
     blocked: dict[str, ScannedFile] = field(default_factory=dict)
     """Facts whose notes are unreadable or half saved."""
     unreadable: list[ScannedFile] = field(default_factory=list)
@@ -135,9 +137,8 @@ def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentit
     identities = NoteIdentities(absent=dict(snapshot.absent))
     if not (snapshot.seen or snapshot.absent):
         return identities
-    claims, bases = _claims_by_id(ctx, snapshot, identities)
-    for fact_id, files in claims.items():
-        base = bases.get(fact_id)
+    for fact_id, files in _claims_by_id(ctx, snapshot, identities).items():
+        base = identities.bases.get(fact_id)
         owner = _choose_owner(files, base, displaced=fact_id in identities.absent)
         if owner is not None:
             verbatim = base is None and owner.canonical_of is not None
@@ -177,15 +178,18 @@ def _recheck_moved_notes(
 
 def _claims_by_id(
     ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdentities
-) -> tuple[dict[str, list[ScannedFile]], dict[str, Base]]:
-    """The files that claim each id, and the bases of those ids.
+) -> dict[str, list[ScannedFile]]:
+    """The files that claim each id.
 
-    Adds to `identities` the files that are no fact's note, and the facts whose places
-    were taken by other notes.
+    Adds to `identities` the bases of those ids, the files that are no fact's note, and the
+    facts whose places were taken by other notes.
     """
     claims: dict[str, list[ScannedFile]] = {}
-    claimed_ids = [seen.id for seen in snapshot.seen.values() if seen.base is not None]
-    bases = ctx.archive.find_bases(filter(None, claimed_ids))
+    held = [seen.base for seen in snapshot.seen.values() if seen.base is not None]
+    bases = identities.bases = {base.fact.id: base for base in held}
+    named = {seen.id for seen in snapshot.seen.values() if seen.id}
+    if new := named - bases.keys():
+        bases |= ctx.archive.find_bases(new)
     for seen in snapshot.seen.values():
         if seen.is_note:
             claim = _claimed(snapshot, seen, bases)
@@ -197,14 +201,13 @@ def _claims_by_id(
         else:
             identities.unreadable.append(seen)
     identities.without_id = claims.pop("", [])
-    bases |= ctx.archive.find_bases(claims)
     if identities.unreadable:
         _block_unreadable(ctx, identities, claims)
     for fact_id in claims:
         base = bases.get(fact_id)
         if base is not None and _is_absent_from_path(ctx, snapshot, base):
             identities.absent[fact_id] = base
-    return claims, bases
+    return claims
 
 
 def _block_unreadable(ctx: SyncContext, identities: NoteIdentities, claims: Container[str]) -> None:
@@ -323,7 +326,9 @@ def make_cases(
         ids |= dict.fromkeys(each for each in known if each not in rows)
     if not (ids or rows):
         return [], unchanged
-    bases = ctx.archive.find_bases([*ids, *rows])
+    bases = identities.bases
+    if others := [each for each in (*ids, *rows) if each not in bases]:
+        bases = bases | ctx.archive.find_bases(others)
     for fact_id, row in rows.items():
         base = bases.get(fact_id)
         if base is None or base.fact.revision != row.revision:

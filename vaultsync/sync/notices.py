@@ -45,18 +45,21 @@ def foreign_values(ctx: SyncContext) -> frozenset[str]:
     return frozenset((ctx.archive.setting(FOREIGN_VALUES_SETTING) or "").split())
 
 
-def with_foreign_values(work: SyncRun) -> str | None:
-    """The setting of foreign values, with those of the notes that this run takes in."""
-    known = foreign_values(work.ctx)
+def new_foreign_values(work: SyncRun) -> set[str]:
+    """The marks of the foreign values of the notes that this run takes in."""
     taken = {x.path for x in work.actions if x.do in CREATES_FACT or x.do is ActionKind.MERGE}
-    found = {
+    return {
         value_mark(problem)
         for seen in work.snapshot.seen.values()
         if seen.base is None and seen.path in taken and seen.read is not None
         for problem in seen.read.problems
         if problem.key != "id"
     }
-    return " ".join(sorted({*known, *found})[:MAX_FOREIGN_VALUES]) or None
+
+
+def with_foreign_values(ctx: SyncContext, new: AbstractSet[str]) -> str:
+    """The setting of foreign values, with new ones."""
+    return " ".join(sorted(foreign_values(ctx) | new)[:MAX_FOREIGN_VALUES])
 
 
 def run_notices(work: SyncRun) -> list[Notice]:
@@ -70,7 +73,7 @@ def run_notices(work: SyncRun) -> list[Notice]:
         listed += _refusal_notices(ctx, work.actions)
     if not work.feed.is_available:
         listed.append(_store_unavailable_notice(ctx))
-    else:
+    elif work.actions:
         listed += _damage_notices(work)
     return redact_notices(ctx, listed)
 

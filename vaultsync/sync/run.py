@@ -91,10 +91,11 @@ def sync_once(
     check_vault(ctx, dry_run=False)
     feed = check_store(ctx, run, request)
     unseen: dict[str, Fact] = {}
-    if feed.is_available and ctx.archive.intents():
+    interrupted = ctx.archive.intents()
+    if feed.is_available and interrupted:
         unseen |= record_replaced(ctx, feed.since)  # the repair moves bases
-    recheck = recover(ctx, run, rescue=not request.trust_store)
-    if ctx.archive.intents():
+    recheck = recover(ctx, run, interrupted, rescue=not request.trust_store)
+    if interrupted and ctx.archive.intents():
         # It stopped answering: a merge before the repair has a wrong base.
         feed = StoreFeed(is_available=False)
     delivery = Delivery()
@@ -102,7 +103,9 @@ def sync_once(
         delivery = drain_outbox(ctx)
         recheck += delivery.touched
     work = observe(ctx, request, run, feed, recheck, progress=progress)
-    unseen |= _record_replaced(work)
+    feed = work.feed
+    if feed.is_available and (feed.rows or request.facts_only):
+        unseen |= record_replaced(ctx, feed.since)
     implausible = _plan(work, plan, guard, progress)
     work.notices += redact_notices(ctx, delivery.notices)
     if unseen:
@@ -125,14 +128,6 @@ def sync_once(
         changed = {name: number for name, number in report.counts.items() if number}
         _log.info("run %s (%s): %s in %.3f s", run, request.kind, changed, seconds)
     return report
-
-
-def _record_replaced(work: SyncRun) -> Mapping[str, Fact]:
-    """Record what was replaced unseen, if anything can have been since the last run."""
-    feed, request = work.feed, work.request
-    if feed.is_available and (feed.rows or request.facts_only):
-        return record_replaced(work.ctx, feed.since)
-    return {}
 
 
 def preview_run(

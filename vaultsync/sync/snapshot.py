@@ -255,7 +255,7 @@ def _scan_folder(
         path = path_in(folder.path, name)
         base = bases.pop(name, None)
         is_changed = base is None or base.stamp != stamp
-        if is_conflict_note(name) and base is None:
+        if base is None and is_conflict_note(name):
             snapshot.conflict_notes.add(path)
         elif path in scope.being_saved and is_changed:
             file = NoteFile(b"", "", stamp)
