@@ -309,6 +309,16 @@ def test_runs_are_found_newest_first_and_by_the_beginning_of_their_ids(archive: 
     assert archive.last_run() == runs[-1]
 
 
+def test_notes_are_counted_by_folder_without_those_that_are_missing(archive: Archive) -> None:
+    paths = ("a/Tea.md", "a/Cup.md", "Zoë.md", "c/gone.md", "\udcff/d.md")
+    bases = [a_base(key, path) for key, path in zip(IDS, paths, strict=False)]
+    bases[3] = bases[3]._replace(missing_since="2026-01-01")
+    assert archive.notes_by_folder() == {}
+    with archive.transaction():
+        archive.put_bases(bases)
+    assert archive.notes_by_folder() == {"a": 2, "": 1, "\udcff": 1}
+
+
 def test_notes_are_found_by_the_names_of_their_files(archive: Archive) -> None:
     paths = ("a/Tea.md", "b/TEA.md.md", "Zoë.md", "c/gone.md", "d/\udcff.md")
     bases = [a_base(key, path) for key, path in zip(IDS, paths, strict=False)]

@@ -171,6 +171,9 @@ class Archive(Protocol):
     def paths(self) -> dict[VaultPath, str]:
         """Path -> fact id of all bases that are not missing."""
 
+    def notes_by_folder(self) -> dict[VaultPath, int]:
+        """Folder -> how many bases have their notes directly in it; without missing notes."""
+
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         """As `paths()`, but only of notes whose file has one of these names, as `name_key()`."""
 

@@ -326,9 +326,8 @@ def make_cases(
         ids |= dict.fromkeys(each for each in known if each not in rows)
     if not (ids or rows):
         return [], unchanged
-    bases = identities.bases
-    if others := [each for each in (*ids, *rows) if each not in bases]:
-        bases = bases | ctx.archive.find_bases(others)
+    others = {*ids, *rows} - identities.bases.keys()
+    bases = identities.bases | (ctx.archive.find_bases(others) if others else {})
     for fact_id, row in rows.items():
         base = bases.get(fact_id)
         if base is None or base.fact.revision != row.revision:

@@ -518,6 +518,10 @@ class SqliteArchive:
             found[path_from_columns(folder, name)] = fact_id
         return found
 
+    def notes_by_folder(self) -> dict[VaultPath, int]:
+        some = "SELECT folder, count(*) FROM bases WHERE missing_since IS NULL GROUP BY folder"
+        return {path_from_column(folder): number for folder, number in self._rows(some)}
+
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         found: dict[VaultPath, str] = {}
         for key in {file_key(name) for name in names}:
