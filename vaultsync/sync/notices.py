@@ -18,7 +18,6 @@ from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
-from vaultsync.sync.identity import adopted_folders
 from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
 
@@ -116,7 +115,7 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
     ctx, snapshot, identities = work.ctx, work.snapshot, work.identities
     if not (snapshot.seen or snapshot.scan.unreadable or snapshot.non_regular):
         return []
-    at, adopted = ctx.now(), adopted_folders(ctx)
+    at, adopted = ctx.now(), identities.adopted
     listed = [
         Notice(
             "unreadable_folder",

@@ -18,7 +18,7 @@ from vaultsync.errors import (
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.changes import StoreFeed
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.older_world import find_older_store
+from vaultsync.sync.plausibility import find_older_store
 from vaultsync.sync.sync_request import SyncRequest
 
 HIGH_WATER_SETTING = "newest_row"
