@@ -21,6 +21,7 @@ from vaultsync.storage.archive import (
     RunRecord,
     WriteIntent,
 )
+from vaultsync.storage.vault import FileStamp
 
 
 @dataclass
@@ -116,6 +117,10 @@ class MemoryArchive:
             for base in self._rows.bases.values()
             if posixpath.dirname(base.path) == folder and not base.missing_since
         }
+
+    def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
+        bases = self.bases_in(folder).items()
+        return {name: (base.fact.id, base.stamp) for name, base in bases}
 
     def missing_bases(self) -> list[Base]:
         return [base for base in self._rows.bases.values() if base.missing_since]

@@ -162,6 +162,9 @@ class Archive(Protocol):
         Without those of missing notes: another note may have their paths.
         """
 
+    def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
+        """Of the same bases: file name -> the id of the fact, and the stamp of the note."""
+
     def missing_bases(self) -> list[Base]:
         """The bases with `missing_since`."""
 
