@@ -36,8 +36,9 @@ class AccessCounter:
 
     def add(self, fact_ids: Sequence[str]) -> None:
         """Log a use of each of these facts."""
-        if fact_ids:
-            self._log.note(fact_ids, self._ctx.today())
+        if not fact_ids:
+            return
+        self._log.note(fact_ids, self._ctx.today())
         size = self._log.size()
         if size >= self._flush_at:
             self.flush()

@@ -7,7 +7,7 @@ between finds a fact and a note without a base that agree, and records the base.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -48,9 +48,11 @@ class NoteWriter:
         Returns:
             The fact with its path; without one if the next run has to write the note.
         """
-        texts = LinkTexts(self._ctx, {})
-        texts.prepare(fact.related_fact_ids)
-        links = texts.to(fact.related_fact_ids)
+        links: Mapping[str, str] = {}
+        if fact.related_fact_ids:
+            texts = LinkTexts(self._ctx, {})
+            texts.prepare(fact.related_fact_ids)
+            links = texts.to(fact.related_fact_ids)
         shown = self._ctx.view.to_note(fact)
         data = render_note(shown, links=links)
         op = self._ctx.clock.new_id().replace("-", "")
