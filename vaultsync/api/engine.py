@@ -20,8 +20,7 @@ from vaultsync.api.embedding import EmbeddingWorker
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.find_files import vault_files
 from vaultsync.backends.filesystem.tree import IgnoreRules
-from vaultsync.backends.state.engine_lock import EngineLock
-from vaultsync.backends.state.tables_lock import tables_lock
+from vaultsync.backends.state.engine_lock import EngineLock, tables_lock
 from vaultsync.backends.watchers.choose_watcher import asked_watcher_maker
 from vaultsync.backends.watchers.collector import signal_store_change
 from vaultsync.daemon.on_demand import OnDemandSync
