@@ -112,17 +112,12 @@ class Engine:
             self._signal_daemon()
             return fact
         try:
-            if self._writer.empty:
-                self.ctx.vault.vault_id()
-            written = self._writer.note(fact, actor=actor)
-            if self._writer.full:
-                self._writer.flush()
+            return self._writer.note(fact, actor=actor)
         except (VaultError, OSError) as error:
             _log.debug("the next run writes the note of %s: %s", fact.id, error)
             return fact
         finally:
             self.lock.unlock()
-        return written
 
     def update_notes(self, *fact_ids: str) -> None:
         """Bring changes of facts into their notes, unless another engine has the vault."""

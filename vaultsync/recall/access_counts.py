@@ -51,10 +51,7 @@ class AccessCounter:
         What the store does not take stays in the log.
         """
         counted = 0
-        while self._log.size():
-            batch = self._log.batch()
-            if batch is None:
-                break
+        while (batch := self._log.batch()) is not None:
             try:
                 counted += self._ctx.store.count_accesses(batch.counts, batch.op)
             except StoreError as error:
