@@ -177,8 +177,6 @@ MIGRATIONS: tuple[sqlite_file.Migration, ...] = (
     *(m004_accesses, m005_revisions, m006_tombstones),
 )
 """In order. A name once released stays."""
-FACT_TABLES = {"facts": "id", "accesses": "fact_id", "revisions": "fact_id"}
-"""The tables that hold something of a fact -> their column with its id."""
 
 
 class SqliteStore:
