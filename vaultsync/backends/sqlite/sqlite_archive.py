@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 
     )
     from vaultsync.storage.erasure import Traces
     from vaultsync.storage.pruning import KeepSince
+    from vaultsync.storage.vault import FileStamp
 
 
 _encode = msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map
@@ -503,6 +504,19 @@ class SqliteArchive:
         )
         return {path_from_column(row[2]): base_from_row(row) for row in rows}
 
+    def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
+        from vaultsync.storage.vault import FileStamp
+
+        rows = self._rows(
+            "SELECT name, fact_id, inode, size, mtime_ns, ctime_ns FROM bases"
+            " WHERE folder = ? AND missing_since IS NULL",
+            path_to_column(folder),
+        )
+        return {
+            path_from_column(name): (key, FileStamp(*three, int(inode)) if inode else None)
+            for name, key, inode, *three in rows
+        }
+
     def missing_bases(self) -> list[Base]:
         rows = self._rows(SELECT_BASES + "WHERE missing_since IS NOT NULL ORDER BY fact_id")
         return [base_from_row(row) for row in rows]
@@ -522,6 +536,10 @@ class SqliteArchive:
         for folder, name, fact_id in self._rows(SELECT_NON_UTF8_PATHS):
             found[path_from_columns(folder, name)] = fact_id
         return found
+
+    def notes_by_folder(self) -> dict[VaultPath, int]:
+        some = "SELECT folder, count(*) FROM bases WHERE missing_since IS NULL GROUP BY folder"
+        return {path_from_column(folder): number for folder, number in self._rows(some)}
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         found: dict[VaultPath, str] = {}
