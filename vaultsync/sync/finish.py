@@ -31,6 +31,8 @@ def record_absent(work: SyncRun) -> None:
     base of a note that is somewhere else twice, or cannot be read there.
     """
     ctx, identities, snapshot = work.ctx, work.identities, work.snapshot
+    if not (identities.absent or identities.duplicate_ids or identities.blocked):
+        return
     missing = [*identities.absent.values()]
     if snapshot.is_partial:
         # A note may be elsewhere, but not where another one is.
@@ -317,10 +319,8 @@ def make_report(
     )
 
 
-def join_reports(first: Report | None, second: Report) -> Report:
+def join_reports(first: Report, second: Report) -> Report:
     """One report of two runs that belong together."""
-    if first is None:
-        return second
     counts = {name: first.counts[name] + second.counts[name] for name in REPORT_COUNTS}
     worked, again = (
         {each.fact_id for each in report.actions if each.action != "wait"}

@@ -122,7 +122,7 @@ def sync_once(
     finish_run(work, outcome)
     report = make_report(work, outcome.done, outcome.notices, seconds, refused=outcome.refused)
     if not report.quiet or outcome.done or work.unchanged or work.settled:
-        report = join_reports(request.after, report)
+        report = join_reports(request.after, report) if request.after else report
         record_run(ctx, request, report)
         changed = {name: number for name, number in report.counts.items() if number}
         _log.info("run %s (%s): %s in %.3f s", run, request.kind, changed, seconds)

@@ -173,7 +173,8 @@ def parts_by_folder(paths: Iterable[VaultPath], most: int) -> Iterator[list[Vaul
     more notes is a part of its own.
     """
     part: list[VaultPath] = []
-    for _, group in groupby(sorted(paths, key=_by_folder), parent_folder):
+    ordered = sorted(paths, key=lambda path: (parent_folder(path), path))
+    for _, group in groupby(ordered, parent_folder):
         some = list(group)
         if part and len(part) + len(some) > most:
             yield part
@@ -181,10 +182,6 @@ def parts_by_folder(paths: Iterable[VaultPath], most: int) -> Iterator[list[Vaul
         part += some
     if part:
         yield part
-
-
-def _by_folder(path: VaultPath) -> tuple[VaultPath, VaultPath]:
-    return parent_folder(path), path
 
 
 def take_snapshot(

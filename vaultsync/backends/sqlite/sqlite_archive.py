@@ -508,13 +508,16 @@ class SqliteArchive:
         from vaultsync.storage.vault import FileStamp
 
         rows = self._rows(
-            "SELECT name, fact_id, inode, size, mtime_ns, ctime_ns FROM bases"
+            "SELECT name, fact_id, size, mtime_ns, ctime_ns, inode FROM bases"
             " WHERE folder = ? AND missing_since IS NULL",
             path_to_column(folder),
         )
         return {
-            path_from_column(name): (key, FileStamp(*three, int(inode)) if inode else None)
-            for name, key, inode, *three in rows
+            path_from_column(name): (
+                fact_id,
+                None if inode is None else FileStamp(size, mtime_ns, ctime_ns, int(inode)),
+            )
+            for name, fact_id, size, mtime_ns, ctime_ns, inode in rows
         }
 
     def missing_bases(self) -> list[Base]:
