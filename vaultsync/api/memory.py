@@ -28,6 +28,7 @@ from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.state.settings_files import edit_machine_file
+from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.backends.system.host_checks import machine_checks
 from vaultsync.backends.watchers.watch_checks import watch_checks
 from vaultsync.context_packs.pack import ContextPack
@@ -183,6 +184,8 @@ class Memory:
         self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
         self.store_path = self._services.store_path
         """The file or the collection that holds the facts, as it is shown."""
+        if one_shot:  # another process may want its threads to be undisturbed
+            limit_heaps()
         self._engine = Engine(self._services)
         self._memory_files = MemoryFiles(self._services, self._engine)
         self._wrote = False
