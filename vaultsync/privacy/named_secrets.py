@@ -145,9 +145,8 @@ def _names_a_secret(text: str, match: re.Match[str]) -> bool:
     tail = (groups.get("tail") or "").lower().strip("_-").replace("-", "_")
     if tail.rpartition("_")[2] in _NOT_ITSELF:
         return False
-    if groups.get("key"):
-        if not before[-12:].rstrip(" _-").lower().endswith(_KEYS_OF):
-            return False
+    if groups.get("key") and not before[-12:].rstrip(" _-").lower().endswith(_KEYS_OF):
+        return False
     # `registry/token-service:v1`: an image.
     image = groups.get("sign") == ":" and match.end("sign") == match.start("s")
     return not (image and re.search(r"[\w.-]/[\w./-]*\Z", text[max(at - 100, 0) : at]))
