@@ -348,10 +348,9 @@ class Memory:
             status: only facts of this status; `forgotten` lists deleted facts, which
                 `restore()` brings back, and `superseded` those that a newer one replaces.
             tag: only facts with this tag, or one below it.
-            since: only facts created on this day (`2026-01-31`), in this month or at this
-                time, or later.
-            until: only facts created on this day or in this month, or earlier; or before
-                this time.
+            since: only facts created on this day (`2026-01-31`), in this month or year, at
+                this time or in this relative time (`last week`), or later.
+            until: only facts created before the end of such a date, or before this time.
             links_to: only facts that link to this note, named by id, path, title or alias.
             links_from: only facts that this note links to.
             newest: the newest first: an id that vaultsync made begins with its time.
@@ -703,12 +702,12 @@ class Memory:
             heads_only: whether facts that a newer one supersedes are left out.
             all: whether retired facts and the background are searched too; `hidden` of the
                 result says how many matches are left out without it.
-            since: only facts created on this day (`2026-01-31`), in this month or at this
-                time, or later.
-            until: only facts created on this day or in this month, or earlier.
-            as_of: answer with what held at the end of this day or month, or at this time:
-                the facts that there were, as they were. `degraded` of the result says what
-                is not known any more.
+            since: only facts created on this day (`2026-01-31`), in this month or year, at
+                this time or in this relative time (`last week`), or later.
+            until: only facts created before the end of such a date, or before this time.
+            as_of: answer with what held at the end of such a date, or at this time: the
+                facts that there were, as they were. `degraded` of the result says what is
+                not known any more.
             user: only facts about this user; the one of the settings when it is None.
             explain: whether the result has what each stage found, and its seconds.
             agent: who asks; the agent of this memory when it is None.
