@@ -41,12 +41,13 @@ def render_listed(entries: Iterable[ListedEntry]) -> dict[str, str]:
     table, listed = MemoryEntries(), list(entries)
     touched, _ = put_entries(table, listed, [])
     regroup(table, [touched])
-    pages = render_pages(table, lambda _: True)
-    return {name: page.text or "" for name, page in pages.items()}
+    return {name: page.text or "" for name, page in render_pages(table, lambda _: True)}
 
 
-def render_pages(table: EntryTable, is_stale: Callable[[PagePlan], bool]) -> dict[str, IndexPage]:
-    """Name -> page of all index files.
+def render_pages(
+    table: EntryTable, is_stale: Callable[[PagePlan], bool]
+) -> Iterator[tuple[str, IndexPage]]:
+    """The names and pages of all index files, one after the other: all texts are long.
 
     Args:
         table: the entries.
@@ -66,35 +67,31 @@ def render_pages(table: EntryTable, is_stale: Callable[[PagePlan], bool]) -> dic
     def lettered(plan: PagePlan) -> list[TableLine]:
         return _by_entity(table.entities(plan.keys, plan.buckets))
 
-    return {
-        **_short(paged_files("vault-index", "Vault Index", master, about=about)),
-        **_pages(types, is_stale, typed),
-        **_short(paged_files("by-priority", "Facts by Priority", _by_priority(table))),
-        **_pages(letters, is_stale, lettered),
-    }
+    yield from _short(paged_files("vault-index", "Vault Index", master, about=about))
+    yield from _pages(types, is_stale, typed)
+    yield from _short(paged_files("by-priority", "Facts by Priority", _by_priority(table)))
+    yield from _pages(letters, is_stale, lettered)
 
 
-def _short(files: Mapping[str, str]) -> dict[str, IndexPage]:
-    return {name: IndexPage("", text) for name, text in files.items()}
+def _short(files: Mapping[str, str]) -> Iterator[tuple[str, IndexPage]]:
+    return ((name, IndexPage("", text)) for name, text in files.items())
 
 
 def _pages(
     plans: Iterable[PagePlan],
     is_stale: Callable[[PagePlan], bool],
     lines_of: Callable[[PagePlan], list[TableLine]],
-) -> dict[str, IndexPage]:
+) -> Iterator[tuple[str, IndexPage]]:
     """The pages of some plans."""
-    pages: dict[str, IndexPage] = {}
     for plan in plans:
         if plan.too_large:  # all by itself
             texts = paged_files(plan.name.removesuffix(".md"), plan.title, lines_of(plan))
-            pages |= _short(texts)
+            yield from _short(texts)
         elif plan.links:
-            pages[plan.name] = IndexPage(plan.lines, page_text(plan.title, plan.links))
+            yield plan.name, IndexPage(plan.lines, page_text(plan.title, plan.links))
         else:
             text = page_text(plan.title, lines_of(plan)) if is_stale(plan) else None
-            pages[plan.name] = IndexPage(plan.lines, text)
-    return pages
+            yield plan.name, IndexPage(plan.lines, text)
 
 
 def _recent(table: EntryTable, newest: str) -> list[TableLine]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # a cold question imports this module, and no report of a syn
 
 NOTE_INDEX_SCHEMA = "2"
 """To be changed with what is indexed of a fact: a new schema rebuilds the index."""
-FACTS_PER_COMMIT = 2_500
+FACTS_PER_COMMIT = 500
 """Facts that are in memory, and in one commit, at once."""
 
 

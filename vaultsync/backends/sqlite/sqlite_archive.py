@@ -7,7 +7,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 
@@ -400,7 +400,7 @@ class SqliteArchive:
         self._path = path
         self._place = sqlite_file.find_identity(path)
         self._lock = threading.RLock()
-        self._writing = False
+        self._writing = self._has_written = False
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
@@ -443,6 +443,7 @@ class SqliteArchive:
                 yield
                 with self._connection():
                     db.execute("COMMIT")
+                self._has_written = True
             except BaseException:
                 sqlite_file.roll_back(db)
                 raise
@@ -727,9 +728,21 @@ class SqliteArchive:
         with self._connection() as db:
             sqlite_file.compact(db)
 
+    def _give_back(self, db: sqlite3.Connection) -> None:
+        """Give back what a first run needed for its intents, a third of a small archive.
+
+        Not where others write: the next one that closes the archive does it.
+        """
+        if self._has_written and sqlite_file.find_identity(self._path) == self._place:
+            with suppress(sqlite3.Error):
+                db.execute("PRAGMA busy_timeout = 0")
+                if sqlite_file.is_sparse(db):
+                    sqlite_file.compact(db)
+
     def close(self) -> None:
         with self._lock:
             if self._db is not None:
+                self._give_back(self._db)
                 sqlite_file.close_file(self._db, self._path, self._place)
             self._db = None
 
