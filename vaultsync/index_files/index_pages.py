@@ -14,11 +14,10 @@ from itertools import groupby
 from typing import NamedTuple
 
 from vaultsync.index_files.entity_groups import put_entries, regroup
-from vaultsync.index_files.entry import IndexEntry, ListedEntry
+from vaultsync.index_files.entry import ListedEntry
 from vaultsync.index_files.memory_entries import MemoryEntries
 from vaultsync.index_files.paging import PagePlan, TableLine, page_text, paged_files, plan_pages
 from vaultsync.index_files.ports import EntityGroup, EntryTable
-from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES, tier_of
 
 RECENT_DAYS = 7
@@ -35,13 +34,6 @@ class IndexPage(NamedTuple):
     """Which lines it has."""
     text: str | None
     """None where its text is the same as before."""
-
-
-def render_index(entries: Iterable[IndexEntry], paths: Mapping[str, VaultPath]) -> dict[str, str]:
-    """Name of an index file -> its text, of all entries whose facts have a path."""
-    return render_listed(
-        ListedEntry.of(each, paths[each.id]) for each in entries if each.id in paths
-    )
 
 
 def render_listed(entries: Iterable[ListedEntry]) -> dict[str, str]:
