@@ -16,7 +16,7 @@ LOWER = "from vaultsync.backends.system import detached; detached.lower_priority
     [
         pytest.param(f"{LOWER}", "19", id="the leader"),
         pytest.param(
-            f"import subprocess, sys; subprocess.run([sys.executable, '-c', {LOWER!r}], check=True)",
+            f"import subprocess as s, sys; s.run([sys.executable, '-c', {LOWER!r}], check=True)",
             "0",
             id="a member",
         ),
