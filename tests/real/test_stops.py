@@ -60,7 +60,7 @@ def _none_is_left() -> Iterator[None]:
     yield
     while _running:
         _running[-1].kill()
-        _running.pop().wait()
+        _running.pop().communicate()
 
 
 def begin(line: Sequence[str], **variables: str) -> subprocess.Popen[bytes]:
