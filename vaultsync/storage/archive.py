@@ -162,6 +162,9 @@ class Archive(Protocol):
         Without those of missing notes: another note may have their paths.
         """
 
+    def base_at(self, path: VaultPath) -> Base | None:
+        """The base of the note at a path, if there is one that is not missing."""
+
     def missing_bases(self) -> list[Base]:
         """The bases with `missing_since`."""
 
