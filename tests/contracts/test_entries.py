@@ -73,7 +73,7 @@ def test_what_was_put_last_is_found_and_a_clear_forgets_it(table: EntryTable) ->
 def test_a_change_that_fails_changes_nothing(table: EntryTable) -> None:
     before = listed(fact(1, entities=["Ann"]))
     change(table, before, [], "v1")
-    pages = render_pages(table, lambda _: True)
+    pages = [*render_pages(table, lambda _: True)]
 
     def fail() -> None:
         with table.changing():
@@ -87,7 +87,7 @@ def test_a_change_that_fails_changes_nothing(table: EntryTable) -> None:
         fail()
     assert table.version() == "v1"
     assert [*table.iter_listed()] == before
-    assert render_pages(table, lambda _: True) == pages
+    assert [*render_pages(table, lambda _: True)] == pages
 
 
 @given(st.lists(facts(), max_size=4, unique_by=lambda each: each.id))
@@ -148,7 +148,7 @@ class Follower:
             return self._plans.get(plan.name) != plan.lines or changes.touches(plan)
 
         divisions = Divisions(self._divided, changes.touch)
-        pages = render_pages(self.table, is_stale, divisions)
+        pages = dict(render_pages(self.table, is_stale, divisions))
         self.shown = {
             name: page.text if page.text is not None else self.shown[name]
             for name, page in pages.items()

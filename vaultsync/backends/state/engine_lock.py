@@ -1,4 +1,4 @@
-"""The lock of the engine of a vault. Reading needs none."""
+"""The lock of the engine of a vault, and that of the files of `.index/`. Reading needs none."""
 
 from __future__ import annotations
 
@@ -108,6 +108,22 @@ class EngineLock:
     def __exit__(self, *_: object) -> None:
         """Release the lock."""
         self.unlock()
+
+
+@contextmanager
+def tables_lock(state_dir: Path) -> Iterator[bool]:
+    """Hold the lock of `.index/` if it is free; says whether it was.
+
+    Who writes those files does not keep others from notes.
+    """
+    lock = filelock.FileLock(state_dir / "tables.lock", mode=0o600)
+    if not _try_file_lock(lock):
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
 
 
 def _try_file_lock(lock: filelock.BaseFileLock) -> bool:
