@@ -12,6 +12,7 @@ from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.minilm import PACKAGED_EXPORT, PackagedModel
 from vaultsync.backends.embedders.onnx import EXPORT, OnnxEmbedder
 from vaultsync.backends.embedders.onnx_export import ExportSource, TracedModel, export_model
+from vaultsync.backends.embedders.onnx_reranker import MODEL_FILE, OnnxReranker
 from vaultsync.backends.embedders.sentence import (
     PACKAGED,
     PACKAGED_DIMENSION,
@@ -68,10 +69,23 @@ def embedder_for(
 
 
 def reranker_for(setting: str) -> Reranker | None:
-    """The cross-encoder in a folder, if there is one; None for `none`."""
+    """The cross-encoder that a setting names; None for `none`. It is not loaded yet.
+
+    | setting | cross-encoder |
+    |---|---|
+    | `local:PATH` | a folder with `model.onnx` and `tokenizer.json`, run by onnxruntime |
+    | `PATH` | the same, if the folder has a `model.onnx`; else a model of sentence-transformers |
+
+    Raises:
+        EmbedderError: there is no model in the folder.
+    """
     if setting == "none":
         return None
-    return CrossReranker(Path(setting).expanduser())
+    path = setting.removeprefix("local:")
+    folder = Path(path).expanduser()
+    if path != setting or (folder / MODEL_FILE).is_file():
+        return OnnxReranker(folder)
+    return CrossReranker(folder)
 
 
 def _exported(folder: Path, dimension: int, source: Callable[[], ExportSource]) -> OnnxEmbedder:

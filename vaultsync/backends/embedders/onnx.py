@@ -37,7 +37,7 @@ class OnnxEmbedder:
         self.model = model
         self.dimension = dimension
         self._make = make
-        self._threads = threads or _cores()
+        self._threads = threads or available_cores()
         self._running: _Running | None = None
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -148,7 +148,7 @@ class _Running:
         return vector
 
 
-def _cores() -> int:
+def available_cores() -> int:
     """The cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
