@@ -5,21 +5,24 @@ from pathlib import Path
 
 import pytest
 
+from tests.embedding import local_embedder
 from tests.recalls import LengthReranker
 from tests.rerankers import write_cross_encoder
 from vaultsync.backends.embedders.choose_embedder import reranker_for
+from vaultsync.backends.embedders.onnx_reranker import OnnxReranker
 from vaultsync.recall.ports import Reranker
 
-Opening = Callable[[Path], "Reranker | None"]
+Opening = Callable[[Path, pytest.Config], "Reranker | None"]
 RERANKERS: dict[str, Opening] = {
-    "length": lambda folder: LengthReranker(),
-    "onnx": lambda folder: reranker_for(f"local:{write_cross_encoder(folder / 'tea-model')}"),
+    "length": lambda folder, config: LengthReranker(),
+    "onnx": lambda folder, config: OnnxReranker(write_cross_encoder(folder / "tea-model")),
+    "words": lambda folder, config: reranker_for("", local_embedder(config)),
 }
 
 
 @pytest.fixture(params=RERANKERS)
 def reranker(request: pytest.FixtureRequest, tmp_path: Path) -> Reranker:
-    opened = RERANKERS[request.param](tmp_path)
+    opened = RERANKERS[request.param](tmp_path, request.config)
     assert opened is not None
     return opened
 
@@ -34,6 +37,8 @@ def test_each_text_has_one_score_in_order(reranker: Reranker) -> None:
     assert scores[1] > scores[0]
     assert reranker.scores("green tea", []) == []
     assert reranker.model
+    assert reranker.candidates > 0
+    assert 0 < reranker.share < 1
 
 
 def test_a_text_scores_the_same_alone_and_among_others(reranker: Reranker) -> None:

@@ -23,6 +23,8 @@ class OnnxReranker:
         EmbedderError: a file is missing.
     """
 
+    candidates, share = 20, 0.5
+
     def __init__(self, folder: Path, *, threads: int | None = None) -> None:
         missing = [x for x in (MODEL_FILE, TOKENIZER_FILE) if not (folder / x).is_file()]
         if missing:
