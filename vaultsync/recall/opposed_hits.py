@@ -17,14 +17,13 @@ from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.serialization import Contradiction
 from vaultsync.model.time_span import DAY_LENGTH
 from vaultsync.recall.contradictions import (
-    EXAMINED_CHARS,
     Claim,
+    Glance,
     Statement,
     contradiction,
     denials,
     done_share,
     instance_share,
-    may_contradict,
     statement_of,
     stems_of,
 )
@@ -102,6 +101,7 @@ class OpposedHits:
         self._find = find
         self._searches_left = MAX_DENIAL_SEARCHES
         self._statements: dict[tuple[str, int], Statement] = {}
+        self._glances: dict[str, Glance] = {}
         self.order = list(ranked)
         """The ids, best first, with those that were brought along."""
         self.contradicts: dict[str, list[str]] = {}
@@ -143,8 +143,9 @@ class OpposedHits:
         return found
 
     def _contradicts(self, statement: Statement, fact_id: str) -> bool:
-        text = self._facts[fact_id].content[:EXAMINED_CHARS].casefold()
-        if not any(may_contradict(each, text) for each in statement.claims):
+        if fact_id not in self._glances:
+            self._glances[fact_id] = Glance(self._facts[fact_id])
+        if not any(map(self._glances[fact_id].may_contradict, statement.claims)):
             return False
         other = self._statement(fact_id)
         return bool(other.claims and contradiction(statement, other))

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from vaultsync.errors import DerivedError, InvalidFieldError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
-from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex, letters_off
+from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -68,11 +68,6 @@ CONFIDENCE_HITS = 5
 FUSED_CANDIDATES = 50
 """Candidates of each search that are fused. Measured: with 30 or 100, LoCoMo's recall@5 is
 the same to 0.005."""
-SPELLING_FACTS = 10
-"""Facts whose words are compared with a word that no fact has."""
-SPELLING_RATIO = 0.8
-"""How much of two words must be the same, as `difflib` counts, for one to be taken for the
-other."""
 RERANKED_HITS = 20
 """Best candidates that a reranker reads, `RERANKED_CHARS` of each."""
 RERANKED_CHARS = 2_000
@@ -119,8 +114,7 @@ class RecallSearch:
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
         self._ask(query)
         self._keyword_scores: dict[str, float] = {}
-        self._counts: dict[str, int] = {}
-        """How many facts have a term, of those that were counted."""
+        self._term_counts: Mapping[str, int] | None = None
         self._keyword_limit = 0
         """How many facts the note index was asked for so far."""
         self._cosines: dict[str, float] = {}
@@ -279,52 +273,29 @@ class RecallSearch:
 
     def _search_keywords(self) -> None:
         self._catch_up()
+        self._correct_spelling()
         self._collect(self._query_note_index, limit=self._pool_size + 1)
-        if self._correct_spelling():
-            self._keyword_scores.clear()
-            self._hinted.clear()
-            self._matched_words.clear()
-            self._keyword_limit = 0
-            self._collect(self._query_note_index, limit=self._pool_size + 1)
         self._record_stage("index", self._keyword_scores)
 
-    def _correct_spelling(self) -> bool:
-        """Also look for the words that unknown ones of the question are near to.
+    def _correct_spelling(self) -> None:
+        """Also look for the words that those which no fact has are nearest to."""
+        for stem, count in self._counts().items():
+            if not count:
+                for near in self.index.near_terms(stem)[:1]:
+                    self._terms.add_spelling(stem, near)
+                    self._words += f" {near}"
 
-        Returns whether there are any.
-        """
-        before = self._words
-        for stem in self._missing_stems():
-            if not letters_off(stem) or self._count_of(stem):
-                continue
-            ids = self.index.near_matches(stem, self._filters, limit=SPELLING_FACTS)
-            self._load([each for each in ids if not self._is_loaded(each)])
-            known = {
-                term
-                for each in ids
-                if each in self._facts
-                for term in self.index.tokens(fact_text(self._facts[each]))
-            }
-            # Few questions have a word that no fact has: a cold start does without it.
-            from difflib import get_close_matches  # noqa: PLC0415
-
-            for near in get_close_matches(stem, sorted(known), 1, SPELLING_RATIO):
-                self._terms.add_spelling(stem, near)
-                self._words += f" {near}"
-        return self._words != before
+    def _counts(self) -> Mapping[str, int]:
+        """How many facts have each term of the question, of all in the index."""
+        if self._term_counts is None:
+            self._term_counts = self.index.facts_with(self._terms.stems)
+        return self._term_counts
 
     def _missing_stems(self) -> list[str]:
         """The terms of the question that none of the best candidates has."""
         known = [each for each in self._similarities if each in self._facts]
         found = {number for each in known[:10] for number in self._words_of(self._facts[each])}
         return [stem for number, stem in enumerate(self._terms.stems) if number not in found]
-
-    def _count_of(self, stem: str) -> int:
-        """How many facts have a term, of all in the index."""
-        if stem not in self._counts:
-            anything = FactFilters(status=None, heads_only=False)
-            self._counts[stem] = self.index.count_matches(stem, anything)
-        return self._counts[stem]
 
     def _catch_up(self) -> None:
         ctx = self._sources.ctx
@@ -482,7 +453,7 @@ class RecallSearch:
             list(self._keyword_scores.values()),
             list(self._cosines.values()),
             missing=max(
-                (rarity(self._count_of(x), count) for x in self._missing_stems()), default=0.0
+                (rarity(self._counts()[x], count) for x in self._missing_stems()), default=0.0
             ),
             fact_count=count,
         )
