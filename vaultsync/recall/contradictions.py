@@ -195,6 +195,9 @@ _NUMBERS = {
     for number, name in enumerate(names.split(), 2)
 }
 _ANY_NUMBER = rf"\d|\b(?:{'|'.join(_NUMBERS)})\b"
+_ANY_VALUE = "|".join(
+    (_ANY_NUMBER, _DENIAL, _ANY_NEVER, rf"\b(?:{'|'.join([*_STATES, *_WEEKDAYS])})")
+)
 _PRONOUNS = _words(
     """
     it its they this that es sie dies das il elle ils cela esto eso
@@ -235,7 +238,9 @@ _ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "en", "s", "e")
 _MIN_STEM = 3
 
 
-def statement_of(fact: Fact, about: Collection[str] = (), *, least: int = 0) -> Statement:
+def statement_of(
+    fact: Fact, about: Collection[str] = (), *, least: int = 0, with_value: bool = False
+) -> Statement:
     """What a fact says. The text is examined from its beginning, without fenced code.
 
     Args:
@@ -243,6 +248,8 @@ def statement_of(fact: Fact, about: Collection[str] = (), *, least: int = 0) -> 
         about: stems; sentences with fewer than `least` of them are left out, which costs much
             less than to read them.
         least: how many of the stems a sentence has to have.
+        with_value: whether to leave out sentences that only a denial can contradict: those
+            without a number, a day, a state or a denial.
     """
     text = fact.content[:EXAMINED_CHARS]
     if sum(map(text.casefold().__contains__, about)) < least:
@@ -262,6 +269,8 @@ def statement_of(fact: Fact, about: Collection[str] = (), *, least: int = 0) -> 
         sentences = [fact.title]
     if least:
         sentences = [x for x in sentences if sum(map(x.casefold().__contains__, about)) >= least]
+    if with_value:
+        sentences = [x for x in sentences if re.search(_ANY_VALUE, x.casefold())]
     claims = tuple(_claim(each, known, speaker, titled=bool(title)) for each in sentences if each)
     entities = frozenset(each.casefold() for each in fact.entities)
     return Statement(fact, stems_of(title), entities, claims)
@@ -297,6 +306,8 @@ class Glance:
         self._text = fact.content[:EXAMINED_CHARS].casefold()
         self._denies = bool(re.search(_DENIAL, self._text))
         self._has_never = bool(re.search(_ANY_NEVER, self._text))
+        self.denies = self._denies or self._has_never
+        """Whether it denies anything."""
         self._has_number = bool(re.search(_ANY_NUMBER, self._text))
 
     def may_contradict(self, claim: Claim) -> bool:

@@ -569,7 +569,11 @@ class RecallSearch:
         if self._query.is_set:
             return list(ranked[:limit]), {}
         found = OpposedHits(
-            self._query.words, [*known], {each: self._facts[each] for each in known}, self._matches
+            self._query.words,
+            [*known],
+            {each: self._facts[each] for each in known},
+            self._matches,
+            shown=limit,
         )
         shown, now = found.order[:limit], self._clock.now()
         for each in filterfalse(known.__contains__, shown):
