@@ -411,7 +411,9 @@ def score_answers(questions: Sequence[EvalQuestion], answers: Sequence[ToolAnswe
     if any(each.packed is not None for each in answers):
         figures |= _pack_figures(
             [
-                _Pack(each.expected, (one and one.packed) or (), one and one.packed_tokens)
+                _Pack(each.expected, one.packed or (), one.packed_tokens)
+                if one
+                else _Pack(each.expected, (), None)
                 for each, one in pairs
             ]
         )

@@ -260,8 +260,6 @@ def statement_of(
 
         text = without_code(text)
     speaker = next(iter(speaker_names(fact.evolve(entities=(), agent_id=None))), "?")
-    title = own_title(fact)
-    known = stems_of(title) | frozenset(_stems(" ".join(fact.entities)))
     if fact.session_id and speaker != "?":
         text = text.partition(":")[2]
     sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
@@ -271,6 +269,10 @@ def statement_of(
         sentences = [x for x in sentences if sum(map(x.casefold().__contains__, about)) >= least]
     if with_value:
         sentences = [x for x in sentences if re.search(_ANY_VALUE, x.casefold())]
+    if least and not any(sentences):
+        return Statement(fact, frozenset(), frozenset(), ())
+    title = own_title(fact)
+    known = stems_of(title) | frozenset(_stems(" ".join(fact.entities)))
     claims = tuple(_claim(each, known, speaker, titled=bool(title)) for each in sentences if each)
     entities = frozenset(each.casefold() for each in fact.entities)
     return Statement(fact, stems_of(title), entities, claims)

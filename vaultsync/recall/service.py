@@ -110,7 +110,8 @@ class RecallSearch:
         self.index = sources.index
         """The index that answers; an agent may have one of its own."""
         self._request = request
-        query, self._filters = parse_request(request, now=self._clock.now())
+        self._now = self._clock.now()
+        query, self._filters = parse_request(request, now=self._now)
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
         self._ask(query)
         self._keyword_scores: dict[str, float] = {}
@@ -128,6 +129,7 @@ class RecallSearch:
         self._invisible: set[str] = set()
         """Those of the rejected ones that the agent cannot see, or that are gone."""
         self._matched_words: dict[str, dict[int, str]] = {}
+        self._texts: dict[str, str] = {}
         self._similarities: dict[str, float] = {}
         self._trust = 1.0
         self._confidence = 0.0
@@ -172,6 +174,11 @@ class RecallSearch:
     def asks_for_set(self) -> bool:
         """Whether the question names a set of facts, and no topic."""
         return self._query.is_set
+
+    @property
+    def may_ask_for_set(self) -> bool:
+        """The same before it is answered: when the day of an event is known, it may."""
+        return self._query.is_set or self._query.by_event is not None
 
     @property
     def filters(self) -> FactFilters:
@@ -298,10 +305,10 @@ class RecallSearch:
         return [stem for number, stem in enumerate(self._terms.stems) if number not in found]
 
     def _catch_up(self) -> None:
-        ctx = self._sources.ctx
         if self._sources.visible_index is not None:
-            ctx, self.index = self._sources.visible_index()
-        report = catch_up_note_index(ctx, self.index)
+            self.index, report = self._sources.visible_index()
+        else:
+            report = catch_up_note_index(self._sources.ctx, self.index)
         if report.degraded:
             self._degraded.append(f"The note index may be behind the facts: {report.degraded}.")
         self._record_stage("catch-up", {})
@@ -509,8 +516,13 @@ class RecallSearch:
     def _words_of(self, fact: Fact) -> Mapping[int, str]:
         """The terms that a fact contains, as written there; computed once per fact."""
         if fact.id not in self._matched_words:
-            self._matched_words[fact.id] = self._terms.matched_words(fact_text(fact))
+            self._matched_words[fact.id] = self._terms.matched_words(self._text_of(fact))
         return self._matched_words[fact.id]
+
+    def _text_of(self, fact: Fact) -> str:
+        if fact.id not in self._texts:
+            self._texts[fact.id] = fact_text(fact)
+        return self._texts[fact.id]
 
     # ---------------------------------------------------------------------- hits
 
@@ -542,7 +554,7 @@ class RecallSearch:
                     utility=round(signals.utility, 4),
                     stage=stage,
                     why=explain_hit(
-                        *self._terms.quoted_words(fact_text(fact)),
+                        *self._terms.quoted_words(self._text_of(fact), words),
                         cosine=cosine,
                         matches_hints=self._query.has_hints and self._query.matches_hints(fact),
                         in_set=self._query.is_set,
@@ -575,10 +587,10 @@ class RecallSearch:
             self._matches,
             shown=limit,
         )
-        shown, now = found.order[:limit], self._clock.now()
+        shown = found.order[:limit]
         for each in filterfalse(known.__contains__, shown):
             fact = self._facts[each]
-            signals = RankingSignals(0.0, _recency(fact, now), self._utility(fact))
+            signals = RankingSignals(0.0, _recency(fact, self._now), self._utility(fact))
             known[each] = -weighted_score(signals, self._sources.weights), each, signals
         contradicts = {
             each: [other for other in found.contradicts.get(each, ()) if other in shown]
@@ -628,13 +640,13 @@ class RecallSearch:
 
     def _rank_set(self) -> list[_RankedFact]:
         """The facts of a set in its order; the scores only tell it."""
-        step, now = 1 / max(len(self._similarities), 1), self._clock.now()
+        step = 1 / max(len(self._similarities), 1)
         facts = map(self._facts.__getitem__, self._similarities)
         return [
             (
                 rank * step - 1,
                 fact.id,
-                RankingSignals(1.0, _recency(fact, now), self._utility(fact)),
+                RankingSignals(1.0, _recency(fact, self._now), self._utility(fact)),
             )
             for rank, fact in enumerate(facts)
         ]
@@ -648,8 +660,7 @@ class RecallSearch:
         facts = [self._facts[each] for each in self._similarities if each in self._facts]
         order = self._query.asked.order
         if not order:
-            now = self._clock.now()
-            return {each.id: _recency(each, now) for each in facts}
+            return {each.id: _recency(each, self._now) for each in facts}
         about = [x for x in facts if self._similarities[x.id] >= ORDERED_SIMILARITY]
         about.sort(key=lambda fact: fact.created_at, reverse=order == NEWEST)
         places = {fact.id: 1 - rank / len(about) for rank, fact in enumerate(about)}
