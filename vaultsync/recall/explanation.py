@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from vaultsync.model.fact import Fact
@@ -67,14 +67,17 @@ class QueryTerms:
             words.setdefault(number, text[start:end])
         return dict(sorted(words.items()))
 
-    def quoted_words(self, text: str) -> tuple[list[str], int]:
+    def quoted_words(self, text: str, words: Mapping[int, str]) -> tuple[list[str], int]:
         """The words of the query that the text contains, as written, and how many it asks for.
 
         Of scripts without blanks the terms are pairs of letters that overlap; neighbours of
         them are one word here, as far as the text contains it.
+
+        Args:
+            text: of a fact.
+            words: its `matched_words()`.
         """
         if not any(len(each) > 1 for each in self._chains):
-            words = self.matched_words(text)
             return list(words.values()), len(self.stems)
         spans: dict[int, list[tuple[int, int]]] = {}
         for start, end, number in self.positions(text):
