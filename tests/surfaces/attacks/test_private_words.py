@@ -213,6 +213,23 @@ def test_an_agent_undoes_only_runs_that_it_may_know_of(planted: Planted) -> None
         assert ada.undo(hidden).actions
 
 
+def test_an_agent_undoes_of_a_run_only_what_it_may_know_of(planted: Planted) -> None:
+    home = planted.home
+    with vaultsync.open(str(home.vault), state_dir=str(home.state)) as user:
+        ids = [
+            user.remember("Read by whom it may concern.", scope=scope).id
+            for scope in ("public", "private-ada")
+        ]
+        user.sync()
+        for each in ids:
+            Planted._edit(home.vault / str(user.get(each).path), "Read", "Seen")
+        run = user.sync().run
+    with home.memory("indy") as indy:
+        assert {each.fact_id for each in indy.undo(run).actions} == {ids[0]}
+    with vaultsync.open(str(home.vault), state_dir=str(home.state)) as user:
+        assert [user.get(each).content.split()[0] for each in ids] == ["Read", "Seen"]
+
+
 def test_without_the_store_only_facts_with_notes_are_known(
     planted: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
