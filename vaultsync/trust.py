@@ -151,7 +151,7 @@ def _allowed(name: str, value: object, root: str) -> str:
     if name == "embedder":
         return _embedder(str(value), root)
     if name == "reranker":
-        return f"load the model in {_path(str(value), root)}"
+        return f"load the model in {_path(str(value).removeprefix('local:'), root)}"
     if name == "memory_file.files" and isinstance(value, list):
         places = ", ".join(_path(str(each), root) for each in value)
         return f"read and change {places}, and make notes of what is there"

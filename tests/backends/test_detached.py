@@ -6,28 +6,27 @@ from pathlib import Path
 
 import pytest
 
-GROUP = Path("/proc/self/autogroup")
-LOWER = "from vaultsync.backends.system import detached; detached.lower_priority()"
+LOWER = "from vaultsync.backends.system.detached import lower_priority; lower_priority()"
+SHOW = "print(open('/proc/self/autogroup').read().split()[-1])"
+GROUPS = Path("/proc/self/autogroup")
 
 
-@pytest.mark.skipif(not GROUP.exists(), reason="no scheduling group per session here")
+@pytest.mark.skipif(not GROUPS.exists(), reason="this system has no scheduling groups of sessions")
 @pytest.mark.parametrize(
-    ("lowers", "nice"),
+    ("program", "niceness"),
     [
-        pytest.param(f"{LOWER}", "19", id="the leader"),
-        pytest.param(
-            f"import subprocess as s, sys; s.run([sys.executable, '-c', {LOWER!r}], check=True)",
-            "0",
-            id="a member",
-        ),
+        (f"{LOWER}; {SHOW}", "19"),
+        (f"import subprocess, sys; subprocess.run([sys.executable, '-c', {LOWER!r}]); {SHOW}", "0"),
     ],
+    ids=["its own session", "the session of a terminal"],
 )
-def test_only_a_session_of_its_own_gives_way_as_a_whole(lowers: str, nice: str) -> None:
+def test_only_a_session_of_its_own_becomes_nice(program: str, niceness: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", f"{lowers}; print(open('{GROUP}').read())"],
-        start_new_session=True,
+        [sys.executable, "-c", program],
+        check=True,
         capture_output=True,
         text=True,
-        check=True,
+        start_new_session=True,
     )
-    assert done.stdout.split()[-1] == nice
+
+    assert done.stdout.strip() == niceness

@@ -73,24 +73,26 @@ def test_a_second_daemon_leaves_and_one_that_waits_takes_over(home: Home, daemon
 
 
 def test_a_daemon_starts_beside_agents_that_write_without_a_pause(home: Home) -> None:
-    """Each write has the lock for a moment, and most moments are one of a write."""
-    lock, done = EngineLock(home.state_dir, str(home.root)), threading.Event()
+    """Each write has the lock for a moment, and each moment is one of a write."""
+    locks = [EngineLock(home.state_dir, str(home.root)) for _ in "ab"]
+    done = threading.Event()
 
-    def write() -> None:
+    def write(lock: EngineLock) -> None:
         while not done.is_set():
             if lock.try_lock():
                 time.sleep(0.1)
                 lock.unlock()
-            time.sleep(0.01)
 
-    agents = threading.Thread(target=write)
-    agents.start()
+    agents = [threading.Thread(target=write, args=(lock,)) for lock in locks]
+    for each in agents:
+        each.start()
     try:
         daemon = Daemon(home)
         daemon.is_ready()
     finally:
         done.set()
-        agents.join()
+        for each in agents:
+            each.join()
     assert daemon.stop() == 0
 
 

@@ -10,6 +10,7 @@ import pytest
 from tests.recalls import RecallWorld
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import InvalidFieldError
+from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.model.hiding import HiddenMatches
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.service import RecallSearch
@@ -99,6 +100,14 @@ def test_only_matches_are_counted_and_only_those_that_pass_the_filters(world: Re
     assert hidden(world, "nothing of it") == {}
 
 
+def test_hidden_facts_of_a_theme_are_counted(world: RecallWorld) -> None:
+    world.agent_remembers("Berths of old.", status="archived", themeIds=["Harbour"])
+    world.agent_remembers("Berths of another theme.", status="archived", themeIds=["money"])
+    world.agent_remembers("Moorings of old.", status="archived", themeIds=["harbour"])
+    assert hidden(world, "berths theme:harbour") == {"archived": 1}
+    assert hidden(world, "theme:harbour") == {"archived": 2}
+
+
 def test_what_an_agent_cannot_see_is_not_counted(world: RecallWorld) -> None:
     world.agent_remembers("Berths of Ada.", agent="ada", status="archived", scope="private-ada")
     world.agent_remembers("Berths of all.", status="archived", scope="public")
@@ -140,7 +149,7 @@ def test_an_agent_is_answered_from_the_index_of_what_it_sees(world: RecallWorld)
     own = world.agent_remembers("Berths of all.", scope="public")
     index = MemoryIndex()
     ctx = replace(world.ctx, store=VisibleStore(world.store, "indy"))
-    sources = replace(world.sources, visible_index=lambda: (ctx, index))
+    sources = replace(world.sources, visible_index=lambda: (index, catch_up_note_index(ctx, index)))
     search = RecallSearch(sources, RecallRequest("berths", agent="indy"))
     assert [hit.id for hit in search.answer()] == [own.id]
     assert search.index is index
