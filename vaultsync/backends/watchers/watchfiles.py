@@ -36,7 +36,7 @@ _IDLE_SECONDS = 1.0
 """The longest sleep."""
 _LOOKS = 10
 """How many steps watchfiles gets for an event to arrive."""
-_SIGNAL = signal.SIGURG
+_SIGNAL: int = getattr(signal, "SIGURG", 0)  # Windows has none
 """A signal that nothing else uses, and that does nothing where it is not blocked."""
 _SET_OWNER, _OWNER_IS_THREAD = 15, 0
 """Of Linux: `F_SETOWN_EX` and `F_OWNER_TID`."""
