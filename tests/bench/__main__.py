@@ -212,6 +212,7 @@ def _asked(wanted: Wanted, asking: Asking, *, at_most: bool) -> None:
         wanted.rows += asking.by_index(target=_if(at_most, 6))
     if VECTOR in wanted:
         wanted.rows += asking.by_meaning(target=_if(at_most, 1.8))
+        wanted.rows += asking.by_default(target=_if(at_most, 1.8))
     if PACK in wanted:
         wanted.rows += asking.packed(target=_if(at_most, 2))
     if COLD in wanted:

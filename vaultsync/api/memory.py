@@ -1172,7 +1172,7 @@ class Memory:
     def undo(self, run: str | None = None, *, progress: Progress | None = None) -> Report:
         """Undo a run on both sides; later changes stay.
 
-        A daemon that has the vault is asked to.
+        An agent undoes only runs that `log()` shows it. A daemon that has the vault is asked to.
 
         Args:
             run: the id of the run, or the beginning of it (8 characters or more), as `log()`
@@ -1185,6 +1185,9 @@ class Memory:
         """
         self._engine.record_bases()
         run = last_undoable_run(self._ctx) if run is None else find_run_id(self._ctx, run)
+        seen = self.agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)
+        if not seen:
+            raise RunNotFoundError(run)
         try:
             with self._engine.exclusive() as ctx:
                 report = undo_run(ctx, run, actor=self._actor, progress=progress)

@@ -335,12 +335,10 @@ class Services:
 
     @cached_property
     def reranker(self) -> Reranker | None:
-        """The reranker of the setting; None where there is none."""
-        if not self.settings.reranker:
-            return None
+        """The reranker of the setting; None where there is none. Raises as `embedder`."""
         from vaultsync.backends.embedders.choose_embedder import reranker_for
 
-        return reranker_for(self.settings.reranker)
+        return reranker_for(self.settings.reranker, self.embedder)
 
     @cached_property
     def listed_entries(self) -> SqliteEntries:

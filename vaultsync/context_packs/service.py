@@ -66,20 +66,17 @@ def build_context(
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument is invalid.
     """
-    if request.budget < 0:
-        raise InvalidFieldError("budget", request.budget, "a number of tokens, or 0 for no limit")
-    if request.format not in PACK_FORMS:
-        raise InvalidFieldError("format", request.format, "one of " + ", ".join(PACK_FORMS))
-    if request.intent is not None and request.intent not in INTENTS:
-        raise InvalidFieldError("intent", request.intent, "one of " + ", ".join(INTENTS))
+    _check(request)
     budget = request.budget or MAX_BUDGET
     shared = set(RecallRequest.__struct_fields__) & set(ContextRequest.__struct_fields__)
     question = RecallRequest(
-        # A set is packed as far as the budget goes; its smallest facts take a few tokens.
-        limit=max(MAX_RECALLED, min(MAX_SET, budget // MIN_FACT_TOKENS)),
-        **{name: getattr(request, name) for name in shared},
+        limit=MAX_RECALLED, **{name: getattr(request, name) for name in shared}
     )
     search = RecallSearch(sources, question)
+    if search.may_ask_for_set:
+        # A set is packed as far as the budget goes; its smallest facts take a few tokens.
+        most = max(MAX_RECALLED, min(MAX_SET, budget // MIN_FACT_TOKENS))
+        search = RecallSearch(sources, replace(question, limit=most))
     found = search.answer()
     hits, facts = found.hits, search.facts
     if not search.asks_for_set:
@@ -136,6 +133,15 @@ def build_context(
         degraded=found.degraded,
         hidden=found.hidden,
     )
+
+
+def _check(request: ContextRequest) -> None:
+    if request.budget < 0:
+        raise InvalidFieldError("budget", request.budget, "a number of tokens, or 0 for no limit")
+    if request.format not in PACK_FORMS:
+        raise InvalidFieldError("format", request.format, "one of " + ", ".join(PACK_FORMS))
+    if request.intent is not None and request.intent not in INTENTS:
+        raise InvalidFieldError("intent", request.intent, "one of " + ", ".join(INTENTS))
 
 
 def _critical_facts(
