@@ -863,6 +863,8 @@ class Memory:
         """
         approve = approve or (lambda _: True)
         embedding, services = self._engine.embedding, self._services
+        # It also writes the note index, and at its priority may have that open for long.
+        aside = embedding.take_over() if wait else ""
         done: DerivedReport | None = None
         while done is None:
             try:
@@ -879,7 +881,7 @@ class Memory:
             return done
         started = False
         if wait:
-            vectors = embedding.embed(approve=approve, progress=progress)
+            vectors = embedding.embed(approve=approve, progress=progress, aside=aside)
             done = structs.replace(
                 done,
                 chunks=vectors.facts,
