@@ -83,8 +83,8 @@ def update_derived(
 ) -> DerivedReport:
     """Bring everything up to the store; what fails is reported, and tried again next time.
 
-    Without `counts`, the report does not say how many notes the index has: it would be opened
-    anew to count them. `approve` is called with the cost before all vectors are rebuilt for
+    Without `counts`, the report does not say how many notes the index has, which is opened
+    once more to count them. `approve` is called with the cost before all vectors are rebuilt for
     another model; without it, or where it returns false, they stay as they are.
     """
     began = ctx.clock.monotonic()
