@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import posixpath
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from vaultsync.links.wikilinks import name_key
-from vaultsync.model.paths import VaultPath
+from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.storage.archive import (
     Base,
@@ -20,6 +21,7 @@ from vaultsync.storage.archive import (
     RunRecord,
     WriteIntent,
 )
+from vaultsync.storage.vault import FileStamp
 
 
 @dataclass
@@ -109,12 +111,20 @@ class MemoryArchive:
         found = self.find_bases(fact_ids)
         return {k: base.path for k, base in found.items() if not base.missing_since}
 
+    def base_at(self, path: VaultPath) -> Base | None:
+        found = self.bases_in(VaultPath(posixpath.dirname(path)))
+        return found.get(posixpath.basename(path))
+
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         return {
             posixpath.basename(base.path): base
             for base in self._rows.bases.values()
             if posixpath.dirname(base.path) == folder and not base.missing_since
         }
+
+    def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
+        bases = self.bases_in(folder).items()
+        return {name: (base.fact.id, base.stamp) for name, base in bases}
 
     def missing_bases(self) -> list[Base]:
         return [base for base in self._rows.bases.values() if base.missing_since]
@@ -125,6 +135,9 @@ class MemoryArchive:
     def paths(self) -> dict[VaultPath, str]:
         bases = self._rows.bases.items()
         return {base.path: key for key, base in bases if not base.missing_since}
+
+    def notes_by_folder(self) -> dict[VaultPath, int]:
+        return dict(Counter(map(parent_folder, self.paths())))
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         keys = set(map(name_key, names))

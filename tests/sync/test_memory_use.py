@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from msgspec import to_builtins
 
+from tests.memory_archive import MemoryArchive
 from tests.world import World
 from vaultsync.model.fact import Fact
-from vaultsync.sync import identity, run
+from vaultsync.model.paths import VaultPath
+from vaultsync.storage.archive import Base
+from vaultsync.storage.store import StoreWrite
+from vaultsync.storage.vault import FileStamp
+from vaultsync.sync import apply, finish, identity, run, snapshot
 from vaultsync.sync.context import SyncPolicy
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.run import preview_run
+from vaultsync.sync.status import read_status
+from vaultsync.sync.sync_request import SyncRequest
 
 
 def _actions() -> int:
@@ -42,6 +52,40 @@ def test_a_pass_that_makes_notes_holds_nothing_when_it_is_over(world: World) -> 
         assert _actions() == before
     finally:
         gc.enable()
+
+
+class _CountingArchive(MemoryArchive):
+    """Counts the bases that are read whole."""
+
+    read = 0
+
+    def find_bases(self, fact_ids: Iterable[str]) -> dict[str, Base]:
+        found = super().find_bases(fact_ids)
+        self.read += len(found)
+        return found
+
+    def bases_in(self, folder: VaultPath) -> dict[str, Base]:
+        found = super().bases_in(folder)
+        self.read += len(found)
+        return found
+
+    def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
+        bases = super().bases_in(folder).items()
+        return {name: (base.fact.id, base.stamp) for name, base in bases}
+
+
+def test_of_a_large_folder_only_the_bases_of_edited_notes_are_read(world: World) -> None:
+    world.archive = archive = _CountingArchive()
+    world.ctx = replace(world.ctx, archive=archive)
+    facts = [world.agent_remembers(f"Fact {n}.", title=f"Fact {n}") for n in range(40)]
+    world.quiesce()
+    archive.read = 0
+    assert world.sync().quiet
+    assert archive.read == 0
+    world.person_edits(world.path(facts[7].id), "Fact 7.", "Fact seven.")
+    archive.read = 0
+    assert world.sync().counts["updated_in_store"] == 1
+    assert 0 < archive.read < 5
 
 
 def _related(world: World) -> list[Fact]:
@@ -129,6 +173,50 @@ def test_a_new_fact_whose_row_is_damaged_is_left_alone_among_many(world: World) 
     assert [x.kind for x in report.attention] == ["damaged_fact"]
 
 
+@pytest.mark.parametrize("agent", [None, "ada"])
+def test_a_dry_run_of_many_new_facts_says_the_same_and_holds_none_of_them(
+    world: World, monkeypatch: pytest.MonkeyPatch, agent: str | None
+) -> None:
+    private = world.agent_remembers("Of Bo alone.", agent="bo", scope="private-bo")
+    world.sync()
+    world.person_renames(world.path(private.id), "Elsewhere.md")  # where all may look
+    world.sync()
+    world.agent_forgets(private.id, agent="bo")
+    world.sync()
+    deleted = world.store.feed()[-1].revision
+    world.store.write([StoreWrite(private.id, private, deleted, "bo")])
+    _related(world)
+    found = []
+    for most in (1000, 1):
+        monkeypatch.setattr(identity, "MAX_WHOLE_CASES", most)
+        report = to_builtins(preview_run(world.ctx, SyncRequest(dry_run=True))[1])
+        status = to_builtins(read_status(world.ctx, agent=agent))
+        found.append(({**report, "run": "", "seconds": 0}, status))
+
+    assert found[0] == found[1]
+    work, _ = preview_run(world.ctx, SyncRequest(dry_run=True))
+    assert len(work.actions) == 7
+    assert len(_whole_actions()) == 1  # that of the fact whose note lay elsewhere
+
+
+def test_notes_with_new_stamps_are_recorded_without_holding_their_facts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a backup was restored, or a vault copied: the bytes are the same."""
+    monkeypatch.setattr(finish, "BASES_IN_MEMORY", 2)
+    facts = [world.agent_remembers(f"It is {n}.", title=f"Fact {n}") for n in range(5)]
+    world.sync()
+    for path in world.notes():
+        world.person_writes(path, world.data(path), by_rename=True)
+
+    work, _ = preview_run(world.ctx, SyncRequest(dry_run=True))
+    assert len(work.snapshot.restamped) == len(facts)
+    assert not any(isinstance(x, (Base, Fact)) for each in work.snapshot.restamped for x in each)
+    assert world.sync().quiet
+    world.assert_at_rest()
+    assert all(world.base(fact.id).stamp for fact in facts)
+
+
 def _whole_actions() -> list[bool]:
     """One for each planned note whose fact is in memory."""
     return [
@@ -138,3 +226,79 @@ def _whole_actions() -> list[bool]:
         and each.do is ActionKind.CREATE_NOTE
         and each.store is not None
     ]
+
+
+@pytest.fixture
+def brief_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scans that read canonical notes and their facts again when they record them."""
+    monkeypatch.setattr(snapshot, "MAX_WHOLE_FILES", 1)
+    monkeypatch.setattr(apply, "BASES_PER_TRANSACTION", 2)
+
+
+def _without_archive(world: World) -> list[Fact]:
+    """Facts with their notes, and no archive that knows them."""
+    facts = [world.agent_remembers(f"It is {n}.", title=f"Fact {n}") for n in range(5)]
+    world.sync()
+    world.lose_archive()
+    return facts
+
+
+@pytest.mark.usefixtures("brief_files")
+def test_equal_sides_without_an_archive_are_recorded_without_holding_their_texts(
+    world: World,
+) -> None:
+    facts = _without_archive(world)
+    world.person_copies(world.notes()[4], "public/facts/Copy.md")
+    work, _ = preview_run(world.ctx, SyncRequest(dry_run=True))
+    held = [each for each in work.snapshot.seen.values() if each.file.data]
+    assert len(held) == 2  # the first one, and the copy, which no fact has there
+
+    report = world.sync()
+
+    assert {each.id for each in facts} <= {each.fact_id for each in report.actions}
+    assert report.counts["created_in_store"] == 1  # the copy, which has its text
+    world.assert_at_rest()
+    assert "It is 4." in world.facts()[-1].content
+
+
+@pytest.mark.usefixtures("brief_files")
+@pytest.mark.parametrize("changed", ["note", "fact", "no note", "no fact"])
+@pytest.mark.parametrize("step", ["compared", "recorded"])
+def test_a_side_that_changes_after_it_was_compared_waits_for_the_next_pass(
+    world: World, monkeypatch: pytest.MonkeyPatch, changed: str, step: str
+) -> None:
+    facts = _without_archive(world)
+    path = world.notes()[3]
+    (which,) = [each.id for each in facts if each.id in world.text(path)]
+
+    def change() -> None:
+        if changed == "note":
+            world.person_edits(path, "It is", "It was")
+        elif changed == "no note":
+            world.person_deletes(path)
+        elif changed == "fact":
+            world.agent_updates(which, title="Another one")
+        else:
+            world.agent_forgets(which)
+
+    of, name = (run, "resolve_identities") if step == "compared" else (run, "apply_plan")
+    act = getattr(of, name)
+
+    def acted(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        if step == "compared":
+            found = act(*given, **named)
+            change()
+            return found
+        change()
+        return act(*given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(of, name, acted)
+        world.sync()
+    assert world.ctx.archive.find_base(which) is None or changed != "note"
+    world.quiesce()
+    world.assert_at_rest()
+    if changed == "note":
+        assert world.fact(which).content.startswith("It was")
+    if changed == "fact":
+        assert "Another one" in world.everything_kept()  # without a base, the note wins

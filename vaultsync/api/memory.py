@@ -15,7 +15,6 @@ from urllib.parse import quote
 
 from msgspec import Struct, ValidationError, convert, structs
 
-from vaultsync.api.arguments import check_day, check_number, check_text, check_texts
 from vaultsync.api.configuration import load_settings
 from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.derived_data import DerivedReport
@@ -29,6 +28,7 @@ from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.state.settings_files import edit_machine_file
+from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.backends.system.host_checks import machine_checks
 from vaultsync.backends.watchers.watch_checks import watch_checks
 from vaultsync.context_packs.pack import ContextPack
@@ -184,6 +184,8 @@ class Memory:
         self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
         self.store_path = self._services.store_path
         """The file or the collection that holds the facts, as it is shown."""
+        if one_shot:  # another process may want its threads to be undisturbed
+            limit_heaps()
         self._engine = Engine(self._services)
         self._memory_files = MemoryFiles(self._services, self._engine)
         self._wrote = False
@@ -260,14 +262,14 @@ class Memory:
         """
         kind = type or self._ctx.policy.default_type
         named: dict[str, Value] = {
-            "content": check_text("text", text),
+            "content": _check_text("text", text),
             "type": kind,
             "title": title,
             "context": context,
             "scope": scope,
             "priority": priority,
-            "tags": [*check_texts("tags", tags)],
-            "entities": [*check_texts("entities", entities)],
+            "tags": [*_check_texts("tags", tags)],
+            "entities": [*_check_texts("entities", entities)],
             "id": id,
         }
         own = {fact_service.field_key(key, kind): value for key, value in (fields or {}).items()}
@@ -346,10 +348,9 @@ class Memory:
             status: only facts of this status; `forgotten` lists deleted facts, which
                 `restore()` brings back, and `superseded` those that a newer one replaces.
             tag: only facts with this tag, or one below it.
-            since: only facts created on this day (`2026-01-31`), in this month or at this
-                time, or later.
-            until: only facts created on this day or in this month, or earlier; or before
-                this time.
+            since: only facts created on this day (`2026-01-31`), in this month or year, at
+                this time or in this relative time (`last week`), or later.
+            until: only facts created before the end of such a date, or before this time.
             links_to: only facts that link to this note, named by id, path, title or alias.
             links_from: only facts that this note links to.
             newest: the newest first: an id that vaultsync made begins with its time.
@@ -371,11 +372,11 @@ class Memory:
             scope=scope,
             status=status,
             tag=tag,
-            since=check_day("since", since),
-            until=check_day("until", until),
+            since=_check_day("since", since),
+            until=_check_day("until", until),
             among=self._linked(links_to, links_from),
             newest=newest,
-            limit=check_number("limit", limit),
+            limit=_check_number("limit", limit),
             after=after,
             include_deleted=all,
         )
@@ -421,8 +422,8 @@ class Memory:
             fact_id,
             values,
             agent=agent,
-            add_tags=check_texts("add_tags", add_tags),
-            remove_tags=check_texts("remove_tags", remove_tags),
+            add_tags=_check_texts("add_tags", add_tags),
+            remove_tags=_check_texts("remove_tags", remove_tags),
             expect=expect,
         )
         self._wrote = True
@@ -701,12 +702,12 @@ class Memory:
             heads_only: whether facts that a newer one supersedes are left out.
             all: whether retired facts and the background are searched too; `hidden` of the
                 result says how many matches are left out without it.
-            since: only facts created on this day (`2026-01-31`), in this month or at this
-                time, or later.
-            until: only facts created on this day or in this month, or earlier.
-            as_of: answer with what held at the end of this day or month, or at this time:
-                the facts that there were, as they were. `degraded` of the result says what
-                is not known any more.
+            since: only facts created on this day (`2026-01-31`), in this month or year, at
+                this time or in this relative time (`last week`), or later.
+            until: only facts created before the end of such a date, or before this time.
+            as_of: answer with what held at the end of such a date, or at this time: the
+                facts that there were, as they were. `degraded` of the result says what is
+                not known any more.
             user: only facts about this user; the one of the settings when it is None.
             explain: whether the result has what each stage found, and its seconds.
             agent: who asks; the agent of this memory when it is None.
@@ -717,21 +718,21 @@ class Memory:
         """
         return self.answer(
             RecallRequest(
-                check_text("query", query),
-                limit=check_number("limit", limit),
+                _check_text("query", query),
+                limit=_check_number("limit", limit),
                 mode=mode,
-                types=check_texts("types", types),
-                scopes=check_texts("scopes", scopes),
-                tags=check_texts("tags", tags),
+                types=_check_texts("types", types),
+                scopes=_check_texts("scopes", scopes),
+                tags=_check_texts("tags", tags),
                 max_priority=(
-                    None if max_priority is None else check_number("max_priority", max_priority)
+                    None if max_priority is None else _check_number("max_priority", max_priority)
                 ),
                 status=status,
                 heads_only=heads_only,
                 all=all,
-                since=check_day("since", since),
-                until=check_day("until", until),
-                as_of=check_day("as_of", as_of),
+                since=_check_day("since", since),
+                until=_check_day("until", until),
+                as_of=_check_day("as_of", as_of),
                 user=user,
                 explain=explain,
                 agent=agent,
@@ -798,18 +799,18 @@ class Memory:
         """
         return self.pack(
             ContextRequest(
-                check_text("query", query),
-                budget=DEFAULT_BUDGET if budget is None else check_number("budget", budget),
+                _check_text("query", query),
+                budget=DEFAULT_BUDGET if budget is None else _check_number("budget", budget),
                 format=format,
                 intent=intent,
                 mode=mode,
-                types=check_texts("types", types),
-                scopes=check_texts("scopes", scopes),
-                tags=check_texts("tags", tags),
-                max_priority=check_number("max_priority", max_priority),
+                types=_check_texts("types", types),
+                scopes=_check_texts("scopes", scopes),
+                tags=_check_texts("tags", tags),
+                max_priority=_check_number("max_priority", max_priority),
                 status=status,
                 all=all,
-                since=check_day("since", since),
+                since=_check_day("since", since),
                 user=user,
                 agent=agent,
             )
@@ -982,7 +983,7 @@ class Memory:
             UnsafePathError: one of the paths is outside the vault.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
-        wanted = [_path_in_vault(each, self.settings.root) for each in check_texts("paths", paths)]
+        wanted = [_path_in_vault(each, self.settings.root) for each in _check_texts("paths", paths)]
         try:
             with self._engine.exclusive(hint=_ADOPT_BY_DAEMON) as ctx:
                 report = adopt_notes(
@@ -1171,7 +1172,7 @@ class Memory:
     def undo(self, run: str | None = None, *, progress: Progress | None = None) -> Report:
         """Undo a run on both sides; later changes stay.
 
-        A daemon that has the vault is asked to.
+        An agent undoes only runs that `log()` shows it. A daemon that has the vault is asked to.
 
         Args:
             run: the id of the run, or the beginning of it (8 characters or more), as `log()`
@@ -1184,6 +1185,9 @@ class Memory:
         """
         self._engine.record_bases()
         run = last_undoable_run(self._ctx) if run is None else find_run_id(self._ctx, run)
+        seen = self.agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)
+        if not seen:
+            raise RunNotFoundError(run)
         try:
             with self._engine.exclusive() as ctx:
                 report = undo_run(ctx, run, actor=self._actor, progress=progress)
@@ -1715,3 +1719,32 @@ def _describe_embedder(embedder: Embedder | None) -> str:
     if embedder is None:
         return "no text is embedded: facts are found by their words"
     return f"texts are embedded by {embedder.model}"
+
+
+def _check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
+    """A list of texts; one text is refused, because Python would take its characters for a list."""
+    texts = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    if (not texts and given) or not all(isinstance(each, str) for each in texts):
+        raise InvalidFieldError(name, given, 'a list of texts, such as ["a", "b"]')
+    return texts
+
+
+def _check_day(name: str, given: str | date | None) -> str | None:
+    """A day, month or time as text; `date` and `datetime` are taken too."""
+    if isinstance(given, date):
+        return given.isoformat()
+    if given is not None and not isinstance(given, str):
+        raise InvalidFieldError(name, given, "a date such as 2026-02-14")
+    return given
+
+
+def _check_number(name: str, given: int) -> int:
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise InvalidFieldError(name, given, "a whole number")
+    return given
+
+
+def _check_text(name: str, given: str) -> str:
+    if not isinstance(given, str):
+        raise InvalidFieldError(name, given, "text")
+    return given

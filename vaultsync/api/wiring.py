@@ -335,12 +335,10 @@ class Services:
 
     @cached_property
     def reranker(self) -> Reranker | None:
-        """The reranker of the setting; None where there is none."""
-        if not self.settings.reranker:
-            return None
+        """The reranker of the setting; None where there is none. Raises as `embedder`."""
         from vaultsync.backends.embedders.choose_embedder import reranker_for
 
-        return reranker_for(self.settings.reranker)
+        return reranker_for(self.settings.reranker, self.embedder)
 
     @cached_property
     def listed_entries(self) -> SqliteEntries:
@@ -445,7 +443,7 @@ class Services:
                 yield RecallSources(past.ctx, index, weights=weights, unknown=past.unknown)
 
     def _visible_index(self, ctx: ReadContext, agent: str) -> tuple[NoteIndex, IndexReport]:
-        """The keyword index that answers an agent, up to date.
+        """The keyword index that answers an agent, brought up to date.
 
         How rare a word is among all facts says something of those that an agent cannot see,
         and scores and the confidence are made of it. So an agent has an index of its own as
@@ -453,10 +451,11 @@ class Services:
         """
         index = self.note_index
         report = catch_up_note_index(ctx, index)
-        if index.count(agent) == report.notes:
+        if index.count(agent) == index.count():
             return index, report
         visible = replace(ctx, store=VisibleStore(ctx.store, agent))
-        return self._index_of(agent), catch_up_note_index(visible, self._index_of(agent))
+        index = self._index_of(agent)
+        return index, catch_up_note_index(visible, index)
 
     # ------------------------------------------------------------------------ private
 

@@ -218,6 +218,7 @@ def explain_hit(
     term_count: int = 0,
     *,
     cosine: float | None = None,
+    raised: bool = False,
     matches_hints: bool = False,
     in_set: bool = False,
     access_count: int = 0,
@@ -231,6 +232,7 @@ def explain_hit(
         term_count: number of query terms.
         cosine: similarity of its nearest chunk, -1 to 1; None when semantic search did not
             find it.
+        raised: whether a reranker moved it up.
         matches_hints: whether it has the type, time or tier that the query hints at.
         in_set: whether it was found for these alone, without a topic.
         access_count: how often it was used: opened, packed, changed or named.
@@ -249,6 +251,8 @@ def explain_hit(
         parts.append(
             f"{is_or_not} similar in meaning ({round(cosine, 2) + 0.0:.2f})"
         )  # never -0.00
+    if raised:
+        parts.append("fits better when it is read with the question")
     if in_set:
         parts = ["is one of those asked for"]
     elif not parts:

@@ -165,17 +165,22 @@ def rescale_similarities(scores: Mapping[str, float], *, floor: float = 0.0) -> 
 
 
 def blend_reranked(
-    similarities: Mapping[str, float], scores: Mapping[str, float]
+    similarities: Mapping[str, float], scores: Mapping[str, float], *, share: float
 ) -> dict[str, float]:
-    """Similarities after reranking: the mean of the old ones and the reranker's scores.
+    """Similarities after reranking: a mean of the old ones and the reranker's scores.
 
     A reranker's scores have no fixed scale, so they are min-max normalized. A fact that the
-    reranker did not read keeps half of its similarity.
+    reranker did not read has none of its share.
+
+    Args:
+        similarities: fact id -> similarity, 0 to 1.
+        scores: fact id -> score, of at least one fact.
+        share: the share of the reranker in the mean, 0 to 1.
     """
     low, high = min(scores.values()), max(scores.values())
     spread = (high - low) or 1.0
     mixed = {
-        key: (before + (scores[key] - low) / spread) / 2 if key in scores else before / 2
+        key: (1 - share) * before + share * (scores.get(key, low) - low) / spread
         for key, before in similarities.items()
     }
     top = max(mixed.values()) or 1.0

@@ -38,8 +38,8 @@ class RecallSources:
     unknown: tuple[str, ...] = ()
     """What cannot be known of the time that is asked about, a sentence each."""
     visible_index: Callable[[], tuple[NoteIndex, IndexReport]] | None = None
-    """The index of what the asking agent may see, which it brings up to date; None where it is
-    `index`."""
+    """Brings the index of what the asking agent may see up to date, and returns it; None where
+    it is `index`."""
 
 
 class Hit(Struct, frozen=True):

@@ -68,9 +68,8 @@ CONFIDENCE_HITS = 5
 FUSED_CANDIDATES = 50
 """Candidates of each search that are fused. Measured: with 30 or 100, LoCoMo's recall@5 is
 the same to 0.005."""
-RERANKED_HITS = 20
-"""Best candidates that a reranker reads, `RERANKED_CHARS` of each."""
 RERANKED_CHARS = 2_000
+"""How much a reranker reads of a candidate."""
 WORDS_ONLY = "Keyword search alone answers for the past: the vectors are of the present texts."
 OPPOSED_CANDIDATES = 30
 """Facts that are examined for each of the first hits that says something has never been."""
@@ -131,6 +130,8 @@ class RecallSearch:
         self._matched_words: dict[str, dict[int, str]] = {}
         self._texts: dict[str, str] = {}
         self._similarities: dict[str, float] = {}
+        self._raised: set[str] = set()
+        """Candidates that fit better than others before them when a reranker read them."""
         self._trust = 1.0
         self._confidence = 0.0
         self._degraded = [*sources.unknown, *([WORDS_ONLY] if request.as_of else [])]
@@ -360,14 +361,17 @@ class RecallSearch:
             return
         self._load([each for each in self._similarities if each not in self._facts])
         similarities = {k: each for k, each in self._similarities.items() if k in self._facts}
-        best = list(islice(similarities, RERANKED_HITS))
-        texts = [fact_text(self._facts[each])[:RERANKED_CHARS] for each in best]
+        best = list(islice(similarities, reranker.candidates))
+        texts = [self._passage(self._facts[each])[:RERANKED_CHARS] for each in best]
         try:
             scores = reranker.scores(self._query.text_without_filters, texts)
-        except DerivedError as error:
+        except (DerivedError, ImportError, OSError) as error:
             self._degraded.append(f"The hits were not reranked: {error}.")
             return
-        self._similarities = blend_reranked(similarities, dict(zip(best, scores, strict=True)))
+        read = dict(zip(best, scores, strict=True))
+        self._similarities = blend_reranked(similarities, read, share=reranker.share)
+        places = sorted(best, key=self._similarities.__getitem__, reverse=True)
+        self._raised = {each for at, each in enumerate(places) if at < best.index(each)}
         self._record_stage("rerank", self._similarities)
 
     def _query_note_index(self, limit: int) -> int:
@@ -557,6 +561,7 @@ class RecallSearch:
                         *self._terms.quoted_words(self._text_of(fact), words),
                         cosine=cosine,
                         matches_hints=self._query.has_hints and self._query.matches_hints(fact),
+                        raised=fact_id in self._raised,
                         in_set=self._query.is_set,
                         access_count=fact.access_count,
                         importance=fact.importance,
@@ -669,6 +674,16 @@ class RecallSearch:
     @staticmethod
     def _utility(fact: Fact) -> float:
         return utility(fact.importance, fact.access_count)
+
+    def _passage(self, fact: Fact) -> str:
+        """The nearest chunk of a fact; without one, the chunk with most terms of the question."""
+        from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415 - as below
+
+        texts = {chunk.id: chunk.text for chunk in chunk_fact(fact)}
+        nearest = texts.get(self._nearest_chunks.get(fact.id, ""))
+        if nearest is not None or len(texts) == 1:
+            return nearest or next(iter(texts.values()))
+        return max(texts.values(), key=lambda x: len(self._terms.matched_words(x)), default="")
 
     def _nearest_passage(self, fact: Fact) -> str:
         """The content of the nearest chunk of a long fact; else all of the content."""

@@ -10,37 +10,38 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vaultsync.model.fact import Fact
 from vaultsync.notes.view import NoteView
-from vaultsync.storage.store import (
-    AccessCount,
-    FeedRow,
-    ReplacedVersion,
-    RevisionMismatch,
-    Store,
-    StoreState,
-    StoreWrite,
-)
+from vaultsync.storage.read_only_store import ReadOnlyStore
+from vaultsync.storage.store import FeedRow, ReplacedVersion, Store, StoreState
 
-MAX_CACHED_FACTS = 2_500
+MAX_CACHED_FACTS = 500
 """Maximum number of cached facts: as many as the note index takes in at once."""
 
 
 class FactCache:
     """Facts that were read, for readers that want the same ones soon after.
 
-    A cached fact is used only in the revision that the feed showed last.
+    A cached fact is used only in the revision that the feed showed last. Where the feed shows
+    more facts than fit, none is cached: the next reader begins with others than the last ones.
     """
 
     def __init__(self) -> None:
         self._facts: dict[str, Fact] = {}
         self._revisions: dict[str, str] = {}
+        self._is_useless = False
+        """Whether more facts changed than fit."""
 
-    def refresh(self, rows: Iterable[FeedRow]) -> None:
+    def refresh(self, rows: Sequence[FeedRow]) -> None:
         """Note the newest revisions."""
-        self._revisions.update((row.fact_id, row.revision) for row in rows)
+        self._is_useless = len(rows) > MAX_CACHED_FACTS
+        if self._is_useless:
+            self._facts.clear()
+            self._revisions.clear()
+        else:
+            self._revisions.update((row.fact_id, row.revision) for row in rows)
 
     def put(self, facts: Mapping[str, Fact]) -> None:
         """Cache facts, up to the maximum."""
-        if len(self._facts) + len(facts) <= MAX_CACHED_FACTS:
+        if not self._is_useless and len(self._facts) + len(facts) <= MAX_CACHED_FACTS:
             self._facts.update(facts)
 
     def get(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
@@ -53,7 +54,7 @@ class FactCache:
         }
 
 
-class RedactedStore:
+class RedactedStore(ReadOnlyStore):
     """A read-only view of a store. Implements `Store`; the contract is in `storage/store.py`."""
 
     def __init__(self, store: Store, view: NoteView, read: FactCache | None = None) -> None:
@@ -106,22 +107,7 @@ class RedactedStore:
         found = self._store.iter_facts(after, newest=newest, deleted=deleted)
         return map(self._view.redact, found)
 
-    def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
-        """Not supported: writing would lose what is redacted here."""
-        raise NotImplementedError
-
-    def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
-        """Not supported: what only reads has a store that cannot be written."""
-        raise NotImplementedError
-
     def replaced_versions(self) -> list[ReplacedVersion]:
         """The versions that no archive has recorded yet, without their secrets."""
         found = self._store.replaced_versions()
         return [each._replace(fact=self._view.redact(each.fact)) for each in found]
-
-    def drop_replaced(self, revisions: Iterable[str]) -> None:
-        """Not supported, as for `write()`."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """Does nothing: the owner of the store closes it."""

@@ -16,7 +16,7 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.conflicts import write_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.merge import merge
-from vaultsync.sync.planning import ReservedPaths, path_for_new_note
+from vaultsync.sync.planning import path_for_new_note
 from vaultsync.sync.replaced_versions import overwrite
 
 
@@ -108,12 +108,9 @@ def _is_refused(row: OutboxEntry, current: Fact | None) -> bool:
         return False
     if row.kind == "delete":
         return current is not None
-    return current is None or not _is_made(row, current)
-
-
-def _is_made(row: OutboxEntry, current: Fact) -> bool:
-    """Whether the fact has all values of a change."""
-    return all(equal_as_json(current.plain(key), value) for key, value in row.after.items())
+    return current is None or not all(
+        equal_as_json(current.plain(key), value) for key, value in row.after.items()
+    )
 
 
 def _refuse(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> Notice:
@@ -184,7 +181,7 @@ def _keep_both(
     conflict = ConflictRecord(
         id=conflict_id(row.fact_id, fields),
         fact_id=row.fact_id,
-        path=base.path if base else path_for_new_note(current, ReservedPaths(set)),
+        path=base.path if base else path_for_new_note(current, set()),
         conflict_path=None,
         fields=fields,
         actor=row.actor,

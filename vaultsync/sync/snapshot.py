@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import NamedTuple
@@ -28,8 +29,20 @@ from vaultsync.sync.report import Progress
 RACY_WINDOW_NS = 20_000_000
 """A file that changed this shortly before it was read may change again under the same
 stamp: the clocks of file systems tick every 1 to 10 ms."""
+FILES_PER_LOOKUP = 500
+"""How many files are read with their bases in memory."""
 MIN_BULK_FACTS = 100
 """How many facts are read from the store in one call while a folder is scanned."""
+MAX_WHOLE_FILES = 2_000
+"""New canonical notes of a scan that are kept with their bytes and facts; of more, both are
+read again when they are wanted, so that few are in memory at once."""
+
+
+class BriefFact(NamedTuple):
+    """A fact whose texts were not kept: what it takes to read and to recognise it again."""
+
+    id: str
+    revision: str
 
 
 class ScannedFile(NamedTuple):
@@ -43,8 +56,14 @@ class ScannedFile(NamedTuple):
     read_error: Notice | None = None
     """Why it is not a readable note."""
     is_settled: bool = True
-    canonical_of: Fact | None = None
-    """The fact of the store whose note has exactly these bytes at this path."""
+    canonical_of: Fact | BriefFact | None = None
+    """The fact of the store whose note has exactly these bytes at this path; a brief one where
+    the bytes were not kept either."""
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether its bytes were not kept; `read_again()` reads them."""
+        return isinstance(self.canonical_of, BriefFact)
 
     @property
     def note(self) -> Note | None:
@@ -64,6 +83,17 @@ class ScannedFile(NamedTuple):
         return self.read.id if self.read is not None else None
 
 
+class NewStamp(NamedTuple):
+    """A note whose bytes are those of its base, under another stamp."""
+
+    path: VaultPath
+    fact_id: str
+    sha: str
+    """Of its base; nothing else of that is kept, for after a copy all notes have new stamps."""
+    stamp: FileStamp | None
+    """None where it cannot be trusted."""
+
+
 @dataclass(slots=True)
 class VaultSnapshot:
     """What one scan found, as far as it differs from the bases."""
@@ -75,13 +105,14 @@ class VaultSnapshot:
     """Files whose bytes are not those of their base."""
     unread: dict[VaultPath, tuple[str, NoteFile]] = field(default_factory=dict)
     """New files that may be canonical notes, with the ids of their facts."""
-    restamped: list[Base] = field(default_factory=list)
-    """Bases whose bytes are the same under a new stamp."""
+    restamped: list[NewStamp] = field(default_factory=list)
     absent: dict[str, Base] = field(default_factory=dict)
     """Bases whose file is not where it was, by fact."""
     non_regular: dict[VaultPath, str] = field(default_factory=dict)
     conflict_notes: set[VaultPath] = field(default_factory=set)
     """All conflict notes in dirty folders."""
+    canonical: int = 0
+    """How many new notes are those of their facts."""
     known: set[VaultPath] = field(default_factory=set)
     """Notes in dirty folders whose stamps are those of their bases."""
     empty: set[VaultPath] = field(default_factory=set)
@@ -171,7 +202,8 @@ def parts_by_folder(paths: Iterable[VaultPath], most: int) -> Iterator[list[Vaul
     more notes is a part of its own.
     """
     part: list[VaultPath] = []
-    for _, group in groupby(sorted(paths, key=_by_folder), parent_folder):
+    ordered = sorted(paths, key=lambda path: (parent_folder(path), path))
+    for _, group in groupby(ordered, parent_folder):
         some = list(group)
         if part and len(part) + len(some) > most:
             yield part
@@ -179,10 +211,6 @@ def parts_by_folder(paths: Iterable[VaultPath], most: int) -> Iterator[list[Vaul
         part += some
     if part:
         yield part
-
-
-def _by_folder(path: VaultPath) -> tuple[VaultPath, VaultPath]:
-    return parent_folder(path), path
 
 
 def take_snapshot(
@@ -225,7 +253,7 @@ def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
             continue
         if folder is None or name not in folder.files:
             snapshot.absent[base.fact.id] = base
-        elif name in ctx.archive.bases_in(folder.path):
+        elif name in ctx.archive.stamps_in(folder.path):
             snapshot.absent[base.fact.id] = base  # another fact's note took its place
         else:
             snapshot.seen.pop(path, None)
@@ -250,27 +278,46 @@ def _read_untracked_files(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
 def _scan_folder(
     ctx: SyncContext, snapshot: VaultSnapshot, folder: FolderListing, scope: ScanScope
 ) -> None:
-    bases = ctx.archive.bases_in(folder.path)
+    held = ctx.archive.stamps_in(folder.path)
+    to_read: list[tuple[VaultPath, FileStamp, str]] = []
     for name, stamp in folder.files.items():
         path = path_in(folder.path, name)
-        base = bases.pop(name, None)
-        is_changed = base is None or base.stamp != stamp
-        if is_conflict_note(name) and base is None:
+        fact_id, last = held.pop(name, ("", None))
+        if not fact_id and is_conflict_note(name):
             snapshot.conflict_notes.add(path)
-        elif path in scope.being_saved and is_changed:
-            file = NoteFile(b"", "", stamp)
-            snapshot.seen[path] = ScannedFile(path, file, base, is_settled=False)
-        elif is_changed or scope.read_all or path in scope.reread:
-            _classify_file(ctx, snapshot, path, base, stamp, reread=path in scope.reread)
-            if len(snapshot.unread) >= MIN_BULK_FACTS:  # keep few files in memory
-                _identify_new_files(ctx, snapshot, scope)
+        elif last != stamp or scope.read_all or path in scope.reread:
+            to_read.append((path, stamp, fact_id))
         else:
             snapshot.known.add(path)
+    for start in range(0, len(to_read), FILES_PER_LOOKUP):
+        some = to_read[start : start + FILES_PER_LOOKUP]
+        bases = ctx.archive.find_bases(fact_id for _, _, fact_id in some if fact_id)
+        for path, stamp, fact_id in some:
+            _look_at_file(ctx, snapshot, scope, path, stamp, base=bases.get(fact_id))
     for name, what in folder.non_regular.items():
         snapshot.non_regular[path_in(folder.path, name)] = what
-        bases.pop(name, None)
-    for base in bases.values():
-        snapshot.absent[base.fact.id] = base
+        held.pop(name, None)
+    if held:
+        snapshot.absent |= ctx.archive.find_bases(fact_id for fact_id, _ in held.values())
+
+
+def _look_at_file(
+    ctx: SyncContext,
+    snapshot: VaultSnapshot,
+    scope: ScanScope,
+    path: VaultPath,
+    stamp: FileStamp,
+    *,
+    base: Base | None,
+) -> None:
+    """Look at a file of a folder that has to be examined, as `scope` says."""
+    if path in scope.being_saved and (base is None or base.stamp != stamp):
+        file = NoteFile(b"", "", stamp)
+        snapshot.seen[path] = ScannedFile(path, file, base, is_settled=False)
+        return
+    _classify_file(ctx, snapshot, path, base, stamp, reread=path in scope.reread)
+    if len(snapshot.unread) >= MIN_BULK_FACTS:  # keep few files in memory
+        _identify_new_files(ctx, snapshot, scope)
 
 
 def path_in(folder: VaultPath, name: str) -> VaultPath:
@@ -305,7 +352,7 @@ def _classify_file(
         if has_id and file.sha == base.sha and not (reread and scope_moved):
             trusted = trusted_stamp(file.stamp, snapshot.scan.at_ns)
             if base.stamp != trusted or base.missing_since:
-                snapshot.restamped.append(Base(base.fact, base.sha, trusted))
+                snapshot.restamped.append(NewStamp(path, base.fact.id, base.sha, trusted))
             return
     elif not file.data or file.data.isspace():
         snapshot.empty.add(path)
@@ -330,9 +377,34 @@ def _identify_new_files(ctx: SyncContext, snapshot: VaultSnapshot, scope: ScanSc
         if fact is None or not canonical_form.is_canonical(file.data, path, fact, ctx.view):
             snapshot.seen[path] = _read(ctx, path, file, None)
         else:
-            fact = fact.evolve(path=path)
-            snapshot.seen[path] = ScannedFile(path, file, None, canonical_of=fact)
+            snapshot.canonical += 1
+            if snapshot.canonical > MAX_WHOLE_FILES:
+                brief = BriefFact(fact_id, fact.revision)
+                snapshot.seen[path] = ScannedFile(
+                    path, file._replace(data=b""), None, canonical_of=brief
+                )
+            else:
+                whole = fact.evolve(path=path)
+                snapshot.seen[path] = ScannedFile(path, file, None, canonical_of=whole)
     snapshot.unread.clear()
+
+
+def read_again(ctx: SyncContext, snapshot: VaultSnapshot, seen: ScannedFile) -> ScannedFile:
+    """A file with its bytes; one that is not settled where it is another one by now."""
+    if not seen.is_brief:
+        return seen
+    with suppress(NoteError):
+        file = ctx.vault.read(seen.path)
+        if file.sha == seen.file.sha:
+            return seen._replace(file=file)
+    return leave_unsettled(snapshot, seen)
+
+
+def leave_unsettled(snapshot: VaultSnapshot, seen: ScannedFile) -> ScannedFile:
+    """Leave a file to the next run, which scans its folder again."""
+    left = ScannedFile(seen.path, seen.file, seen.base, is_settled=False)
+    snapshot.seen[seen.path] = left
+    return left
 
 
 def trusted_stamp(stamp: FileStamp, at_ns: int) -> FileStamp | None:

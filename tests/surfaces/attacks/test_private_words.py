@@ -13,7 +13,7 @@ import pytest
 import vaultsync
 from tests.mcp_clients import Home, make_home
 from vaultsync.api.memory import Memory
-from vaultsync.errors import StoreUnavailableError, VaultsyncError
+from vaultsync.errors import RunNotFoundError, StoreUnavailableError, VaultsyncError
 from vaultsync.sync.agent_view import AgentView
 
 PLANTED = "zqxjkv"
@@ -197,6 +197,20 @@ def test_the_counts_of_a_report_are_of_what_the_agent_may_see(planted: Planted) 
         assert report.counts["updated_in_store"] == 1
         assert indy.log()[0].counts["updated_in_store"] == 1
         assert all(each.run != hidden for each in indy.log())
+
+
+def test_an_agent_undoes_only_runs_that_it_may_know_of(planted: Planted) -> None:
+    home = planted.home
+    home.run("sync")
+    home.run("forget", planted.ids["linked"])
+    hidden = planted.run
+    with home.memory("indy") as indy:
+        for run in (hidden, hidden[:13], None):
+            with pytest.raises(RunNotFoundError):
+                indy.undo(run)
+    assert planted.run == hidden
+    with home.memory("ada") as ada:
+        assert ada.undo(hidden).actions
 
 
 def test_without_the_store_only_facts_with_notes_are_known(
