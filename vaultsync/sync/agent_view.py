@@ -14,6 +14,7 @@ from msgspec import structs
 
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 from vaultsync.model.scope import can_see, is_scope
 from vaultsync.sync.context import ReadContext
 from vaultsync.sync.decision_table import PlannedAction
@@ -116,6 +117,5 @@ class AgentView:
         """Whether the agent may know of a file and of the fact that it is the note of, if any."""
         if not self.sees_path(path):
             return False
-        owners = self._archive.paths_called([path])
-        bases = self._archive.find_bases(owners[each] for each in owners if each == path)
-        return self.sees_facts(*(base.fact for base in bases.values()))
+        base = self._archive.base_at(VaultPath(path))
+        return self.sees_facts(base.fact if base else None)

@@ -66,7 +66,7 @@ def _could_be(ctx: SyncContext, base: Base) -> bool:
     On a file system that ignores case, the file may have another name.
     """
     name = file_name_of(base.path)
-    owner = ctx.archive.bases_in(parent_folder(base.path)).get(name, base)
+    owner = ctx.archive.base_at(base.path) or base
     folder = ctx.vault.folder(parent_folder(base.path))
     listed = folder is None or name in (*folder.files, *folder.non_regular)
     return listed and owner.fact.id == base.fact.id

@@ -253,7 +253,7 @@ def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
             continue
         if folder is None or name not in folder.files:
             snapshot.absent[base.fact.id] = base
-        elif name in ctx.archive.stamps_in(folder.path):
+        elif ctx.archive.base_at(path) is not None:
             snapshot.absent[base.fact.id] = base  # another fact's note took its place
         else:
             snapshot.seen.pop(path, None)
