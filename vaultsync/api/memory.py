@@ -1172,11 +1172,7 @@ class Memory:
         return seen[0]
 
     def undo(
-        self,
-        run: str | None = None,
-        *,
-        agent: str | None = None,
-        progress: Progress | None = None,
+        self, run: str | None = None, *, agent: str | None = None, progress: Progress | None = None
     ) -> Report:
         """Undo a run on both sides; later changes stay.
 
