@@ -186,7 +186,9 @@ def python_files() -> Iterator[Path]:
 
 def named(source: str) -> set[str]:
     """Of what leads to the held-out half, what a program names."""
-    found = set()
+    found: set[str] = set()
+    if not any(each in source for each in ("held-out", "questions", *TOLD_APART)):
+        return found  # parsing takes a second for all programs
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             found |= {"held-out"} & {node.value}

@@ -185,6 +185,8 @@ def test_who_does_not_ask_for_a_half_gets_the_one_for_development(
 def asks(source: str) -> Iterator[str]:
     """How a program gets at lines that are held out, if it does."""
     imports = "eval.observations" in source or "import observations" in source
+    if not imports and not any(each in source for each in KEYS):
+        return  # nothing to be found, and parsing takes a second for all programs
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.keyword(arg="held_out") if imports:
