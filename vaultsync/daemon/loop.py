@@ -19,7 +19,7 @@ from vaultsync.errors import DaemonStoppedError, VaultsyncError
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import is_conflict_note
+from vaultsync.notes.review_note import is_review_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import DaemonState, Progress, Report
 from vaultsync.sync.sync_request import SyncRequest
@@ -215,7 +215,7 @@ class DaemonLoop:
         notes = self._notes.pop_due(now)
         if notes and self._heard_at is None:
             self._heard_at = heard_at
-        if self._folders_changed(now) or any(map(is_conflict_note, notes)):
+        if self._folders_changed(now) or any(map(is_review_note, notes)):
             self._want_all("a folder or a conflict note changed")
         folders = frozenset(map(parent_folder, notes))
         if len(folders) > FULL_SCAN_FROM:

@@ -71,8 +71,8 @@ def find_resolutions(
         is_clean = folder in snapshot.scan.folders and folder not in snapshot.scanned_folders
         if path is not None and (is_clean or snapshot.is_unreadable(path)):
             continue
-        if path not in snapshot.conflict_notes:
-            others = sorted(snapshot.conflict_notes)
+        if path not in snapshot.review_notes:
+            others = sorted(snapshot.review_notes)
             moved = next((x for x in others if is_note_of(ctx, x, conflict.id)), None)
             if moved is None:
                 # Without a path, a crashed run had not written it yet.
