@@ -402,6 +402,15 @@ class ConflictNotFoundError(NotFoundError):
         )
 
 
+class ProposalNotFoundError(NotFoundError):
+    """No proposal has that id."""
+
+    def __init__(self, proposal_id: str) -> None:
+        super().__init__(
+            f"no proposal {proposal_id}", hint="`vaultsync proposals list` shows the open ones"
+        )
+
+
 class RunNotFoundError(NotFoundError):
     """No run with that id changed anything."""
 

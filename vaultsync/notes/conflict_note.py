@@ -34,6 +34,7 @@ from vaultsync.notes.review_note import (
     ticked,
 )
 
+CONFLICT_KIND = "conflict"
 NOTE_FIELD = "note"
 """The field of a conflict in which one side deleted what the other changed."""
 DELETED_SIDE, CHANGED_SIDE = "deleted", "changed"
@@ -219,4 +220,4 @@ def ticked_fields(text: str) -> frozenset[str] | None:
 
 def conflict_id_in(text: str) -> str | None:
     """The id of the conflict whose note this is, from its frontmatter."""
-    return review_id_in(text, "conflict")
+    return review_id_in(text, CONFLICT_KIND)

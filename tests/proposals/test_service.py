@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
+from vaultsync.errors import ProposalNotFoundError, VaultMissingError
+from vaultsync.notes.proposal_note import decision_in, shown_proposal
+from vaultsync.operations.undo import undo_run
+from vaultsync.proposals.service import (
+    EXPIRY_DAYS,
+    accept_proposals,
+    find_proposal,
+    reject_proposals,
+    settle_proposals,
+    visible_proposals,
+)
+
+DAY = 86_400
+
+
+@pytest.fixture
+def world() -> ProposalWorld:
+    return ProposalWorld()
+
+
+def test_a_proposal_is_shown_beside_its_note_and_changes_nothing_yet(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+
+    assert world.review_notes() == [str(made.note_path)]
+    assert str(made.note_path) == str(fact.path).replace(".md", ".proposal.md")
+    assert "+ A better title" in world.text(str(made.note_path))
+    world.assert_at_rest()
+    assert world.fact(fact.id).title == "A plain fact"
+
+
+def test_a_ticked_box_accepts_and_its_run_can_be_undone(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    world.proposed(world.change(fact, title="A better title"))
+    world.ticks(ACCEPT)
+    report = world.settle()
+
+    assert report is not None
+    assert [x.action for x in report.actions][-1] == "accept_proposal"
+    assert (world.fact(fact.id).title, world.review_notes()) == ("A better title", [])
+    assert "# A better title" in world.note(fact.id)
+    assert world.outcomes() == ["accepted"]
+    undo_run(world.ctx, report.run)
+    assert world.fact(fact.id).title == "A plain fact"
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("how", ["tick", "delete"])
+def test_a_rejected_proposal_is_not_made_again(world: ProposalWorld, how: str) -> None:
+    change = world.change(world.mirrored(), title="A better title")
+    made = world.proposed(change)
+    if how == "tick":
+        world.ticks(REJECT)
+    else:
+        world.person_deletes(str(made.note_path))
+    world.settle()
+    world.proposed(change)
+
+    assert (world.outcomes(), world.review_notes()) == (["rejected"], [])
+
+
+def test_without_an_answer_a_proposal_expires(world: ProposalWorld) -> None:
+    world.proposed(world.change(world.mirrored(), title="A better title"))
+    world.clock.advance(EXPIRY_DAYS * DAY + 60)
+    world.settle()
+
+    assert (world.outcomes(), world.review_notes()) == (["expired"], [])
+
+
+def test_a_moved_proposal_is_still_the_same(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    world.person_renames(str(made.note_path), "elsewhere.proposal.md")
+    world.ticks(ACCEPT)
+    world.settle()
+
+    assert (world.outcomes(), world.fact(fact.id).title) == (["accepted"], "A better title")
+
+
+def test_what_changed_since_is_shown_again_with_empty_boxes(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    world.proposed(world.change(fact, title="A better title"))
+    world.ticks(ACCEPT)
+    world.agent_updates(fact.id, title="Another title")
+    report = world.settle()
+
+    assert report is not None
+    assert [x.kind for x in report.attention] == ["proposal_changed"]
+    (path,) = world.review_notes()
+    text = world.text(path)
+    assert "- Another title" in text
+    assert "Look again" in text
+    assert decision_in(text) is None
+    assert world.fact(fact.id).title == "Another title"
+    world.ticks(ACCEPT)
+    world.settle()
+    assert world.fact(fact.id).title == "A better title"
+
+
+def test_what_others_changed_elsewhere_stays(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    world.proposed(world.change(fact, title="A better title"))
+    world.agent_updates(fact.id, tags=["new"])
+    world.ticks(ACCEPT)
+    world.settle()
+
+    assert world.fact(fact.id).title == "A better title"
+    assert list(world.fact(fact.id).tags) == ["new"]
+
+
+def test_a_proposal_may_make_change_and_delete_facts_at_once(world: ProposalWorld) -> None:
+    kept, gone = world.mirrored(title="Kept"), world.mirrored(title="Gone")
+    new = world.creation("Quite new.")
+    changes = (world.change(kept, content="Both."), world.deletion(gone), new)
+    made = world.proposed(*changes, kind="duplicates")
+    done = accept_proposals(world.ctx, [made])
+
+    assert [each.outcome for each in done.proposals] == ["accepted"]
+    assert world.fact(kept.id).content == "Both."
+    assert not world.is_alive(gone.id)
+    assert world.is_alive(new.fact_id)
+    undo_run(world.ctx, str(done.run))
+    assert world.fact(gone.id).content
+    assert not world.is_alive(new.fact_id)
+    world.assert_at_rest()
+
+
+def test_accepting_twice_does_it_once(world: ProposalWorld) -> None:
+    new = world.creation("Quite new.")
+    made = world.proposed(new, kind="write")
+    first = accept_proposals(world.ctx, [made])
+    again = accept_proposals(world.ctx, [find_proposal(world.ctx, made.id)])
+
+    assert first.run is not None
+    assert again.run is None
+    assert len(world.facts()) == 1
+
+
+def test_a_crash_after_the_write_is_finished_by_the_next_try(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    world.agent_updates(fact.id, title="A better title")  # what the first try had written
+    accept_proposals(world.ctx, [made])
+
+    assert world.outcomes() == ["accepted"]
+    world.assert_at_rest()
+
+
+def test_a_proposal_about_a_deleted_fact_expires(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    world.agent_forgets(fact.id)
+    accept_proposals(world.ctx, [made])
+
+    assert world.outcomes() == ["expired"]
+
+
+def test_a_deletion_that_was_done_already_is_accepted(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.deletion(fact), kind="junk")
+    world.agent_forgets(fact.id)
+    accept_proposals(world.ctx, [made])
+
+    assert world.outcomes() == ["accepted"]
+
+
+def test_without_the_store_a_ticked_box_waits(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    world.proposed(world.change(fact, title="A better title"))
+    world.ticks(ACCEPT)
+    with world.outage():
+        assert world.settle() is None
+    world.settle()
+
+    assert world.fact(fact.id).title == "A better title"
+
+
+def test_a_dry_run_says_what_would_be_done(world: ProposalWorld) -> None:
+    world.proposed(world.change(world.mirrored(), title="A better title"))
+    world.ticks(ACCEPT)
+    with world.nobody_writes():
+        report = settle_proposals(world.ctx, dry_run=True)
+
+    assert report is not None
+    assert [each.action for each in report.actions] == ["accept_proposal"]
+
+
+def test_a_vault_that_is_away_rejects_nothing(world: ProposalWorld) -> None:
+    world.proposed(world.change(world.mirrored(), title="A better title"))
+    world.vault.missing = True
+    with pytest.raises(VaultMissingError):
+        world.settle()
+
+    assert world.outcomes() == [""]
+
+
+def test_an_agent_sees_no_proposals_about_what_it_cannot_see(world: ProposalWorld) -> None:
+    secret = world.mirrored(scope="private-indy")
+    made = world.proposed(world.change(secret, title="A better title"))
+
+    assert visible_proposals(world.ctx, agent="ada") == []
+    assert [x.id for x in visible_proposals(world.ctx, agent="indy")] == [made.id]
+    with pytest.raises(ProposalNotFoundError):
+        find_proposal(world.ctx, made.id[:6], agent="ada")
+    assert find_proposal(world.ctx, made.id[:6]).id == made.id
+
+
+def test_rejecting_by_command_leaves_what_was_accepted(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    accept_proposals(world.ctx, [made])
+    rejected = reject_proposals(world.ctx, [find_proposal(world.ctx, made.id)])
+
+    assert [each.outcome for each in rejected.proposals] == ["accepted"]
+    assert shown_proposal(find_proposal(world.ctx, made.id)).run

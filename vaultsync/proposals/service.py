@@ -1,0 +1,456 @@
+"""Make proposals, show them in the vault, and do what the user decides.
+
+A proposal is recorded at once. The next run writes its note, finds what was ticked since,
+and applies it as a run of its own: compare-and-set, historied, undone like any other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from vaultsync.errors import (
+    FactNotFoundError,
+    NoteError,
+    NoteMissingError,
+    ProposalNotFoundError,
+    RevisionMismatchError,
+    StoreUnavailableError,
+)
+from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, is_visible
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath, join_path, slug
+from vaultsync.model.schema import Value
+from vaultsync.model.scope import can_see
+from vaultsync.notes.proposal_note import (
+    ACCEPTED,
+    EXPIRED,
+    PROPOSAL_KIND,
+    REJECTED,
+    ProposalRecord,
+    ProposedChange,
+    ShownProposal,
+    decision_in,
+    proposal_id,
+    render_proposal,
+    shown_proposal,
+)
+from vaultsync.notes.review_note import PROPOSAL_SUFFIX
+from vaultsync.storage.archive import Notice
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.finish import join_reports
+from vaultsync.sync.replaced_versions import overwrite
+from vaultsync.sync.report import ActionTaken, Report, ReportedNotice, counted, notices_of
+from vaultsync.sync.review_notes import (
+    ReviewPlace,
+    create_review_note,
+    is_review_note_of,
+    remove_review_note,
+)
+from vaultsync.sync.run import sync_once
+from vaultsync.sync.sync_request import SyncRequest
+
+RUN_KIND = "proposals"
+"""What the archive records the run as that applies proposals, and who writes then."""
+EXPIRY_DAYS = 30
+PROPOSALS_FOLDER = "proposals"
+"""The folder of a scope with the notes of proposals that are about no note."""
+
+
+class SettledProposals(Struct, frozen=True):
+    """What became of proposals that the user decided about."""
+
+    proposals: tuple[ShownProposal, ...]
+    """Each with its outcome; one without an outcome changed since it was made, and waits for
+    another look."""
+    run: str | None = None
+    """The run that applied those that were accepted; None when none was."""
+    attention: tuple[ReportedNotice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalDraft:
+    """A proposal that is to be made."""
+
+    kind: str
+    title: str
+    why: str
+    proposer: str
+    scope: str
+    changes: tuple[ProposedChange, ...]
+    expiry_days: int = EXPIRY_DAYS
+
+
+def propose(ctx: SyncContext, draft: ProposalDraft) -> ProposalRecord:
+    """Record a proposal; the next run shows it in the vault.
+
+    The same proposal is made once: while it is open, and after the user rejected it, the
+    recorded one is returned.
+    """
+    made = ctx.clock.now()
+    new = ProposalRecord(
+        id=proposal_id(draft.kind, draft.changes),
+        kind=draft.kind,
+        title=draft.title,
+        why=draft.why,
+        proposer=draft.proposer,
+        scope=draft.scope,
+        created_at=ctx.today(),
+        expires_at=_utc(made + timedelta(days=draft.expiry_days)),
+        changes=draft.changes,
+    )
+    with ctx.archive.transaction():
+        known = _by_id(ctx).get(new.id)
+        if known is not None and known.outcome in ("", REJECTED):
+            return known
+        ctx.archive.put_proposal(new)
+    return new
+
+
+def _utc(time: datetime) -> str:
+    return time.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _by_id(ctx: SyncContext) -> Mapping[str, ProposalRecord]:
+    return {each.id: each for each in ctx.archive.proposals(settled=True)}
+
+
+def visible_proposals(
+    ctx: SyncContext, *, agent: str | None, settled: bool = False
+) -> list[ProposalRecord]:
+    """The open proposals that an agent may know of, or all of them; without secrets."""
+    return [
+        redact_proposal(ctx, each)
+        for each in ctx.archive.proposals(settled=settled)
+        if can_see(agent, each.scope)
+        and all(is_visible(ctx, x.fact_id, agent=agent) for x in each.changes if x.revision)
+    ]
+
+
+def find_proposal(ctx: SyncContext, prefix: str, *, agent: str | None = None) -> ProposalRecord:
+    """The proposal with an id, or with the only id that starts with it; open ones first.
+
+    Raises:
+        ProposalNotFoundError: the agent can see none, or more than one.
+    """
+    visible = visible_proposals(ctx, agent=agent, settled=True)
+    matches = [each for each in visible if prefix and each.id.startswith(prefix)]
+    matches = [each for each in matches if not each.outcome] or matches
+    if len(matches) != 1:
+        raise ProposalNotFoundError(prefix)
+    return _by_id(ctx)[matches[0].id]
+
+
+# ---------------------------------------------------------------- the user's decisions
+
+
+def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | None:
+    """Bring the notes of proposals up to date, and do what the user decided in them.
+
+    To be used under the engine's lock, before a run.
+
+    Returns:
+        The report of what was done, or would be; None when there was nothing to do.
+
+    Raises:
+        VaultMissingError: a note that is not there says nothing then.
+    """
+    found = ctx.archive.proposals()
+    if not found:
+        return None
+    ctx.vault.vault_id()
+    work = _Settling(ctx)
+    decided: dict[str, list[ProposalRecord]] = {ACCEPTED: [], REJECTED: [], EXPIRED: []}
+    for each in found:
+        if each.note_path is None and not dry_run:
+            _show(ctx, each)
+        outcome = _decision(ctx, each, dry_run=dry_run)
+        if outcome is not None:
+            decided[outcome].append(each)
+    if dry_run:
+        for outcome, proposals in decided.items():
+            work.tell(proposals, outcome)
+        return work.report()
+    for outcome in (REJECTED, EXPIRED):
+        work.close(decided[outcome], outcome)
+    with suppress(StoreUnavailableError):  # the boxes stay ticked until it is back
+        work.accept(decided[ACCEPTED])
+    return work.report()
+
+
+def accept_proposals(ctx: SyncContext, proposals: Sequence[ProposalRecord]) -> SettledProposals:
+    """Apply proposals as one run; the user's word, so that settled ones may be among them.
+
+    Raises:
+        StoreUnavailableError: nothing was done.
+    """
+    work = _Settling(ctx)
+    work.accept([each for each in proposals if each.outcome != ACCEPTED])
+    return work.settled([each.id for each in proposals])
+
+
+def reject_proposals(ctx: SyncContext, proposals: Sequence[ProposalRecord]) -> SettledProposals:
+    """Close proposals without doing anything; those that were accepted stay so."""
+    work = _Settling(ctx)
+    work.close([each for each in proposals if not each.outcome], REJECTED)
+    return work.settled([each.id for each in proposals])
+
+
+def _decision(ctx: SyncContext, proposal: ProposalRecord, *, dry_run: bool) -> str | None:
+    """What the user decided in the note of a proposal, or that its time is over."""
+    path = proposal.note_path
+    decided = None
+    if path is not None:
+        try:
+            decided = decision_in(ctx.vault.read(path).data.decode(errors="replace"))
+        except NoteMissingError:
+            moved = _moved_note(ctx, proposal)
+            if moved is None:
+                return REJECTED
+            found = replace(proposal, note_path=moved)
+            if not dry_run:
+                _record(ctx, found)
+            return _decision(ctx, found, dry_run=dry_run)
+        except NoteError:
+            return None  # it cannot be read now
+    if decided is None and proposal.expires_at <= ctx.today():
+        return EXPIRED
+    return decided
+
+
+def _moved_note(ctx: SyncContext, proposal: ProposalRecord) -> VaultPath | None:
+    """Where the user moved the note of a proposal; None when it is nowhere."""
+    for folder in ctx.vault.scan().folders.values():
+        for name in folder.files:
+            path = join_path(folder.path, name)
+            if name.casefold().endswith(PROPOSAL_SUFFIX) and is_review_note_of(
+                ctx, path, PROPOSAL_KIND, proposal.id
+            ):
+                return path
+    return None
+
+
+def _record(ctx: SyncContext, proposal: ProposalRecord) -> None:
+    with ctx.archive.transaction():
+        ctx.archive.put_proposal(proposal)
+
+
+def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord:
+    """Write the note of a proposal beside the first note that it is about."""
+    beside = next((x.path for x in proposal.changes if x.path), None)
+    if beside is None:
+        folder = VaultPath(f"{proposal.scope}/{PROPOSALS_FOLDER}")
+        beside = join_path(folder, f"{slug(proposal.title) or proposal.kind}.md")
+    data = render_proposal(_escaped(ctx, redact_proposal(ctx, proposal))).encode()
+    place = ReviewPlace(PROPOSAL_KIND, proposal.id, beside, PROPOSAL_SUFFIX)
+    shown = replace(
+        proposal,
+        note_path=create_review_note(ctx, place, data),
+        sha=hashlib.sha256(data).hexdigest(),
+    )
+    _record(ctx, shown)
+    return shown
+
+
+def redact_proposal(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord:
+    """A proposal as answers and notes show it: without the secrets of its facts."""
+    if ctx.view.redactor is None:
+        return proposal
+    ids = [each.fact_id for each in proposal.changes]
+    bases = ctx.archive.find_bases(ids)
+    facts: list[Fact | None] = [base.fact for base in bases.values()]
+    with suppress(StoreUnavailableError):  # the bases alone are known then
+        facts += ctx.store.find_many(ids).values()
+    sides = [side for x in proposal.changes for side in (x.before, x.after or {})]
+    named: list[tuple[str, Value]] = [("title", proposal.title), ("content", proposal.why)]
+    named += [("title", x.title) for x in proposal.changes]
+    named += [item for side in sides for item in side.items()]
+    title, why, *values = ctx.view.redact_values(named, *facts)
+    shown = iter(values)
+    titles = [str(next(shown)) for _ in proposal.changes]
+    changes = []
+    for change, name in zip(proposal.changes, titles, strict=True):
+        before = {key: next(shown) for key in change.before}
+        after = {key: next(shown) for key in change.after or {}}
+        hidden = None if change.after is None else after
+        changes.append(replace(change, title=name, before=before, after=hidden))
+    return replace(proposal, title=str(title), why=str(why), changes=tuple(changes))
+
+
+def _escaped(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord:
+    """A proposal as a file in the vault may show it: without active content."""
+
+    def escape(values: Mapping[str, Value]) -> Mapping[str, Value]:
+        return {key: ctx.view.escape(value) for key, value in values.items()}
+
+    changes = (
+        replace(x, before=escape(x.before), after=None if x.after is None else escape(x.after))
+        for x in proposal.changes
+    )
+    return replace(proposal, changes=tuple(changes))
+
+
+class _Settling:
+    """What becomes of proposals, and the report of it."""
+
+    def __init__(self, ctx: SyncContext) -> None:
+        self._ctx = ctx
+        self._actions: list[ActionTaken] = []
+        self._notices: list[Notice] = []
+        self._run: Report | None = None
+
+    def tell(self, proposals: Sequence[ProposalRecord], outcome: str) -> None:
+        """Add the outcome of proposals to the report."""
+        for each in proposals:
+            fields = tuple(dict.fromkeys(key for x in each.changes for key in x.after or ()))
+            word = f"{_WORDS[outcome]}_proposal"
+            fact_id, path = each.changes[0].fact_id, each.changes[0].path
+            self._actions.append(ActionTaken(word, fact_id, path, fields, each.title))
+
+    def close(self, proposals: Sequence[ProposalRecord], outcome: str, run: str = "") -> None:
+        """Record the outcome of proposals, and remove their notes."""
+        at = self._ctx.today()
+        for each in proposals:
+            if each.note_path is not None:
+                remove_review_note(self._ctx, each.id, each.note_path)
+            closed = replace(each, note_path=None, outcome=outcome, settled_at=at, run=run)
+            _record(self._ctx, closed)
+        self.tell(proposals, outcome)
+
+    def accept(self, proposals: Sequence[ProposalRecord]) -> None:
+        """Apply proposals, all in one run; those whose facts changed since wait.
+
+        Raises:
+            StoreUnavailableError: what was written is found again by the next try.
+        """
+        applied, gone = [], []
+        for each in proposals:
+            try:
+                newer = _apply(self._ctx, each)
+            except FactNotFoundError:
+                gone.append(each)
+                continue
+            if newer is None:
+                applied.append(each)
+            else:
+                self._ask_again(each, newer)
+        self.close(gone, EXPIRED)
+        if not applied:
+            return
+        run = self._ctx.clock.new_id()
+        ids = dict.fromkeys(x.fact_id for each in applied for x in each.changes)
+        request = SyncRequest.for_facts(ids, RUN_KIND, guarded=False)
+        self._run = sync_once(self._ctx, replace(request, run=run))
+        self.close(applied, ACCEPTED, run)
+
+    def _ask_again(self, old: ProposalRecord, newer: ProposalRecord) -> None:
+        """Show a proposal as it is now, with its boxes empty."""
+        if old.note_path is not None:
+            remove_review_note(self._ctx, old.id, old.note_path)
+        shown = _show(self._ctx, newer)
+        fields = ", ".join(newer.changed_since)
+        message = f"{shown.note_path}: {fields} changed since this was proposed"
+        hint = "look at the proposal again; nothing was done"
+        place = shown.note_path or VaultPath("")
+        self._notices.append(Notice("proposal_changed", place, message, hint, seen=self._ctx.now()))
+
+    def report(self) -> Report | None:
+        """The report of all; None when nothing was done."""
+        if not self._actions and not self._notices:
+            return None
+        own = Report(
+            self._run.run if self._run else "",
+            dry_run=False,
+            seconds=0.0,
+            counts=counted({}),
+            actions=self._actions,
+            attention=notices_of(self._notices),
+        )
+        return join_reports(self._run, own)
+
+    def settled(self, ids: Sequence[str]) -> SettledProposals:
+        """What became of the proposals with these ids."""
+        known = _by_id(self._ctx)
+        return SettledProposals(
+            tuple(shown_proposal(redact_proposal(self._ctx, known[each])) for each in ids),
+            self._run.run if self._run else None,
+            tuple(notices_of(self._notices)),
+        )
+
+
+_WORDS = {ACCEPTED: "accept", REJECTED: "reject", EXPIRED: "expire"}
+"""How a proposal ended -> the action of the report."""
+
+
+def _apply(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
+    """Write the changes of a proposal to the store, as far as they are not there yet.
+
+    Returns:
+        None when they are in the store; else the proposal as it has to be shown again,
+        because others changed what it changes.
+
+    Raises:
+        FactNotFoundError: a fact that it changes was deleted since.
+        RevisionMismatchError: others kept writing.
+    """
+    for _ in range(MAX_UPDATE_TRIES):
+        current = ctx.store.find_many([each.fact_id for each in proposal.changes])
+        newer = tuple(_with_current(x, current.get(x.fact_id)) for x in proposal.changes)
+        since = tuple(
+            dict.fromkeys(
+                key
+                for old, new in zip(proposal.changes, newer, strict=True)
+                for key in new.before
+                if old.before.get(key) != new.before[key]
+            )
+        )
+        if since:
+            return replace(proposal, changes=newer, changed_since=since, note_path=None, outcome="")
+        writes: list[StoreWrite] = []
+        for change in newer:
+            write = _write_of(ctx, proposal, change, current.get(change.fact_id))
+            if write is not None:
+                needs = writes[-1].fact_id if writes else None
+                writes.append(write._replace(needs=needs))
+        results = ctx.store.write(writes) if writes else []
+        if not any(isinstance(each, RevisionMismatch) for each in results):
+            return None
+    raise RevisionMismatchError(proposal.changes[0].fact_id, *CONTENDED)
+
+
+def _with_current(change: ProposedChange, fact: Fact | None) -> ProposedChange:
+    """A change with the present values as those that it replaces, unless it is done already."""
+    if fact is None or not change.revision:
+        return change
+    done = change.after or {}
+    before = {
+        key: value if fact.plain(key) == done.get(key, value) else fact.plain(key)
+        for key, value in change.before.items()
+    }
+    return replace(change, before=before, revision=fact.revision or "")
+
+
+def _write_of(
+    ctx: SyncContext, proposal: ProposalRecord, change: ProposedChange, fact: Fact | None
+) -> StoreWrite | None:
+    """The write of a change; None when it is in the store already."""
+    if not change.revision:
+        if fact is not None or ctx.store.tombstone(change.fact_id) is not None:
+            return None
+        values = {**(change.after or {}), "id": change.fact_id, "updatedAt": ctx.today()}
+        return StoreWrite(change.fact_id, make_fact(values), None, proposal.proposer)
+    if fact is None:
+        if change.after is None:
+            return None
+        raise FactNotFoundError(change.fact_id)
+    wanted = None if change.after is None else fact.replace(change.after)
+    if wanted == fact:
+        return None
+    wanted = wanted and wanted.evolve(updated_at=ctx.today())
+    return overwrite(ctx, fact.id, wanted, change.revision, proposal.proposer)
