@@ -48,8 +48,7 @@ from vaultsync.privacy.error_json import Failure
 from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.settings import MachineSettings
 from vaultsync.storage.archive import HistoryEntry
-from vaultsync.sync import decision_table as reconcile
-from vaultsync.sync import older_world
+from vaultsync.sync import plausibility
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import DECISIONS_WITH_BASE, DECISIONS_WITHOUT_BASE, Decision
 from vaultsync.sync.planning import ReservedPaths, path_for_new_note
@@ -130,15 +129,15 @@ def rows(of: Mapping[tuple[VaultChange, StoreChange], Decision]) -> str:
 
 def guard() -> str:
     """The limits of the guard."""
-    deletes, rewrites = reconcile.MAX_DELETES, reconcile.MAX_REWRITES
-    some, most = older_world.MIN_OLDER_NOTES - 1, older_world.MIN_OLDER_SHARE
+    deletes, rewrites = plausibility.MAX_DELETES, plausibility.MAX_REWRITES
+    some, most = plausibility.MIN_OLDER_NOTES - 1, plausibility.MIN_OLDER_SHARE
     facts = "of the facts"
     rows: Sequence[tuple[str, int | str, float | None, str]] = (
-        ("delete facts or notes", deletes, reconcile.MAX_DELETE_SHARE, facts),
-        ("give facts back that the store lost", deletes, reconcile.MAX_DELETE_SHARE, facts),
+        ("delete facts or notes", deletes, plausibility.MAX_DELETE_SHARE, facts),
+        ("give facts back that the store lost", deletes, plausibility.MAX_DELETE_SHARE, facts),
         (
             "rewrite notes for other reasons than writes of agents",
-            *(rewrites, reconcile.MAX_REWRITE_SHARE, facts),
+            *(rewrites, plausibility.MAX_REWRITE_SHARE, facts),
         ),
         ("take former texts of notes for edits", some, most, "of the edited notes"),
         ("do what a vault says that has the summary of an earlier run", "0", None, ""),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import posixpath
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from vaultsync.links.wikilinks import name_key
-from vaultsync.model.paths import VaultPath
+from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.notes.proposal_note import ProposalRecord
 from vaultsync.storage.archive import (
@@ -21,6 +22,7 @@ from vaultsync.storage.archive import (
     RunRecord,
     WriteIntent,
 )
+from vaultsync.storage.vault import FileStamp
 
 
 @dataclass
@@ -118,6 +120,10 @@ class MemoryArchive:
             if posixpath.dirname(base.path) == folder and not base.missing_since
         }
 
+    def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
+        bases = self.bases_in(folder).items()
+        return {name: (base.fact.id, base.stamp) for name, base in bases}
+
     def missing_bases(self) -> list[Base]:
         return [base for base in self._rows.bases.values() if base.missing_since]
 
@@ -127,6 +133,9 @@ class MemoryArchive:
     def paths(self) -> dict[VaultPath, str]:
         bases = self._rows.bases.items()
         return {base.path: key for key, base in bases if not base.missing_since}
+
+    def notes_by_folder(self) -> dict[VaultPath, int]:
+        return dict(Counter(map(parent_folder, self.paths())))
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         keys = set(map(name_key, names))

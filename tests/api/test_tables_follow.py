@@ -9,7 +9,7 @@ import pytest
 
 import vaultsync
 from vaultsync.api.memory import Memory
-from vaultsync.backends.state.tables_lock import tables_lock
+from vaultsync.backends.state.engine_lock import tables_lock
 from vaultsync.index_files.service import tables_are_current
 
 

@@ -173,6 +173,8 @@ def test_a_base_comes_back_whole(archive: Archive, base: Base) -> None:
     in_folder = archive.bases_in(VaultPath("public/notes"))
     assert in_folder.keys() == (set() if base.missing_since else {"tea.md"})
     assert all(same(each, base) for each in in_folder.values())
+    stamps = archive.stamps_in(VaultPath("public/notes"))
+    assert stamps == {name: (A, each.stamp) for name, each in in_folder.items()}
 
 
 @pytest.mark.parametrize("path", ODD_PATHS)
@@ -185,6 +187,7 @@ def test_a_base_is_found_wherever_its_note_lies(archive: Archive, path: str) -> 
     found = archive.bases_in(VaultPath(folder))
     assert list(found) == [name]
     assert same(found[name], base)
+    assert archive.stamps_in(VaultPath(folder)) == {name: (A, base.stamp)}
 
 
 def test_a_base_replaces_the_one_before(archive: Archive) -> None:
@@ -310,6 +313,16 @@ def test_runs_are_found_newest_first_and_by_the_beginning_of_their_ids(archive: 
     assert archive.runs(limit=9, prefix="1-run%") == [runs[1]]
     assert archive.runs(limit=9, prefix="%") == []
     assert archive.last_run() == runs[-1]
+
+
+def test_notes_are_counted_by_folder_without_those_that_are_missing(archive: Archive) -> None:
+    paths = ("a/Tea.md", "a/Cup.md", "Zoë.md", "c/gone.md", "\udcff/d.md")
+    bases = [a_base(key, path) for key, path in zip(IDS, paths, strict=False)]
+    bases[3] = bases[3]._replace(missing_since="2026-01-01")
+    assert archive.notes_by_folder() == {}
+    with archive.transaction():
+        archive.put_bases(bases)
+    assert archive.notes_by_folder() == {"a": 2, "": 1, "\udcff": 1}
 
 
 def test_notes_are_found_by_the_names_of_their_files(archive: Archive) -> None:

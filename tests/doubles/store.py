@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 
 from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreUnavailableError
 from vaultsync.model import serialization as wire
@@ -197,8 +196,8 @@ class MemoryStore:
         row = self._rows.get(fact_id)
         if row is None or row.body is None or row.feed_row.deleted != deleted:
             return None
-        read = partial(wire.fact_from_json, row.body, revision=row.feed_row.revision)
-        fact = self._damaged.read(fact_id, read)
+        revision = row.feed_row.revision
+        fact = self._damaged.read(fact_id, wire.fact_from_json, row.body, revision=revision)
         return fact and with_accesses(fact, self._accesses.get(fact_id, (None,))[0])
 
     def _write(

@@ -79,7 +79,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "the base moves before the files are durable",
         "sync/apply.py",
-        "        if writing:\n            self._wait(following.steps)\n",
+        "        if writing:\n            self._wait(upcoming)\n",
         "",
         f"{MODEL}::test_a_power_cut_before_any_effect_loses_nothing",
     ),
@@ -192,7 +192,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a store that went back goes unnoticed",
         "sync/preconditions.py",
-        "    why = _rewind_evidence(ctx, state, since)\n",
+        "    why = _rewind_evidence(ctx, state, since, is_known=is_same)\n",
         "    why = None\n",
         "sync/test_store_errors.py::test_a_store_from_an_old_backup_stops_the_pass",
     ),
@@ -220,7 +220,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "intents are forgotten",
         "sync/recovery.py",
-        "    for intent in ctx.archive.intents():\n",
+        "    for intent in interrupted:\n",
         "    for intent in ():\n",
         f"{MODEL}::test_a_crash_before_any_effect_loses_nothing",
     ),

@@ -38,7 +38,7 @@ CORE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "the guard knows a share only",
-        "sync/decision_table.py",
+        "sync/plausibility.py",
         "    if facts <= MAX_DELETES:\n",
         "    allowed = facts * 9 // 10\n    if False:\n",
         "sync/test_guard.py::test_too_many_deletions_by_a_person_stop_the_whole_pass",

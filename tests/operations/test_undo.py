@@ -20,7 +20,7 @@ from vaultsync.operations.unadopt import NOTES_PER_FSYNC
 from vaultsync.operations.undo import undo_run
 from vaultsync.storage.archive import RunRecord
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
-from vaultsync.sync.decision_table import MAX_REWRITES
+from vaultsync.sync.plausibility import MAX_REWRITES
 from vaultsync.sync.report import Report
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]

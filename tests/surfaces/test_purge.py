@@ -17,7 +17,7 @@ from vaultsync.api.engine import Engine
 from vaultsync.api.memory import Memory
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.state.engine_lock import EngineLock
-from vaultsync.backends.state.purge_intent import PURGE_INTENT_NAME
+from vaultsync.backends.state.state_files import PURGE_INTENT_NAME
 from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.errors import EngineBusyError, FactNotFoundError, GuardError
 from vaultsync.operations import purge as purging

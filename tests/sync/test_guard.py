@@ -8,7 +8,8 @@ from tests.world import World, die
 from vaultsync.errors import GuardError, StoreRewoundError
 from vaultsync.model.fact import Fact
 from vaultsync.storage.store import StoreWrite
-from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
+from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.plausibility import guard
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest

@@ -13,7 +13,7 @@ from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.history import tombstone_path
-from vaultsync.sync.older_world import OlderCopy, is_former
+from vaultsync.sync.plausibility import OlderCopy, is_former
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 

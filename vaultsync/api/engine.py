@@ -20,8 +20,7 @@ from vaultsync.api.embedding import EmbeddingWorker
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.find_files import vault_files
 from vaultsync.backends.filesystem.tree import IgnoreRules
-from vaultsync.backends.state.engine_lock import EngineLock
-from vaultsync.backends.state.tables_lock import tables_lock
+from vaultsync.backends.state.engine_lock import EngineLock, tables_lock
 from vaultsync.backends.watchers.choose_watcher import asked_watcher_maker
 from vaultsync.backends.watchers.collector import signal_store_change
 from vaultsync.daemon.on_demand import OnDemandSync
@@ -113,17 +112,12 @@ class Engine:
             self._signal_daemon()
             return fact
         try:
-            if self._writer.empty:
-                self.ctx.vault.vault_id()
-            written = self._writer.note(fact, actor=actor)
-            if self._writer.full:
-                self._writer.flush()
+            return self._writer.note(fact, actor=actor)
         except (VaultError, OSError) as error:
             _log.debug("the next run writes the note of %s: %s", fact.id, error)
             return fact
         finally:
             self.lock.unlock()
-        return written
 
     def update_notes(self, *fact_ids: str) -> None:
         """Bring changes of facts into their notes, unless another engine has the vault."""

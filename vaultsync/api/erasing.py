@@ -9,8 +9,7 @@ from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.byte_search import FileByteSearch
 from vaultsync.backends.sqlite.sqlite_store import TOMBSTONE_IDS
-from vaultsync.backends.state.purge_intent import PurgeIntentFile
-from vaultsync.backends.state.state_files import StateFiles
+from vaultsync.backends.state.state_files import PurgeIntentFile, StateFiles
 from vaultsync.operations.purge import PurgeParts
 from vaultsync.storage.erasure import Erasable
 

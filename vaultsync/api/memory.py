@@ -15,7 +15,6 @@ from urllib.parse import quote
 
 from msgspec import Struct, ValidationError, convert, structs
 
-from vaultsync.api.arguments import check_day, check_number, check_text, check_texts
 from vaultsync.api.configuration import load_settings
 from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.derived_data import DerivedReport
@@ -260,14 +259,14 @@ class Memory:
         """
         kind = type or self._ctx.policy.default_type
         named: dict[str, Value] = {
-            "content": check_text("text", text),
+            "content": _check_text("text", text),
             "type": kind,
             "title": title,
             "context": context,
             "scope": scope,
             "priority": priority,
-            "tags": [*check_texts("tags", tags)],
-            "entities": [*check_texts("entities", entities)],
+            "tags": [*_check_texts("tags", tags)],
+            "entities": [*_check_texts("entities", entities)],
             "id": id,
         }
         own = {fact_service.field_key(key, kind): value for key, value in (fields or {}).items()}
@@ -371,11 +370,11 @@ class Memory:
             scope=scope,
             status=status,
             tag=tag,
-            since=check_day("since", since),
-            until=check_day("until", until),
+            since=_check_day("since", since),
+            until=_check_day("until", until),
             among=self._linked(links_to, links_from),
             newest=newest,
-            limit=check_number("limit", limit),
+            limit=_check_number("limit", limit),
             after=after,
             include_deleted=all,
         )
@@ -421,8 +420,8 @@ class Memory:
             fact_id,
             values,
             agent=agent,
-            add_tags=check_texts("add_tags", add_tags),
-            remove_tags=check_texts("remove_tags", remove_tags),
+            add_tags=_check_texts("add_tags", add_tags),
+            remove_tags=_check_texts("remove_tags", remove_tags),
             expect=expect,
         )
         self._wrote = True
@@ -717,21 +716,21 @@ class Memory:
         """
         return self.answer(
             RecallRequest(
-                check_text("query", query),
-                limit=check_number("limit", limit),
+                _check_text("query", query),
+                limit=_check_number("limit", limit),
                 mode=mode,
-                types=check_texts("types", types),
-                scopes=check_texts("scopes", scopes),
-                tags=check_texts("tags", tags),
+                types=_check_texts("types", types),
+                scopes=_check_texts("scopes", scopes),
+                tags=_check_texts("tags", tags),
                 max_priority=(
-                    None if max_priority is None else check_number("max_priority", max_priority)
+                    None if max_priority is None else _check_number("max_priority", max_priority)
                 ),
                 status=status,
                 heads_only=heads_only,
                 all=all,
-                since=check_day("since", since),
-                until=check_day("until", until),
-                as_of=check_day("as_of", as_of),
+                since=_check_day("since", since),
+                until=_check_day("until", until),
+                as_of=_check_day("as_of", as_of),
                 user=user,
                 explain=explain,
                 agent=agent,
@@ -798,18 +797,18 @@ class Memory:
         """
         return self.pack(
             ContextRequest(
-                check_text("query", query),
-                budget=DEFAULT_BUDGET if budget is None else check_number("budget", budget),
+                _check_text("query", query),
+                budget=DEFAULT_BUDGET if budget is None else _check_number("budget", budget),
                 format=format,
                 intent=intent,
                 mode=mode,
-                types=check_texts("types", types),
-                scopes=check_texts("scopes", scopes),
-                tags=check_texts("tags", tags),
-                max_priority=check_number("max_priority", max_priority),
+                types=_check_texts("types", types),
+                scopes=_check_texts("scopes", scopes),
+                tags=_check_texts("tags", tags),
+                max_priority=_check_number("max_priority", max_priority),
                 status=status,
                 all=all,
-                since=check_day("since", since),
+                since=_check_day("since", since),
                 user=user,
                 agent=agent,
             )
@@ -982,7 +981,7 @@ class Memory:
             UnsafePathError: one of the paths is outside the vault.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
-        wanted = [_path_in_vault(each, self.settings.root) for each in check_texts("paths", paths)]
+        wanted = [_path_in_vault(each, self.settings.root) for each in _check_texts("paths", paths)]
         try:
             with self._engine.exclusive(hint=_ADOPT_BY_DAEMON) as ctx:
                 report = adopt_notes(
@@ -1715,3 +1714,32 @@ def _describe_embedder(embedder: Embedder | None) -> str:
     if embedder is None:
         return "no text is embedded: facts are found by their words"
     return f"texts are embedded by {embedder.model}"
+
+
+def _check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
+    """A list of texts; one text is refused, because Python would take its characters for a list."""
+    texts = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    if (not texts and given) or not all(isinstance(each, str) for each in texts):
+        raise InvalidFieldError(name, given, 'a list of texts, such as ["a", "b"]')
+    return texts
+
+
+def _check_day(name: str, given: str | date | None) -> str | None:
+    """A day, month or time as text; `date` and `datetime` are taken too."""
+    if isinstance(given, date):
+        return given.isoformat()
+    if given is not None and not isinstance(given, str):
+        raise InvalidFieldError(name, given, "a date such as 2026-02-14")
+    return given
+
+
+def _check_number(name: str, given: int) -> int:
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise InvalidFieldError(name, given, "a whole number")
+    return given
+
+
+def _check_text(name: str, given: str) -> str:
+    if not isinstance(given, str):
+        raise InvalidFieldError(name, given, "text")
+    return given

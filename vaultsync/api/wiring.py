@@ -28,7 +28,7 @@ from vaultsync.backends.system.address_space import check_room_for_model
 from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
-from vaultsync.indexing.note_index_sync import catch_up_note_index
+from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
@@ -444,18 +444,20 @@ class Services:
             ) as index:
                 yield RecallSources(past.ctx, index, weights=weights, unknown=past.unknown)
 
-    def _visible_index(self, ctx: ReadContext, agent: str) -> tuple[ReadContext, NoteIndex]:
-        """The keyword index that answers an agent, and what it is brought up to date from.
+    def _visible_index(self, ctx: ReadContext, agent: str) -> tuple[NoteIndex, IndexReport]:
+        """The keyword index that answers an agent, brought up to date.
 
         How rare a word is among all facts says something of those that an agent cannot see,
         and scores and the confidence are made of it. So an agent has an index of its own as
         soon as there are private facts of others.
         """
         index = self.note_index
-        catch_up_note_index(ctx, index)
+        report = catch_up_note_index(ctx, index)
         if index.count(agent) == index.count():
-            return ctx, index
-        return replace(ctx, store=VisibleStore(ctx.store, agent)), self._index_of(agent)
+            return index, report
+        visible = replace(ctx, store=VisibleStore(ctx.store, agent))
+        index = self._index_of(agent)
+        return index, catch_up_note_index(visible, index)
 
     # ------------------------------------------------------------------------ private
 

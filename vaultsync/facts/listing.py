@@ -122,7 +122,5 @@ def _count_deleted(
 
 def with_note_paths(ctx: SyncContext, facts: Collection[Fact]) -> tuple[Fact, ...]:
     """The facts with the paths of their notes."""
-    bases = ctx.archive.find_bases([fact.id for fact in facts])
-    return tuple(
-        fact.evolve(path=bases[fact.id].path if fact.id in bases else None) for fact in facts
-    )
+    paths = ctx.archive.note_paths([fact.id for fact in facts])
+    return tuple(fact.evolve(path=paths.get(fact.id)) for fact in facts)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from vaultsync.errors import NoteLimitError, UnreadableNoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value
-from vaultsync.model.serialization import fact_to_values
+from vaultsync.model.serialization import fact_line
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import render_note
 from vaultsync.sync.context import ReadContext
 
 _SURELY_FITS = 8 * 1024
-"""Characters of all values up to which no note is rendered to see how large it is."""
+"""Bytes of a fact as JSON up to which no note is rendered to see how large it is."""
 _SURELY_FEW = 200
-"""Values and elements of lists, up to which the same holds."""
+"""Keys in that JSON, up to which the same holds; a text with `":` counts for more."""
 _BYTES_PER_LINK = 600
 """A link to a related note, with its title, as the note shows it."""
 _RESERVE = 1024
@@ -30,8 +27,8 @@ def check_note_limits(ctx: ReadContext, fact: Fact) -> None:
         NoteLimitError: the note would be larger than the settings allow, or its frontmatter
             than notes may have.
     """
-    size, count = _extent(fact_to_values(fact))
-    if size <= _SURELY_FITS and count <= _SURELY_FEW:
+    line = fact_line(fact)
+    if len(line) <= _SURELY_FITS and line.count(b'":') <= _SURELY_FEW:
         return
     data = render_note(ctx.view.to_note(fact), links={})
     size = len(data) + _RESERVE + _BYTES_PER_LINK * len(fact.related_fact_ids)
@@ -43,14 +40,3 @@ def check_note_limits(ctx: ReadContext, fact: Fact) -> None:
         read_note(padded, VaultPath("note.md"))
     except UnreadableNoteError as error:
         raise NoteLimitError(error.why) from None
-
-
-def _extent(value: Value) -> tuple[int, int]:
-    """How many characters a value has, and how many values are in it."""
-    if isinstance(value, Mapping):
-        parts = [_extent(each) for pair in value.items() for each in pair]
-    elif isinstance(value, (list, tuple)):
-        parts = [_extent(each) for each in value]
-    else:
-        return (len(value) if isinstance(value, str) else 8), 1
-    return sum(size for size, _ in parts), sum(count for _, count in parts)

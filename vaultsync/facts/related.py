@@ -137,10 +137,10 @@ def find_backlinks(
     by_fact: dict[str, list[LinkReference]] = {}
     for link in links.links_to(names):
         by_fact.setdefault(link.fact_id, []).append(link)
-    facts = ctx.redacted_store.find_many(by_fact)
-    bases = ctx.archive.find_bases(by_fact)
     if not by_fact:
         return []
+    facts = ctx.redacted_store.find_many(by_fact)
+    bases = ctx.archive.find_bases(by_fact)
     # Paths with other names cannot matter to the links found.
     resolver = LinkResolver.of(ctx.archive.paths_called(names))
     found = []

@@ -119,7 +119,7 @@ def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
         FactForgottenError: it was deleted.
     """
     fact_id = check_id(fact_id)
-    base = ctx.archive.find_base(fact_id)
+    path = ctx.archive.note_paths([fact_id]).get(fact_id)
     try:
         fact = ctx.store.get(fact_id)
     except StoreUnavailableError:
@@ -143,7 +143,7 @@ def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
         fact = last_known
     if not can_see(agent, fact.scope):
         raise FactNotFoundError(fact_id)
-    return fact.evolve(path=base.path if base and not base.missing_since else None)
+    return fact.evolve(path=path)
 
 
 def is_visible(ctx: SyncContext, fact_id: str, *, agent: str | None) -> bool:

@@ -261,14 +261,14 @@ def free_path(folder: VaultPath, name: str, taken: Container[str], *, fact_id: s
     stem = name.removesuffix(suffix)
     if not stem.isascii():
         stem = unicodedata.normalize("NFC", stem)
-    tails = (mark + suffix for mark in _marks(fact_id))
-    paths = (join_path(folder, _fitted(stem, tail) + tail) for tail in tails)
-    return next(path for path in paths if path_key(path) not in taken)
-
-
-def _fitted(stem: str, tail: str) -> str:
-    short = _cut(stem, size=NAME_BYTES - len(tail.encode()))
-    return stem if len(short) == len(stem) else short.rstrip(" .")
+    marks = _marks(fact_id)
+    while True:
+        tail = next(marks) + suffix
+        short = _cut(stem, size=NAME_BYTES - len(tail.encode()))
+        fitted = stem if len(short) == len(stem) else short.rstrip(" .")
+        path = join_path(folder, fitted + tail)
+        if path_key(path) not in taken:
+            return path
 
 
 def _marks(fact_id: str) -> Iterator[str]:

@@ -119,12 +119,11 @@ def stale_keys(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
     found = []
     invalid = {problem.key for problem in note.problems} - {"id"}
     owns, properties = (vault.own, merged.own), (vault.properties, merged.properties)
-    keys = dict.fromkeys(chain(FIELDS_BY_KEY, *owns, *properties))
-    ours, theirs = vault.values_at(keys), merged.values_at(keys)
-    for key, value in theirs.items():
+    for key in dict.fromkeys(chain(FIELDS_BY_KEY, *owns, *properties)):
         row = ALL_FIELDS_BY_KEY.get(key)
         if key in invalid or key == "scope" or (row and row.owner is FieldOwner.VOLATILE):
             continue
+        value = merged.value(key)
         if key == "id":
             shown: Value = note.id
         elif key in note.values:
@@ -134,7 +133,7 @@ def stale_keys(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
         elif _is_unset(row, value):
             continue  # the note does not show it, so it need not take it back
         else:
-            shown = ours[key]
+            shown = vault.value(key)
         if not _same(row, shown, value):
             found.append(key)
     return tuple(found)

@@ -17,7 +17,8 @@ from vaultsync.model.decay import FADED_DECAY
 from vaultsync.operations.retention import MAX_CHAIN_LENGTH, RetentionAction, plan_retention
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
+from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.plausibility import guard
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest

@@ -31,7 +31,8 @@ from vaultsync.storage.erasure import (
 from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.conflicts import remove_conflict_note
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
+from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.plausibility import guard
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
 

@@ -13,13 +13,6 @@ from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case, base_note
-from vaultsync.sync.older_world import (
-    MAX_EXAMPLES,
-    OlderCopy,
-    deleted_before,
-    find_older_vault,
-    is_former,
-)
 from vaultsync.sync.planning import (
     DAMAGED_REASON,
     SyncRun,
@@ -28,7 +21,14 @@ from vaultsync.sync.planning import (
     plan_note,
     values_shown,
 )
-from vaultsync.sync.plausibility import Implausible
+from vaultsync.sync.plausibility import (
+    MAX_EXAMPLES,
+    Implausible,
+    OlderCopy,
+    deleted_before,
+    find_older_vault,
+    is_former,
+)
 from vaultsync.sync.preconditions import store_went_back
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.run import sync_once

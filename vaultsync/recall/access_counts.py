@@ -36,8 +36,9 @@ class AccessCounter:
 
     def add(self, fact_ids: Sequence[str]) -> None:
         """Log a use of each of these facts."""
-        if fact_ids:
-            self._log.note(fact_ids, self._ctx.today())
+        if not fact_ids:
+            return
+        self._log.note(fact_ids, self._ctx.today())
         size = self._log.size()
         if size >= self._flush_at:
             self.flush()
@@ -50,10 +51,7 @@ class AccessCounter:
         What the store does not take stays in the log.
         """
         counted = 0
-        while self._log.size():
-            batch = self._log.batch()
-            if batch is None:
-                break
+        while (batch := self._log.batch()) is not None:
             try:
                 counted += self._ctx.store.count_accesses(batch.counts, batch.op)
             except StoreError as error:

@@ -13,6 +13,7 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.recall.ranking import RankingWeights
 
 if TYPE_CHECKING:  # a result that is only shown needs none of them
+    from vaultsync.indexing.note_index_sync import IndexReport
     from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
     from vaultsync.recall.ports import Reranker
     from vaultsync.sync.context import ReadContext
@@ -36,9 +37,9 @@ class RecallSources:
     """Whether the process stays, so that a model is worth loading for every question."""
     unknown: tuple[str, ...] = ()
     """What cannot be known of the time that is asked about, a sentence each."""
-    visible_index: Callable[[], tuple[ReadContext, NoteIndex]] | None = None
-    """The index of what the asking agent may see, and what it is brought up to date from; None
-    where it is `index`."""
+    visible_index: Callable[[], tuple[NoteIndex, IndexReport]] | None = None
+    """Brings the index of what the asking agent may see up to date, and returns it; None where
+    it is `index`."""
 
 
 class Hit(Struct, frozen=True):

@@ -327,10 +327,10 @@ class RecallSearch:
         return self._counts[stem]
 
     def _catch_up(self) -> None:
-        ctx = self._sources.ctx
         if self._sources.visible_index is not None:
-            ctx, self.index = self._sources.visible_index()
-        report = catch_up_note_index(ctx, self.index)
+            self.index, report = self._sources.visible_index()
+        else:
+            report = catch_up_note_index(self._sources.ctx, self.index)
         if report.degraded:
             self._degraded.append(f"The note index may be behind the facts: {report.degraded}.")
         self._record_stage("catch-up", {})

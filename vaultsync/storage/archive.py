@@ -163,6 +163,9 @@ class Archive(Protocol):
         Without those of missing notes: another note may have their paths.
         """
 
+    def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
+        """Of the same bases: file name -> the id of the fact, and the stamp of the note."""
+
     def missing_bases(self) -> list[Base]:
         """The bases with `missing_since`."""
 
@@ -171,6 +174,9 @@ class Archive(Protocol):
 
     def paths(self) -> dict[VaultPath, str]:
         """Path -> fact id of all bases that are not missing."""
+
+    def notes_by_folder(self) -> dict[VaultPath, int]:
+        """Folder -> how many bases have their notes directly in it; without missing notes."""
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         """As `paths()`, but only of notes whose file has one of these names, as `name_key()`."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import ParamSpec
 
 from vaultsync.model.fact import Fact
 
+P = ParamSpec("P")
 _log = logging.getLogger(__name__)
 _ERRORS = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
 """What reading a fact of text that holds none raises."""
@@ -25,15 +27,19 @@ class DamagedRows:
         self.reasons: Mapping[str, str] = MappingProxyType(self._reasons)
         """The id of each fact that could not be read the last time -> why."""
 
-    def read(self, fact_id: str, read: Callable[[], Fact | None]) -> Fact | None:
+    def read(
+        self, fact_id: str, read: Callable[P, Fact | None], *given: P.args, **named: P.kwargs
+    ) -> Fact | None:
         """What `read` returns; None for a damaged row.
 
         Args:
             fact_id: of the row.
             read: makes the fact of what the row holds; None when it should hold none.
+            given: what `read` takes.
+            named: the same, by name.
         """
         try:
-            fact = read()
+            fact = read(*given, **named)
         except _ERRORS as error:
             why = f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS]
         else:

@@ -6,19 +6,12 @@ writes uses the store itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from vaultsync.model.fact import Fact
 from vaultsync.notes.view import NoteView
-from vaultsync.storage.store import (
-    AccessCount,
-    FeedRow,
-    ReplacedVersion,
-    RevisionMismatch,
-    Store,
-    StoreState,
-    StoreWrite,
-)
+from vaultsync.storage.read_only_store import ReadOnlyStore
+from vaultsync.storage.store import FeedRow, ReplacedVersion, Store, StoreState
 
 MAX_CACHED_FACTS = 2_500
 """Maximum number of cached facts: as many as the note index takes in at once."""
@@ -53,7 +46,7 @@ class FactCache:
         }
 
 
-class RedactedStore:
+class RedactedStore(ReadOnlyStore):
     """A read-only view of a store. Implements `Store`; the contract is in `storage/store.py`."""
 
     def __init__(self, store: Store, view: NoteView, read: FactCache | None = None) -> None:
@@ -106,22 +99,7 @@ class RedactedStore:
         found = self._store.iter_facts(after, newest=newest, deleted=deleted)
         return map(self._view.redact, found)
 
-    def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
-        """Not supported: writing would lose what is redacted here."""
-        raise NotImplementedError
-
-    def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
-        """Not supported: what only reads has a store that cannot be written."""
-        raise NotImplementedError
-
     def replaced_versions(self) -> list[ReplacedVersion]:
         """The versions that no archive has recorded yet, without their secrets."""
         found = self._store.replaced_versions()
         return [each._replace(fact=self._view.redact(each.fact)) for each in found]
-
-    def drop_replaced(self, revisions: Iterable[str]) -> None:
-        """Not supported, as for `write()`."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """Does nothing: the owner of the store closes it."""

@@ -7,7 +7,7 @@ would see if the private facts of others were not there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TypeVar
 
 from msgspec import structs
@@ -31,7 +31,6 @@ class AgentView:
         self._default_scope = ctx.policy.default_scope
         self._archive = ctx.archive
         self._store = ctx.store
-        self._owners: Mapping[str, str] | None = None
 
     def sees_path(self, path: str) -> bool:
         """Whether the agent may know of a file, by the scope folder that it lies in."""
@@ -78,7 +77,8 @@ class AgentView:
             if each.fact_id not in hidden and self.sees_note(each.path or "")
         ]
         counts = counts_of(actions)
-        notes = sum(map(self.sees_path, self._archive.paths()))
+        folders = self._archive.notes_by_folder().items()
+        notes = sum(number for folder, number in folders if self.sees_path(f"{folder}/"))
         counts["unchanged"] = max(notes - len({x.fact_id for x in actions if x.counted}), 0)
         attention = self.notices(found.attention)
         return structs.replace(found, counts=counted(counts), actions=actions, attention=attention)
@@ -95,6 +95,8 @@ class AgentView:
 
     def _hidden(self, fact_ids: set[str]) -> set[str]:
         """The ids of facts that the agent may not know of, as far as anything knows the facts."""
+        if not fact_ids:
+            return set()
         bases = self._archive.find_bases(fact_ids)
         hidden = {key for key, base in bases.items() if not self.sees_facts(base.fact)}
         try:
@@ -114,7 +116,6 @@ class AgentView:
         """Whether the agent may know of a file and of the fact that it is the note of, if any."""
         if not self.sees_path(path):
             return False
-        if self._owners is None:
-            self._owners = {str(path): key for path, key in self._archive.paths().items()}
-        base = self._archive.find_base(self._owners.get(path, ""))
-        return self.sees_facts(base.fact if base else None)
+        owners = self._archive.paths_called([path])
+        bases = self._archive.find_bases(owners[each] for each in owners if each == path)
+        return self.sees_facts(*(base.fact for base in bases.values()))

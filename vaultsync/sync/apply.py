@@ -99,28 +99,18 @@ class PendingAction:
     data: bytes | None = None
     """The new bytes of the note; None when it goes or is not written."""
     sha: str = ""
+    new_bytes: bool = False
+    """Whether the note gets other bytes."""
+    writes_store: bool = False
+    """Whether the fact is written or deleted."""
+    writes_vault: bool = False
+    """Whether the note is written, moved or deleted."""
     conflict: ConflictRecord | None = None
     history_written: bool = False
     """Whether its history has been written."""
     failed: bool = False
     store_written: bool = False
     stamp: FileStamp | None = None
-
-    @property
-    def new_bytes(self) -> bool:
-        """Whether the note gets other bytes."""
-        return self.data is not None and self.sha != self.action.sha
-
-    @property
-    def writes_store(self) -> bool:
-        """Whether the fact is written or deleted."""
-        return self.action.do in WRITES_STORE
-
-    @property
-    def writes_vault(self) -> bool:
-        """Whether the note is written, moved or deleted."""
-        moved = self.action.to is not None
-        return self.new_bytes or moved or self.action.do is ActionKind.DELETE_NOTE
 
 
 @dataclass(slots=True)
@@ -232,11 +222,10 @@ class ApplyBatch:
         self.newest: str | None = None
         self.items: list[PendingAction] = []
         self.brief: Mapping[str, PlannedAction] = {}
-        # A generator that is never started would keep the run in memory until it is collected.
-        self.steps = self._decide() if actions else iter(())
+        self.steps = self._decide()
 
-    def apply(self, following: ApplyBatch) -> None:
-        """Carry the actions out, and decide the `following` batch while waiting.
+    def apply(self, upcoming: Iterator[None]) -> None:
+        """Carry the actions out, and decide the `upcoming` batch, by steps, while waiting.
 
         The outcome names what cannot be done now.
         """
@@ -244,14 +233,14 @@ class ApplyBatch:
             pass
         items = [item for item in self.items if not self._is_back(item)]
         self._begin(items)
-        self._stage(items, following.steps)
+        self._stage(items, upcoming)
         self._write_store(items)
         writing = [item for item in items if item.writes_vault]
         for item in (each for each in writing if not each.failed):
             self._write_vault(item)
         if writing:
-            self._wait(following.steps)
-        self._restamp(writing, following.steps)
+            self._wait(upcoming)
+        self._restamp(writing, upcoming)
         self._record(items)
 
     def _wait(self, upcoming: Iterator[None]) -> None:
@@ -292,6 +281,11 @@ class ApplyBatch:
             return
         if item.data is not None:
             item.sha = hashlib.sha256(item.data).hexdigest()
+            item.new_bytes = item.sha != action.sha
+        item.writes_store = action.do in WRITES_STORE
+        item.writes_vault = (
+            item.new_bytes or action.to is not None or action.do is ActionKind.DELETE_NOTE
+        )
         if item.writes_store and action.do is not ActionKind.DELETE_FACT:
             item.fact = fact.evolve(updated_at=self.today, revision="")
         if item.writes_vault or item.writes_store:
@@ -375,14 +369,17 @@ class ApplyBatch:
 
     def _write_store(self, items: Sequence[PendingAction]) -> None:
         todo = [i for i in items if i.writes_store and not i.failed]
+        if not todo:
+            return
         writes = []
         for item in todo:
-            action = item.action
-            is_deletion = action.do is ActionKind.DELETE_FACT
+            fact_id, revision = item.fact.id, item.action.revision
+            is_deletion = item.action.do is ActionKind.DELETE_FACT
             fact = None if is_deletion else item.fact.evolve(path=None)
-            writes.append(_write_of(item, fact))
-        if not writes:
-            return
+            # The history gets what it replaces, where no base has it.
+            writes.append(
+                StoreWrite(fact_id, fact, revision, MIRROR_ACTOR, op=item.op, recorded=True)
+            )
         results = self.ctx.store.write(writes)
         for item, result in zip(todo, results, strict=True):
             if isinstance(result, RevisionMismatch):
@@ -547,12 +544,6 @@ class ApplyBatch:
         return Base(fact, item.sha, stamp)
 
 
-def _write_of(item: PendingAction, fact: Fact | None) -> StoreWrite:
-    """The write of an action; the history gets what it replaces, where no base has it."""
-    revision = item.action.revision
-    return StoreWrite(item.fact.id, fact, revision, MIRROR_ACTOR, op=item.op, recorded=True)
-
-
 def _intent(item: PendingAction) -> WriteIntent:
     action, fact = item.action, item.fact
     path, after = action.path or VaultPath(""), None if item.data is None else item.sha
@@ -611,20 +602,16 @@ def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutco
     planned = {a.fact_id: a.merged for a in fresh if a.merged is not None}
     paths = {a.fact_id: a.path for a in fresh if a.is_brief and a.path is not None}
     links = LinkTexts(ctx, planned, paths)
-    starts = range(0, len(todo), size)
-
-    def batch(start: int) -> ApplyBatch:
-        return ApplyBatch(work, todo[start : start + size], outcome, links)
-
-    current = batch(0)
+    following = ApplyBatch(work, todo[:size], outcome, links) if todo else None
     displaced: list[DisplacedFile] = []
-    for start in starts:
-        following = batch(start + size)
-        current.apply(following)
+    for end in range(size, len(todo) + size, size):
+        current, some = following, todo[end : end + size]
+        following = ApplyBatch(work, some, outcome, links) if some else None
+        assert current is not None  # noqa: S101 - there is something left to do
+        current.apply(following.steps if following else iter(()))
         displaced += current.displaced
         if len(displaced) > FEW_DISPLACED:
             displaced = release_displaced(ctx, displaced)
-        current = following
         if progress is not None:
-            progress("apply", min(start + size, len(todo)), len(todo))
+            progress("apply", min(end, len(todo)), len(todo))
     return outcome

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -53,10 +52,6 @@ class SyncPolicy(NamedTuple):
     """The folder of the vault that also shows the index pages; none when empty."""
 
 
-def _utc(time: datetime, precision: str) -> str:
-    return time.isoformat(timespec=precision).replace("+00:00", "Z")
-
-
 @dataclass(frozen=True, slots=True)
 class ReadContext:
     """What a question needs: the store, the archive and the clock, but not the vault."""
@@ -81,11 +76,11 @@ class ReadContext:
 
     def now(self) -> str:
         """The time in UTC, to the millisecond; as text, later times are greater."""
-        return _utc(self.clock.now(), "milliseconds")
+        return self.clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def today(self) -> str:
         """The time in UTC, to the second, as facts hold it."""
-        return _utc(self.clock.now(), "seconds")
+        return self.clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +136,7 @@ class LinkTexts:
     def prepare(self, fact_ids: Iterable[str]) -> None:
         """Look up all facts at once that will be linked to."""
         wanted = list(fact_ids)
-        bases = self._ctx.archive.find_bases(wanted)
+        bases = self._ctx.archive.find_bases(wanted) if wanted else {}
         self._facts = {key: base.fact for key, base in bases.items()} | dict(self._planned)
         new = [key for key in wanted if key in self._paths and key not in self._facts]
         found = self._ctx.store.find_many(new) if new else {}

@@ -5,7 +5,7 @@ It is total: each pair of changes has a row. The table in the docs is generated 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -248,40 +248,3 @@ class PlannedAction(msgspec.Struct, frozen=True):
             shown=None,
             unseen=None,
         )
-
-
-MAX_DELETES = 10
-MAX_DELETE_SHARE = 0.10
-MAX_REWRITES = 100
-MAX_REWRITE_SHARE = 0.25
-
-_DELETES = frozenset({ActionKind.DELETE_NOTE, ActionKind.DELETE_FACT})
-
-
-def guard(
-    actions: Sequence[PlannedAction], facts: int, *, max_delete: int | None = None
-) -> str | None:
-    """Why a plan is not plausible; None when it is.
-
-    A plan may not delete more than 10 facts and more than 10 % of them (or more than
-    `max_delete`), nor rewrite more than 100 notes and more than 25 % of them. A share
-    alone allowed Joplin to delete 59 % of a user's notes (Joplin issue #16165); a count
-    alone would let a small vault be emptied. What agents wrote, and got the
-    answer to, comes to the notes however much it is: it is work, and no accident.
-    """
-    deletes = sum(action.do in _DELETES for action in actions)
-    allowed = max(MAX_DELETES, int(facts * MAX_DELETE_SHARE))
-    if facts <= MAX_DELETES:
-        # A small vault is never emptied without a question.
-        allowed = max(facts - 1, 1)
-    if max_delete is not None:
-        allowed = max_delete
-    if deletes > allowed:
-        return f"it would delete {deletes} of {facts} facts, {allowed} are allowed"
-    lost = sum(a.do is ActionKind.CREATE_FACT and a.base is not None for a in actions)
-    if lost > max(MAX_DELETES, int(facts * MAX_DELETE_SHARE)):
-        return f"the store lost {lost} of {facts} facts"
-    rewrites = sum(a.do in EXCHANGES and a.base is not None and not a.acknowledged for a in actions)
-    if rewrites > max(MAX_REWRITES, int(facts * MAX_REWRITE_SHARE)):
-        return f"it would rewrite {rewrites} of {facts} notes"
-    return None

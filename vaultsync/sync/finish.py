@@ -17,9 +17,9 @@ from vaultsync.storage.vault import FileStamp, FolderListing
 from vaultsync.sync.apply import ApplyOutcome
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
-from vaultsync.sync.notices import FOREIGN_VALUES_SETTING, with_foreign_values
+from vaultsync.sync.notices import FOREIGN_VALUES_SETTING, new_foreign_values, with_foreign_values
 from vaultsync.sync.planning import SyncRun
-from vaultsync.sync.preconditions import HIGH_WATER_SETTING
+from vaultsync.sync.preconditions import HIGH_WATER_SETTING, stopped_setting
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of
 from vaultsync.sync.snapshot import path_in, trusted_stamp
 
@@ -83,10 +83,11 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
         before = (work.ctx.archive.setting("waiting") or "").split()
         waiting = dict.fromkeys([*(x for x in before if x not in examined), *waiting])
     settings = {"waiting": " ".join(waiting) or None}
-    settings[FOREIGN_VALUES_SETTING] = with_foreign_values(work)
+    if found := new_foreign_values(work):
+        settings[FOREIGN_VALUES_SETTING] = with_foreign_values(work.ctx, found)
     if not work.snapshot.is_partial:
         # The guard stops whole runs only.
-        settings |= {"stopped_run": None, work.request.stopped_setting: None}
+        settings |= {"stopped_run": None, stopped_setting(work.request): None}
     rows = [*work.feed.rows, *_own_feed_rows(work, outcome)]
     is_rebuild = work.request.trust_store and work.feed.is_available
     if rows or is_rebuild:

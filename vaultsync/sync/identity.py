@@ -7,7 +7,7 @@ cases with a fresh one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -75,8 +75,8 @@ def _could_be(ctx: SyncContext, base: Base) -> bool:
 MAX_WHOLE_CASES = 2_000
 """New facts of a run whose cases have all that they say from the beginning; of more, a case
 has it only while it is planned, so that few facts are in memory at once."""
-
-
+CASES_IN_MEMORY = 500
+"""How many of those are completed at once."""
 _NOT_READ_YET = StoreSide(StoreChange.CREATED)
 _NO_NOTE = VaultSide(VaultChange.NONE)
 
@@ -113,10 +113,14 @@ class NoteIdentities:
     without_id: list[ScannedFile] = field(default_factory=list)
     """Notes without an id, and copies: they get a new id."""
     absent: dict[str, Base] = field(default_factory=dict)
+    bases: dict[str, Base] = field(default_factory=dict)
+    """The bases of the facts that the files name, or whose places they took."""
     blocked: dict[str, ScannedFile] = field(default_factory=dict)
     """Facts whose notes are unreadable or half saved."""
     unreadable: list[ScannedFile] = field(default_factory=list)
     """Unreadable files at paths where no fact has its note."""
+    adopted: tuple[str, ...] = ()
+    """The folders outside the scopes that the user adopted."""
     has_unreadable_folders: bool = False
     """Whether a missing note may lie in an unreadable folder."""
 
@@ -135,9 +139,9 @@ def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentit
     identities = NoteIdentities(absent=dict(snapshot.absent))
     if not (snapshot.seen or snapshot.absent):
         return identities
-    claims, bases = _claims_by_id(ctx, snapshot, identities)
-    for fact_id, files in claims.items():
-        base = bases.get(fact_id)
+    identities.adopted = adopted_folders(ctx)
+    for fact_id, files in _claims_by_id(ctx, snapshot, identities).items():
+        base = identities.bases.get(fact_id)
         owner = _choose_owner(files, base, displaced=fact_id in identities.absent)
         if owner is not None:
             verbatim = base is None and owner.canonical_of is not None
@@ -177,15 +181,18 @@ def _recheck_moved_notes(
 
 def _claims_by_id(
     ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdentities
-) -> tuple[dict[str, list[ScannedFile]], dict[str, Base]]:
-    """The files that claim each id, and the bases of those ids.
+) -> dict[str, list[ScannedFile]]:
+    """The files that claim each id.
 
-    Adds to `identities` the files that are no fact's note, and the facts whose places
-    were taken by other notes.
+    Adds to `identities` the bases of those ids, the files that are no fact's note, and the
+    facts whose places were taken by other notes.
     """
     claims: dict[str, list[ScannedFile]] = {}
-    claimed_ids = [seen.id for seen in snapshot.seen.values() if seen.base is not None]
-    bases = ctx.archive.find_bases(filter(None, claimed_ids))
+    held = [seen.base for seen in snapshot.seen.values() if seen.base is not None]
+    bases = identities.bases = {base.fact.id: base for base in held}
+    named = {seen.id for seen in snapshot.seen.values() if seen.id}
+    if new := named - bases.keys():
+        bases |= ctx.archive.find_bases(new)
     for seen in snapshot.seen.values():
         if seen.is_note:
             claim = _claimed(snapshot, seen, bases)
@@ -197,14 +204,13 @@ def _claims_by_id(
         else:
             identities.unreadable.append(seen)
     identities.without_id = claims.pop("", [])
-    bases |= ctx.archive.find_bases(claims)
     if identities.unreadable:
         _block_unreadable(ctx, identities, claims)
     for fact_id in claims:
         base = bases.get(fact_id)
         if base is not None and _is_absent_from_path(ctx, snapshot, base):
             identities.absent[fact_id] = base
-    return claims, bases
+    return claims
 
 
 def _block_unreadable(ctx: SyncContext, identities: NoteIdentities, claims: Container[str]) -> None:
@@ -290,7 +296,7 @@ def make_cases(
     """The cases of a run, without those of notes that have no id yet.
 
     With `brief`, those of many new facts without notes are to be completed by
-    `complete_cases()`.
+    `completed_cases()`.
 
     A new note that agrees with its fact needs no case: it is canonical, and the store still
     holds the revision that it was compared with. Only its base is missing.
@@ -323,7 +329,8 @@ def make_cases(
         ids |= dict.fromkeys(each for each in known if each not in rows)
     if not (ids or rows):
         return [], unchanged
-    bases = ctx.archive.find_bases([*ids, *rows])
+    others = {*ids, *rows} - identities.bases.keys()
+    bases = identities.bases | (ctx.archive.find_bases(others) if others else {})
     for fact_id, row in rows.items():
         base = bases.get(fact_id)
         if base is None or base.fact.revision != row.revision:
@@ -333,7 +340,6 @@ def make_cases(
     new = new if len(new) > MAX_WHOLE_CASES else []
     sides = dict.fromkeys(new, _NOT_READ_YET)
     sides |= _store_sides(ctx, [x for x in ids if x not in sides], bases, rows, feed)
-    adopted = adopted_folders(ctx)
     tombstones = ctx.archive.note_tombstones(sides.keys() - bases.keys())
     cases = []
     for fact_id in ids:
@@ -342,25 +348,22 @@ def make_cases(
         case = Case(fact_id, base, vault, store)
         claimed = identities.of_fact.get(fact_id)
         if base is None and store.fact is None and claimed is not None:
-            case = case._replace(moved_to_scope=not is_managed_path(claimed, adopted))
+            case = case._replace(moved_to_scope=not is_managed_path(claimed, identities.adopted))
         if fact_id in tombstones:
             case = case._replace(last_path=tombstone_path(tombstones[fact_id]))
         cases.append(case)
     return cases, unchanged
 
 
-def complete_cases(
-    ctx: SyncContext, cases: Sequence[Case], feed: StoreFeed, rows: Mapping[str, FeedRow]
-) -> Sequence[Case]:
-    """The same cases with all that the store says; those that were brief get it now.
-
-    `rows` are those of the feed, by fact.
-    """
-    brief = [case.fact_id for case in cases if case.is_brief]
-    if not brief:
-        return cases
-    sides = _store_sides(ctx, brief, {}, rows, feed)
-    return [case._replace(store=sides.get(case.fact_id, case.store)) for case in cases]
+def completed_cases(ctx: SyncContext, cases: Sequence[Case], feed: StoreFeed) -> Iterator[Case]:
+    """The same cases with all that the store says: those that are brief get it, page by page."""
+    rows = {row.fact_id: row for row in feed.rows}
+    for start in range(0, len(cases), CASES_IN_MEMORY):
+        some = cases[start : start + CASES_IN_MEMORY]
+        brief = [case.fact_id for case in some if case.is_brief]
+        sides = _store_sides(ctx, brief, {}, rows, feed) if brief else {}
+        for case in some:
+            yield case._replace(store=sides[case.fact_id]) if case.fact_id in sides else case
 
 
 def adopted_folders(ctx: SyncContext) -> tuple[str, ...]:
@@ -501,7 +504,6 @@ def untracked_note_cases(
     These are notes in a scope, in an adopted folder or in `wanted`, and copies of notes; but
     neither index pages and their copies, nor notes whose adoption the user undid.
     """
-    adopted = adopted_folders(ctx)
     alone = unadopted_paths(ctx)
     store = StoreSide(StoreChange.NONE if store_available else StoreChange.AWAY)
     cases = []
@@ -511,7 +513,7 @@ def untracked_note_cases(
             continue
         if any(problem.key == "id" for problem in note.problems):
             continue
-        if note.id is None and path not in wanted and not is_managed_path(seen, adopted):
+        if note.id is None and path not in wanted and not is_managed_path(seen, identities.adopted):
             continue
         base = ctx.archive.find_base(note.id) if note.id else None
         if base is None:

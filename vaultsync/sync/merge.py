@@ -6,8 +6,9 @@ conflict, or the other side alone removed it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -16,9 +17,7 @@ from vaultsync.model.compare import agree, differing_keys, elements, equal_as_js
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import (
     FIELDS,
-    FIELDS_BY_KEY,
     OWN_FIELDS_BY_KEY,
-    Field,
     FieldOwner,
     MergeRule,
     Value,
@@ -113,9 +112,9 @@ def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -
     own: dict[str, Value] = {}
     properties: dict[str, Value] = {}
     conflicts: list[FieldConflict] = []
-    for key, row in _rows(vault, store, ancestor):
-        if row and _is_same(row, vault, ancestor) and _is_same(row, vault, store):
-            continue
+    held = zip(FIELDS, _GET(ancestor), _GET(vault), _GET(store), strict=True)
+    changed = [(row.key, row) for row, before, here, there in held if not before == here == there]
+    for key, row in (*changed, *loose_rows(vault, store, ancestor)):
         values = ancestor.plain(key), vault.plain(key), store.plain(key)
         rule = row.rule if row else MergeRule.MAP
         if peers and row and row.owner is FieldOwner.MACHINE:
@@ -146,27 +145,16 @@ def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -
     )
 
 
+_GET = attrgetter(*(row.attr for row in FIELDS))
 _MACHINE = tuple(row for row in FIELDS if row.owner in (FieldOwner.IDENTITY, FieldOwner.MACHINE))
+_GET_MACHINE = attrgetter(*(row.attr for row in _MACHINE))
 _LISTS = frozenset({ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS})
 
 
 def _put_back(base: Fact, vault: Fact, store: Fact) -> tuple[str, ...]:
+    held = zip(_MACHINE, _GET_MACHINE(base), _GET_MACHINE(vault), _GET_MACHINE(store), strict=True)
     return tuple(
         row.key
-        for row in _MACHINE
-        if not _is_same(row, vault, base)
-        and not _is_same(row, vault, store)
-        and not agree(row, vault.plain(row.key), base.plain(row.key))
-        and not agree(row, vault.plain(row.key), store.plain(row.key))
+        for row, before, here, there in held
+        if here not in (before, there) and not (agree(row, here, before) or agree(row, here, there))
     )
-
-
-def _is_same(row: Field, one: Fact, other: Fact) -> bool:
-    """Whether two facts hold the same value of a field that every type has."""
-    return row.key in FIELDS_BY_KEY and getattr(one, row.attr) == getattr(other, row.attr)
-
-
-def _rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
-    """Every key of some facts with its row; None for a property."""
-    yield from ((row.key, row) for row in FIELDS)
-    yield from loose_rows(*facts)

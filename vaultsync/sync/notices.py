@@ -18,7 +18,6 @@ from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
-from vaultsync.sync.identity import adopted_folders
 from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
 
@@ -45,18 +44,21 @@ def foreign_values(ctx: SyncContext) -> frozenset[str]:
     return frozenset((ctx.archive.setting(FOREIGN_VALUES_SETTING) or "").split())
 
 
-def with_foreign_values(work: SyncRun) -> str | None:
-    """The setting of foreign values, with those of the notes that this run takes in."""
-    known = foreign_values(work.ctx)
+def new_foreign_values(work: SyncRun) -> set[str]:
+    """The marks of the foreign values of the notes that this run takes in."""
     taken = {x.path for x in work.actions if x.do in CREATES_FACT or x.do is ActionKind.MERGE}
-    found = {
+    return {
         value_mark(problem)
         for seen in work.snapshot.seen.values()
         if seen.base is None and seen.path in taken and seen.read is not None
         for problem in seen.read.problems
         if problem.key != "id"
     }
-    return " ".join(sorted({*known, *found})[:MAX_FOREIGN_VALUES]) or None
+
+
+def with_foreign_values(ctx: SyncContext, new: AbstractSet[str]) -> str:
+    """The setting of foreign values, with new ones."""
+    return " ".join(sorted(foreign_values(ctx) | new)[:MAX_FOREIGN_VALUES])
 
 
 def run_notices(work: SyncRun) -> list[Notice]:
@@ -70,7 +72,7 @@ def run_notices(work: SyncRun) -> list[Notice]:
         listed += _refusal_notices(ctx, work.actions)
     if not work.feed.is_available:
         listed.append(_store_unavailable_notice(ctx))
-    else:
+    elif work.actions:
         listed += _damage_notices(work)
     return redact_notices(ctx, listed)
 
@@ -113,7 +115,7 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
     ctx, snapshot, identities = work.ctx, work.snapshot, work.identities
     if not (snapshot.seen or snapshot.scan.unreadable or snapshot.non_regular):
         return []
-    at, adopted = ctx.now(), adopted_folders(ctx)
+    at, adopted = ctx.now(), identities.adopted
     listed = [
         Notice(
             "unreadable_folder",

@@ -16,7 +16,7 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.conflicts import write_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.merge import merge
-from vaultsync.sync.planning import ReservedPaths, path_for_new_note
+from vaultsync.sync.planning import path_for_new_note
 from vaultsync.sync.replaced_versions import overwrite
 
 
@@ -184,7 +184,7 @@ def _keep_both(
     conflict = ConflictRecord(
         id=conflict_id(row.fact_id, fields),
         fact_id=row.fact_id,
-        path=base.path if base else path_for_new_note(current, ReservedPaths(set)),
+        path=base.path if base else path_for_new_note(current, set()),
         conflict_path=None,
         fields=fields,
         actor=row.actor,

@@ -38,7 +38,7 @@ DAMAGED_REASON = "its row in the store is damaged"
 
 
 class ReservedPaths:
-    """The keys of paths in use, which no new note may have; computed on first use."""
+    """The keys of paths in use, as a set that is computed on first use."""
 
     def __init__(self, gather: Callable[[], set[str]]) -> None:
         self._gather = gather
@@ -51,9 +51,9 @@ class ReservedPaths:
         """Whether a path with that key is in use."""
         return key in self._keys
 
-    def add(self, path: VaultPath) -> None:
-        """Take a path."""
-        self._keys.add(path_key(path))
+    def add(self, key: str) -> None:
+        """Take a path by its key."""
+        self._keys.add(key)
 
 
 @dataclass(slots=True)
@@ -262,9 +262,9 @@ def _relocation(base: Fact, fact: Fact, note: Note, taken: ReservedPaths) -> Vau
     return _free(new, file_name_of(note.path), fact.id, taken)
 
 
-def _free(folder: VaultPath, name: str, fact_id: str, taken: ReservedPaths) -> VaultPath:
+def _free(folder: VaultPath, name: str, fact_id: str, taken: ReservedPaths | set[str]) -> VaultPath:
     path = free_path(folder, name, taken, fact_id=fact_id)
-    taken.add(path)
+    taken.add(path_key(path))
     return path
 
 
@@ -280,7 +280,7 @@ def plan_note(
         old = None
     if old and path_key(old) not in taken:
         path = old
-        taken.add(path)
+        taken.add(path_key(path))
     else:
         path = path_for_new_note(shown, taken)
     keys = _store_values(fact)
@@ -296,8 +296,11 @@ def with_fact(action: PlannedAction, fact: Fact, view: NoteView) -> PlannedActio
     return action.evolve(store=fact, merged=merged, shown=view.to_note(fact))
 
 
-def path_for_new_note(fact: Fact, taken: ReservedPaths) -> VaultPath:
-    """Where the new note of a fact belongs; `fact` is as its note shows it."""
+def path_for_new_note(fact: Fact, taken: ReservedPaths | set[str]) -> VaultPath:
+    """Where the new note of a fact belongs, a path that is then `taken` by its key.
+
+    `fact` is as its note shows it.
+    """
     row = TYPES[fact.type]
     name = file_name(
         title=fact.title,

@@ -1,14 +1,41 @@
-"""Is a plan plausible? It is judged whole, before anything of it is done."""
+"""Is a plan plausible? It is judged whole, before anything of it is done.
+
+A plan may delete or rewrite too much. Or an older world came back: a backup in place of the
+vault, or of the store. The archive knows what came after each version of a fact. Notes that say
+again what their facts said before, all at once, are no edits, and a store whose facts do so was
+restored.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
-from vaultsync.errors import GuardError
-from vaultsync.sync.decision_table import guard
-from vaultsync.sync.older_world import find_older_vault
+import msgspec
+
+from vaultsync.errors import GuardError, UsageError
+from vaultsync.model.compare import differing_keys
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner
+from vaultsync.model.serialization import fact_from_json
+from vaultsync.storage.archive import HistoryEntry
+from vaultsync.sync.changes import StoreChange, VaultChange
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.decision_table import EXCHANGES, ActionKind, PlannedAction
+from vaultsync.sync.history import tombstone_path
+from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import SyncRun
+
+MAX_DELETES = 10
+MAX_DELETE_SHARE = 0.10
+MAX_REWRITES = 100
+MAX_REWRITE_SHARE = 0.25
+
+_DELETES = frozenset({ActionKind.DELETE_NOTE, ActionKind.DELETE_FACT})
+
 
 _OLDER_VAULT = (
     "if the vault is an older copy, put the newer one back, or let `vaultsync rebuild --from"
@@ -41,3 +68,221 @@ def check_plan(work: SyncRun) -> Implausible | None:
     guarded = [a for a in work.actions if a.fact_id not in request.exempt_from_guard]
     limit = guard(guarded, work.ctx.archive.count_bases(), max_delete=request.max_delete)
     return None if limit is None else Implausible(limit)
+
+
+def guard(
+    actions: Sequence[PlannedAction], facts: int, *, max_delete: int | None = None
+) -> str | None:
+    """Why a plan is not plausible; None when it is.
+
+    A plan may not delete more than 10 facts and more than 10 % of them (or more than
+    `max_delete`), nor rewrite more than 100 notes and more than 25 % of them. A share
+    alone allowed Joplin to delete 59 % of a user's notes (Joplin issue #16165); a count
+    alone would let a small vault be emptied. What agents wrote, and got the
+    answer to, comes to the notes however much it is: it is work, and no accident.
+    """
+    deletes = sum(action.do in _DELETES for action in actions)
+    allowed = max(MAX_DELETES, int(facts * MAX_DELETE_SHARE))
+    if facts <= MAX_DELETES:
+        # A small vault is never emptied without a question.
+        allowed = max(facts - 1, 1)
+    if max_delete is not None:
+        allowed = max_delete
+    if deletes > allowed:
+        return f"it would delete {deletes} of {facts} facts, {allowed} are allowed"
+    lost = sum(a.do is ActionKind.CREATE_FACT and a.base is not None for a in actions)
+    if lost > max(MAX_DELETES, int(facts * MAX_DELETE_SHARE)):
+        return f"the store lost {lost} of {facts} facts"
+    rewrites = sum(a.do in EXCHANGES and a.base is not None and not a.acknowledged for a in actions)
+    if rewrites > max(MAX_REWRITES, int(facts * MAX_REWRITE_SHARE)):
+        return f"it would rewrite {rewrites} of {facts} notes"
+    return None
+
+
+# ------------------------------------------------------------------ an older world
+
+MIN_OLDER_NOTES = 3
+MIN_OLDER_SHARE = 0.5
+"""From how many notes, and which share of the edited ones, a vault looks like an older copy when
+nothing else says so."""
+SUMMARY_PATH = VaultPath(".meta/sync-state.json")
+"""The summary of the last run. An older copy of the vault has that of an earlier one."""
+SUMMARY_SETTING = "summary_run"
+"""The setting with the run whose summary was written last."""
+MAX_EXAMPLES = 5
+_EVENTS = frozenset({"fact", "note", "path", "outbox"})
+_TEXTS = frozenset({"content", "title"})
+
+
+class OlderCopy(NamedTuple):
+    """What an older copy of one side would undo on the other: the paths of the notes."""
+
+    older: Sequence[VaultPath] = ()
+    """Of facts that say what they said before."""
+    missing: Sequence[VaultPath] = ()
+    """Of facts that were made since."""
+    back: Sequence[VaultPath] = ()
+    """Of facts that were deleted since."""
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return any(self)
+
+    def __str__(self) -> str:
+        """How many there are of each."""
+        counts = {
+            "said what they say in it before": len(self.older),
+            "were made since and are missing in it": len(self.missing),
+            "were deleted since and are in it again": len(self.back),
+        }
+        return ", ".join(f"{number} {words}" for words, number in counts.items() if number)
+
+    def examples(self) -> tuple[str, ...]:
+        """Some of the paths."""
+        return tuple(str(path) for some in self for path in some)[:MAX_EXAMPLES]
+
+
+def is_former(now: Fact, other: Fact, history: Sequence[HistoryEntry]) -> bool:
+    """Whether `other` says what the fact said before one of the runs in its history."""
+    return former_until(now, other, history) is not None
+
+
+def former_until(now: Fact, other: Fact, history: Sequence[HistoryEntry]) -> str | None:
+    """When a run replaced what `other` says, by the history of the fact; None if none did.
+
+    What only the store or the folder says of it is not compared: a note need not show it.
+    """
+    if not _edits(now, other):
+        return None
+    version = now
+    runs = [list(entries) for _, entries in groupby(reversed(history), attrgetter("run"))]
+    for entries in runs:
+        changed = {each.field: each.before for each in entries if each.field not in _EVENTS}
+        try:
+            version = version.replace(changed)
+        except UsageError:  # a value of a former schema
+            return None
+        if changed and not _edits(version, other):
+            return entries[-1].at
+    return None
+
+
+def _edits(one: Fact, other: Fact) -> set[str]:
+    """What differs of the fields that a user may change."""
+    rows = ((key, FIELDS_BY_KEY.get(key)) for key in differing_keys(one, other))
+    return {key for key, row in rows if row is None or row.owner is FieldOwner.SHARED}
+
+
+def find_older_vault(work: SyncRun) -> OlderCopy:
+    """What the vault would undo, if it is an older copy; nothing if it is not.
+
+    It is one if the summary in it is that of an earlier run, and any of its notes says so
+    too; or if many notes do, and most of those that changed.
+    """
+    exempt = work.request.exempt_from_guard
+    cases = [case for case in work.cases if case.fact_id not in exempt]
+    edited = [case for case in cases if case.base and case.vault.change is VaultChange.MODIFIED]
+    gone = (VaultChange.GONE, VaultChange.DELETED)
+    missing = [case for case in cases if case.base and case.vault.change in gone]
+    back = [case for case in cases if _is_back(case)]
+    if not (edited or missing or back):
+        return OlderCopy()
+    at = _copied_at(work.ctx)
+    if at is None and len(edited) < MIN_OLDER_NOTES:
+        return OlderCopy()
+    until = {case.fact_id: _older_until(work, case) for case in edited}
+    older = [case for case in edited if until[case.fact_id] is not None]
+    if at is None:
+        older = [case for case in older if _is_text(case) or _went_back(work, case)]
+        if len(older) < MIN_OLDER_NOTES or len(older) <= MIN_OLDER_SHARE * len(edited):
+            return OlderCopy()
+        at = min(until[case.fact_id] or "" for case in older)
+    made_since = [case for case in missing if _made_at(work.ctx, case.fact_id) > at]
+    removed = work.ctx.archive.note_tombstones(case.fact_id for case in back)
+    deleted_since = [x for x in back if x.fact_id in removed and removed[x.fact_id].at > at]
+    return OlderCopy(_paths(older), _paths(made_since), _paths(deleted_since))
+
+
+def _is_back(case: Case) -> bool:
+    """Whether the note of a deleted fact is there again."""
+    new = (VaultChange.CREATED, VaultChange.FOREIGN)
+    return case.vault.change in new and case.store.change is StoreChange.TOMBSTONE
+
+
+def _older_until(work: SyncRun, case: Case) -> str | None:
+    """When a run replaced what a note says now; None if none did."""
+    base, fact = case.base, case.vault.fact
+    assert base is not None and fact is not None  # noqa: S101, PT018 - it is an edited one
+    return former_until(base.fact, fact, work.ctx.archive.history(fact_id=case.fact_id))
+
+
+def _is_text(case: Case) -> bool:
+    """Whether it is the text that is older: a task that is open again says nothing."""
+    base, fact = case.base, case.vault.fact
+    assert base is not None and fact is not None  # noqa: S101, PT018 - it is an edited one
+    return bool(_TEXTS & _edits(base.fact, fact))
+
+
+def _went_back(work: SyncRun, case: Case) -> bool:
+    """Whether the file is older than the one that it replaced, as no editor leaves it."""
+    seen = work.snapshot.seen.get(case.vault.path or VaultPath(""))
+    stamp = case.base.stamp if case.base else None
+    return bool(seen and stamp and seen.file.stamp.mtime_ns < stamp.mtime_ns)
+
+
+def _paths(cases: Sequence[Case]) -> tuple[VaultPath, ...]:
+    paths = (case.vault.path or (case.base.path if case.base else None) for case in cases)
+    return tuple(path for path in paths if path)
+
+
+class _Summary(msgspec.Struct):
+    run: str = ""
+
+
+def _copied_at(ctx: SyncContext) -> str | None:
+    """When the run was whose summary is in the vault, if a later run wrote another one."""
+    last = ctx.archive.setting(SUMMARY_SETTING)
+    data = ctx.vault.read_meta(SUMMARY_PATH) if last else None
+    try:
+        run = msgspec.json.decode(data or b"{}", type=_Summary).run
+    except msgspec.MsgspecError:
+        return None
+    # A run that is not known is that of another machine, whose summary a sync tool brought.
+    record = ctx.archive.find_run(run) if run not in ("", last) else None
+    return record.at if record else None
+
+
+def _made_at(ctx: SyncContext, fact_id: str) -> str:
+    """When the note of a fact was made; empty when that is not known."""
+    events = [x for x in ctx.archive.history(fact_id=fact_id) if x.field in ("fact", "note")]
+    return next((each.at for each in reversed(events) if each.after is not None), "")
+
+
+def find_older_store(ctx: SyncContext) -> OlderCopy:
+    """What the store would undo, if a sync took it at its word."""
+    older: list[VaultPath] = []
+    missing: list[VaultPath] = []
+    rows = {row.fact_id: row.revision for row in ctx.store.feed()}
+    for base in ctx.archive.iter_bases():
+        revision = rows.pop(base.fact.id, None)
+        if revision is None:
+            missing.append(base.path)
+        elif revision != base.fact.revision:
+            fact = ctx.store.find_many([base.fact.id]).get(base.fact.id)
+            history = ctx.archive.history(fact_id=base.fact.id)
+            older += [base.path] if fact and is_former(base.fact, fact, history) else []
+    return OlderCopy(older, missing, [*deleted_before(ctx, ctx.store.find_many(rows).values())])
+
+
+def deleted_before(ctx: SyncContext, facts: Collection[Fact]) -> Iterator[VaultPath]:
+    """Where the notes of those facts were that were deleted, and say nothing new since."""
+    removed = ctx.archive.note_tombstones(fact.id for fact in facts)
+    for fact in facts:
+        entry = removed.get(fact.id)
+        path = tombstone_path(entry)
+        if entry is None or path is None or not isinstance(entry.before, dict):
+            continue
+        last = fact_from_json(str(entry.before["fact"]))
+        history = ctx.archive.history(fact_id=fact.id)
+        if not _edits(last, fact) or is_former(last, fact, history):
+            yield path

@@ -18,7 +18,7 @@ from vaultsync.errors import (
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.changes import StoreFeed
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.older_world import find_older_store
+from vaultsync.sync.plausibility import find_older_store
 from vaultsync.sync.sync_request import SyncRequest
 
 HIGH_WATER_SETTING = "newest_row"
@@ -91,7 +91,7 @@ def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
         raise StoreMismatchError(state.store_id, known)
     if request.trust_store:
         return StoreFeed()
-    why = _rewind_evidence(ctx, state, since)
+    why = _rewind_evidence(ctx, state, since, is_known=is_same)
     if why is None:
         return StoreFeed(since=since)
     if not confirmed_run(ctx, request):
@@ -121,8 +121,13 @@ def _full_compare(ctx: SyncContext) -> Mapping[str, str | None]:
     return {**unread, "waiting": everything}
 
 
-def _rewind_evidence(ctx: SyncContext, state: StoreState, cursor: int) -> str | None:
-    """What shows that the store lost rows; None when nothing does."""
+def _rewind_evidence(
+    ctx: SyncContext, state: StoreState, cursor: int, *, is_known: bool = True
+) -> str | None:
+    """What shows that the store lost rows; None when nothing does.
+
+    The high-water mark of another store says nothing of one that is not known yet.
+    """
     if not state.seq and ctx.archive.count_bases():
         return "it is empty"
     if state.seq < cursor:
@@ -130,14 +135,19 @@ def _rewind_evidence(ctx: SyncContext, state: StoreState, cursor: int) -> str | 
     seen = ctx.archive.setting("cursor_row")
     if cursor and seen is not None and ctx.store.revision_at(cursor) != seen:
         return "what it says happened is not what was seen"
-    if ctx.archive.setting("store_id") == state.store_id and lacks_row(ctx, seen_up_to=cursor):
+    if is_known and lacks_row(ctx, seen_up_to=cursor):
         return "it does not know what was written last"
     return None
 
 
 def stop_run(ctx: SyncContext, request: SyncRequest, run: str) -> None:
     """Remember that a run was stopped, so that the user can confirm it."""
-    _set(ctx, request, {request.stopped_setting: run})
+    _set(ctx, request, {stopped_setting(request): run})
+
+
+def stopped_setting(request: SyncRequest) -> str:
+    """The setting with the run that was stopped last: a rebuild is confirmed as such."""
+    return f"stopped_{request.kind}" if request.trust_store else "stopped_run"
 
 
 def confirmed_run(ctx: SyncContext, request: SyncRequest) -> str | None:
@@ -146,9 +156,10 @@ def confirmed_run(ctx: SyncContext, request: SyncRequest) -> str | None:
     It is carried out under that id, so that the user who was asked knows what to undo. A prefix
     holds the time to the millisecond: a shorter one might be that of a newer plan.
     """
-    stopped, confirmed = ctx.archive.setting(request.stopped_setting), request.confirm
-    if stopped is None or confirmed is None:
+    confirmed = request.confirm
+    if confirmed is None:
         return None
+    stopped = ctx.archive.setting(stopped_setting(request)) or ""
     is_prefix = len(confirmed) >= MIN_CONFIRM_LENGTH and stopped.startswith(confirmed)
     return stopped if confirmed == stopped or is_prefix else None
 

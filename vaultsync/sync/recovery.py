@@ -30,8 +30,10 @@ from vaultsync.sync.identity import fact_of_text
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 
 
-def recover(ctx: SyncContext, run: str, *, rescue: bool = True) -> list[str]:
-    """Repair what a crash left, and examine displaced files.
+def recover(
+    ctx: SyncContext, run: str, interrupted: Sequence[WriteIntent], *, rescue: bool = True
+) -> list[str]:
+    """Repair the interrupted writes that a crash left, and examine displaced files.
 
     With `rescue`, a save into a displaced file becomes the note now. It is merged with the
     store's version, which must not be older than the note.
@@ -41,7 +43,7 @@ def recover(ctx: SyncContext, run: str, *, rescue: bool = True) -> list[str]:
     """
     recheck: list[str] = []
     unrepaired: set[str] = set()
-    for intent in ctx.archive.intents():
+    for intent in interrupted:
         recheck.append(intent.fact_id)
         try:
             _Repair(ctx, intent).apply(run)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
@@ -34,17 +34,16 @@ from vaultsync.sync.finish import finish_run, join_reports, make_report, record_
 from vaultsync.sync.identity import (
     Case,
     NoteIdentities,
-    complete_cases,
+    completed_cases,
     is_note_back,
     make_cases,
     resolve_identities,
     untracked_note_cases,
 )
 from vaultsync.sync.notices import redact_notices, run_notices
-from vaultsync.sync.older_world import SUMMARY_PATH, SUMMARY_SETTING
 from vaultsync.sync.outbox import Delivery, drain_outbox
 from vaultsync.sync.planning import SyncRun, plan_case
-from vaultsync.sync.plausibility import Implausible, check_plan
+from vaultsync.sync.plausibility import SUMMARY_PATH, SUMMARY_SETTING, Implausible, check_plan
 from vaultsync.sync.preconditions import check_store, check_vault, confirmed_run, stop_run
 from vaultsync.sync.recovery import recover
 from vaultsync.sync.replaced_versions import record_replaced
@@ -91,10 +90,11 @@ def sync_once(
     check_vault(ctx, dry_run=False)
     feed = check_store(ctx, run, request)
     unseen: dict[str, Fact] = {}
-    if feed.is_available and ctx.archive.intents():
+    interrupted = ctx.archive.intents()
+    if feed.is_available and interrupted:
         unseen |= record_replaced(ctx, feed.since)  # the repair moves bases
-    recheck = recover(ctx, run, rescue=not request.trust_store)
-    if ctx.archive.intents():
+    recheck = recover(ctx, run, interrupted, rescue=not request.trust_store)
+    if interrupted and ctx.archive.intents():
         # It stopped answering: a merge before the repair has a wrong base.
         feed = StoreFeed(is_available=False)
     delivery = Delivery()
@@ -102,7 +102,9 @@ def sync_once(
         delivery = drain_outbox(ctx)
         recheck += delivery.touched
     work = observe(ctx, request, run, feed, recheck, progress=progress)
-    unseen |= _record_replaced(work)
+    feed = work.feed
+    if feed.is_available and (feed.rows or request.facts_only):
+        unseen |= record_replaced(ctx, feed.since)
     implausible = _plan(work, plan, guard, progress)
     work.notices += redact_notices(ctx, delivery.notices)
     if unseen:
@@ -125,14 +127,6 @@ def sync_once(
         changed = {name: number for name, number in report.counts.items() if number}
         _log.info("run %s (%s): %s in %.3f s", run, request.kind, changed, seconds)
     return report
-
-
-def _record_replaced(work: SyncRun) -> Mapping[str, Fact]:
-    """Record what was replaced unseen, if anything can have been since the last run."""
-    feed, request = work.feed, work.request
-    if feed.is_available and (feed.rows or request.facts_only):
-        return record_replaced(work.ctx, feed.since)
-    return {}
 
 
 def preview_run(
@@ -265,7 +259,7 @@ def _plan(
     """
     request = work.request
     fields: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for number, case in enumerate(_complete(work)):
+    for number, case in enumerate(completed_cases(work.ctx, work.cases, work.feed)):
         action = plan(case, work)
         if work.cases[number].is_brief and action.do is ActionKind.CREATE_NOTE:
             same = fields.setdefault(action.fields, action.fields)
@@ -282,14 +276,6 @@ def _plan(
     if not work.actions or request.kind.startswith(UNGUARDED_KINDS):
         return None
     return guard(work)
-
-
-def _complete(work: SyncRun) -> Iterator[Case]:
-    """The cases with all that they say, a page of them in memory at once."""
-    rows = {row.fact_id: row for row in work.feed.rows}
-    for start in range(0, len(work.cases), PROGRESS_EVERY):
-        some = work.cases[start : start + PROGRESS_EVERY]
-        yield from complete_cases(work.ctx, some, work.feed, rows)
 
 
 def record_run(ctx: SyncContext, request: SyncRequest, report: Report) -> None:

@@ -28,6 +28,8 @@ from vaultsync.sync.report import Progress
 RACY_WINDOW_NS = 20_000_000
 """A file that changed this shortly before it was read may change again under the same
 stamp: the clocks of file systems tick every 1 to 10 ms."""
+FILES_PER_LOOKUP = 500
+"""How many files are read with their bases in memory."""
 MIN_BULK_FACTS = 100
 """How many facts are read from the store in one call while a folder is scanned."""
 
@@ -225,7 +227,7 @@ def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
             continue
         if folder is None or name not in folder.files:
             snapshot.absent[base.fact.id] = base
-        elif name in ctx.archive.bases_in(folder.path):
+        elif name in ctx.archive.stamps_in(folder.path):
             snapshot.absent[base.fact.id] = base  # another fact's note took its place
         else:
             snapshot.seen.pop(path, None)
@@ -250,27 +252,46 @@ def _read_untracked_files(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
 def _scan_folder(
     ctx: SyncContext, snapshot: VaultSnapshot, folder: FolderListing, scope: ScanScope
 ) -> None:
-    bases = ctx.archive.bases_in(folder.path)
+    held = ctx.archive.stamps_in(folder.path)
+    to_read: list[tuple[VaultPath, FileStamp, str]] = []
     for name, stamp in folder.files.items():
         path = path_in(folder.path, name)
-        base = bases.pop(name, None)
-        is_changed = base is None or base.stamp != stamp
-        if is_review_note(name) and base is None:
+        fact_id, last = held.pop(name, ("", None))
+        if not fact_id and is_review_note(name):
             snapshot.review_notes.add(path)
-        elif path in scope.being_saved and is_changed:
-            file = NoteFile(b"", "", stamp)
-            snapshot.seen[path] = ScannedFile(path, file, base, is_settled=False)
-        elif is_changed or scope.read_all or path in scope.reread:
-            _classify_file(ctx, snapshot, path, base, stamp, reread=path in scope.reread)
-            if len(snapshot.unread) >= MIN_BULK_FACTS:  # keep few files in memory
-                _identify_new_files(ctx, snapshot, scope)
+        elif last != stamp or scope.read_all or path in scope.reread:
+            to_read.append((path, stamp, fact_id))
         else:
             snapshot.known.add(path)
+    for start in range(0, len(to_read), FILES_PER_LOOKUP):
+        some = to_read[start : start + FILES_PER_LOOKUP]
+        bases = ctx.archive.find_bases(fact_id for _, _, fact_id in some if fact_id)
+        for path, stamp, fact_id in some:
+            _look_at_file(ctx, snapshot, scope, path, stamp, base=bases.get(fact_id))
     for name, what in folder.non_regular.items():
         snapshot.non_regular[path_in(folder.path, name)] = what
-        bases.pop(name, None)
-    for base in bases.values():
-        snapshot.absent[base.fact.id] = base
+        held.pop(name, None)
+    if held:
+        snapshot.absent |= ctx.archive.find_bases(fact_id for fact_id, _ in held.values())
+
+
+def _look_at_file(
+    ctx: SyncContext,
+    snapshot: VaultSnapshot,
+    scope: ScanScope,
+    path: VaultPath,
+    stamp: FileStamp,
+    *,
+    base: Base | None,
+) -> None:
+    """Look at a file of a folder that has to be examined, as `scope` says."""
+    if path in scope.being_saved and (base is None or base.stamp != stamp):
+        file = NoteFile(b"", "", stamp)
+        snapshot.seen[path] = ScannedFile(path, file, base, is_settled=False)
+        return
+    _classify_file(ctx, snapshot, path, base, stamp, reread=path in scope.reread)
+    if len(snapshot.unread) >= MIN_BULK_FACTS:  # keep few files in memory
+        _identify_new_files(ctx, snapshot, scope)
 
 
 def path_in(folder: VaultPath, name: str) -> VaultPath:

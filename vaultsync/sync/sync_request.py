@@ -58,11 +58,6 @@ class SyncRequest:
     """Write queued changes to the store before the scan. A rebuild that replaces what the
     store holds must not: the queue has not been merged yet, and the next run merges it."""
 
-    @property
-    def stopped_setting(self) -> str:
-        """The setting with the run that was stopped last: a rebuild is confirmed as such."""
-        return f"stopped_{self.kind}" if self.trust_store else "stopped_run"
-
     @classmethod
     def for_facts(
         cls,

@@ -7,10 +7,9 @@ between finds a fact and a note without a base that agree, and records the base.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from vaultsync.errors import NoteChangedError, NoteError, StoreUnavailableError
 from vaultsync.model.fact import Fact
@@ -20,7 +19,7 @@ from vaultsync.notes.parse import home_folder, read_note
 from vaultsync.notes.render import render_note
 from vaultsync.storage.archive import Base, HistoryEntry, RunRecord
 from vaultsync.sync.context import LinkTexts, SyncContext
-from vaultsync.sync.planning import ReservedPaths, path_for_new_note
+from vaultsync.sync.planning import path_for_new_note
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.snapshot import trusted_stamp
 
@@ -47,17 +46,25 @@ class NoteWriter:
 
         Returns:
             The fact with its path; without one if the next run has to write the note.
+
+        Raises:
+            VaultError: the vault is not there, as seen before the first note after a `flush()`.
         """
-        texts = LinkTexts(self._ctx, {})
-        texts.prepare(fact.related_fact_ids)
-        links = texts.to(fact.related_fact_ids)
+        if len(self._pending) >= MAX_PENDING_NOTES:
+            self.flush()
+        if not self._pending:
+            self._ctx.vault.vault_id()
+        links: Mapping[str, str] = {}
+        if fact.related_fact_ids:
+            texts = LinkTexts(self._ctx, {})
+            texts.prepare(fact.related_fact_ids)
+            links = texts.to(fact.related_fact_ids)
         shown = self._ctx.view.to_note(fact)
         data = render_note(shown, links=links)
         op = self._ctx.clock.new_id().replace("-", "")
         self._ctx.vault.stage(op, data)
         for looks in (TYPES[fact.type].named, True):  # a name with a date is hardly ever taken
-            taken = ReservedPaths(partial(self._taken, fact) if looks else set)
-            path = path_for_new_note(shown, taken)
+            path = path_for_new_note(shown, self._taken(fact) if looks else set())
             with suppress(NoteError, PermissionError):  # the next run reports why
                 self._ctx.vault.create(op, path)
                 written = fact.evolve(path=path)
@@ -73,11 +80,6 @@ class NoteWriter:
             return set()
         names = (*folder.files, *folder.non_regular, *self._ctx.archive.bases_in(home))
         return {path_key(f"{home}/{name}") for name in names}
-
-    @property
-    def full(self) -> bool:
-        """Whether it is time to `flush()`."""
-        return len(self._pending) >= MAX_PENDING_NOTES
 
     @property
     def empty(self) -> bool:

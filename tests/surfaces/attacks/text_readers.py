@@ -53,7 +53,7 @@ from vaultsync.recall.query import parse_query
 from vaultsync.recall.time_words import dated_span, relative_span
 from vaultsync.settings import check_file, parse_toml
 from vaultsync.storage.archive import HistoryEntry
-from vaultsync.sync.older_world import former_until
+from vaultsync.sync.plausibility import former_until
 
 _ID = "0193f6c2-0000-7000-8000-000000000001"
 _PATH = VaultPath("public/notes/a.md")

@@ -8,7 +8,6 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 
 from vaultsync.backends.qdrant.commit_log import (
     COMMIT_RECORD_ID,
@@ -147,8 +146,7 @@ class QdrantStore:
         payload = points.get(fact_id)
         if payload is None:
             return None
-        read = partial(to_fact, payload, deleted=deleted)
-        fact = self._damaged.read(fact_id, read)
+        fact = self._damaged.read(fact_id, to_fact, payload, deleted=deleted)
         count = to_access_count(points.get(_accesses_id(fact_id)))
         return None if fact is None else with_accesses(fact, count)
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 
 import msgspec
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 
     )
     from vaultsync.storage.erasure import Traces
     from vaultsync.storage.pruning import KeepSince
+    from vaultsync.storage.vault import FileStamp
 
 
 _encode = msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map
@@ -62,6 +63,7 @@ SELECT_NON_UTF8_PATHS = (
 SELECT_PATHS_BY_FILE = (
     "SELECT folder, name, fact_id FROM bases WHERE file_key = ? AND missing_since IS NULL"
 )
+SELECT_WAITING = "SELECT body FROM waiting WHERE kind = ? ORDER BY n"
 SELECT_HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
 SELECT_RUNS = "SELECT run, at, kind, report FROM runs "
 SELECT_NOTE_REMOVALS = SELECT_HISTORY + (  # noqa: S608 - both are ours
@@ -424,7 +426,7 @@ class SqliteArchive:
     def open(cls, path: str | Path) -> Self:
         """The archive at `path`, a new one when there is none; `:memory:` for tests."""
         name = str(path)
-        with _translate_errors(name):
+        try:
             if name != sqlite_file.IN_MEMORY:
                 name = str(Path(path).absolute())
                 try:
@@ -434,6 +436,8 @@ class SqliteArchive:
             db, schema = sqlite_file.open_migrated(
                 name, MIGRATIONS, create=True, log_pages=_ARCHIVE_WAL_PAGES
             )
+        except sqlite3.DatabaseError as error:
+            _raise_translated(error, name)
         if schema == "ready":
             return cls(db, name)
         db.close()
@@ -504,19 +508,34 @@ class SqliteArchive:
         return self.find_bases([fact_id]).get(fact_id)
 
     def find_bases(self, fact_ids: Iterable[str]) -> dict[str, Base]:
-        wanted = json.dumps(list(fact_ids))
+        if not (wanted := list(fact_ids)):
+            return {}
         with self._connection() as db:
-            return {row[0]: base_from_row(row) for row in db.execute(SELECT_BASES_BY_ID, (wanted,))}
+            rows = db.execute(SELECT_BASES_BY_ID, (json.dumps(wanted),))
+            return {row[0]: base_from_row(row) for row in rows}
 
     def note_paths(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
         rows = self._rows(SELECT_PATHS_BY_ID, json.dumps(list(fact_ids)))
-        return {row[0]: path_from_columns(row[1], row[2]) for row in rows}
+        return {fact_id: path_from_columns(folder, name) for fact_id, folder, name in rows}
 
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         rows = self._rows(
             SELECT_BASES + "WHERE folder = ? AND missing_since IS NULL", path_to_column(folder)
         )
         return {path_from_column(row[2]): base_from_row(row) for row in rows}
+
+    def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
+        from vaultsync.storage.vault import FileStamp
+
+        rows = self._rows(
+            "SELECT name, fact_id, inode, size, mtime_ns, ctime_ns FROM bases"
+            " WHERE folder = ? AND missing_since IS NULL",
+            path_to_column(folder),
+        )
+        return {
+            path_from_column(name): (key, FileStamp(*three, int(inode)) if inode else None)
+            for name, key, inode, *three in rows
+        }
 
     def missing_bases(self) -> list[Base]:
         rows = self._rows(SELECT_BASES + "WHERE missing_since IS NOT NULL ORDER BY fact_id")
@@ -537,6 +556,10 @@ class SqliteArchive:
         for folder, name, fact_id in self._rows(SELECT_NON_UTF8_PATHS):
             found[path_from_columns(folder, name)] = fact_id
         return found
+
+    def notes_by_folder(self) -> dict[VaultPath, int]:
+        some = "SELECT folder, count(*) FROM bases WHERE missing_since IS NULL GROUP BY folder"
+        return {path_from_column(folder): number for folder, number in self._rows(some)}
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         found: dict[VaultPath, str] = {}
@@ -576,7 +599,7 @@ class SqliteArchive:
         self._forget("intent", ops)
 
     def intents(self) -> list[WriteIntent]:
-        return [intent_from_json(body) for body in self._bodies("intent")]
+        return [intent_from_json(body) for (body,) in self._rows(SELECT_WAITING, "intent")]
 
     def put_displaced_files(self, files: Iterable[DisplacedFile]) -> None:
         self._put("linger", files)
@@ -587,7 +610,9 @@ class SqliteArchive:
     def displaced_files(self) -> list[DisplacedFile]:
         from vaultsync.storage.archive import DisplacedFile
 
-        return [DisplacedFile(**json.loads(body)) for body in self._bodies("linger")]
+        return [
+            DisplacedFile(**json.loads(body)) for (body,) in self._rows(SELECT_WAITING, "linger")
+        ]
 
     def put_outbox(self, rows: Iterable[OutboxEntry]) -> None:
         self._put("outgoing", rows)
@@ -598,7 +623,9 @@ class SqliteArchive:
     def outbox(self) -> list[OutboxEntry]:
         from vaultsync.storage.archive import OutboxEntry
 
-        return [OutboxEntry(**json.loads(body)) for body in self._bodies("outgoing")]
+        return [
+            OutboxEntry(**json.loads(body)) for (body,) in self._rows(SELECT_WAITING, "outgoing")
+        ]
 
     def put_conflict(self, conflict: ConflictRecord) -> None:
         self._change(
@@ -737,11 +764,14 @@ class SqliteArchive:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, _translate_errors(self._path):
+        with self._lock:
             if self._db is None:
                 message = "the archive was closed"
                 raise ArchiveError(message, hint="open it again")
-            yield self._db
+            try:
+                yield self._db
+            except sqlite3.DatabaseError as error:
+                _raise_translated(error, self._path)
 
     def _rows(self, statement: str, *values: str | bytes | int) -> list[SqlRow]:
         with self._connection() as db:
@@ -764,22 +794,13 @@ class SqliteArchive:
     def _forget(self, kind: str, ops: Iterable[str]) -> None:
         self._change("DELETE FROM waiting WHERE kind = ? AND op = ?", ((kind, op) for op in ops))
 
-    def _bodies(self, kind: str) -> list[str]:
-        rows = self._rows("SELECT body FROM waiting WHERE kind = ? ORDER BY n", kind)
-        return [body for (body,) in rows]
 
-
-@contextmanager
-def _translate_errors(path: str) -> Iterator[None]:
-    """Raise errors of SQLite as `ArchiveError`: the file cannot be used, or is damaged."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
+def _raise_translated(error: sqlite3.DatabaseError, path: str) -> NoReturn:
+    """Raise an error of SQLite as `ArchiveError`: the file cannot be used, or is damaged."""
+    if isinstance(error, sqlite3.OperationalError):
         why, helps = sqlite_file.explain(error, path)
         hint = helps or "see that its folder may be written and its disk has room"
         raise ArchiveError(f"the archive {path} cannot be used: {why}", hint=hint) from error
-    except sqlite3.DatabaseError as error:
-        if not sqlite_file.is_damage(error):
-            raise  # a constraint or a misuse: our bug, not a bad file
-        message = f"the archive {path} is damaged: {error}"
-        raise ArchiveError(message, hint=_DAMAGE_HINT) from error
+    if not sqlite_file.is_damage(error):
+        raise error  # a constraint or a misuse: our bug, not a bad file
+    raise ArchiveError(f"the archive {path} is damaged: {error}", hint=_DAMAGE_HINT) from error

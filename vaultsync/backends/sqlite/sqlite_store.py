@@ -8,7 +8,6 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -178,8 +177,6 @@ MIGRATIONS: tuple[sqlite_file.Migration, ...] = (
     *(m004_accesses, m005_revisions, m006_tombstones),
 )
 """In order. A name once released stays."""
-FACT_TABLES = {"facts": "id", "accesses": "fact_id", "revisions": "fact_id"}
-"""The tables that hold something of a fact -> their column with its id."""
 
 
 class SqliteStore:
@@ -226,9 +223,10 @@ class SqliteStore:
         return fact
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
-        wanted = json.dumps(list(fact_ids))
-        with self._connection_or_error() as db:
-            facts = map(self._fact, db.execute(_SELECT_FACTS + _SOME, (wanted,)))
+        if not (wanted := list(fact_ids)):
+            return {}
+        with self._connection() as db:
+            facts = map(self._fact, db.execute(_SELECT_FACTS + _SOME, (json.dumps(wanted),)))
             return {fact.id: fact for fact in facts if fact is not None}
 
     def tombstone(self, fact_id: str) -> Fact | None:
@@ -240,7 +238,7 @@ class SqliteStore:
         return self._damaged.reasons
 
     def _fact(self, row: tuple[Any, ...]) -> Fact | None:
-        return self._damaged.read(row[-1], lambda: _fact(row))
+        return self._damaged.read(row[-1], _fact, row)
 
     def iter_facts(
         self, after: str = "", *, newest: bool = False, deleted: bool = False
@@ -264,7 +262,7 @@ class SqliteStore:
 
     def erase(self, traces: Traces) -> dict[str, int]:
         """Erase what tombstones say, as an `Erasable`; a fact that is alive stays."""
-        with self._connection_or_error() as db:
+        with self._connection() as db:
             sqlite_file.add_trace_functions(db, traces)
             db.execute("PRAGMA secure_delete = ON")
         with self._transaction() as db:
@@ -276,17 +274,17 @@ class SqliteStore:
         """Remove what is older, as a `Prunable`, and vacuum the file when much was removed."""
         named = since._asdict()
         if dry_run:
-            with self._connection_or_error() as db:
+            with self._connection() as db:
                 return sqlite_file.count_rows(db, PRUNED_PLACES, named)
         with self._transaction() as db:
             removed = sqlite_file.prune_rows(db, PRUNED_PLACES, named)
-        with self._connection_or_error() as db:
+        with self._connection() as db:
             sqlite_file.vacuum(db)
         return removed
 
     def compact(self) -> None:
         """Write the file again without what was deleted."""
-        with self._connection_or_error() as db:
+        with self._connection() as db:
             sqlite_file.compact(db)
 
     def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
@@ -301,8 +299,7 @@ class SqliteStore:
         damaged, after = DamagedRows(), 0  # the fact itself may be sound
         while rows := self._rows(_SELECT_REPLACED, after, sqlite_file.BATCH_ROWS):
             for seq, revision, body, actor, at, fact_id in rows:
-                read = partial(wire.fact_from_json, body, revision=revision)
-                fact = damaged.read(fact_id, read)
+                fact = damaged.read(fact_id, wire.fact_from_json, body, revision=revision)
                 if fact is not None:
                     found.append(ReplacedVersion(seq, fact, actor, at))
             after = rows[-1][0]
@@ -319,13 +316,13 @@ class SqliteStore:
             self._disconnect()
 
     def _rows(self, statement: str, *values: str | int) -> list[tuple[Any, ...]]:
-        with self._connection_or_error() as db:
+        with self._connection() as db:
             return db.execute(statement, values).fetchall()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """A transaction that is on the disk when its block ends, and undone when it raises."""
-        with self._connection_or_error() as db:
+        with self._connection() as db:
             db.execute("BEGIN IMMEDIATE")
             try:
                 yield db
@@ -336,10 +333,10 @@ class SqliteStore:
                 raise
 
     @contextmanager
-    def _connection_or_error(self) -> Iterator[sqlite3.Connection]:
+    def _connection(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             try:
-                yield self._connection()
+                yield self._open()
             except (OSError, sqlite3.OperationalError) as error:
                 why, helps = sqlite_file.explain(error, self._path)
                 raise StoreUnavailableError(f"{self._path}: {why}", helps=helps) from error
@@ -350,7 +347,8 @@ class SqliteStore:
                 damaged.hint = _DAMAGE_HINT
                 raise damaged from error
 
-    def _connection(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
+        """The file, opened when it is not, and still the one that was opened."""
         if self._closed:
             why = "it was closed"
             raise StoreUnavailableError(why)

@@ -1,10 +1,12 @@
-"""The lock of the engine of a vault. Reading needs none."""
+"""The lock of the engine of a vault, and that of the files of `.index/`. Reading needs none."""
 
 from __future__ import annotations
 
 import json
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import filelock
@@ -76,6 +78,24 @@ class EngineLock:
     def __exit__(self, *_: object) -> None:
         """Release the lock."""
         self.unlock()
+
+
+@contextmanager
+def tables_lock(state_dir: Path) -> Iterator[bool]:
+    """Hold the lock of `.index/` if it is free; says whether it was.
+
+    Who writes those files does not keep others from notes.
+    """
+    lock = filelock.FileLock(state_dir / "tables.lock", mode=0o600)
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
 
 
 def _is_alive(pid: int) -> bool:

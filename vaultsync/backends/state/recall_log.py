@@ -62,7 +62,11 @@ class FileRecallLog:
             self._path.with_name(f"{RECALL_LOG_NAME}.{op}").unlink()
 
     def _batches(self) -> list[Path]:
-        return sorted(self._path.parent.glob(f"{RECALL_LOG_NAME}.*"))
+        folder, prefix = self._path.parent, f"{RECALL_LOG_NAME}."
+        with suppress(OSError):  # the folder is not there yet
+            names = os.listdir(folder)  # noqa: PTH208 - at each use, and 8 times faster
+            return [folder / each for each in sorted(names) if each.startswith(prefix)]
+        return []
 
 
 def parse_uses(lines: Iterable[Iterable[str]]) -> dict[str, AccessCount]:

@@ -1,18 +1,39 @@
-"""Erase facts from the small files of the state folder: logs, queues, kept copies."""
+"""A purge in the state folder: its ids until it is complete, and its logs, queues, kept copies."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from vaultsync.backends.replace_file import replace_file
 from vaultsync.storage.erasure import Traces
 
+PURGE_INTENT_NAME = "purging.json"
 _LINES = re.compile(r"\.(?:log|jsonl)(?:\.[0-9a-f]+)?$")
 """Files of lines, of which each is about something else; rotated ones too."""
 DISPOSABLE = ("memory-files/queue", "memory-files/kept")
 """Folders of files that are dropped whole."""
+
+
+class PurgeIntentFile:
+    """A `PurgeIntent` in a file: the ids of its facts, and nothing that they say."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self.path = state_dir / PURGE_INTENT_NAME
+
+    def fact_ids(self) -> tuple[str, ...]:
+        try:
+            return tuple(json.loads(self.path.read_text(encoding="utf-8"))["factIds"])
+        except FileNotFoundError:
+            return ()
+
+    def begin(self, fact_ids: Iterable[str]) -> None:
+        replace_file(self.path, json.dumps({"factIds": sorted(fact_ids)}).encode())
+
+    def end(self) -> None:
+        self.path.unlink(missing_ok=True)
 
 
 class StateFiles:

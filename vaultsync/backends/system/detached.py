@@ -52,5 +52,7 @@ def lower_priority() -> None:
     with suppress(OSError, AttributeError):
         os.nice(nice)
     # A session of its own is a scheduling group of its own, in which being nice is no help.
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(f"{nice}", encoding="ascii")
+    # That of another process is a terminal's, with all that runs there.
+    with suppress(OSError, AttributeError):
+        if os.getsid(0) == os.getpid():
+            Path("/proc/self/autogroup").write_text(f"{nice}", encoding="ascii")
