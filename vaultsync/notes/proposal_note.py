@@ -62,7 +62,7 @@ class ProposalRecord:
     """16 hex digits, made of the kind and the changes: the same proposal, made again, has
     the same id."""
     kind: str
-    """A name in `proposals/kinds.py:KINDS`."""
+    """A name in `proposals/proposal_kinds.py:KINDS`."""
     title: str
     """What is proposed, in one line."""
     why: str
