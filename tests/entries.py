@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from tests.packs import words
+from vaultsync.index_files.entry import IndexEntry, ListedEntry
+from vaultsync.index_files.index_pages import render_listed
 from vaultsync.index_files.memory_entries import MemoryEntries
 from vaultsync.index_files.ports import EntryTable
 from vaultsync.index_files.service import TableInputs
+from vaultsync.model.paths import VaultPath
 
 
 class EntriesInMemory(MemoryEntries):
@@ -18,6 +23,13 @@ class EntriesInMemory(MemoryEntries):
     def set_version(self, version: str) -> None:
         super().set_version(version)
         self.saves += 1
+
+
+def render_index(entries: Iterable[IndexEntry], paths: Mapping[str, VaultPath]) -> dict[str, str]:
+    """Name of an index file -> its text, of all entries whose facts have a path."""
+    return render_listed(
+        ListedEntry.of(each, paths[each.id]) for each in entries if each.id in paths
+    )
 
 
 def making(entries: EntryTable | None = None) -> TableInputs:

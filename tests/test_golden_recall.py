@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from msgspec import to_builtins
 
+from tests.entries import render_index
 from tests.golden import GOLDEN, RENEW, check, fenced
 from tests.sample_vault import facts as notes
 from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.context_packs.pack import INTENTS, PACK_TIERS, PackCandidate
 from vaultsync.context_packs.packer import pack_context
 from vaultsync.index_files.entry import entry_line, entry_of
-from vaultsync.index_files.index_pages import render_index
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.parse import read_note

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import platform
 import resource
 from pathlib import Path
 
 import pytest
 
 from vaultsync.backends.system import address_space
-from vaultsync.backends.system.address_space import MODEL_BYTES, check_room_for_model
+from vaultsync.backends.system.address_space import MODEL_BYTES, check_room_for_model, limit_heaps
 from vaultsync.errors import EmbedderError
 
 NO_LIMIT = resource.RLIM_INFINITY
@@ -35,3 +36,7 @@ def test_what_is_used_already_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert address_space.address_space_left(statm=statm) is None
     statm.write_text("10 1 1", encoding="ascii")
     assert address_space.address_space_left(statm=statm) == MODEL_BYTES - 10 * page
+
+
+def test_the_heaps_of_threads_are_limited_where_the_c_library_can() -> None:
+    assert limit_heaps() is (platform.libc_ver()[0] == "glibc")

@@ -243,3 +243,36 @@ def test_packed_bytes_that_are_damaged_are_a_damaged_archive(archive: SqliteArch
     database(archive).execute("UPDATE blobs SET data = substr(data, 1, 2000)")
     with pytest.raises(ArchiveError, match="damaged"):
         archive.blob("sha")
+
+
+def _intents(archive: SqliteArchive, number: int) -> None:
+    """Begin that many writes, and end them."""
+    ops = [f"op {each}" for each in range(number)]
+    with archive.transaction():
+        archive.put_intents(an_intent(op, after="x" * 10_000) for op in ops)
+    with archive.transaction():
+        archive.drop_intents(ops)
+
+
+def test_what_a_large_run_needed_for_a_while_is_given_back_at_its_end(path: Path) -> None:
+    archive = SqliteArchive.open(path)
+    _intents(archive, 400)
+    archive.close()
+    assert path.stat().st_size < 1_000_000
+
+    with sqlite3.connect(path) as db:
+        assert db.execute("PRAGMA freelist_count").fetchone() == (0,)
+    db.close()
+
+
+def test_an_archive_that_others_write_is_closed_as_it_is(path: Path) -> None:
+    archive = SqliteArchive.open(path)
+    _intents(archive, 400)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    archive.close()
+    other.execute("COMMIT")
+    other.close()
+    assert path.stat().st_size > 1_000_000
+    SqliteArchive.open(path).close()
+    assert path.stat().st_size > 1_000_000  # it wrote nothing

@@ -12,6 +12,7 @@ from pathlib import Path
 from tests.bench import corpus
 from tests.bench.table import Worth
 from tests.bench.worlds import World, new_folder, with_facts, with_notes
+from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.cli.main import GC_THRESHOLD
 
 FOOTPRINT = "footprint"
@@ -71,6 +72,7 @@ def _most_held(kind: str, world: World) -> float:
 def _run(kind: str, folder: Path) -> None:
     """What the process does whose memory is measured."""
     gc.set_threshold(GC_THRESHOLD)  # as in every process of the command line
+    limit_heaps()  # the same
     with World(folder, made=True).open(derived=kind != HUB) as memory:
         report = memory.adopt() if kind == ADOPT else memory.sync()
     if report.quiet:

@@ -99,3 +99,12 @@ def test_of_very_many_deleted_facts_only_the_first_are_counted(world: World) -> 
     )
     (hidden,) = listed(world).hidden
     assert hidden.count == MAX_COUNTED_DELETED
+
+
+def test_a_list_shows_no_path_of_a_note_that_is_missing(world: World) -> None:
+    fact = world.mirrored("Tea is green")
+    assert [each.path for each in listed(world).facts] == [world.path(fact.id)]
+    missing = world.base(fact.id)._replace(missing_since="2026-01-01T00:00:00Z")
+    with world.archive.transaction():
+        world.archive.put_bases([missing])
+    assert [each.path for each in listed(world).facts] == [None]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.entries import render_index
 from tests.packs import fact, words
 from tests.strategies import facts
 from vaultsync.errors import UnsafePathError
@@ -22,7 +23,7 @@ from vaultsync.index_files.entry import (
     link_to,
     parse_entry_line,
 )
-from vaultsync.index_files.index_pages import MAX_RECENT, PER_PRIORITY, PER_TYPE, render_index
+from vaultsync.index_files.index_pages import MAX_RECENT, PER_PRIORITY, PER_TYPE
 from vaultsync.index_files.paging import TableLine, paged_files
 from vaultsync.links.wikilinks import LinkResolver, find_links
 from vaultsync.model.fact import Fact

@@ -126,6 +126,20 @@ def test_an_agent_imports_only_into_scopes_it_sees(world: World) -> None:
     assert export_facts(world.ctx, lines.append, agent="indy") == 0
 
 
+@pytest.mark.parametrize("deleted", [False, True])
+def test_an_agent_overwrites_and_restores_only_facts_it_sees(
+    world: World, *, deleted: bool
+) -> None:
+    theirs = world.agent_remembers("Under the stairs.", agent="bob", scope="private-bob")
+    if deleted:
+        world.agent_forgets(theirs.id, agent="bob")
+    lines = ['{"content": "x"}', json.dumps({"id": theirs.id, "content": "y", "scope": "public"})]
+    with pytest.raises(ImportLineError, match=r"line 2: .*already in use"):
+        import_facts(world.ctx, lines, agent="indy")
+    assert [each.content for each in world.store.iter_facts(deleted=deleted)] == [theirs.content]
+    assert import_facts(world.ctx, lines[1:]) == 1
+
+
 def test_an_import_that_meets_other_writers_is_repeated(world: World) -> None:
     fact = world.mirrored()
     lines = _exported(world)

@@ -77,6 +77,15 @@ def test_a_calm_text_runs_nothing_and_holds_no_secret(text: str) -> None:
         assert list(find_secrets(text)) == []
 
 
+@pytest.mark.parametrize("before", ["memory-", "pro", "1", "x.", "a+"])
+@pytest.mark.parametrize("scheme", ["file:/x", "data:text/html", "javascript:x", "Obsidian:x"])
+def test_a_word_that_ends_like_a_scheme_is_none(before: str, scheme: str) -> None:
+    assert not may_have_active_content(f"see {before}{scheme}")
+    assert dangers(f"[a]({before}{scheme})") == []
+    assert may_have_active_content(f"see {scheme}")
+    assert may_have_active_content(f"\u212a{scheme}")
+
+
 @given(texts)
 def test_nothing_dangerous_remains_by_another_reader(text: str) -> None:
     assert dangers(escape(text)) == []

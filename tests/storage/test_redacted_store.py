@@ -57,8 +57,26 @@ def test_no_more_facts_are_held_than_there_is_room_for(monkeypatch: pytest.Monke
     one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
     read = FactCache()
     store = RedactedStore(world.store, VIEW, read)
-    store.feed()
+    store.feed(since=1)
     store.find_many([one.id, two.id])
     assert read.get([one.id, two.id]) == {}
+    store.find_many([two.id])
+    assert read.get([one.id, two.id]).keys() == {two.id}
+
+
+def test_nothing_is_held_where_more_changed_than_there_is_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shown, "MAX_CACHED_FACTS", 1)
+    world = World()
+    one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
+    read = FactCache()
+    store = RedactedStore(world.store, VIEW, read)
+    store.find_many([one.id])
+    store.feed()
+    store.find_many([two.id])
+    assert read.get([one.id, two.id]) == {}
+
+    store.feed(since=1)
     store.find_many([two.id])
     assert read.get([one.id, two.id]).keys() == {two.id}

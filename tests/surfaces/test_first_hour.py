@@ -67,11 +67,15 @@ def test_while_a_daemon_runs_nobody_is_sent_to_sync(vault: Path, tmp_path: Path)
 def test_what_a_date_may_be_is_said_by_help_and_error(vault: Path) -> None:
     run("remember", "We meet on Tuesdays.")
     for command in (("list",), ("recall", "Tuesdays")):
-        assert "created on or after this day or month" in shown_help(*command[:1])
-        assert "Tuesdays" in run(*command, "--since", "2026-01").stdout
-        refused = run(*command, "--since", "yesterday")
+        assert "created on or after this day, month or year" in shown_help(*command[:1])
+        for text in ("2026-01", "2026", "yesterday", "last week"):
+            assert "Tuesdays" in run(*command, "--since", text).stdout
+        refused = run(*command, "--since", "someday")
         assert refused.exit_code == 2
-        assert "expected a day or month, such as 2026-02-14 or 2026-02" in refused.stderr
+        assert (
+            'expected a date, such as 2026-02-14, 2026-02, 2026, yesterday or "last week"'
+            in refused.stderr
+        )
 
 
 def test_a_path_that_is_not_there_is_refused_with_a_hint(vault: Path) -> None:

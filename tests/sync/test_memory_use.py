@@ -10,9 +10,14 @@ from msgspec import to_builtins
 
 from tests.world import World
 from vaultsync.model.fact import Fact
-from vaultsync.sync import identity, run
+from vaultsync.storage.archive import Base
+from vaultsync.storage.store import StoreWrite
+from vaultsync.sync import finish, identity, run
 from vaultsync.sync.context import SyncPolicy
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.run import preview_run
+from vaultsync.sync.status import read_status
+from vaultsync.sync.sync_request import SyncRequest
 
 
 def _actions() -> int:
@@ -127,6 +132,50 @@ def test_a_new_fact_whose_row_is_damaged_is_left_alone_among_many(world: World) 
 
     assert report.counts["created_in_vault"] == len(facts) - 1
     assert [x.kind for x in report.attention] == ["damaged_fact"]
+
+
+@pytest.mark.parametrize("agent", [None, "ada"])
+def test_a_dry_run_of_many_new_facts_says_the_same_and_holds_none_of_them(
+    world: World, monkeypatch: pytest.MonkeyPatch, agent: str | None
+) -> None:
+    private = world.agent_remembers("Of Bo alone.", agent="bo", scope="private-bo")
+    world.sync()
+    world.person_renames(world.path(private.id), "Elsewhere.md")  # where all may look
+    world.sync()
+    world.agent_forgets(private.id, agent="bo")
+    world.sync()
+    deleted = world.store.feed()[-1].revision
+    world.store.write([StoreWrite(private.id, private, deleted, "bo")])
+    _related(world)
+    found = []
+    for most in (1000, 1):
+        monkeypatch.setattr(identity, "MAX_WHOLE_CASES", most)
+        report = to_builtins(preview_run(world.ctx, SyncRequest(dry_run=True))[1])
+        status = to_builtins(read_status(world.ctx, agent=agent))
+        found.append(({**report, "run": "", "seconds": 0}, status))
+
+    assert found[0] == found[1]
+    work, _ = preview_run(world.ctx, SyncRequest(dry_run=True))
+    assert len(work.actions) == 7
+    assert len(_whole_actions()) == 1  # that of the fact whose note lay elsewhere
+
+
+def test_notes_with_new_stamps_are_recorded_without_holding_their_facts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a backup was restored, or a vault copied: the bytes are the same."""
+    monkeypatch.setattr(finish, "BASES_IN_MEMORY", 2)
+    facts = [world.agent_remembers(f"It is {n}.", title=f"Fact {n}") for n in range(5)]
+    world.sync()
+    for path in world.notes():
+        world.person_writes(path, world.data(path), by_rename=True)
+
+    work, _ = preview_run(world.ctx, SyncRequest(dry_run=True))
+    assert len(work.snapshot.restamped) == len(facts)
+    assert not any(isinstance(x, (Base, Fact)) for each in work.snapshot.restamped for x in each)
+    assert world.sync().quiet
+    world.assert_at_rest()
+    assert all(world.base(fact.id).stamp for fact in facts)
 
 
 def _whole_actions() -> list[bool]:

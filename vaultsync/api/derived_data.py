@@ -47,7 +47,7 @@ class DerivedReport(Struct, frozen=True):
     """What was brought up to date."""
 
     notes: int
-    """Facts in the note index."""
+    """Facts in the note index; 0 for a run, which does not count them."""
     chunks: int
     """Facts that have vectors."""
     embedded: int
@@ -76,13 +76,15 @@ def update_derived(
     parts: DerivedParts,
     *,
     rebuild: bool = False,
+    counts: bool = True,
     approve: Callable[[EmbeddingCost], bool] | None = None,
     progress: Progress | None = None,
 ) -> DerivedReport:
     """Bring everything up to the store; what fails is reported, and tried again next time.
 
-    `approve` is called with the cost before all vectors are rebuilt for another model; without
-    it, or where it returns false, they stay as they are.
+    Without `counts`, the report does not say how many notes the index has: it would be opened
+    anew to count them. `approve` is called with the cost before all vectors are rebuilt for
+    another model; without it, or where it returns false, they stay as they are.
     """
     began = ctx.clock.monotonic()
     ctx = replace(ctx, read=FactCache())  # notes, links and tables read the same facts
@@ -103,7 +105,7 @@ def update_derived(
     for reason in degraded:
         _log.debug("derived data is behind: %s", reason)
     return DerivedReport(
-        notes=notes.notes,
+        notes=parts.note_index.count() if counts else 0,
         chunks=vectors.facts,
         embedded=vectors.embedded,
         seconds=ctx.clock.monotonic() - began,

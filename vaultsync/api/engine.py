@@ -225,7 +225,9 @@ class Engine:
             services.vector_index if here else None,
             lambda: services.embedder,
         )
-        return update_derived(self.ctx, parts, rebuild=rebuild, approve=approve, progress=progress)
+        return update_derived(
+            self.ctx, parts, rebuild=rebuild, counts=asked, approve=approve, progress=progress
+        )
 
     def is_derived_current(self) -> bool:
         """Whether derived data is up to date."""

@@ -28,6 +28,7 @@ from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.state.settings_files import edit_machine_file
+from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.backends.system.host_checks import machine_checks
 from vaultsync.backends.watchers.watch_checks import watch_checks
 from vaultsync.context_packs.pack import ContextPack
@@ -183,6 +184,8 @@ class Memory:
         self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
         self.store_path = self._services.store_path
         """The file or the collection that holds the facts, as it is shown."""
+        if one_shot:  # another process may want its threads to be undisturbed
+            limit_heaps()
         self._engine = Engine(self._services)
         self._memory_files = MemoryFiles(self._services, self._engine)
         self._wrote = False
@@ -345,10 +348,9 @@ class Memory:
             status: only facts of this status; `forgotten` lists deleted facts, which
                 `restore()` brings back, and `superseded` those that a newer one replaces.
             tag: only facts with this tag, or one below it.
-            since: only facts created on this day (`2026-01-31`), in this month or at this
-                time, or later.
-            until: only facts created on this day or in this month, or earlier; or before
-                this time.
+            since: only facts created on this day (`2026-01-31`), in this month or year, at
+                this time or in this relative time (`last week`), or later.
+            until: only facts created before the end of such a date, or before this time.
             links_to: only facts that link to this note, named by id, path, title or alias.
             links_from: only facts that this note links to.
             newest: the newest first: an id that vaultsync made begins with its time.
@@ -700,12 +702,12 @@ class Memory:
             heads_only: whether facts that a newer one supersedes are left out.
             all: whether retired facts and the background are searched too; `hidden` of the
                 result says how many matches are left out without it.
-            since: only facts created on this day (`2026-01-31`), in this month or at this
-                time, or later.
-            until: only facts created on this day or in this month, or earlier.
-            as_of: answer with what held at the end of this day or month, or at this time:
-                the facts that there were, as they were. `degraded` of the result says what
-                is not known any more.
+            since: only facts created on this day (`2026-01-31`), in this month or year, at
+                this time or in this relative time (`last week`), or later.
+            until: only facts created before the end of such a date, or before this time.
+            as_of: answer with what held at the end of such a date, or at this time: the
+                facts that there were, as they were. `degraded` of the result says what is
+                not known any more.
             user: only facts about this user; the one of the settings when it is None.
             explain: whether the result has what each stage found, and its seconds.
             agent: who asks; the agent of this memory when it is None.

@@ -17,6 +17,7 @@ from vaultsync.cli.options import (
     agent_option,
     common,
     completes,
+    date_option,
     fact_argument,
     number_option,
     scope_option,
@@ -156,8 +157,8 @@ def get(options: Options, *, fact_id: str) -> None:
     help="Only facts with this status, such as active, superseded or forgotten.",
 )
 @click.option("--tag", metavar="X", help="Only facts with this tag.")
-@click.option("--since", metavar="DATE", help="Only facts created on or after this day or month.")
-@click.option("--until", metavar="DATE", help="Only facts created on or before this day or month.")
+@date_option("--since", "Only facts created on or after")
+@date_option("--until", "Only facts created before the end of")
 @click.option(
     "--links-to",
     metavar="NOTE",

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vaultsync.api import read_only
-from vaultsync.cli.options import agent_option, common, filters, number_option, question_argument
+from vaultsync.cli.options import (
+    agent_option,
+    common,
+    date_option,
+    filters,
+    number_option,
+    question_argument,
+)
 from vaultsync.cli.output import (
     Options,
     clean,
@@ -197,10 +204,8 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
     "Lowest priority to include; default: all but what agents wrote for the background.",
     most=4,
 )
-@click.option("--since", metavar="DATE", help="Only facts created on or after this day or month.")
-@click.option(
-    "--as-of", metavar="DATE", help="Answer with what held at the end of this day or month."
-)
+@date_option("--since", "Only facts created on or after")
+@date_option("--as-of", "Answer with what held at the end of")
 @click.option("--vault-only", is_flag=True, help="Search only the files of .index/, not the store.")
 @click.option("--explain", is_flag=True, help="Show the candidates and the time of each stage.")
 @agent_option
@@ -216,7 +221,7 @@ def recall(
     """Find the facts that answer a question.
 
     A phrase "in quotes" must occur. These filter: type:decision, tag:ops, tier:critical,
-    since:2026-03 and until:2026-05-01.
+    since:2026-03, until:2026-05-01 and since:"last week".
     """
     if vault_only:
         if explain or request["as_of"] or mode not in {"auto", "index"}:

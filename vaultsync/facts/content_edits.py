@@ -100,17 +100,16 @@ def replace_text(content: str, old: str, new: str) -> str:
 
 def sections(content: str) -> list[Section]:
     """The headings outside code and quotes, each with the range of the text below it."""
-    found: list[tuple[int, str, int, int]] = []
+    found: list[Section] = []
+    opened: list[tuple[int, int]] = []
+    """Level and number of the sections that go on, each within the one before it."""
     for span in prose_spans(content):
         heading = _HEADING.match(content, span.inner, span.end)
         if span.kind == HEADING_BLOCK and heading and not content[span.start : span.inner].strip():
-            level, title = len(heading[1]), closed_title(heading[2])
-            found.append((level, title, span.start, span.end))
-    return [
-        Section(
-            title,
-            end,
-            next((later[2] for later in found[number + 1 :] if later[0] <= level), len(content)),
-        )
-        for number, (level, title, _, end) in enumerate(found)
-    ]
+            level = len(heading[1])
+            while opened and opened[-1][0] >= level:
+                number = opened.pop()[1]
+                found[number] = found[number]._replace(end=span.start)
+            opened.append((level, len(found)))
+            found.append(Section(closed_title(heading[2]), span.end, len(content)))
+    return found

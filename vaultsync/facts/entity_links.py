@@ -36,10 +36,7 @@ def link_entities(
     within = None if before is None else _changed_lines(before, fact.content)
     linked = fact.evolve(content=link_mentions(fact.content, mentions, targets, within=within))
     # A link that splits a secret, or the word that reveals one, would show it.
-    secrets = ctx.view.known_secrets(fact)
-    intact = ctx.view.known_secrets(linked) == secrets and all(
-        linked.content.count(each) == fact.content.count(each) for each in secrets.known.values()
-    )
+    intact = ctx.view.content_secrets(linked) == ctx.view.content_secrets(fact)
     return linked if intact else fact
 
 

@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import check_id, check_type
+from vaultsync.model.dates import time_span
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import FORGOTTEN, SUPERSEDED, HiddenMatches
 from vaultsync.model.scope import check_scope
 from vaultsync.model.serialization import PublicFact, public_values
-from vaultsync.model.time_span import time_span
 from vaultsync.sync.context import SyncContext
 
 MAX_COUNTED_DELETED = 1_000
@@ -76,7 +76,7 @@ def select_facts(
         raise InvalidFieldError("limit", limit, "1 or more")
     deleted = status == FORGOTTEN
     superseded = status == SUPERSEDED
-    span = time_span(since, until)
+    span = time_span(since, until, today=ctx.clock.now().date())
     filters = FactFilters(
         scopes=None if scope is None else frozenset({check_scope(scope)}),
         types=frozenset(() if type_name is None else {check_type(type_name)}),

@@ -9,7 +9,7 @@ overwritten: in the visible folder only files that carry the mark of an index fi
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ TABLES_SCHEMA = "4"
 """To be changed with the format of entries or files: a new schema rebuilds them."""
 TABLES_SETTING = "tables"
 """The archive's setting with the version of the files, and their names."""
-FACTS_IN_MEMORY = 2_000
+FACTS_IN_MEMORY = 500
 """Facts that are in memory at once."""
 _INDEX_FOLDER = VaultPath(INDEX_FOLDER)
 
@@ -98,12 +98,11 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
             same = known.get(plan.name) == plan.lines and plan.name in present
             return not same or changed.touches(plan)
 
-        pages = render_pages(table, is_stale)
-        number = _write_pages(ctx, pages, written.folder)
-        files = [VaultPath(f"{INDEX_FOLDER}/{name}") for name in pages]
+        number, lines = _write_pages(ctx, render_pages(table, is_stale), written.folder)
+        files = [VaultPath(f"{INDEX_FOLDER}/{name}") for name in lines]
         if visible_folder:
             files += _visible_paths(ctx, visible_folder).values()
-    parts = {name: page.lines for name, page in pages.items() if page.lines}
+    parts = {name: each for name, each in lines.items() if each}
     entries = table.version() or ""
     written = _WrittenFiles(version, visible_folder, sorted(files), entries, parts)
     with ctx.archive.transaction():
@@ -111,18 +110,35 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
     return number
 
 
-def _write_pages(ctx: SyncContext, pages: Mapping[str, IndexPage], last_folder: VaultPath) -> int:
-    """Write the pages that changed, and remove the files of parts that no longer exist."""
-    folder = ctx.policy.index_folder
-    changed = _write_index_files(ctx, pages)
+def _write_pages(
+    ctx: SyncContext, pages: Iterable[tuple[str, IndexPage]], last_folder: VaultPath
+) -> tuple[int, Mapping[str, str]]:
+    """Write the pages that changed, and remove the files of parts that no longer exist.
+
+    Returns:
+        How many files were written or removed; and name -> which lines of all files.
+    """
+    folder, changed, lines = ctx.policy.index_folder, 0, {}
+    for name, page in pages:
+        lines[name] = page.lines
+        if page.text is not None:
+            text = page.text.encode()
+            changed += ctx.vault.write_meta(VaultPath(f"{INDEX_FOLDER}/{name}"), text)
+            if folder:
+                with suppress(NoteError):  # the user's file, or one that is being saved, stays
+                    changed += _put(ctx, join_path(folder, name), text)
+    for name, path in _index_paths(ctx).items():
+        if name not in lines:
+            ctx.vault.drop_meta(path)
+            changed += 1
     if folder:
-        changed += _write_visible_files(ctx, folder, pages)
+        changed += _remove_visible_files(ctx, folder, lines)
     if last_folder and last_folder != folder:
-        changed += _write_visible_files(ctx, last_folder, {})
+        changed += _remove_visible_files(ctx, last_folder, {})
     if changed:
         ctx.vault.sync()
         _log.debug("%d index files were written or removed", changed)
-    return changed
+    return changed, lines
 
 
 def tables_are_current(ctx: SyncContext) -> bool:
@@ -260,28 +276,9 @@ def _escaped_entry(entry: IndexEntry, view: NoteView) -> IndexEntry:
     )
 
 
-def _write_index_files(ctx: SyncContext, pages: Mapping[str, IndexPage]) -> int:
+def _remove_visible_files(ctx: SyncContext, folder: VaultPath, pages: Container[str]) -> int:
+    """Remove the copies in the user's folder of files that no longer exist."""
     changed = 0
-    for name, page in pages.items():
-        if page.text is not None:
-            path = VaultPath(f"{INDEX_FOLDER}/{name}")
-            changed += ctx.vault.write_meta(path, page.text.encode())
-    for name, path in _index_paths(ctx).items():
-        if name not in pages:
-            ctx.vault.drop_meta(path)
-            changed += 1
-    return changed
-
-
-def _write_visible_files(
-    ctx: SyncContext, folder: VaultPath, pages: Mapping[str, IndexPage]
-) -> int:
-    """Write the copies in the user's folder, and remove those of files that no longer exist."""
-    changed = 0
-    for name, page in pages.items():
-        if page.text is not None:
-            with suppress(NoteError):  # the user's file, or one that is being saved, stays
-                changed += _put(ctx, join_path(folder, name), page.text.encode())
     for name, path in _visible_paths(ctx, folder).items():
         if name in pages:
             continue

@@ -19,15 +19,13 @@ if TYPE_CHECKING:  # a cold question imports this module, and no report of a syn
 
 NOTE_INDEX_SCHEMA = "2"
 """To be changed with what is indexed of a fact: a new schema rebuilds the index."""
-FACTS_PER_COMMIT = 2_500
+FACTS_PER_COMMIT = 500
 """Facts that are in memory, and in one commit, at once."""
 
 
 class IndexReport(NamedTuple):
     """What was done to bring the note index up to date."""
 
-    notes: int
-    """Facts in the index."""
     put: int = 0
     """Facts that were indexed, the neighbours of changed ones among them."""
     dropped: int = 0
@@ -95,4 +93,4 @@ def catch_up_note_index(
     seconds = ctx.clock.monotonic() - began
     if put or dropped or why:
         _log.debug("%d facts indexed, %d removed in %.3f s; %s", put, dropped, seconds, why)
-    return IndexReport(index.count(), put, dropped, seconds, rebuilt, busy, why)
+    return IndexReport(put, dropped, seconds, rebuilt, busy, why)

@@ -19,7 +19,7 @@ SUPERSEDES_KEY, PARENT_KEY = "supersedesId", "parentFactId"
 ID_KEYS = frozenset({RELATED_KEY, SUPERSEDES_KEY, PARENT_KEY})
 """Keys of references whose target is the id of a fact."""
 LINKED_ENTITY_TYPES = frozenset({"person", "project", "entity"})
-FACTS_PER_UPDATE = 2_000
+FACTS_PER_UPDATE = 500
 """Facts per update; each update brings the index to a version of the store."""
 
 

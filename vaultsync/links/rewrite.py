@@ -167,18 +167,23 @@ def _relinked(value: Value, retarget: RetargetLink, replacements: dict[str, str]
 
 def _replace_quoted(yaml: str, replacements: Mapping[str, str]) -> str:
     """The YAML with texts replaced where they are quoted, but not in comments."""
-
-    def replaced(found: re.Match[str]) -> str:
-        line = yaml.rfind("\n", 0, found.start()) + 1
-        if _COMMENT.search(yaml, line, found.start()):
-            return found[0]
-        return f"{found[1]}{replacements[found[2]]}{found[1]}"
-
-    texts = "|".join(re.escape(text) for text in sorted(replacements, key=len, reverse=True))
-    return re.sub(rf"([\"'])({texts})\1", replaced, yaml)
+    return "\n".join(_line_replaced(line, replacements) for line in yaml.split("\n"))
 
 
-_COMMENT = re.compile(r"(?:\A|(?<=\n)|[ \t])#")
+def _line_replaced(line: str, replacements: Mapping[str, str]) -> str:
+    edits, at = [], 0
+    comment = _COMMENT.search(line)
+    for mark in _QUOTE.finditer(line, 0, comment.end() if comment else len(line)):
+        end = line.find(mark[0], mark.end())
+        new = replacements.get(line[mark.end() : end]) if mark.start() >= at and end >= 0 else None
+        if new is not None:
+            edits.append((mark.end(), end, new))
+            at = end + 1
+    return replace_spans(line, edits)
+
+
+_COMMENT = re.compile(r"(?:\A|[ \t])#")
+_QUOTE = re.compile(r"[\"']")
 
 
 class MovedFiles:

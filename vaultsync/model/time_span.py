@@ -6,8 +6,7 @@ import re
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from vaultsync.errors import InvalidFieldError
-from vaultsync.model.canonical import clean_time, to_microseconds
+from vaultsync.model.canonical import to_microseconds
 
 
 class TimeSpan(NamedTuple):
@@ -34,24 +33,6 @@ class TimeSpan(NamedTuple):
 
 ISO_DAY = r"\d{4}-\d{2}(?:-\d{2})?"
 DAY_LENGTH = len("2026-02-14")
-
-
-def time_span(since: str | None, until: str | None) -> TimeSpan:
-    """The span between two days, months or moments.
-
-    The last day or month is included; a last moment is not.
-
-    Raises:
-        InvalidFieldError: one of them is not a time.
-    """
-    ends = []
-    for at, (name, text) in enumerate((("since", since), ("until", until))):
-        days = day_span(text[:DAY_LENGTH]) if text is not None else (None, None)
-        if days is None:
-            raise InvalidFieldError(name, text, "a day or month, such as 2026-02-14 or 2026-02")
-        whole = text is None or len(text) <= DAY_LENGTH
-        ends.append(days[at] if whole else clean_time(name, text))
-    return TimeSpan(*ends)
 
 
 def day_span(text: str) -> tuple[str, str] | None:

@@ -38,6 +38,7 @@ from vaultsync.privacy.redaction import (
     REDACTION_PREFIX,
     KnownSecrets,
     Redaction,
+    RedactionText,
     Redactor,
     join_secrets,
     redaction_for,
@@ -51,6 +52,8 @@ DETECTION_RULES = "2"
 
 MAX_CACHED_HASHES = 100_000
 """Maximum number of cached hashes."""
+MAX_CACHED_REDACTIONS = 8
+"""Maximum number of facts whose secrets are cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,11 @@ class NoteView:
     _seen: dict[int, bool | None] = field(default_factory=dict, compare=False, repr=False)
     """Hashes of texts without secrets, and whether they have no active content either: a
     run asks several times for each fact."""
+
+    _redactions: dict[tuple[tuple[RedactionText, ...], bool], Redaction] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    """Those of a few facts with secrets: a write asks several times for the same one."""
 
     @staticmethod
     def of(
@@ -165,7 +173,8 @@ class NoteView:
             return value
         return map_value_texts(value, lambda text, **_: escape(text))
 
-    def _redaction(self, fact: Fact) -> Redaction:
+    def _redaction(self, fact: Fact, *, hides: bool | None = None) -> Redaction:
+        """How the secrets of a fact are redacted, or would be if answers hid them."""
         if self.redactor is None:
             return NO_REDACTION
         words = joined_texts(fact)
@@ -173,12 +182,24 @@ class NoteView:
             words, hash(words)
         ):
             return NO_REDACTION
-        return redaction_for(self.redactor, list(fact_text_pieces(fact)), hides=self.redacts)
+        key = tuple(fact_text_pieces(fact)), self.redacts if hides is None else hides
+        found = self._redactions.get(key)
+        if found is None:
+            found = redaction_for(self.redactor, key[0], hides=key[1])
+            if len(self._redactions) >= MAX_CACHED_REDACTIONS:
+                self._redactions.clear()
+            self._redactions[key] = found
+        return found
 
     def known_secrets(self, *facts: Fact | None) -> KnownSecrets:
         """The secrets behind the placeholders of some versions of a fact."""
         found = [self._redaction(each).secrets for each in facts if each is not None]
         return join_secrets(found) if any(each.known for each in found) else NO_SECRETS
+
+    def content_secrets(self, fact: Fact) -> tuple[KnownSecrets, Sequence[str]]:
+        """The secrets of a fact, and those of its content in order, whether hidden or not."""
+        redaction = self._redaction(fact, hides=True)
+        return redaction.secrets, redaction.hidden(fact.content)
 
     def from_base_note(self, note: Note, fact: Fact) -> Note:
         """The note of a base with its original texts.

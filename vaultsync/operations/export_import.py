@@ -46,7 +46,8 @@ def export_facts(
 def import_facts(ctx: SyncContext, lines: Iterable[str], *, agent: str | None = None) -> int:
     """Import facts from lines of JSON: all of them or, if one is invalid, none.
 
-    A line overwrites a fact that the store has, and restores one that was deleted.
+    A line overwrites a fact that the store has, and restores one that was deleted, if the agent
+    may see it.
 
     Returns: the number of facts.
 
@@ -54,6 +55,7 @@ def import_facts(ctx: SyncContext, lines: Iterable[str], *, agent: str | None = 
         ImportLineError: names the invalid line.
     """
     facts: dict[str, Fact] = {}
+    numbers: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -61,10 +63,22 @@ def import_facts(ctx: SyncContext, lines: Iterable[str], *, agent: str | None = 
         if fact.id in facts:
             raise ImportLineError(number, f"an earlier line has the id {fact.id} too")
         facts[fact.id] = fact
+        numbers[fact.id] = number
+    if agent is not None:
+        _check_visible(ctx, numbers, agent)
     ordered = list(facts.values())
     for start in range(0, len(ordered), FACTS_PER_WRITE):
         _write(ctx, ordered[start : start + FACTS_PER_WRITE], agent)
     return len(ordered)
+
+
+def _check_visible(ctx: SyncContext, numbers: Mapping[str, int], agent: str) -> None:
+    """Refuse lines that would overwrite, or restore, facts that the agent cannot see."""
+    known = ctx.store.find_many(numbers)
+    for fact_id, number in numbers.items():
+        stored = known.get(fact_id) or ctx.store.tombstone(fact_id)
+        if stored is not None and not can_see(agent, stored.scope):
+            raise ImportLineError(number, f"the id {fact_id} is already in use")
 
 
 def _read(ctx: SyncContext, number: int, line: str, agent: str | None) -> Fact:

@@ -106,6 +106,8 @@ _RESPELLED = re.compile(
 """Characters that can obscure the destination of a link."""
 _SCHEMES = ("avascript", "bscript", "bsidian", "ile", "ata")
 _SCHEME_ENDS = frozenset("tTnNeEaA")
+_LONGER_SCHEME = re.compile(r"[A-Za-z0-9+.-](?ai:javascript|vbscript|obsidian|file|data)\Z")
+"""The end of another word, as in `memory-file:`, which is no scheme of these."""
 
 
 def _has_scheme(text: str) -> bool:
@@ -113,8 +115,9 @@ def _has_scheme(text: str) -> bool:
     at = text.find(":")
     while at >= 0:
         if text[at - 1 : at] in _SCHEME_ENDS:
-            word = text[max(at - 9, 0) : at].lower()
-            if word.endswith(_SCHEMES) and not text[at + 1 : at + 2].isspace():
+            word = text[max(at - 11, 0) : at]
+            ends = word.lower().endswith(_SCHEMES) and not text[at + 1 : at + 2].isspace()
+            if ends and not _LONGER_SCHEME.search(word):
                 return True
         at = text.find(":", at + 1)
     return False

@@ -116,7 +116,8 @@ def _values_at(text: str, low: str, at: int) -> Iterator[tuple[int, int, int, st
         match = _compiled(SAID_VALUE).match(text, at)
     if match is None and not text[at : at + 1].isascii():
         match = _compiled(WRITTEN_VALUE).match(text, at)
-    if match is None or not _names_a_secret(text, match):
+    # What was found before is all NUL in a second look.
+    if match is None or not match["s"].strip("\0") or not _names_a_secret(text, match):
         return
     known = match.re.groupindex
     of_password = ("pass" in known and bool(match["pass"])) or (
@@ -138,15 +139,14 @@ def _names_a_secret(text: str, match: re.Match[str]) -> bool:
     """Whether the name is that of a secret, and not of what belongs to one."""
     groups = match.groupdict()
     at = match.start()
-    if _IN_PLACEHOLDER.search(text, max(at - 60, 0), at):
+    before = text[max(at - 60, 0) : at]
+    if "REDACTED:" in before and _IN_PLACEHOLDER.search(before):
         return False
     tail = (groups.get("tail") or "").lower().strip("_-").replace("-", "_")
     if tail.rpartition("_")[2] in _NOT_ITSELF:
         return False
-    if groups.get("key"):
-        before = text[max(at - 12, 0) : at].rstrip(" _-").lower()
-        if not before.endswith(_KEYS_OF):
-            return False
+    if groups.get("key") and not before[-12:].rstrip(" _-").lower().endswith(_KEYS_OF):
+        return False
     # `registry/token-service:v1`: an image.
     image = groups.get("sign") == ":" and match.end("sign") == match.start("s")
     return not (image and re.search(r"[\w.-]/[\w./-]*\Z", text[max(at - 100, 0) : at]))

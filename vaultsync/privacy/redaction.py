@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultsync.privacy.detection import (
@@ -258,12 +258,16 @@ class Redaction(NamedTuple):
 
         A secret of several lines that `shown` shows stays as it is.
         """
-        changes = [
-            (start, end, name)
-            for start, end, name in self.changes.get((text, bare), ())
-            if not ("\n" in text[start:end] and text[start:end] in shown)
-        ]
+        changes = self.changes.get((text, bare), ())
+        if shown and changes:
+            many = {each for each in self.hidden(text, bare=bare) if "\n" in each}
+            kept = {shown[start:end] for start, end, _ in _occurrences(shown, many)}
+            changes = [each for each in changes if text[each[0] : each[1]] not in kept]
         return replace_spans(text, changes)
+
+    def hidden(self, text: str, *, bare: bool = False) -> list[str]:
+        """What it hides of one of the texts, in order."""
+        return [text[start:end] for start, end, _ in self.changes.get((text, bare), ())]
 
 
 NO_REDACTION = Redaction(NO_SECRETS, {})
@@ -364,7 +368,7 @@ def _repeated(text: str, secrets: Iterable[str]) -> Iterator[SecretSpan]:
 _FEW = 32
 
 
-def _occurrences(text: str, secrets: Sequence[str]) -> Iterator[SecretSpan]:
+def _occurrences(text: str, secrets: Collection[str]) -> Iterator[SecretSpan]:
     """Where secrets occur; each position of a text is looked up once, however many there are."""
     if len(secrets) <= _FEW:
         for secret in secrets:

@@ -12,11 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from vaultsync.errors import InvalidFieldError, StoreUnavailableError, UsageError
-from vaultsync.model.canonical import clean_time, to_microseconds
+from vaultsync.errors import StoreUnavailableError, UsageError
+from vaultsync.model.canonical import to_microseconds
+from vaultsync.model.dates import date_bounds
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import can_see
-from vaultsync.model.time_span import DAY_LENGTH, day_span
+from vaultsync.model.time_span import DAY_LENGTH
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.storage.clock import FixedClock
 from vaultsync.storage.past_store import PastStore
@@ -39,17 +40,15 @@ class Past:
 
 
 def past_moment(as_of: str, *, now: datetime) -> datetime:
-    """The time that a day, a month or a moment stands for: its end, and never the future.
+    """The time that a date or a moment stands for: its end, and never the future.
 
     Raises:
-        InvalidFieldError: it is no time.
+        InvalidFieldError: it is no date.
     """
-    days = day_span(as_of) if len(as_of) <= DAY_LENGTH else (None, clean_time("as_of", as_of))
-    if days is None or days[1] is None:
-        raise InvalidFieldError("as_of", as_of, "a date such as 2026-02-14, or a time")
-    end = datetime.fromisoformat(days[1])
+    first, after = date_bounds("as_of", as_of, today=now.date())
+    end = datetime.fromisoformat(after)
     end = end.replace(tzinfo=now.tzinfo) if end.tzinfo is None else end
-    return min(end - timedelta(microseconds=1) if days[0] else end, now)
+    return min(end - timedelta(microseconds=first != after), now)
 
 
 def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
@@ -57,11 +56,11 @@ def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
 
     Args:
         ctx: as it is now.
-        as_of: a day, a month or a time; of a day its end.
+        as_of: a date or a time; of a day its end.
         agent: who asks; None is the user, who sees all.
 
     Raises:
-        InvalidFieldError: `as_of` is no time.
+        InvalidFieldError: `as_of` is no date.
     """
     moment = past_moment(as_of, now=ctx.clock.now())
     at = moment.isoformat().replace("+00:00", "Z")

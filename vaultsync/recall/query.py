@@ -15,22 +15,16 @@ from typing import NamedTuple
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import check_type
+from vaultsync.model.dates import NamedSpan, date_bounds, find_all, relative_span, time_span
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
-from vaultsync.model.time_span import TimeSpan, day_span, time_span, year_span
+from vaultsync.model.time_span import TimeSpan
 from vaultsync.recall.asked_for import DUE, AskedFor, asked_for, due_then, is_in_state, names_type
 from vaultsync.recall.recall_request import RecallRequest
-from vaultsync.recall.time_words import (
-    NamedEvent,
-    NamedSpan,
-    dated_span,
-    find_all,
-    named_event,
-    relative_span,
-)
+from vaultsync.recall.time_words import NamedEvent, dated_span, named_event
 
 
 class SinceEvent(NamedTuple):
@@ -135,9 +129,8 @@ _TAGGED = (
     r"(?:mit\s+|unter\s+)?dem\s+tag|(?:avec\s+)?l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
     r"(?:\s+con)?)\s+[\"'“„«]?#?([^\W\d_][\w/-]*)[\"'”“»]?"
 )
-_FILTER = r"(?<!\S)(type|tag|tier|theme|since|until|after|before):(\S+)"
+_FILTER = r'(?<!\S)(type|tag|tier|theme|since|until|after|before):("[^"\n]+"(?!\S)|\S+)'
 _VALUES = {"type": "one of " + ", ".join(sorted(TYPES)), "tier": "one of " + ", ".join(TIERS)}
-_DATES = "a day, month or year, such as 2026-03-31, 2026-03 or 2026"
 
 
 def parse_request(request: RecallRequest, *, now: datetime) -> tuple[ParsedQuery, FactFilters]:
@@ -152,7 +145,7 @@ def parse_request(request: RecallRequest, *, now: datetime) -> tuple[ParsedQuery
     if request.status == FORGOTTEN:
         what = "another status: `vaultsync list --status forgotten` lists deleted facts"
         raise InvalidFieldError("status", request.status, what)
-    span = query.span.within(time_span(request.since, request.until))
+    span = query.span.within(time_span(request.since, request.until, today=now.date()))
     # A hint at a tier below the request's adds that tier; a filter replaces what is requested.
     priorities = [each for tier in query.tiers or query.hinted_tiers for each in TIERS[tier]]
     most = LOWEST_PRIORITY if request.max_priority is None else request.max_priority
@@ -217,7 +210,7 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
     Raises:
         InvalidFieldError: a filter has a value that it does not take.
     """
-    filters = _text_filters(text)
+    filters = _text_filters(text, today)
     text_without_filters = filters.rest
     request = next(find_all(_REQUEST, text_without_filters, *_REQUEST_WORDS), None)
     question = text_without_filters[request.end() :] if request else text_without_filters
@@ -273,7 +266,7 @@ def _by_event(question: str, event: NamedEvent) -> SinceEvent | None:
     return SinceEvent(event, " ".join(rest.split()), asked) if is_bound else None
 
 
-def _text_filters(text: str) -> _TextFilters:
+def _text_filters(text: str, today: date) -> _TextFilters:
     types, tags, tiers, themes = set[str](), set[str](), set[str](), set[str]()
     since = until = None
     filters = list(find_all(_FILTER, text, ":"))
@@ -287,12 +280,12 @@ def _text_filters(text: str) -> _TextFilters:
             themes.add(value.casefold())
         elif key == "tier" and value.lower() in TIERS:
             tiers.add(value.lower())
-        elif key not in ("type", "tier") and (days := day_span(value) or year_span(value)):
-            first, after = days
+        elif key not in _VALUES:
+            first, after = date_bounds(key, value, today=today)
             since = first if key == "since" else after if key == "after" else since
             until = after if key == "until" else first if key == "before" else until
         else:
-            raise InvalidFieldError(key, match[2][:80], _VALUES.get(key, _DATES))
+            raise InvalidFieldError(key, match[2][:80], _VALUES[key])
     rest = _without_matches(text, filters)
     for pattern, needed in ((_TAG, ("#",)), (_TAGGED, ("tag", "étiquette", "etiquet"))):
         named_tags = list(find_all(pattern, rest, *needed))

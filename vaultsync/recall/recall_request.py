@@ -30,7 +30,11 @@ TypeName: TypeAlias = Annotated[
     Word, Meta(description="A type of fact.", extra_json_schema={"enum": list(TYPES)})
 ]
 Since: TypeAlias = Annotated[
-    Word | None, Meta(description="Only facts from this day or month on, such as 2026-02-14.")
+    Word | None,
+    Meta(
+        description="Only facts from this day, month or year on, such as 2026-02-14, or such as"
+        " last week."
+    ),
 ]
 Status: TypeAlias = Annotated[
     Word | None,
@@ -43,11 +47,13 @@ Status: TypeAlias = Annotated[
 AsOf: TypeAlias = Annotated[
     Word | None,
     Meta(
-        description="Answer with what held at the end of this day or month, or at this time: the"
-        " facts that there were, as they were."
+        description="Answer with what held at the end of this day, month or year, or at this time:"
+        " the facts that there were, as they were."
     ),
 ]
-Until: TypeAlias = Annotated[Word | None, Meta(description="Only facts up to this day or month.")]
+Until: TypeAlias = Annotated[
+    Word | None, Meta(description="Only facts up to the end of this day, month or year.")
+]
 
 
 class Question(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

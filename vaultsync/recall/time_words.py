@@ -1,221 +1,21 @@
 """Time in plain words: the span that a question names, in five languages.
 
-`last week`, `seit März`, `el mes pasado`, `2026年5月`. A date must follow a preposition, for a
-bare number or month may be anything; in Japanese a character of the calendar follows it.
+`seit März`, `2026年5月`, `after the outage`; `model/dates.py` reads `last week`. A date must follow
+a preposition, for a bare number or month may be anything; in Japanese a character of the calendar
+follows it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date
 from types import MappingProxyType
 from typing import NamedTuple
 
 from vaultsync.indexing.session_context import MONTHS
+from vaultsync.model.dates import NamedSpan, find_all, next_day
 from vaultsync.model.time_span import ISO_DAY, TimeSpan, day_span, days_between
-
-
-class NamedSpan(NamedTuple):
-    """A span of time that a text names, and which part of the text names it."""
-
-    span: TimeSpan
-    begin: int
-    end: int
-
-
-def find_all(pattern: str, text: str, *required: str) -> Iterator[re.Match[str]]:
-    """Find a pattern whose matches contain one of `required`, as few texts do.
-
-    The pattern is compiled only where one of them occurs: most questions need no pattern.
-    """
-    lowered = text.lower()
-    if not any(map(lowered.__contains__, required)):
-        return iter(())
-    return re.finditer(pattern, text, re.IGNORECASE)
-
-
-# --------------------------------------------------------------------- relative dates
-
-_NUMBERS = (
-    "two|three|four|five|six|(?:a\\s+)?few|(?:a\\s+)?couple\\s+of",
-    "zwei|drei|vier|fünf|sechs|paar",
-    "deux|trois|quatre|cinq|six",
-    "dos|tres|cuatro|cinco|seis",
-)
-"""The numbers that are written as words, per language."""
-_NUMBER_OF_WORD: Mapping[str, int] = MappingProxyType(
-    {
-        word: number
-        for number, words in enumerate(
-            (
-                "a an einem einer un une una",
-                "two couple zwei deux dos",
-                "three few drei paar trois tres",
-                "four vier quatre cuatro",
-                "five fünf cinq cinco",
-                "six sechs seis",
-            ),
-            1,
-        )
-        for word in words.split()
-    }
-)
-_RELATIVE: Sequence[tuple[tuple[str, ...], str]] = (
-    (  # English
-        ("today", "yesterday", "this", "last", "past", "previous", "ago", "tomorrow", "next"),
-        (
-            r"\b(?:(?P<when>today|yesterday|tomorrow)"
-            rf"|(?P<ago>\d{{1,3}}|{_NUMBERS[0]}|an?)\s+(?P<units2>day|week|month|year)s?\s+ago"
-            r"|(?:(?:in\s+)?the\s+)?"
-            r"(?P<which>this|last|past|previous|next)\s+(?P<unit>day|week|month|year)"
-            rf"|(?:in\s+)?(?:the\s+)?(?:last|past)\s+(?P<count>\d{{1,3}}|{_NUMBERS[0]})\s+"
-            r"(?P<units>day|week|month|year)s)\b"
-        ),
-    ),
-    (  # German
-        (
-            *("heute", "gestern", "diese", "letzte", "vorige", "vergangene", "nächste"),
-            *("vor ", "kommende"),
-        ),
-        (
-            r"\b(?:(?P<when>heute|gestern)"
-            rf"|vor\s+(?P<ago>\d{{1,3}}|{_NUMBERS[1]}|eine[mr])\s+"
-            r"(?P<units2>tag|woche|monat|jahr)(?:e?n)?"
-            r"|(?P<which>diese|letzte|vorige|vergangene|nächste|kommende)[rnms]?\s+"
-            r"(?P<unit>tag|woche|monat|jahr)"
-            rf"|(?:in\s+den\s+)?(?:letzten|vergangenen)\s+(?P<count>\d{{1,3}}|{_NUMBERS[1]})\s+"
-            r"(?P<units>tag|woche|monat|jahr)e?n)\b"
-        ),
-    ),
-    (  # French
-        # The German "hier" (here) mostly follows a verb.
-        ("aujourd", "hier", "demain", "cet", "ce ", "derni", "pass", "procha", "il y a"),
-        (
-            r"\b(?:(?P<when>aujourd['’]hui|(?<!ist )(?<!sind )(?<!was )hier|demain)"
-            rf"|il\s+y\s+a\s+(?P<ago>\d{{1,3}}|{_NUMBERS[2]}|une?)\s+"
-            r"(?P<units2>jour|semaine|mois|année|an)s?"
-            r"|(?P<which>cet?(?:te)?)\s+(?P<unit>jour|semaine|mois|année)"
-            r"|(?:(?:la|le)\s+|l['’])?(?P<next>jour|semaine|mois|année|an)\s+prochaine?"
-            r"|(?:(?:la|le)\s+|l['’])?(?P<last>jour|semaine|mois|année|an)\s+(?:derni[eè]re?|passée?)"
-            rf"|(?:(?:ces|les|des)\s+)?(?P<count>\d{{1,3}}|{_NUMBERS[2]})\s+derni[eè]re?s\s+"
-            r"(?P<units>jour|semaine|mois|année|an)s?)\b"
-        ),
-    ),
-    (  # Spanish
-        ("hoy", "ayer", "este", "esta", "pasad", "últim", "próxim", "que viene", "hace"),
-        (
-            r"\b(?:(?P<when>hoy|ayer)"
-            rf"|hace\s+(?P<ago>\d{{1,3}}|{_NUMBERS[3]}|una?)\s+"
-            r"(?P<units2>día|semana|mes|año)(?:es|s)?"
-            r"|(?P<which>est[ea])\s+(?P<unit>día|semana|mes|año)"
-            r"|(?:(?:el|la)\s+)?(?:(?P<next>día|semana|mes|año)\s+que\s+viene"
-            r"|próxim[oa]\s+(?P<next2>día|semana|mes|año))"
-            r"|(?:(?:el|la)\s+)?(?:(?P<last>día|semana|mes|año)\s+pasad[oa]"
-            r"|últim[oa]\s+(?P<last2>día|semana|mes|año))"
-            rf"|(?:en\s+)?(?:(?:los|las)\s+)?últim[oa]s\s+(?P<count>\d{{1,3}}|{_NUMBERS[3]})\s+"
-            r"(?P<units>día|semana|mes|año)(?:es|s))\b"
-        ),
-    ),
-    (  # Japanese
-        ("今", "本日", "昨", "先", "去年", "過去", "この", "明日", "来", "前"),
-        (
-            r"(?P<when>今日|本日|昨日|明日)"
-            r"|(?P<ago>\d{1,3})\s*(?P<units2>日|週|か月|ヶ月|年)間?前"
-            r"|来(?P<next>週|月|年)"
-            r"|(?P<which>今)(?P<unit>週|月|年)|(?:先(?P<last>週|月)|[去昨](?P<last2>年))"
-            r"|(?:この|過去)\s*(?P<count>\d{1,3})\s*(?P<units>日|週|か月|ヶ月|年)間?"
-        ),
-    ),
-)
-"""What one of must occur, and the pattern of relative dates, per language."""
-_UNIT_WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        word: unit
-        for unit, words in {
-            "day": "day tag jour día 日",
-            "week": "week woche semaine semana 週",
-            "month": "month monat mois mes 月 か月 ヶ月",
-            "year": "year jahr année an año 年",
-        }.items()
-        for word in words.split()
-    }
-)
-_YESTERDAY = frozenset({"yesterday", "gestern", "hier", "ayer", "昨日"})
-_TOMORROW = frozenset({"tomorrow", "demain", "明日"})
-_THIS = ("this", "diese", "ce", "est", "今")
-_NEXT = ("next", "nächste", "kommende")
-_DAYS: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "month": 30, "year": 365})
-"""Unit -> days in it, for spans such as the last two months."""
-
-
-def relative_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | None:
-    """The span of the first relative date of a text, such as `last week`.
-
-    Args:
-        text: a question.
-        today: the day that it counts from.
-        is_near: whether what is to come counts, too, so that this week ends on Sunday.
-    """
-    matches = (next(find_all(each, text, *needed), None) for needed, each in _RELATIVE)
-    match = min(filter(None, matches), key=re.Match.start, default=None)
-    if match is None:
-        return None
-    parts = {name: each.lower() for name, each in match.groupdict().items() if each}
-    if "when" in parts:
-        when = parts["when"]
-        first = _days_after(today, (when in _TOMORROW) - (when in _YESTERDAY))
-        return NamedSpan(TimeSpan(first.isoformat(), _next_day(first)), *match.span())
-    unit = _UNIT_WORDS[next(parts[name] for name in _UNIT_GROUPS if name in parts)]
-    which = parts.get("which", "")
-    is_next = which.startswith(_NEXT) or "next" in parts or "next2" in parts
-    if is_next or which.startswith(_THIS):
-        first = _first_of(unit, today)
-        if is_next:
-            first = _first_of(unit, _days_after(first, _LONGEST[unit]))
-        after = _first_of(unit, _days_after(first, _LONGEST[unit])).isoformat()
-        until = after if is_next or is_near else None
-        return NamedSpan(TimeSpan(first.isoformat(), until), *match.span())
-    if "ago" in parts:
-        # What was two weeks ago was not fourteen days ago exactly.
-        day = _days_after(today, -_DAYS[unit] * _number(parts["ago"]))
-        around = _DAYS[unit] // 2
-        span = TimeSpan(_days_after(day, -around).isoformat(), _next_day(_days_after(day, around)))
-        return NamedSpan(span, *match.span())
-    first = _days_after(today, -_DAYS[unit] * _number(parts.get("count", "1")))
-    return NamedSpan(TimeSpan(first.isoformat()), *match.span())
-
-
-_UNIT_GROUPS = ("unit", "units", "units2", "last", "last2", "next", "next2")
-_LONGEST: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "month": 31, "year": 366})
-"""Unit -> days after which another one has begun."""
-
-
-def _number(text: str) -> int:
-    """The number that digits or words write."""
-    if text.isdigit():
-        return int(text)
-    return next(_NUMBER_OF_WORD[each] for each in reversed(text.split()) if each in _NUMBER_OF_WORD)
-
-
-def _days_after(day: date, days: int) -> date:
-    """The day that is some days later, as far as the calendar goes."""
-    return date.fromordinal(min(max(1, day.toordinal() + days), date.max.toordinal()))
-
-
-def _next_day(day: date) -> str:
-    return _days_after(day, 1).isoformat()
-
-
-def _first_of(unit: str, day: date) -> date:
-    """The first day of the week, month or year of a day."""
-    return {
-        "day": day,
-        "week": day - timedelta(days=min(day.weekday(), day.toordinal() - 1)),
-        "month": day.replace(day=1),
-        "year": day.replace(month=1, day=1),
-    }[unit]
-
 
 # ------------------------------------------------------------------------------ dates
 
@@ -440,7 +240,7 @@ class NamedEvent(NamedTuple):
         event on its day was written when it was over.
         """
         if self.how == "until":
-            return TimeSpan(until=_next_day(date.fromisoformat(day)))
+            return TimeSpan(until=next_day(date.fromisoformat(day)))
         return TimeSpan(until=day) if self.how == "before" else TimeSpan(since=day)
 
     def bounded(self, span: TimeSpan) -> TimeSpan:

@@ -13,27 +13,35 @@ from vaultsync.notes.view import NoteView
 from vaultsync.storage.read_only_store import ReadOnlyStore
 from vaultsync.storage.store import FeedRow, ReplacedVersion, Store, StoreState
 
-MAX_CACHED_FACTS = 2_500
+MAX_CACHED_FACTS = 500
 """Maximum number of cached facts: as many as the note index takes in at once."""
 
 
 class FactCache:
     """Facts that were read, for readers that want the same ones soon after.
 
-    A cached fact is used only in the revision that the feed showed last.
+    A cached fact is used only in the revision that the feed showed last. Where the feed shows
+    more facts than fit, none is cached: the next reader begins with others than the last ones.
     """
 
     def __init__(self) -> None:
         self._facts: dict[str, Fact] = {}
         self._revisions: dict[str, str] = {}
+        self._is_useless = False
+        """Whether more facts changed than fit."""
 
-    def refresh(self, rows: Iterable[FeedRow]) -> None:
+    def refresh(self, rows: Sequence[FeedRow]) -> None:
         """Note the newest revisions."""
-        self._revisions.update((row.fact_id, row.revision) for row in rows)
+        self._is_useless = len(rows) > MAX_CACHED_FACTS
+        if self._is_useless:
+            self._facts.clear()
+            self._revisions.clear()
+        else:
+            self._revisions.update((row.fact_id, row.revision) for row in rows)
 
     def put(self, facts: Mapping[str, Fact]) -> None:
         """Cache facts, up to the maximum."""
-        if len(self._facts) + len(facts) <= MAX_CACHED_FACTS:
+        if not self._is_useless and len(self._facts) + len(facts) <= MAX_CACHED_FACTS:
             self._facts.update(facts)
 
     def get(self, fact_ids: Iterable[str]) -> dict[str, Fact]:

@@ -594,7 +594,9 @@ def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutco
         StoreUnavailableError: the same for the store.
     """
     ctx = work.ctx
-    outcome = ApplyOutcome(stamps=_record_unchanged(ctx, work.unchanged))
+    outcome = ApplyOutcome()
+    if work.unchanged:
+        outcome.stamps = _record_unchanged(ctx, work.unchanged)
     todo = [action for action in work.actions if action.do not in _IDLE]
     size = ctx.policy.batch
     # Notes of this run can link to each other before they have bases.

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
-from vaultsync.storage.archive import Notice
+from vaultsync.storage.archive import Archive, Base, Notice
 from vaultsync.storage.store import FeedRow
 from vaultsync.storage.vault import FileStamp, FolderListing
 from vaultsync.sync.apply import ApplyOutcome
@@ -21,7 +21,10 @@ from vaultsync.sync.notices import FOREIGN_VALUES_SETTING, new_foreign_values, w
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, stopped_setting
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of
-from vaultsync.sync.snapshot import path_in, trusted_stamp
+from vaultsync.sync.snapshot import NewStamp, path_in, trusted_stamp
+
+BASES_IN_MEMORY = 500
+"""Bases that get their new stamps at once."""
 
 
 def record_absent(work: SyncRun) -> None:
@@ -31,6 +34,8 @@ def record_absent(work: SyncRun) -> None:
     base of a note that is somewhere else twice, or cannot be read there.
     """
     ctx, identities, snapshot = work.ctx, work.identities, work.snapshot
+    if not (identities.absent or identities.duplicate_ids or identities.blocked):
+        return
     missing = [*identities.absent.values()]
     if snapshot.is_partial:
         # A note may be elsewhere, but not where another one is.
@@ -61,16 +66,28 @@ def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
     restamped = work.snapshot.restamped
     if restamped and outcome.done:
         done = {action.fact_id for action in outcome.done}
-        restamped = [base for base in restamped if base.fact.id not in done]
+        restamped = [each for each in restamped if each.fact_id not in done]
     if not (settings or folders or notices or restamped):
         return
     with archive.transaction():
-        archive.put_bases(restamped)
+        _put_stamps(archive, restamped)
         archive.set_folders(folders)
         for key, value in settings.items():
             archive.set_setting(key, value)
         for path, listed in notices.items():
             archive.set_notices(path, listed)
+
+
+def _put_stamps(archive: Archive, stamps: Sequence[NewStamp]) -> None:
+    """Give bases the new stamps of their notes, some at a time: a base is large."""
+    for start in range(0, len(stamps), BASES_IN_MEMORY):
+        some = stamps[start : start + BASES_IN_MEMORY]
+        bases = archive.find_bases(each.fact_id for each in some)
+        archive.put_bases(
+            Base(bases[each.fact_id].fact, each.sha, each.stamp)
+            for each in some
+            if each.fact_id in bases
+        )
 
 
 def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
@@ -128,7 +145,7 @@ def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | No
     if not (changed or gone):
         return {}
     unsettled = _unsettled_folders(work, outcome)
-    recorded = {base.path: base.stamp for base in snapshot.restamped} | outcome.stamps
+    recorded = {each.path: each.stamp for each in snapshot.restamped} | outcome.stamps
     names: defaultdict[VaultPath, set[str]] = defaultdict(set)
     for path in recorded:
         names[parent_folder(path)].add(file_name_of(path))
@@ -220,7 +237,7 @@ def changed_notices(
         return {}
     snapshot = work.snapshot
     moved = {action.path: action.to for action in outcome.done if action.to}
-    in_sync = {*snapshot.known, *(base.path for base in snapshot.restamped)}
+    in_sync = {*snapshot.known, *(each.path for each in snapshot.restamped)}
     after: dict[VaultPath, list[Notice]] = {}
     for path in {*old, *new}:
         notices, to = new.get(path, []), moved.get(path)
@@ -317,10 +334,8 @@ def make_report(
     )
 
 
-def join_reports(first: Report | None, second: Report) -> Report:
+def join_reports(first: Report, second: Report) -> Report:
     """One report of two runs that belong together."""
-    if first is None:
-        return second
     counts = {name: first.counts[name] + second.counts[name] for name in REPORT_COUNTS}
     worked, again = (
         {each.fact_id for each in report.actions if each.action != "wait"}

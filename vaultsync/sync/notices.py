@@ -276,8 +276,9 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
 
 def _refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list[Notice]:
     """What a run would not write, because it could not prove that nothing else changes."""
-    links = LinkTexts(ctx, {a.fact_id: a.merged for a in actions if a.merged})
-    shown = [each for a in actions for each in (a.merged, a.vault) if each]
+    paths = {a.fact_id: a.path for a in actions if a.is_brief and a.path is not None}
+    links = LinkTexts(ctx, {a.fact_id: a.merged for a in actions if a.merged}, paths)
+    shown = [each for a in actions if a.note for each in (a.merged, a.vault) if each]
     links.prepare([key for each in shown for key in each.related_fact_ids])
     listed = []
     for action in actions:

@@ -108,12 +108,9 @@ def _is_refused(row: OutboxEntry, current: Fact | None) -> bool:
         return False
     if row.kind == "delete":
         return current is not None
-    return current is None or not _is_made(row, current)
-
-
-def _is_made(row: OutboxEntry, current: Fact) -> bool:
-    """Whether the fact has all values of a change."""
-    return all(equal_as_json(current.plain(key), value) for key, value in row.after.items())
+    return current is None or not all(
+        equal_as_json(current.plain(key), value) for key, value in row.after.items()
+    )
 
 
 def _refuse(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> Notice:

@@ -122,7 +122,7 @@ def sync_once(
     finish_run(work, outcome)
     report = make_report(work, outcome.done, outcome.notices, seconds, refused=outcome.refused)
     if not report.quiet or outcome.done or work.unchanged or work.settled:
-        report = join_reports(request.after, report)
+        report = join_reports(request.after, report) if request.after else report
         record_run(ctx, request, report)
         changed = {name: number for name, number in report.counts.items() if number}
         _log.info("run %s (%s): %s in %.3f s", run, request.kind, changed, seconds)
@@ -209,7 +209,7 @@ def observe(
         identities,
         feed,
         recheck=wanted,
-        brief=not (request.dry_run or request.trust_store),  # these look at the facts again
+        brief=not request.trust_store,  # its guard looks at the facts again
     )
     if previews:
         cases = [c._replace(store=previews.get(c.fact_id, c.store)) for c in cases]
@@ -261,7 +261,10 @@ def _plan(
     fields: dict[tuple[str, ...], tuple[str, ...]] = {}
     for number, case in enumerate(completed_cases(work.ctx, work.cases, work.feed)):
         action = plan(case, work)
-        if work.cases[number].is_brief and action.do is ActionKind.CREATE_NOTE:
+        # An agent's status needs to know whose fact gets its note back at a former place.
+        is_whole = case.last_path is not None and request.dry_run
+        is_brief = work.cases[number].is_brief and not is_whole
+        if is_brief and action.do is ActionKind.CREATE_NOTE:
             same = fields.setdefault(action.fields, action.fields)
             action = action.without_facts().evolve(fields=same)
         target = action.to or (action.path if action.do in CREATES_NOTE else None)

@@ -66,6 +66,17 @@ class ScannedFile(NamedTuple):
         return self.read.id if self.read is not None else None
 
 
+class NewStamp(NamedTuple):
+    """A note whose bytes are those of its base, under another stamp."""
+
+    path: VaultPath
+    fact_id: str
+    sha: str | None
+    """Of its base; nothing else of that is kept, for after a copy all notes have new stamps."""
+    stamp: FileStamp | None
+    """None where it cannot be trusted."""
+
+
 @dataclass(slots=True)
 class VaultSnapshot:
     """What one scan found, as far as it differs from the bases."""
@@ -77,8 +88,7 @@ class VaultSnapshot:
     """Files whose bytes are not those of their base."""
     unread: dict[VaultPath, tuple[str, NoteFile]] = field(default_factory=dict)
     """New files that may be canonical notes, with the ids of their facts."""
-    restamped: list[Base] = field(default_factory=list)
-    """Bases whose bytes are the same under a new stamp."""
+    restamped: list[NewStamp] = field(default_factory=list)
     absent: dict[str, Base] = field(default_factory=dict)
     """Bases whose file is not where it was, by fact."""
     non_regular: dict[VaultPath, str] = field(default_factory=dict)
@@ -173,7 +183,8 @@ def parts_by_folder(paths: Iterable[VaultPath], most: int) -> Iterator[list[Vaul
     more notes is a part of its own.
     """
     part: list[VaultPath] = []
-    for _, group in groupby(sorted(paths, key=_by_folder), parent_folder):
+    ordered = sorted(paths, key=lambda path: (parent_folder(path), path))
+    for _, group in groupby(ordered, parent_folder):
         some = list(group)
         if part and len(part) + len(some) > most:
             yield part
@@ -181,10 +192,6 @@ def parts_by_folder(paths: Iterable[VaultPath], most: int) -> Iterator[list[Vaul
         part += some
     if part:
         yield part
-
-
-def _by_folder(path: VaultPath) -> tuple[VaultPath, VaultPath]:
-    return parent_folder(path), path
 
 
 def take_snapshot(
@@ -326,7 +333,7 @@ def _classify_file(
         if has_id and file.sha == base.sha and not (reread and scope_moved):
             trusted = trusted_stamp(file.stamp, snapshot.scan.at_ns)
             if base.stamp != trusted or base.missing_since:
-                snapshot.restamped.append(Base(base.fact, base.sha, trusted))
+                snapshot.restamped.append(NewStamp(path, base.fact.id, base.sha, trusted))
             return
     elif not file.data or file.data.isspace():
         snapshot.empty.add(path)

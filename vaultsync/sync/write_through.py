@@ -78,7 +78,7 @@ class NoteWriter:
         folder = self._ctx.vault.folder(home)
         if folder is None:
             return set()
-        names = (*folder.files, *folder.non_regular, *self._ctx.archive.bases_in(home))
+        names = (*folder.files, *folder.non_regular, *self._ctx.archive.stamps_in(home))
         return {path_key(f"{home}/{name}") for name in names}
 
     @property

@@ -100,6 +100,8 @@ WORST = (
     ("relink of a note", "repeat '[![a](b)'"),
     ("mentions", "repeat '- a\\n'"),
     ("context pack", "nest '[a](' ')'"),
+    ("sections", "repeat '## a\\n'"),
+    ("relink of properties", "number '[[n{}]] '"),
     ("snippet", "nest '![' '](a)'"),
 )
 """Readers and texts that took longest."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from datetime import date
+from functools import cache
 from pathlib import Path
 
+from tests.world import World
 from vaultsync.backends.filesystem.memory_file import FrontmatterReader
 from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.context_packs.excerpt import excerpt
@@ -22,6 +24,8 @@ from vaultsync.context_packs.formats import (
 from vaultsync.context_packs.near_duplicates import NearDuplicates
 from vaultsync.context_packs.truncate import RenderedPiece, cut_piece, cut_words
 from vaultsync.errors import VaultsyncError
+from vaultsync.facts.content_edits import append_text, sections
+from vaultsync.facts.entity_links import link_entities
 from vaultsync.index_files.entry import entry_of, parse_entry_line
 from vaultsync.indexing.chunking import chunk_fact
 from vaultsync.indexing.language import language_of
@@ -35,14 +39,16 @@ from vaultsync.markdown.blocks import fenced_lines, without_code
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.markdown.frontmatter import split_frontmatter
 from vaultsync.markdown.yaml.reader import load_yaml
-from vaultsync.memory_files.sections import read_memory
+from vaultsync.memory_files.plan import KnownSection, match_sections
+from vaultsync.memory_files.sections import hash_of, read_memory
 from vaultsync.memory_files.state import read_states
+from vaultsync.model.dates import relative_days, relative_span
 from vaultsync.model.fact import Fact, derive_title, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.body import read_body
 from vaultsync.notes.conflict_note import conflict_id_in, ticked_fields
 from vaultsync.notes.parse import id_in, read_note
-from vaultsync.notes.render import render_note
+from vaultsync.notes.render import render_note, rewrite_note
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.detection import OPTIONAL_FORMS, find_secrets
 from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
@@ -50,7 +56,7 @@ from vaultsync.privacy.redaction import Redactor, scrub
 from vaultsync.recall.asked_for import asked_for
 from vaultsync.recall.explanation import QueryTerms, has_phrases, snippet
 from vaultsync.recall.query import parse_query
-from vaultsync.recall.time_words import dated_span, relative_span
+from vaultsync.recall.time_words import dated_span
 from vaultsync.settings import check_file, parse_toml
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.plausibility import former_until
@@ -91,6 +97,28 @@ def _render(text: str) -> None:
     read_note(render_note(_view().to_note(_fact(text)), links={}), _PATH)
 
 
+def _rewrite(text: str) -> None:
+    """An agent changes a fact whose note shows its secrets as placeholders."""
+    view, fact = _view(), _fact(text)
+    note = read_note(render_note(view.to_note(fact), links={}), _PATH)
+    merged = fact.evolve(tags=("b",))
+    with contextlib.suppress(VaultsyncError):
+        rewrite_note(view.from_note(note, fact), fact, merged, links={}, view=view)
+
+
+@cache
+def _world() -> World:
+    """With entities that texts mention."""
+    world = World(view=_view())
+    for name in ("Alice", "Name1 Last1", "word9"):
+        world.mirrored("-", agent="indy", title=name, type="person")
+    return world
+
+
+def _link_entities(text: str) -> None:
+    link_entities(_world().ctx, _fact(f"Alice\n\n{text}"), agent="indy")
+
+
 def _autolink(text: str) -> None:
     text = f"Alice\n\n{text}"  # where nothing is mentioned, nothing is read
     link_mentions(text, NameMatcher(_NAMES).mentions(text), _TARGETS)
@@ -99,6 +127,23 @@ def _autolink(text: str) -> None:
 def _rewrite_note(text: str) -> None:
     with contextlib.suppress(VaultsyncError):
         rewrite_note_links(f"---\nid: {_ID}\n---\n{text}", _PATH, lambda _: Retarget("b"))
+
+
+def _relink_properties(text: str) -> None:
+    """Frontmatter of as many links as it may have, all of which lead somewhere else now."""
+    names = (each.strip("[]")[:60] for each in text.replace('"', "").replace("\\", "").split())
+    links = ", ".join(f'"[[{each}]]"' for each in names)[:60_000].rpartition(", ")[0]
+    with contextlib.suppress(VaultsyncError):
+        rewrite_note_links(
+            f"---\nid: {_ID}\nlinks: [{links}]\n---\n",
+            _PATH,
+            lambda link: Retarget(f"{link.target}b"),
+        )
+
+
+def _sections(text: str) -> None:
+    sections(text)
+    append_text(text, "- a")
 
 
 def _merge(text: str) -> None:
@@ -124,6 +169,21 @@ def _memory_file(text: str) -> None:
     data = f"# T\n\n{text}".encode(errors="replace")
     with contextlib.suppress(VaultsyncError):
         read_memory(data, name="MEMORY.md", title="M", reader=FrontmatterReader().read)
+
+
+def _moved_sections(text: str) -> None:
+    """A memory file whose sections stand in another order than when it was last read."""
+    data = f"# T\n\n{text}".encode(errors="replace")
+    with contextlib.suppress(VaultsyncError):
+        memory = read_memory(data, name="MEMORY.md", title="M", reader=FrontmatterReader().read)
+        known = [
+            KnownSection(f"{number}", each.hash, hash_of(each.content), each.title, "note")
+            for number, each in enumerate(memory.outline.sections)
+        ]
+        contents = {
+            f"{number}": each.content for number, each in enumerate(memory.outline.sections)
+        }
+        match_sections(memory.outline.sections[::-1], known, contents)
 
 
 def _state(text: str) -> None:
@@ -175,6 +235,7 @@ def _query(text: str) -> None:
 def _question(text: str) -> None:
     asked_for(text)
     relative_span(text, date(2026, 1, 1))
+    relative_days(text, date(2026, 1, 1))
     dated_span(text, date(2026, 1, 1))
 
 
@@ -242,17 +303,22 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "references": lambda text: note_references(text, {}),
     "relink": lambda text: rewrite_links(text, lambda _: Retarget("b")),
     "relink of a note": _rewrite_note,
+    "relink of properties": _relink_properties,
     "mentions": _autolink,
+    "linked entities": _link_entities,
+    "sections": _sections,
     "frontmatter": lambda text: split_frontmatter(f"---\n{text}"),
     "properties": _frontmatter,
     "YAML": _yaml,
     "YAML of a memory file": _memory_frontmatter,
     "memory file": _memory_file,
+    "moved sections": _moved_sections,
     "state of memory files": _state,
     "settings": _settings,
     "body": _body,
     "note": _note,
     "rendered note": _render,
+    "rewritten note": _rewrite,
     "conflict note": _conflict,
     "merge": _merge,
     "chunks": lambda text: chunk_fact(_fact(text)),

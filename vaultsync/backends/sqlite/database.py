@@ -164,10 +164,15 @@ def compact(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
+def is_sparse(db: sqlite3.Connection) -> bool:
+    """Whether a fourth of the file is free, and that is worth writing it again."""
+    (free,), (pages,) = (db.execute(f"PRAGMA {x}").fetchone() for x in _SPACE)
+    return bool(free > _MIN_FREE_PAGES and free * 4 > pages)
+
+
 def vacuum(db: sqlite3.Connection) -> None:
     """`compact()` when a fourth of the file is free; else only empty the log."""
-    (free,), (pages,) = (db.execute(f"PRAGMA {x}").fetchone() for x in _SPACE)
-    if free > _MIN_FREE_PAGES and free * 4 > pages:
+    if is_sparse(db):
         compact(db)
     else:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -7,7 +7,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 
@@ -420,7 +420,7 @@ class SqliteArchive:
         self._path = path
         self._place = sqlite_file.find_identity(path)
         self._lock = threading.RLock()
-        self._writing = False
+        self._writing = self._has_written = False
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
@@ -463,6 +463,7 @@ class SqliteArchive:
                 yield
                 with self._connection():
                     db.execute("COMMIT")
+                self._has_written = True
             except BaseException:
                 sqlite_file.roll_back(db)
                 raise
@@ -528,13 +529,16 @@ class SqliteArchive:
         from vaultsync.storage.vault import FileStamp
 
         rows = self._rows(
-            "SELECT name, fact_id, inode, size, mtime_ns, ctime_ns FROM bases"
+            "SELECT name, fact_id, size, mtime_ns, ctime_ns, inode FROM bases"
             " WHERE folder = ? AND missing_since IS NULL",
             path_to_column(folder),
         )
         return {
-            path_from_column(name): (key, FileStamp(*three, int(inode)) if inode else None)
-            for name, key, inode, *three in rows
+            path_from_column(name): (
+                fact_id,
+                None if inode is None else FileStamp(size, mtime_ns, ctime_ns, int(inode)),
+            )
+            for name, fact_id, size, mtime_ns, ctime_ns, inode in rows
         }
 
     def missing_bases(self) -> list[Base]:
@@ -756,9 +760,21 @@ class SqliteArchive:
         with self._connection() as db:
             sqlite_file.compact(db)
 
+    def _give_back(self, db: sqlite3.Connection) -> None:
+        """Give back what a first run needed for its intents, a third of a small archive.
+
+        Not where others write: the next one that closes the archive does it.
+        """
+        if self._has_written and sqlite_file.find_identity(self._path) == self._place:
+            with suppress(sqlite3.Error):
+                db.execute("PRAGMA busy_timeout = 0")
+                if sqlite_file.is_sparse(db):
+                    sqlite_file.compact(db)
+
     def close(self) -> None:
         with self._lock:
             if self._db is not None:
+                self._give_back(self._db)
                 sqlite_file.close_file(self._db, self._path, self._place)
             self._db = None
 

@@ -202,8 +202,15 @@ class SqliteStore:
         return StoreState(*self._rows(_SELECT_STATE)[0])
 
     def feed(self, since: int = 0) -> list[FeedRow]:
-        rows = self._rows(_SELECT_FEED + "WHERE seq > ? ORDER BY seq", since)
-        return [_feed_row(row) for row in rows]
+        same: dict[str, str] = {}  # few have written, and many at one time
+        with self._connection_or_error() as db:
+            rows = db.execute(_SELECT_FEED + "WHERE seq > ? ORDER BY seq", (since,))
+            return [
+                FeedRow(
+                    seq, key, revision, bool(gone), same.setdefault(by, by), same.setdefault(at, at)
+                )
+                for seq, key, revision, gone, by, at in rows
+            ]
 
     def last_write(self, fact_id: str) -> FeedRow | None:
         rows = self._rows(_SELECT_FEED + "WHERE id = ?", fact_id)
