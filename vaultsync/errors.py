@@ -185,6 +185,17 @@ class ScopeDeniedError(UsageError):
         )
 
 
+class ProposalDeniedError(UsageError):
+    """An agent may reject only proposals that it made."""
+
+    def __init__(self, agent: str, proposal_id: str) -> None:
+        super().__init__(
+            f"agent {agent!r} did not make proposal {proposal_id}",
+            hint="the user rejects it: by the box in its note, or with"
+            f" `vaultsync proposals reject {proposal_id[:8]}`",
+        )
+
+
 class ImportLineError(UsageError):
     """A line of an import file is not a valid fact; nothing was imported."""
 

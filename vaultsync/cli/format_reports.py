@@ -259,6 +259,7 @@ def print_status(options: Options, found: Status) -> int:
             ("notes", f"{found.notes:,}"),
             ("pending", _with_command(found.pending, "vaultsync sync")),
             ("conflicts", _with_command(found.conflicts, "vaultsync conflicts")),
+            *_proposals(found.proposals),
             ("outbox", f"{found.outbox:,}"),
             ("not adopted", _with_command(found.foreign, "vaultsync adopt --dry-run")),
             ("last run", _last_run(found)),
@@ -336,6 +337,11 @@ def embedding_text(state: EmbeddingState) -> str:
 
 def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < SHORT else f"{seconds / 60:.0f} min"
+
+
+def _proposals(number: int) -> list[tuple[str, str]]:
+    command = _with_command(number, "vaultsync proposals list")
+    return [("proposals", command)] if number else []
 
 
 def _with_command(number: int, command: str) -> str:

@@ -216,7 +216,7 @@ class DaemonLoop:
         if notes and self._heard_at is None:
             self._heard_at = heard_at
         if self._folders_changed(now) or any(map(is_review_note, notes)):
-            self._want_all("a folder or a conflict note changed")
+            self._want_all("a folder, a conflict note or a proposal changed")
         folders = frozenset(map(parent_folder, notes))
         if len(folders) > FULL_SCAN_FROM:
             self._want_all(f"{len(folders)} folders changed at once")
@@ -308,6 +308,8 @@ class DaemonLoop:
             waiting=archive.setting("waiting") or "",
             whole=whole,
         )
+        if self.state.proposals != len(archive.proposals()):  # no report counts them
+            self._emit_state()
 
     def _failed(self, error: Exception, now: float) -> None:
         self.error = error
@@ -363,6 +365,7 @@ class DaemonLoop:
         self.state.lag_seconds = self._lag(self._clock.monotonic())
         self.state.waiting = len((archive.setting("waiting") or "").split())
         self.state.conflicts = len(archive.conflicts())
+        self.state.proposals = len(archive.proposals())
         self.state.attention = len(archive.notices())
         self._emit("state", to_builtins(self.current_state()))
 

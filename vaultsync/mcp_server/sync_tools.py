@@ -1,4 +1,4 @@
-"""Tools for the memory as a whole: conflicts, the graph, its status."""
+"""Tools for the memory as a whole: conflicts, proposals, the graph, its status."""
 
 from __future__ import annotations
 
@@ -50,6 +50,31 @@ def resolve(memory: AgentMemory, args: ResolveArgs) -> ToolAnswer:
     resolved = memory.resolve(args.conflict, take=args.take, field=args.field)
     left = conflicts(memory, ConflictsArgs())
     return ResolvedConflict(left.conflicts, left.more, resolved=shown_conflict(resolved))
+
+
+class ProposalsArgs(ToolArgs, frozen=True):
+    """The arguments of `memory_proposals`: none."""
+
+
+def proposals(memory: AgentMemory, _: ProposalsArgs) -> ToolAnswer:
+    """`proposals list`."""
+    from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, OpenProposals, number_left_out
+
+    found = memory.proposals()
+    return OpenProposals(found[:MAX_LISTED_CONFLICTS], number_left_out(found))
+
+
+class ResolveProposalArgs(ToolArgs, frozen=True):
+    """The arguments of `memory_resolve_proposal`."""
+
+    proposal: Annotated[str, about("Its id."), Meta(min_length=1)]
+    accept: Annotated[bool, about("Else it is rejected: only your own.")]
+
+
+def resolve_proposal(memory: AgentMemory, args: ResolveProposalArgs) -> ToolAnswer:
+    """`proposals accept` and `proposals reject`."""
+    answer = memory.accept_proposals if args.accept else memory.reject_proposals
+    return answer([args.proposal])
 
 
 class ExportGraphArgs(ToolArgs, frozen=True):
@@ -117,6 +142,26 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         ResolveArgs,
         "ResolvedConflict",
         resolve,
+        destructive=True,
+        idempotent=True,
+    ),
+    Tool(
+        "memory_proposals",
+        "List proposals",
+        "List the changes that wait for the user's decision.",
+        ProposalsArgs,
+        "OpenProposals",
+        proposals,
+        reads=True,
+        fresh=True,
+    ),
+    Tool(
+        "memory_resolve_proposal",
+        "Answer a proposal",
+        "Accept a proposal where you may write, after asking the user, or reject your own.",
+        ResolveProposalArgs,
+        "SettledProposals",
+        resolve_proposal,
         destructive=True,
         idempotent=True,
     ),

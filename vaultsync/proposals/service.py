@@ -18,8 +18,10 @@ from vaultsync.errors import (
     FactNotFoundError,
     NoteError,
     NoteMissingError,
+    ProposalDeniedError,
     ProposalNotFoundError,
     RevisionMismatchError,
+    ScopeDeniedError,
     StoreUnavailableError,
 )
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, is_visible
@@ -37,14 +39,17 @@ from vaultsync.notes.proposal_note import (
     ShownProposal,
     decision_in,
     proposal_id,
+    proposal_id_in,
     render_proposal,
     shown_proposal,
 )
 from vaultsync.notes.review_note import PROPOSAL_SUFFIX
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.storage.vault import VaultScan
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
+from vaultsync.sync.preconditions import check_vault
 from vaultsync.sync.replaced_versions import overwrite
 from vaultsync.sync.report import ActionTaken, Report, ReportedNotice, counted, notices_of
 from vaultsync.sync.review_notes import (
@@ -128,23 +133,57 @@ def visible_proposals(
     return [
         redact_proposal(ctx, each)
         for each in ctx.archive.proposals(settled=settled)
-        if can_see(agent, each.scope)
-        and all(is_visible(ctx, x.fact_id, agent=agent) for x in each.changes if x.revision)
+        if _is_visible(ctx, each, agent)
     ]
 
 
-def find_proposal(ctx: SyncContext, prefix: str, *, agent: str | None = None) -> ProposalRecord:
-    """The proposal with an id, or with the only id that starts with it; open ones first.
+def _is_visible(ctx: SyncContext, proposal: ProposalRecord, agent: str | None) -> bool:
+    return can_see(agent, proposal.scope) and all(
+        is_visible(ctx, each.fact_id, agent=agent) for each in proposal.changes if each.revision
+    )
+
+
+def find_proposal(ctx: SyncContext, name: str, *, agent: str | None = None) -> ProposalRecord:
+    """The proposal that a name means: the path of its note, its id, or the beginning of that.
+
+    Where more than one id begins so, the only open one is meant.
 
     Raises:
         ProposalNotFoundError: the agent can see none, or more than one.
     """
-    visible = visible_proposals(ctx, agent=agent, settled=True)
-    matches = [each for each in visible if prefix and each.id.startswith(prefix)]
+    known = ctx.archive.proposals(settled=True)
+    matches = [each for each in known if name and each.id.startswith(name)]
     matches = [each for each in matches if not each.outcome] or matches
+    matches = [each for each in known if name == each.note_path] or matches
+    matches = [each for each in matches if _is_visible(ctx, each, agent)]
     if len(matches) != 1:
-        raise ProposalNotFoundError(prefix)
-    return _by_id(ctx)[matches[0].id]
+        raise ProposalNotFoundError(name)
+    return matches[0]
+
+
+def check_answer(
+    ctx: SyncContext, proposals: Sequence[ProposalRecord], *, agent: str | None, accepts: bool
+) -> None:
+    """Check that an agent may answer proposals.
+
+    It may accept what it may write itself, and reject what it made itself.
+
+    Raises:
+        ScopeDeniedError: it may not write to a scope.
+        ProposalDeniedError: it did not make what it rejects.
+        StoreUnavailableError: whether it may accept is not known then.
+    """
+    if agent is None:
+        return
+    for each in proposals:
+        if not accepts:
+            if each.proposer != agent:
+                raise ProposalDeniedError(agent, each.id)
+            continue
+        facts = ctx.store.find_many([x.fact_id for x in each.changes]).values()
+        for scope in {each.scope, *(fact.scope for fact in facts)}:
+            if not can_see(agent, scope):
+                raise ScopeDeniedError(agent, scope)
 
 
 # ---------------------------------------------------------------- the user's decisions
@@ -159,12 +198,13 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
         The report of what was done, or would be; None when there was nothing to do.
 
     Raises:
-        VaultMissingError: a note that is not there says nothing then.
+        VaultMissingError, VaultMismatchError: a note that is not there says nothing then.
+        StoreMismatchError, StoreRewoundError: what is accepted has to wait.
     """
     found = ctx.archive.proposals()
     if not found:
         return None
-    ctx.vault.vault_id()
+    check_vault(ctx, dry_run=dry_run)
     work = _Settling(ctx)
     decided: dict[str, list[ProposalRecord]] = {ACCEPTED: [], REJECTED: [], EXPIRED: []}
     for each in found:
@@ -180,7 +220,8 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
     for outcome in (REJECTED, EXPIRED):
         work.close(decided[outcome], outcome)
     with suppress(StoreUnavailableError):  # the boxes stay ticked until it is back
-        work.accept(decided[ACCEPTED])
+        if decided[ACCEPTED]:
+            work.accept(decided[ACCEPTED])
     return work.report()
 
 
@@ -208,25 +249,29 @@ def _decision(ctx: SyncContext, proposal: ProposalRecord, *, dry_run: bool) -> s
     decided = None
     if path is not None:
         try:
-            decided = decision_in(ctx.vault.read(path).data.decode(errors="replace"))
+            text = ctx.vault.read(path).data.decode(errors="replace")
         except NoteMissingError:
-            moved = _moved_note(ctx, proposal)
+            text = None
+        except NoteError:
+            return None  # it cannot be read now
+        if text is None or proposal_id_in(text) not in (None, proposal.id):
+            scan = ctx.vault.scan()
+            moved = _moved_note(ctx, proposal, scan)
             if moved is None:
-                return REJECTED
+                return None if scan.unreadable else REJECTED
             found = replace(proposal, note_path=moved)
             if not dry_run:
                 _record(ctx, found)
             return _decision(ctx, found, dry_run=dry_run)
-        except NoteError:
-            return None  # it cannot be read now
+        decided = decision_in(text)
     if decided is None and proposal.expires_at <= ctx.today():
         return EXPIRED
     return decided
 
 
-def _moved_note(ctx: SyncContext, proposal: ProposalRecord) -> VaultPath | None:
+def _moved_note(ctx: SyncContext, proposal: ProposalRecord, scan: VaultScan) -> VaultPath | None:
     """Where the user moved the note of a proposal; None when it is nowhere."""
-    for folder in ctx.vault.scan().folders.values():
+    for folder in scan.folders.values():
         for name in folder.files:
             path = join_path(folder.path, name)
             if name.casefold().endswith(PROPOSAL_SUFFIX) and is_review_note_of(
@@ -304,6 +349,7 @@ class _Settling:
         self._actions: list[ActionTaken] = []
         self._notices: list[Notice] = []
         self._run: Report | None = None
+        self._before: Report | None = None
 
     def tell(self, proposals: Sequence[ProposalRecord], outcome: str) -> None:
         """Add the outcome of proposals to the report."""
@@ -326,9 +372,16 @@ class _Settling:
     def accept(self, proposals: Sequence[ProposalRecord]) -> None:
         """Apply proposals, all in one run; those whose facts changed since wait.
 
+        What the user just wrote in the notes of these facts is synced before, so that it
+        counts as a change.
+
         Raises:
             StoreUnavailableError: what was written is found again by the next try.
+            StoreMismatchError, StoreRewoundError: nothing was done.
         """
+        known = dict.fromkeys(x.fact_id for each in proposals for x in each.changes if x.revision)
+        if known:
+            self._before = sync_once(self._ctx, SyncRequest.for_facts(known, "follow"))
         applied, gone = [], []
         for each in proposals:
             try:
@@ -372,7 +425,10 @@ class _Settling:
             actions=self._actions,
             attention=notices_of(self._notices),
         )
-        return join_reports(self._run, own)
+        done = join_reports(self._run, own) if self._run else own
+        if self._before is None or self._before.quiet:
+            return done
+        return join_reports(self._before, done)
 
     def settled(self, ids: Sequence[str]) -> SettledProposals:
         """What became of the proposals with these ids."""

@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType, to_builtins
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, ShownConflict, shown_conflict
+from vaultsync.notes.proposal_note import ShownProposal
 from vaultsync.privacy.error_json import Trouble, error_values
 from vaultsync.storage.archive import HistoryEntry, Notice
 from vaultsync.sync.telemetry import Telemetry
@@ -151,6 +152,8 @@ class Status(Struct, frozen=True):
     """The state of the daemon, while one runs."""
     embedding: EmbeddingState | None = None
     """How far the texts are embedded; None where there is no model."""
+    proposals: int = 0
+    """Proposals that wait for an answer."""
 
 
 class Difference(Struct, frozen=True):
@@ -231,6 +234,12 @@ class ResolveResult(Conflicts, frozen=True):
     resolved: ShownConflict
 
 
+class Proposals(Struct, frozen=True):
+    """Proposals, oldest first."""
+
+    proposals: Sequence[ShownProposal]
+
+
 def shown_conflicts(found: Iterable[ConflictRecord]) -> Conflicts:
     """Open conflicts, as they are reported."""
     return Conflicts([shown_conflict(each) for each in found])
@@ -272,6 +281,7 @@ class DaemonState(Struct):
     waiting: int = 0
     """Facts that the next run checks again."""
     conflicts: int = 0
+    proposals: int = 0
     attention: int = 0
     """The number of notices, without conflicts."""
     failing: bool = False

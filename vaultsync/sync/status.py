@@ -50,6 +50,7 @@ def daemon_status(
         last_run=_last_run(ctx, view),
         engine="this process",
         daemon=daemon,
+        proposals=len(archive.proposals()),
     )
 
 
@@ -133,6 +134,7 @@ def read_status(
         engine=engine,
         daemon=daemon,
         foreign=max(files - notes - waiting, 0),
+        proposals=len(ctx.archive.proposals()),
     )
 
 
