@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from msgspec import to_builtins
 
+from tests.memory_archive import MemoryArchive
 from tests.world import World
 from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import StoreWrite
+from vaultsync.storage.vault import FileStamp
 from vaultsync.sync import finish, identity, run
 from vaultsync.sync.context import SyncPolicy
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
@@ -47,6 +52,40 @@ def test_a_pass_that_makes_notes_holds_nothing_when_it_is_over(world: World) -> 
         assert _actions() == before
     finally:
         gc.enable()
+
+
+class _CountingArchive(MemoryArchive):
+    """Counts the bases that are read whole."""
+
+    read = 0
+
+    def find_bases(self, fact_ids: Iterable[str]) -> dict[str, Base]:
+        found = super().find_bases(fact_ids)
+        self.read += len(found)
+        return found
+
+    def bases_in(self, folder: VaultPath) -> dict[str, Base]:
+        found = super().bases_in(folder)
+        self.read += len(found)
+        return found
+
+    def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
+        bases = super().bases_in(folder).items()
+        return {name: (base.fact.id, base.stamp) for name, base in bases}
+
+
+def test_of_a_large_folder_only_the_bases_of_edited_notes_are_read(world: World) -> None:
+    world.archive = archive = _CountingArchive()
+    world.ctx = replace(world.ctx, archive=archive)
+    facts = [world.agent_remembers(f"Fact {n}.", title=f"Fact {n}") for n in range(40)]
+    world.quiesce()
+    archive.read = 0
+    assert world.sync().quiet
+    assert archive.read == 0
+    world.person_edits(world.path(facts[7].id), "Fact 7.", "Fact seven.")
+    archive.read = 0
+    assert world.sync().counts["updated_in_store"] == 1
+    assert 0 < archive.read < 5
 
 
 def _related(world: World) -> list[Fact]:

@@ -62,10 +62,10 @@ def relative_days(text: str, today: date) -> tuple[str, str] | None:
     found = _relative_date(text)
     if found is None or (found.begin, found.end) != (0, len(text)):
         return None
-    first = _days_after(today, -_DAYS[found.unit] * (found.ago or found.count))
+    first = _days_after(today, -_DAYS[found.unit] * (found.ago or found.length))
     if found.ago:
         return first.isoformat(), next_day(first)
-    if found.count:
+    if found.length:
         return first.isoformat(), next_day(today)
     return _calendar_days(found, today)
 
@@ -212,7 +212,7 @@ class _RelativeDate(NamedTuple):
     end: int
     ago: int = 0
     """How many units ago it is; 0 for none."""
-    count: int = 0
+    length: int = 0
     """How many units it lasts up to now; 0 for none."""
     is_named_day: bool = False
     """Whether it is one word, such as `yesterday`."""
@@ -235,7 +235,7 @@ def _relative_date(text: str) -> _RelativeDate | None:
         1 if is_next else 0 if which.startswith(_THIS) else -1,
         *match.span(),
         ago=_number(parts["ago"]) if "ago" in parts else 0,
-        count=_number(parts["count"]) if "count" in parts else 0,
+        length=_number(parts["count"]) if "count" in parts else 0,
     )
 
 
@@ -261,7 +261,7 @@ def relative_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan
         first, after = _calendar_days(found, today)
         span = TimeSpan(first, after if is_near else None)
     else:
-        span = TimeSpan(_days_after(today, -days * (found.count or 1)).isoformat())
+        span = TimeSpan(_days_after(today, -days * (found.length or 1)).isoformat())
     return NamedSpan(span, found.begin, found.end)
 
 

@@ -6,7 +6,7 @@ writes uses the store itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vaultsync.model.fact import Fact
 from vaultsync.notes.view import NoteView

@@ -71,7 +71,7 @@ class NewStamp(NamedTuple):
 
     path: VaultPath
     fact_id: str
-    sha: str | None
+    sha: str
     """Of its base; nothing else of that is kept, for after a copy all notes have new stamps."""
     stamp: FileStamp | None
     """None where it cannot be trusted."""

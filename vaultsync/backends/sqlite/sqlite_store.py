@@ -203,7 +203,7 @@ class SqliteStore:
 
     def feed(self, since: int = 0) -> list[FeedRow]:
         same: dict[str, str] = {}  # few have written, and many at one time
-        with self._connection_or_error() as db:
+        with self._connection() as db:
             rows = db.execute(_SELECT_FEED + "WHERE seq > ? ORDER BY seq", (since,))
             return [
                 FeedRow(
