@@ -23,6 +23,7 @@ export interface BridgeStatus {
 	foreign: number;
 	daemon: DaemonState | null;
 	embedding: EmbeddingState | null;
+	proposals: number;
 	vault_id: string;
 	version: string;
 	app_connected: boolean;
@@ -92,6 +93,7 @@ export interface DaemonState {
 	passes: number;
 	waiting: number;
 	conflicts: number;
+	proposals: number;
 	attention: number;
 	failing: boolean;
 	last_error: LastError | null;
@@ -311,6 +313,11 @@ export interface PackedItem {
 	cut: boolean;
 }
 
+/** Proposals, oldest first. */
+export interface Proposals {
+	proposals: Array<ShownProposal>;
+}
+
 /** A fact; fields that are not set are left out, and a type's own may follow. */
 export interface PublicFact {
 	agentId?: string;
@@ -401,6 +408,22 @@ export interface RunSummary {
 	counts: Record<string, number>;
 }
 
+/** What became of proposals that the user decided about. */
+export interface SettledProposals {
+	proposals: Array<ShownProposal>;
+	run: string | null;
+	attention: Array<ReportedNotice>;
+}
+
+/** What a proposal would do to one fact, as surfaces show it. */
+export interface ShownChange {
+	fact_id: string;
+	path: string | null;
+	title: string;
+	before: Record<string, unknown>;
+	after: Record<string, unknown> | null;
+}
+
 /** A conflict as surfaces show it. */
 export interface ShownConflict {
 	id: string;
@@ -408,6 +431,21 @@ export interface ShownConflict {
 	path: string;
 	conflict_path: string | null;
 	fields: Array<FieldConflict>;
+}
+
+/** A proposal as surfaces show it. */
+export interface ShownProposal {
+	id: string;
+	kind: string;
+	title: string;
+	path: string | null;
+	created_at: string;
+	expires_at: string;
+	changes: Array<ShownChange>;
+	why: string;
+	proposer: string;
+	outcome: string;
+	run: string;
 }
 
 /** A candidate of a stage, and its score there. */

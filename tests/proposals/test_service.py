@@ -3,12 +3,19 @@ from __future__ import annotations
 import pytest
 
 from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
-from vaultsync.errors import ProposalNotFoundError, VaultMissingError
+from vaultsync.errors import (
+    ProposalDeniedError,
+    ProposalNotFoundError,
+    ScopeDeniedError,
+    VaultMismatchError,
+    VaultMissingError,
+)
 from vaultsync.notes.proposal_note import decision_in, shown_proposal
 from vaultsync.operations.undo import undo_run
 from vaultsync.proposals.service import (
     EXPIRY_DAYS,
     accept_proposals,
+    check_answer,
     find_proposal,
     reject_proposals,
     settle_proposals,
@@ -218,3 +225,66 @@ def test_rejecting_by_command_leaves_what_was_accepted(world: ProposalWorld) -> 
 
     assert [each.outcome for each in rejected.proposals] == ["accepted"]
     assert shown_proposal(find_proposal(world.ctx, made.id)).run
+
+
+def test_a_proposal_is_found_by_its_note(world: ProposalWorld) -> None:
+    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+
+    assert find_proposal(world.ctx, str(made.note_path)).id == made.id
+
+
+def test_a_proposal_overwritten_by_another_is_rejected(world: ProposalWorld) -> None:
+    one = world.proposed(world.change(world.mirrored(title="One"), title="A better title"))
+    two = world.proposed(world.change(world.mirrored(title="Two"), title="A better title"))
+    world.person_renames(str(one.note_path), str(two.note_path))
+    world.ticks(ACCEPT)
+    world.settle()
+
+    assert world.outcomes() == ["accepted", "rejected"]
+
+
+def test_what_the_user_edits_in_the_note_meanwhile_is_not_overwritten(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    world.proposed(world.change(fact, title="A better title"))
+    world.person_edits(str(fact.path), "# A plain fact", "# My own title")
+    world.ticks(ACCEPT)
+    report = world.settle()
+
+    assert report is not None
+    assert [x.kind for x in report.attention] == ["proposal_changed"]
+    assert "update_store" in [x.action for x in report.actions]
+    assert world.fact(fact.id).title == "My own title"
+    assert world.outcomes() == [""]
+
+
+def test_a_folder_that_cannot_be_listed_rejects_nothing(world: ProposalWorld) -> None:
+    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+    world.person_renames(str(made.note_path), "elsewhere/kept.proposal.md")
+    world.vault.break_folder("elsewhere")
+    world.settle()
+
+    assert world.outcomes() == [""]
+
+
+def test_another_vault_at_the_same_place_rejects_nothing(world: ProposalWorld) -> None:
+    world.proposed(world.change(world.mirrored(), title="A better title"))
+    with world.archive.transaction():
+        world.archive.set_setting("vault_id", "another")
+    with pytest.raises(VaultMismatchError):
+        world.settle()
+
+    assert world.outcomes() == [""]
+
+
+def test_an_agent_accepts_what_it_may_write_and_rejects_what_it_made(world: ProposalWorld) -> None:
+    secret = world.mirrored(scope="private-ada", agent="ada")
+    made = world.proposed(world.change(secret, title="A better title"))
+    both = [made]
+
+    check_answer(world.ctx, both, agent=None, accepts=True)
+    check_answer(world.ctx, both, agent="ada", accepts=True)
+    check_answer(world.ctx, both, agent="indy", accepts=False)
+    with pytest.raises(ScopeDeniedError):
+        check_answer(world.ctx, both, agent="indy", accepts=True)
+    with pytest.raises(ProposalDeniedError):
+        check_answer(world.ctx, both, agent="ada", accepts=False)

@@ -40,7 +40,7 @@ def print_proposals(options: Options, found: Sequence[ShownProposal]) -> None:
     ]
     table(heads, rows)
     if not found:
-        print_message(options, "no open proposals")
+        print_message(options, "no proposals")
     elif any(not each.outcome for each in found):
         print_message(
             options,
@@ -79,7 +79,7 @@ def _lines(change: ShownChange) -> Iterator[str]:
     after: Mapping[str, Value] = change.after or {}
     width = max(20, shutil.get_terminal_size().columns - 4)
     for key in sorted(after):
-        before = clean(display_value(change.before.get(key)))
+        before = clean(display_value(change.before[key])) if key in change.before else ""
         yield f"  {clean_one_line(key)}"
         for line in changed_lines(before, clean(display_value(after[key])), width=width):
             yield f"    {line}"
@@ -98,6 +98,6 @@ def print_settled(options: Options, done: SettledProposals, verb: str) -> int:
     if not done.proposals:
         print_message(options, f"no open proposals to {verb}")
     if done.run:
-        number = count_noun(len(done.proposals), "proposal")
+        number = count_noun(sum(x.run == done.run for x in done.proposals), "proposal")
         print_message(options, f"{number} in one run; `vaultsync undo {done.run}` undoes it")
     return code

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import click
 
-from vaultsync.api.memory import Memory
 from vaultsync.cli.format_proposals import print_proposal, print_proposals, print_settled
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common, completes
@@ -14,7 +13,6 @@ from vaultsync.cli.output import Options
 from vaultsync.errors import ProposalNotFoundError, UsageError
 from vaultsync.notes.proposal_note import ShownProposal
 from vaultsync.proposals.proposal_kinds import KINDS
-from vaultsync.proposals.service import SettledProposals
 
 kind_option = click.option("--kind", type=click.Choice([*KINDS]), help="Only those of this kind.")
 ids_argument = click.argument(
@@ -61,7 +59,7 @@ def accept(options: Options, *, ids: Sequence[str], kind: str | None) -> int:
     ID is the id of a proposal, the beginning of it, or the path of its note. One whose facts
     changed since is shown again instead.
     """
-    return _answer(options, ids, kind, Memory.accept_proposals, "accept")
+    return _answer(options, ids, kind, accepts=True)
 
 
 @proposals.command()
@@ -69,26 +67,23 @@ def accept(options: Options, *, ids: Sequence[str], kind: str | None) -> int:
 @kind_option
 @common
 def reject(options: Options, *, ids: Sequence[str], kind: str | None) -> int:
-    """Close proposals without a change; the same ones are not made again.
+    """Close proposals for good, without a change.
 
     ID is the id of a proposal, the beginning of it, or the path of its note.
     """
-    return _answer(options, ids, kind, Memory.reject_proposals, "reject")
+    return _answer(options, ids, kind, accepts=False)
 
 
-def _answer(
-    options: Options,
-    ids: Sequence[str],
-    kind: str | None,
-    answer: Callable[[Memory, Sequence[str]], SettledProposals],
-    verb: str,
-) -> int:
+def _answer(options: Options, ids: Sequence[str], kind: str | None, *, accepts: bool) -> int:
+    verb = "accept" if accepts else "reject"
     if bool(ids) == bool(kind):
         message = f"say which proposals to {verb}: their ids, or --kind"
         raise UsageError(message, hint="`vaultsync proposals list` shows the open ones")
     with open_memory(options) as memory:
         found = memory.proposals() if kind else ()
-        done = answer(memory, [*ids, *(each.id for each in found if each.kind == kind)])
+        wanted = [*ids, *(each.id for each in found if each.kind == kind)]
+        answer = memory.accept_proposals if accepts else memory.reject_proposals
+        done = answer(wanted)
     return print_settled(options, done, verb)
 
 

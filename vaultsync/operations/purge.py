@@ -203,16 +203,20 @@ def _pieces(ctx: SyncContext, ids: Sequence[str]) -> set[str]:
         for entry in ctx.archive.history(fact_id=each):
             if entry.field in _TEXT_FIELDS:
                 texts.update(x for x in (entry.before, entry.after) if isinstance(x, str))
+    texts.update(x for x in _asked_about(ctx, frozenset(ids)) if isinstance(x, str))
+    return {piece for text in texts for piece in distinctive_pieces(text)}
+
+
+def _asked_about(ctx: SyncContext, ids: frozenset[str]) -> Iterator[Value]:
+    """The values of facts in conflicts and proposals."""
     for conflict in ctx.archive.conflicts(closed=True):
         if conflict.fact_id in ids:
-            values = (x for each in conflict.fields for x in (each.base, each.vault, each.store))
-            texts.update(x for x in values if isinstance(x, str))
+            for each in conflict.fields:
+                yield from (each.base, each.vault, each.store)
     for proposal in ctx.archive.proposals(settled=True):
         for change in proposal.changes:
             if change.fact_id in ids:
-                both = (*change.before.values(), *(change.after or {}).values())
-                texts.update(x for x in both if isinstance(x, str))
-    return {piece for text in texts for piece in distinctive_pieces(text)}
+                yield from (*change.before.values(), *(change.after or {}).values())
 
 
 def _texts(fact: Fact) -> Iterator[str]:

@@ -356,7 +356,7 @@ class _Settling:
         for each in proposals:
             fields = tuple(dict.fromkeys(key for x in each.changes for key in x.after or ()))
             word = f"{_WORDS[outcome]}_proposal"
-            fact_id, path = each.changes[0].fact_id, each.changes[0].path
+            fact_id, path = each.changes[0].fact_id, each.note_path or each.changes[0].path
             self._actions.append(ActionTaken(word, fact_id, path, fields, each.title))
 
     def close(self, proposals: Sequence[ProposalRecord], outcome: str, run: str = "") -> None:
