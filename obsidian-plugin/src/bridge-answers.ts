@@ -24,6 +24,7 @@ export interface BridgeStatus {
 	daemon: DaemonState | null;
 	embedding: EmbeddingState | null;
 	proposals: number;
+	silent_proposals: Array<string>;
 	vault_id: string;
 	version: string;
 	app_connected: boolean;
@@ -269,6 +270,9 @@ export interface MaintenanceReport {
 	actions: Array<ActionTaken>;
 	attention: Array<ReportedNotice>;
 	pruned: Record<string, number>;
+	proposed: Record<string, number>;
+	accepted: Record<string, number>;
+	silent: Array<string>;
 }
 
 /** The id, title and path of a fact. */

@@ -83,6 +83,8 @@ from vaultsync.operations.purge import PurgeReport, facts_of_user, purge_facts
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
+from vaultsync.proposals.answer_counts import answer_counts, silent_kinds
+from vaultsync.proposals.make_proposals import make_proposals
 from vaultsync.proposals.service import (
     SettledProposals,
     accept_proposals,
@@ -1040,7 +1042,9 @@ class Memory:
             _log.debug("the state of the daemon is of another version: %s", error)
             daemon = None
         status = read_status(self._ctx, engine=holder, daemon=daemon, agent=self.agent)
-        status = structs.replace(status, embedding=self._engine.embedding.state())
+        silent = [] if self.agent else [*silent_kinds(answer_counts(self._ctx.archive)).values()]
+        embedding = self._engine.embedding.state()
+        status = structs.replace(status, embedding=embedding, silent_proposals=silent)
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
@@ -1162,7 +1166,7 @@ class Memory:
         return tuple(map(shown_proposal, found))
 
     def accept_proposals(self, ids: Sequence[str], *, agent: str | None = None) -> SettledProposals:
-        """Do what proposals say, all in one run, which `undo()` takes back.
+        """Do what proposals say, all in one run, which `undo()` reverts.
 
         One whose facts changed since it was made is not done but shown again. A daemon that
         has the vault is asked to.
@@ -1336,6 +1340,7 @@ class Memory:
     ) -> MaintenanceReport:
         """Delete facts that expired or faded, collapse long chains, and prune what is old.
 
+        It also makes proposals, as the settings of `[proposals]` say.
         What is older than the settings of `[retention]` say is removed for good, and a purge
         that was interrupted is finished. A daemon that has the vault is asked to.
 
@@ -1365,12 +1370,14 @@ class Memory:
                 pruned = self._services.prune(dry_run=dry_run)
                 if not dry_run:  # a purge that was interrupted
                     purge_facts(ctx, (), purge_parts(self._services, self._engine))
+                modes = structs.asdict(self.settings.proposals)
+                rules = make_proposals(ctx, modes, dry_run=dry_run)
                 done = structs.asdict(self._engine.derive_after(report, progress))
-                found = MaintenanceReport(**done, pruned=pruned)
+                found = MaintenanceReport(**done, pruned=pruned, **rules._asdict())
         except EngineBusyError as busy:
             found = self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
-        if self.agent is not None:  # these rows are of all facts
-            found = structs.replace(found, pruned={})
+        if self.agent is not None:  # these counts are of all facts
+            found = structs.replace(found, pruned={}, proposed={}, accepted={}, silent=())
         return self.as_seen(found)
 
     def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:

@@ -69,7 +69,8 @@ def print_proposal(options: Options, found: ShownProposal) -> None:
     )
     for change in found.changes:
         name = clean_one_line(change.path or change.title or change.fact_id)
-        verb = "delete" if change.after is None else "change" if change.path else "new"
+        verb = "delete" if change.after is None else "change" if change.before else "new"
+        verb = verb if change.after or change.after is None else "keep"
         echo(f"\n{style(f'{verb} {name}', bold=True)}")
         for line in _lines(change):
             echo(line)

@@ -45,7 +45,8 @@ class ProposedChange:
     revision: str
     """The revision that it is for; empty for a new fact."""
     before: Mapping[str, Value]
-    """The values that it replaces, by field; empty for a new fact."""
+    """The values that it replaces, by field, and others that must not change before it is
+    applied; empty for a new fact."""
     after: Mapping[str, Value] | None
     """The new values; None deletes the fact."""
     path: VaultPath | None = None
@@ -83,7 +84,7 @@ class ProposalRecord:
     settled_at: str = ""
     """When it was accepted, rejected or expired."""
     run: str = ""
-    """The run that applied it, which `undo` takes back."""
+    """The run that applied it, which `undo` reverts."""
     changed_since: tuple[str, ...] = ()
     """The fields that others changed after it was made: it was written again for them."""
 
@@ -115,7 +116,7 @@ class ShownProposal(Struct, frozen=True):
     outcome: str = ""
     """Empty while open; then `accepted`, `rejected` or `expired`."""
     run: str = ""
-    """The run that applied it, which `undo` takes back."""
+    """The run that applied it, which `undo` reverts."""
 
 
 def proposal_id(kind: str, changes: Sequence[ProposedChange]) -> str:
@@ -177,10 +178,10 @@ def render_proposal(proposal: ProposalRecord) -> str:
 
 
 def _origin(proposal: ProposalRecord) -> str:
-    made, until = proposal.created_at[:10], proposal.expires_at[:10]
+    begun, until = proposal.created_at[:10], proposal.expires_at[:10]
     return (
-        f"{plain(proposal.why)} Proposed by {code(proposal.proposer)} on {made};"
-        f" it is dropped on {until} if nobody answers."
+        f"{plain(proposal.why)} Proposed by {code(proposal.proposer)} on {begun};"
+        f" it is dropped on {until} without an answer."
     )
 
 
@@ -208,7 +209,7 @@ def _shown_change(change: ProposedChange) -> Iterator[str]:
     if not change.revision:
         yield from (f"## New: {title}", "")
     else:
-        yield from (f"## Change {name or title}", "")
+        yield from (f"## {'Change' if change.after else 'Keep'} {name or title}", "")
     for key in sorted(change.after):
         before, after = change.before.get(key), change.after[key]
         yield from (f"**{plain(key)}**", "")

@@ -44,6 +44,8 @@ from vaultsync.notes.proposal_note import (
     shown_proposal,
 )
 from vaultsync.notes.review_note import PROPOSAL_SUFFIX
+from vaultsync.proposals.answer_counts import count_answers
+from vaultsync.proposals.producers import RULES
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import VaultScan
@@ -98,7 +100,7 @@ def propose(ctx: SyncContext, draft: ProposalDraft) -> ProposalRecord:
     The same proposal is made once: while it is open, and after the user rejected it, the
     recorded one is returned.
     """
-    made = ctx.clock.now()
+    now = ctx.clock.now()
     new = ProposalRecord(
         id=proposal_id(draft.kind, draft.changes),
         kind=draft.kind,
@@ -107,7 +109,7 @@ def propose(ctx: SyncContext, draft: ProposalDraft) -> ProposalRecord:
         proposer=draft.proposer,
         scope=draft.scope,
         created_at=ctx.today(),
-        expires_at=_utc(made + timedelta(days=draft.expiry_days)),
+        expires_at=_utc(now + timedelta(days=draft.expiry_days)),
         changes=draft.changes,
     )
     with ctx.archive.transaction():
@@ -225,13 +227,20 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
     return work.report()
 
 
-def accept_proposals(ctx: SyncContext, proposals: Sequence[ProposalRecord]) -> SettledProposals:
+def accept_proposals(
+    ctx: SyncContext, proposals: Sequence[ProposalRecord], *, learns: bool = True
+) -> SettledProposals:
     """Apply proposals as one run; the user's word, so that settled ones may be among them.
+
+    Args:
+        ctx: the two sides.
+        proposals: what to apply.
+        learns: whether it is an answer of the user, from which the rules learn.
 
     Raises:
         StoreUnavailableError: nothing was done.
     """
-    work = _Settling(ctx)
+    work = _Settling(ctx, learns=learns)
     work.accept([each for each in proposals if each.outcome != ACCEPTED])
     return work.settled([each.id for each in proposals])
 
@@ -344,8 +353,9 @@ def _escaped(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord:
 class _Settling:
     """What becomes of proposals, and the report of it."""
 
-    def __init__(self, ctx: SyncContext) -> None:
+    def __init__(self, ctx: SyncContext, *, learns: bool = True) -> None:
         self._ctx = ctx
+        self._learns = learns
         self._actions: list[ActionTaken] = []
         self._notices: list[Notice] = []
         self._run: Report | None = None
@@ -368,6 +378,9 @@ class _Settling:
             closed = replace(each, note_path=None, outcome=outcome, settled_at=at, run=run)
             _record(self._ctx, closed)
         self.tell(proposals, outcome)
+        kinds = [each.kind for each in proposals if each.proposer == RULES]
+        if kinds and self._learns and outcome != EXPIRED:
+            count_answers(self._ctx, kinds, accepted=outcome == ACCEPTED)
 
     def accept(self, proposals: Sequence[ProposalRecord]) -> None:
         """Apply proposals, all in one run; those whose facts changed since wait.
@@ -499,7 +512,12 @@ def _write_of(
     if not change.revision:
         if fact is not None or ctx.store.tombstone(change.fact_id) is not None:
             return None
-        values = {**(change.after or {}), "id": change.fact_id, "updatedAt": ctx.today()}
+        values = {
+            "createdAt": ctx.today(),
+            **(change.after or {}),
+            "id": change.fact_id,
+            "updatedAt": ctx.today(),
+        }
         return StoreWrite(change.fact_id, make_fact(values), None, proposal.proposer)
     if fact is None:
         if change.after is None:

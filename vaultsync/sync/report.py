@@ -94,11 +94,17 @@ class MaintenanceReport(Report, frozen=True):
 
     pruned: Mapping[str, int] = {}
     """How many old rows of history, runs, blobs and others were removed, by kind."""
+    proposed: Mapping[str, int] = {}
+    """How many proposals were made, by kind."""
+    accepted: Mapping[str, int] = {}
+    """How many of these the settings let it accept at once, by kind."""
+    silent: Sequence[str] = ()
+    """Kinds of proposals that are not made any more, because most were rejected."""
 
     @property
     def quiet(self) -> bool:
         """Whether there was nothing to do."""
-        return super().quiet and not any(self.pruned.values())
+        return super().quiet and not any((*self.pruned.values(), *self.proposed.values()))
 
 
 class RunSummary(Struct, frozen=True):
@@ -154,6 +160,8 @@ class Status(Struct, frozen=True):
     """How far the texts are embedded; None where there is no model."""
     proposals: int = 0
     """Proposals that wait for an answer."""
+    silent_proposals: Sequence[str] = ()
+    """Kinds of proposals that are not made any more, because most were rejected."""
 
 
 class Difference(Struct, frozen=True):
