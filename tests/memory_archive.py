@@ -209,7 +209,7 @@ class MemoryArchive:
 
     def proposals(self, *, settled: bool = False) -> list[ProposalRecord]:
         found = self._rows.proposals.values()
-        return [each for each in found if settled or not each.outcome]
+        return [each for each in found if settled or each.is_unfinished]
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         self._write().history = [*self._rows.history, *entries]

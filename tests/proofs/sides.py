@@ -16,7 +16,7 @@ from tests.proofs.watched import WatchedVault
 from tests.sim_disk import Handle
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
-from vaultsync.notes.review_note import is_review_note
+from vaultsync.notes.review_note import PROPOSAL_SUFFIX, is_review_note
 from vaultsync.sync.context import SyncContext, SyncPolicy
 
 T = TypeVar("T")
@@ -118,6 +118,12 @@ class Sides:
         ]
 
     def conflict_notes(self) -> list[str]:
+        return [path for path in self._review_notes() if path not in self.proposal_notes()]
+
+    def proposal_notes(self) -> list[str]:
+        return [path for path in self._review_notes() if path.endswith(PROPOSAL_SUFFIX)]
+
+    def _review_notes(self) -> list[str]:
         return [path for path in sorted(self.vault.files) if is_review_note(path)]
 
     def facts(self) -> dict[str, Fact]:

@@ -81,7 +81,11 @@ def _conflicts(archive: Archive, _typed: str, agent: str | None) -> Offers:
 
 
 def _proposals(archive: Archive, _typed: str, agent: str | None) -> Offers:
-    paths = ((each, [x.path for x in each.changes if x.revision]) for each in archive.proposals())
+    paths = (
+        (each, [x.path for x in each.changes if x.revision])
+        for each in archive.proposals()
+        if not each.outcome
+    )
     return (
         (each.id, each.title)
         for each, changed in paths

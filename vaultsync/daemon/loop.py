@@ -22,6 +22,7 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import DaemonState, Progress, Report
+from vaultsync.sync.review_notes import count_open_proposals
 from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.telemetry import SavedTelemetry, TelemetryRecorder
 
@@ -308,7 +309,7 @@ class DaemonLoop:
             waiting=archive.setting("waiting") or "",
             whole=whole,
         )
-        if self.state.proposals != len(archive.proposals()):  # no report counts them
+        if self.state.proposals != count_open_proposals(self._work.ctx):  # no report counts them
             self._emit_state()
 
     def _failed(self, error: Exception, now: float) -> None:
@@ -365,7 +366,7 @@ class DaemonLoop:
         self.state.lag_seconds = self._lag(self._clock.monotonic())
         self.state.waiting = len((archive.setting("waiting") or "").split())
         self.state.conflicts = len(archive.conflicts())
-        self.state.proposals = len(archive.proposals())
+        self.state.proposals = count_open_proposals(self._work.ctx)
         self.state.attention = len(archive.notices())
         self._emit("state", to_builtins(self.current_state()))
 

@@ -88,6 +88,11 @@ class ProposalRecord:
     changed_since: tuple[str, ...] = ()
     """The fields that others changed after it was made: it was written again for them."""
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether it waits for an answer, or its note for its removal."""
+        return not self.outcome or self.note_path is not None
+
 
 class ShownChange(Struct, frozen=True):
     """What a proposal would do to one fact, as surfaces show it."""

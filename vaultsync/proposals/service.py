@@ -7,7 +7,7 @@ and applies it as a run of its own: compare-and-set, historied, undone like any 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -59,6 +59,7 @@ from vaultsync.sync.review_notes import (
     create_review_note,
     is_review_note_of,
     remove_review_note,
+    rewrite_review_note,
 )
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
@@ -135,7 +136,7 @@ def visible_proposals(
     return [
         redact_proposal(ctx, each)
         for each in ctx.archive.proposals(settled=settled)
-        if _is_visible(ctx, each, agent)
+        if (settled or not each.outcome) and _is_visible(ctx, each, agent)
     ]
 
 
@@ -209,10 +210,10 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
     check_vault(ctx, dry_run=dry_run)
     work = _Settling(ctx)
     decided: dict[str, list[ProposalRecord]] = {ACCEPTED: [], REJECTED: [], EXPIRED: []}
+    if not dry_run:
+        _bring_up_to_date(ctx, found)
     for each in found:
-        if each.note_path is None and not dry_run:
-            _show(ctx, each)
-        outcome = _decision(ctx, each, dry_run=dry_run)
+        outcome = None if each.outcome else _decision(ctx, each, dry_run=dry_run)
         if outcome is not None:
             decided[outcome].append(each)
     if dry_run:
@@ -250,6 +251,15 @@ def reject_proposals(ctx: SyncContext, proposals: Sequence[ProposalRecord]) -> S
     work = _Settling(ctx)
     work.close([each for each in proposals if not each.outcome], REJECTED)
     return work.settled([each.id for each in proposals])
+
+
+def _bring_up_to_date(ctx: SyncContext, proposals: Sequence[ProposalRecord]) -> None:
+    """Write the notes that are missing, and remove those that a crash left behind."""
+    for each in proposals:
+        if each.outcome:
+            _remove_note(ctx, each)
+        elif each.note_path is None:
+            _show(ctx, each)
 
 
 def _decision(ctx: SyncContext, proposal: ProposalRecord, *, dry_run: bool) -> str | None:
@@ -295,19 +305,29 @@ def _record(ctx: SyncContext, proposal: ProposalRecord) -> None:
         ctx.archive.put_proposal(proposal)
 
 
-def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord:
-    """Write the note of a proposal beside the first note that it is about."""
+def _remove_note(ctx: SyncContext, proposal: ProposalRecord) -> None:
+    if proposal.note_path is not None:
+        remove_review_note(ctx, proposal.id, proposal.note_path)
+        _record(ctx, replace(proposal, note_path=None))
+
+
+def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
+    """Write the note of a proposal: in place of that which it has, or beside what it is about.
+
+    None when that was not possible now.
+    """
     beside = next((x.path for x in proposal.changes if x.path), None)
     if beside is None:
         folder = VaultPath(f"{proposal.scope}/{PROPOSALS_FOLDER}")
         beside = join_path(folder, f"{slug(proposal.title) or proposal.kind}.md")
     data = render_proposal(_escaped(ctx, redact_proposal(ctx, proposal))).encode()
     place = ReviewPlace(PROPOSAL_KIND, proposal.id, beside, PROPOSAL_SUFFIX)
-    shown = replace(
-        proposal,
-        note_path=create_review_note(ctx, place, data),
-        sha=hashlib.sha256(data).hexdigest(),
-    )
+    path = proposal.note_path
+    if path is None:
+        path = create_review_note(ctx, place, data)
+    elif not rewrite_review_note(ctx, proposal.id, path, data):
+        return None  # its boxes may be ticked: the next run finds it stale again
+    shown = replace(proposal, note_path=path, sha=hashlib.sha256(data).hexdigest())
     _record(ctx, shown)
     return shown
 
@@ -373,10 +393,9 @@ class _Settling:
         """Record the outcome of proposals, and remove their notes."""
         at = self._ctx.today()
         for each in proposals:
-            if each.note_path is not None:
-                remove_review_note(self._ctx, each.id, each.note_path)
-            closed = replace(each, note_path=None, outcome=outcome, settled_at=at, run=run)
-            _record(self._ctx, closed)
+            closed = replace(each, outcome=outcome, settled_at=at, run=run)
+            _record(self._ctx, closed)  # first: a note that is gone would be an answer
+            _remove_note(self._ctx, closed)
         self.tell(proposals, outcome)
         kinds = [each.kind for each in proposals if each.proposer == RULES]
         if kinds and self._learns and outcome != EXPIRED:
@@ -417,9 +436,9 @@ class _Settling:
 
     def _ask_again(self, old: ProposalRecord, newer: ProposalRecord) -> None:
         """Show a proposal as it is now, with its boxes empty."""
-        if old.note_path is not None:
-            remove_review_note(self._ctx, old.id, old.note_path)
-        shown = _show(self._ctx, newer)
+        shown = _show(self._ctx, replace(newer, note_path=old.note_path))
+        if shown is None:
+            return
         fields = ", ".join(newer.changed_since)
         message = f"{shown.note_path}: {fields} changed since this was proposed"
         hint = "look at the proposal again; nothing was done"
@@ -475,12 +494,11 @@ def _apply(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
             dict.fromkeys(
                 key
                 for old, new in zip(proposal.changes, newer, strict=True)
-                for key in new.before
-                if old.before.get(key) != new.before[key]
+                for key in _changed(old, new)
             )
         )
         if since:
-            return replace(proposal, changes=newer, changed_since=since, note_path=None, outcome="")
+            return replace(proposal, changes=newer, changed_since=since, outcome="")
         writes: list[StoreWrite] = []
         for change in newer:
             write = _write_of(ctx, proposal, change, current.get(change.fact_id))
@@ -491,6 +509,14 @@ def _apply(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
         if not any(isinstance(each, RevisionMismatch) for each in results):
             return None
     raise RevisionMismatchError(proposal.changes[0].fact_id, *CONTENDED)
+
+
+def _changed(old: ProposedChange, new: ProposedChange) -> Iterator[str]:
+    """The fields that others changed; of a fact that is to be deleted any change counts."""
+    keys = [key for key in new.before if old.before.get(key) != new.before[key]]
+    if old.after is None and not keys and old.revision != new.revision:
+        yield "revision"
+    yield from keys
 
 
 def _with_current(change: ProposedChange, fact: Fact | None) -> ProposedChange:

@@ -239,7 +239,7 @@ class Archive(Protocol):
         """Set a proposal, open or settled, by its id."""
 
     def proposals(self, *, settled: bool = False) -> list[ProposalRecord]:
-        """The open proposals, or all of them; oldest first."""
+        """The open proposals and those that still have a note, or all of them; oldest first."""
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         """Append to the history, which is never changed; old runs are pruned, facts purged."""

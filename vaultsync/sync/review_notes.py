@@ -7,7 +7,12 @@ from typing import NamedTuple
 from vaultsync.errors import NoteError, NoteExistsError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.review_note import review_id_in, review_path
-from vaultsync.sync.context import SyncContext
+from vaultsync.sync.context import ReadContext, SyncContext
+
+
+def count_open_proposals(ctx: ReadContext) -> int:
+    """How many proposals wait for an answer."""
+    return sum(not each.outcome for each in ctx.archive.proposals())
 
 
 class ReviewPlace(NamedTuple):
@@ -53,6 +58,27 @@ def is_review_note_of(ctx: SyncContext, path: VaultPath, kind: str, review_id: s
     """Whether the file at a path asks about the conflict or the proposal of an id."""
     file = ctx.find_file(path)
     return file is not None and review_id_in(file.data.decode(errors="replace"), kind) == review_id
+
+
+def rewrite_review_note(ctx: SyncContext, review_id: str, path: VaultPath, data: bytes) -> bool:
+    """Write a note that asks the user again, in place; the archive keeps what it said.
+
+    Returns:
+        Whether it was written; False when it is not there, or an editor is writing to it.
+    """
+    op = f"again-{review_id}"
+    ctx.vault.stage(op, data)
+    ctx.vault.sync()
+    try:
+        file = ctx.vault.read(path)
+        with ctx.archive.transaction():
+            ctx.archive.put_blobs({file.sha: file.data})
+        ctx.vault.exchange(op, path, file.sha)
+    except NoteError:
+        return False
+    finally:
+        ctx.vault.discard(op)
+    return True
 
 
 def remove_review_note(ctx: SyncContext, review_id: str, path: VaultPath) -> None:

@@ -16,6 +16,7 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.report import ActionTaken, DaemonState, Report, RunSummary, Status, notices_of
+from vaultsync.sync.review_notes import count_open_proposals
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -50,7 +51,7 @@ def daemon_status(
         last_run=_last_run(ctx, view),
         engine="this process",
         daemon=daemon,
-        proposals=len(archive.proposals()),
+        proposals=count_open_proposals(ctx),
     )
 
 
@@ -134,7 +135,7 @@ def read_status(
         engine=engine,
         daemon=daemon,
         foreign=max(files - notes - waiting, 0),
-        proposals=len(ctx.archive.proposals()),
+        proposals=count_open_proposals(ctx),
     )
 
 

@@ -647,7 +647,7 @@ class SqliteArchive:
         self._change(
             "INSERT INTO proposals (id, open, body) VALUES (?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET open = excluded.open, body = excluded.body",
-            [(proposal.id, not proposal.outcome, value_to_json(proposal))],
+            [(proposal.id, proposal.is_unfinished, value_to_json(proposal))],
         )
 
     def proposals(self, *, settled: bool = False) -> list[ProposalRecord]:
