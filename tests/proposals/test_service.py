@@ -1,17 +1,24 @@
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+
 import pytest
 
+from tests import secrets
 from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
 from vaultsync.errors import (
     ProposalDeniedError,
     ProposalNotFoundError,
+    RevisionMismatchError,
     ScopeDeniedError,
     VaultMismatchError,
     VaultMissingError,
 )
 from vaultsync.notes.proposal_note import decision_in, shown_proposal
+from vaultsync.notes.view import NoteView
 from vaultsync.operations.undo import undo_run
+from vaultsync.privacy.redaction import Redactor
 from vaultsync.proposals.service import (
     EXPIRY_DAYS,
     accept_proposals,
@@ -288,3 +295,142 @@ def test_an_agent_accepts_what_it_may_write_and_rejects_what_it_made(world: Prop
         check_answer(world.ctx, both, agent="indy", accepts=True)
     with pytest.raises(ProposalDeniedError):
         check_answer(world.ctx, both, agent="ada", accepts=False)
+
+
+def test_a_deletion_waits_for_another_look_after_any_change(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.deletion(fact), kind="junk")
+    world.agent_updates(fact.id, tags=["new"])
+    done = accept_proposals(world.ctx, [made])
+
+    assert [each.outcome for each in done.proposals] == [""]
+    assert "revision changed since" in done.attention[0].message
+    assert world.is_alive(fact.id)
+
+
+def test_what_was_made_and_deleted_since_is_not_made_again(world: ProposalWorld) -> None:
+    made = world.proposed(world.creation("Quite new."), kind="write")
+    accept_proposals(world.ctx, [made])
+    world.agent_forgets(made.changes[0].fact_id)
+    accept_proposals(world.ctx, [made])
+
+    assert not world.is_alive(made.changes[0].fact_id)
+
+
+def test_others_that_keep_writing_are_told_apart_from_an_answer(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    busy = False
+
+    def write(method: str) -> None:
+        nonlocal busy
+        if method == "write" and not busy:
+            busy = True
+            world.agent_updates(fact.id, tags=[world.clock.new_id()])
+            busy = False
+
+    world.store.before = write
+    with pytest.raises(RevisionMismatchError):
+        accept_proposals(world.ctx, [made])
+    world.store.before = lambda _: None
+
+    assert world.outcomes() == [""]
+
+
+def test_one_who_writes_in_between_is_written_around(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    calls: list[str] = []
+
+    def write(method: str) -> None:
+        calls.append(method)
+        if calls.count("write") == 1 and method == "write":
+            world.agent_updates(fact.id, tags=["between"])
+
+    world.store.before = write
+    accept_proposals(world.ctx, [made])
+    world.store.before = lambda _: None
+
+    assert (world.fact(fact.id).title, [*world.fact(fact.id).tags]) == (
+        "A better title",
+        ["between"],
+    )
+
+
+def test_a_crash_before_the_note_goes_changes_no_outcome(world: ProposalWorld) -> None:
+    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+    with world.archive.transaction():
+        world.archive.put_proposal(replace(made, outcome="accepted"))
+    with world.nobody_writes():
+        settle_proposals(world.ctx, dry_run=True)
+    world.settle()
+
+    assert (world.outcomes(), world.review_notes()) == (["accepted"], [])
+    assert world.archive.proposals() == []
+
+
+def test_a_note_that_cannot_be_read_or_moved_in_a_dry_run_is_no_answer(
+    world: ProposalWorld,
+) -> None:
+    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+    folder = str(made.note_path).rpartition("/")[0]
+    world.vault.break_folder(folder)
+    world.settle()
+    world.vault.broken.clear()
+    world.person_renames(str(made.note_path), "elsewhere.proposal.md")
+    assert settle_proposals(world.ctx, dry_run=True) is None
+
+    assert world.outcomes() == [""]
+    assert world.archive.proposals()[0].note_path == made.note_path
+
+
+def test_a_stale_proposal_that_an_editor_is_saving_stays_stale(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    path = str(made.note_path)
+    world.agent_updates(fact.id, title="Another title")
+    world.ticks(ACCEPT)
+
+    def save(step: str) -> None:
+        if step == "exchange.swap" and f"again-{made.id}" in world.vault.ops():
+            world.vault.before = lambda _: None
+            world.person_edits(path, "# Proposal", "# My proposal")
+
+    world.vault.before = save
+    report = world.settle()
+    assert report is not None
+    assert list(report.attention) == []
+    report = world.settle()
+
+    assert report is not None
+    assert [x.kind for x in report.attention] == ["proposal_changed"]
+    assert world.fact(fact.id).title == "Another title"
+
+
+def test_a_change_of_a_long_text_shows_the_lines_that_differ(world: ProposalWorld) -> None:
+    text = "\n".join(f"Line {n} stays." for n in range(12))
+    fact = world.mirrored(text)
+    made = world.proposed(world.change(fact, content=text.replace("Line 6 stays", "Line 6 goes")))
+    said = world.text(str(made.note_path))
+
+    assert "-Line 6 stays.\n+Line 6 goes." in said.replace("- ", "-").replace("+ ", "+")
+    assert "Line 1 stays" not in said
+    assert decision_in("no frontmatter") is None
+
+
+def test_secrets_stay_hidden_in_the_note_and_go_to_the_store(world: ProposalWorld) -> None:
+    dice = random.Random("proposals")
+    token = secrets.token("github", dice)
+    hidden = ProposalWorld(view=NoteView.of(Redactor(b"k" * 32), redacts=True, escapes=True))
+    fact = hidden.mirrored(f"Alpha says this: {token}.")
+    change = hidden.change(fact, content=f"Alpha says: {token}.")
+    made = hidden.proposed(change, hidden.deletion(hidden.mirrored(f"Copy {token}.")))
+    (shown,) = visible_proposals(hidden.ctx, agent=None)
+
+    assert token not in hidden.text(str(made.note_path))
+    assert token not in repr(shown)
+    assert shown.changes[1].after is None
+    with hidden.outage():
+        assert token not in repr(visible_proposals(hidden.ctx, agent=None))
+    accept_proposals(hidden.ctx, [made])
+    assert hidden.fact(fact.id).content == f"Alpha says: {token}."

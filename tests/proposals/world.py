@@ -31,7 +31,7 @@ class ProposalWorld(World):
 
     def deletion(self, fact: Fact) -> ProposedChange:
         now = self.fact(fact.id)
-        before: dict[str, Value] = {"content": now.content}
+        before: dict[str, Value] = {"content": now.plain("content")}
         return ProposedChange(now.id, now.revision or "", before, None, now.path, now.title)
 
     def creation(self, content: str) -> ProposedChange:

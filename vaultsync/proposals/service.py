@@ -447,8 +447,9 @@ class _Settling:
 
     def report(self) -> Report | None:
         """The report of all; None when nothing was done."""
+        before = None if self._before is None or self._before.quiet else self._before
         if not self._actions and not self._notices:
-            return None
+            return before
         own = Report(
             self._run.run if self._run else "",
             dry_run=False,
@@ -458,9 +459,7 @@ class _Settling:
             attention=notices_of(self._notices),
         )
         done = join_reports(self._run, own) if self._run else own
-        if self._before is None or self._before.quiet:
-            return done
-        return join_reports(self._before, done)
+        return done if before is None else join_reports(before, done)
 
     def settled(self, ids: Sequence[str]) -> SettledProposals:
         """What became of the proposals with these ids."""
