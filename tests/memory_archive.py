@@ -113,6 +113,10 @@ class MemoryArchive:
         found = self.find_bases(fact_ids)
         return {k: base.path for k, base in found.items() if not base.missing_since}
 
+    def base_at(self, path: VaultPath) -> Base | None:
+        found = self.bases_in(VaultPath(posixpath.dirname(path)))
+        return found.get(posixpath.basename(path))
+
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         return {
             posixpath.basename(base.path): base

@@ -31,6 +31,7 @@ class LengthReranker:
     """Finds the longest text best."""
 
     model = "length"
+    candidates, share = 20, 0.5
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
         return [float(len(each)) for each in texts]

@@ -70,12 +70,17 @@ def test_a_setting_that_names_nothing_is_refused(setting: str) -> None:
     assert caught.value.hint
 
 
-def test_a_reranker_is_a_folder_or_none(folder: Path) -> None:
+def test_a_reranker_is_a_folder_or_of_the_default_model(folder: Path) -> None:
     reranker = reranker_for(str(folder))
 
     assert reranker is not None
     assert reranker.model == "tea-model"
     assert reranker_for("none") is None
+    assert reranker_for("") is None
+    assert reranker_for("", chosen(f"local:{folder}")) is None
+    default = reranker_for("", chosen("local"))
+    assert default is not None
+    assert default.model == "words of all-MiniLM-L6-v2+int8-2"
     for setting in ("local:/no/such", "sentence:/no/such"):
         with pytest.raises(EmbedderError, match="/no/such"):
             chosen(setting)

@@ -209,7 +209,8 @@ class MachineSettings(VaultSettings, frozen=True):
     """Whether a process of its own embeds what runs and agents write; else only
     `vaultsync index` does."""
     reranker: str = ""
-    """The folder of a cross-encoder model; empty for none."""
+    """The folder of a cross-encoder, or `local:` and a folder with its export; `none` for none.
+    Empty: the words of the default model."""
     hygiene: PrivacySettings = PrivacySettings()
     watch: WatchSettings = WatchSettings()
     memory_file: MemoryFileSettings = MemoryFileSettings()

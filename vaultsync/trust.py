@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from posixpath import join, normpath
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from vaultsync.settings import HARMLESS, MachineSettings, Table, VaultSettings, is_table
+from vaultsync.settings import HARMLESS, MachineSettings, Table, VaultSettings
 
 OWNER = "owner"
 """The request to be used although another user could change the vault."""
@@ -76,7 +76,7 @@ def requests_of(marker: Table, *, owner: str = "") -> dict[str, object]:
         marker: the tables of its `.meta/config.toml`, which were checked.
         owner: the user who could change the vault, if that is neither this one nor root.
     """
-    found = dict(_beyond(marker, VaultSettings, MachineSettings))
+    found = dict(_beyond(marker, VaultSettings(), MachineSettings()))
     store = found.get("store")
     if isinstance(store, str) and _server(store):
         found.setdefault(_KEY, MachineSettings().qdrant.key)  # it is sent there by default
@@ -119,18 +119,23 @@ def canonical(requests: Table) -> str:
 
 
 def _beyond(
-    given: Table, vault: type[Struct] | None, machine: type[Struct], table: str = ""
+    given: Table, vault: Struct | None, machine: Struct, table: str = ""
 ) -> Iterator[tuple[str, object]]:
-    """The settings of a table that are not the vault's, and are more than a default."""
-    harmless = {} if vault is None else {each.name: each.type for each in structs.fields(vault)}
-    types = {each.name: each.type for each in structs.fields(machine)}
-    defaults = machine()
+    """The settings of a table that are not the vault's, and are more than a default.
+
+    Args:
+        given: the table.
+        vault: the defaults of those that are the vault's, if any are.
+        machine: the defaults of all.
+        table: the name of the table and a dot, if it is one.
+    """
+    harmless = () if vault is None else vault.__struct_fields__
     for name, value in given.items():
-        path = f"{table}{name}"
-        if is_table(types[name]):
-            yield from _beyond(value, harmless.get(name), types[name], f"{path}.")
+        path, default = f"{table}{name}", getattr(machine, name)
+        if isinstance(default, Struct):
+            inner = getattr(vault, name) if name in harmless else None
+            yield from _beyond(value, inner, default, f"{path}.")
         elif name not in harmless:
-            default = getattr(defaults, name)
             plain = list(default) if isinstance(default, tuple) else default
             if value != plain and not (isinstance(value, str) and value in HARMLESS.get(path, ())):
                 yield path, value
@@ -146,7 +151,7 @@ def _allowed(name: str, value: object, root: str) -> str:
     if name == "embedder":
         return _embedder(str(value), root)
     if name == "reranker":
-        return f"load the model in {_path(str(value), root)}"
+        return f"load the model in {_path(str(value).removeprefix('local:'), root)}"
     if name == "memory_file.files" and isinstance(value, list):
         places = ", ".join(_path(str(each), root) for each in value)
         return f"read and change {places}, and make notes of what is there"

@@ -70,6 +70,28 @@ def test_a_damaged_export_is_made_again(
     assert vector == opened(made).embed(["tea"])[0]
 
 
+def test_a_text_has_words_and_each_word_a_vector(made: Path) -> None:
+    texts = ["tea", "", "green tea, twice a day", "word " * 600]
+
+    tea, nothing, green, cut = opened(made).words(texts)
+    vectors = opened(made).word_vectors()
+
+    assert (len(tea), len(nothing), len(green)) == (1, 0, 6)
+    assert tea[0] in green
+    assert len(cut) == 256
+    assert vectors.shape == (30_522, 384)
+    assert vectors[tea[0]].any()
+
+
+def test_words_of_a_damaged_export_are_no_crash(export: Path) -> None:
+    for damage in (lambda file: os.truncate(file, 5_000), Path.unlink):
+        damage(export / "model.onnx")
+
+        with pytest.raises(EmbedderError, match="words of") as caught:
+            opened(export).word_vectors()
+        assert caught.value.hint
+
+
 def test_damage_that_only_the_runtime_finds_is_mended_too(made: Path, export: Path) -> None:
     (export / "model.onnx").write_bytes(b"no model")
     manifest = json.loads((export / "manifest.json").read_bytes())

@@ -54,6 +54,51 @@ def test_a_process_that_has_the_engine_is_named_until_it_releases_it(
         assert lock.holder() == "this process"
 
 
+WAITS = """
+import sys
+from pathlib import Path
+from vaultsync.backends.state.engine_lock import EngineLock
+with EngineLock(Path(sys.argv[1]), "v").going_first():
+    print("waits", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("how", ["gives up", "is killed"])
+def test_who_needs_the_engine_for_a_moment_leaves_it_to_a_process_that_waits(
+    lock: EngineLock, tmp_path: Path, how: str
+) -> None:
+    command = [sys.executable, "-c", WAITS, str(tmp_path)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdin is not None
+        with lock:
+            assert other.stdout.readline() == "waits\n"
+            assert lock.try_lock()  # what it does already is finished
+            lock.unlock()
+        assert not lock.try_lock()
+        with lock:  # a command that was asked for goes ahead
+            pass
+        if how == "is killed":
+            other.kill()
+        other.stdin.close()
+    assert lock.try_lock()
+    lock.unlock()
+    assert [each.name for each in tmp_path.iterdir()] == ["engine.lock"]
+
+
+def test_of_two_that_wait_the_second_follows_the_first(lock: EngineLock, tmp_path: Path) -> None:
+    other = EngineLock(tmp_path, "v")
+    with other.going_first(), lock.going_first():
+        assert not lock.try_lock()
+        assert other.try_lock()
+        other.unlock()
+    assert lock.try_lock()
+    lock.unlock()
+
+
 def test_the_engine_is_released_by_the_last_of_nested_holders(
     lock: EngineLock, tmp_path: Path
 ) -> None:

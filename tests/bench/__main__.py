@@ -151,14 +151,14 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
         if name in wanted:
             _say(name)
             wanted.rows.append(measure())
-    _tables(wanted, folder, quick=quick, some=some)
+    _tables(wanted, folder, main_size, quick=quick, some=some)
     if GROWTH in wanted:
         wanted.growths += [
             Growth(KINDS[kind], seconds, STEEPEST) for kind, seconds in passes.seconds.items()
         ]
 
 
-def _tables(wanted: Wanted, folder: Path, *, quick: bool, some: int) -> None:
+def _tables(wanted: Wanted, folder: Path, main_size: int, *, quick: bool, some: int) -> None:
     """What makes several rows in one go."""
     if HYGIENE in wanted:
         n = QUICK[0] if quick else 2_000
@@ -174,8 +174,11 @@ def _tables(wanted: Wanted, folder: Path, *, quick: bool, some: int) -> None:
         wanted.growths += edits.changes(folder, wanted.sizes, _say)
     if WATCH in wanted:
         _say(WATCH)
-        for n in wanted.sizes[:2]:
-            wanted.rows += watching.latencies(folder, n, times=20 if quick else 100)
+        for n in wanted.sizes:
+            most = n == wanted.sizes[-1]
+            wanted.rows += watching.latencies(folder, n, times=20 if quick or most else 100)
+        seconds = 10 if quick else 60
+        wanted.worths.append(watching.at_rest(folder, main_size, seconds=seconds))
     if FOOTPRINT in wanted:
         wanted.worths += memory(folder, wanted.sizes, _say)
 
@@ -209,6 +212,7 @@ def _asked(wanted: Wanted, asking: Asking, *, at_most: bool) -> None:
         wanted.rows += asking.by_index(target=_if(at_most, 6))
     if VECTOR in wanted:
         wanted.rows += asking.by_meaning(target=_if(at_most, 1.8))
+        wanted.rows += asking.by_default(target=_if(at_most, 1.8))
     if PACK in wanted:
         wanted.rows += asking.packed(target=_if(at_most, 2))
     if COLD in wanted:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -37,6 +37,7 @@ WORDS = 4
 BUDGET = 8_000
 """Tokens of a context."""
 _LOCAL = "local"
+NEAREST = "embedding + numpy product"
 
 
 class Limit(NamedTuple):
@@ -97,8 +98,16 @@ class Asking:
             near = product(memory, self.n)
             times = _in_turns(asked, near, partial(_by_vectors, memory))
         words = "recall by vectors"
-        rows = _rows(words, self.n, "embedding + numpy product", *times, target=target)
+        rows = _rows(words, self.n, NEAREST, *times, target=target)
         return rows + _late(words, self.n, BY_MEANING, *times, judged=bool(target))
+
+    def by_default(self, *, target: float | None) -> list[Row]:
+        """Recall as a process that stays asks, by words and vectors, beside the same floor."""
+        asked = questions(QUESTIONS)
+        with self.open(_LOCAL) as memory:
+            times = _in_turns(asked, product(memory, self.n), memory.recall)
+        middle, late = _rows("recall by default, warm", self.n, NEAREST, *times, target=None)
+        return [middle, replace(late, target=target)]
 
     def packed(self, *, target: float | None) -> list[Row]:
         """A context, beside its recall."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +22,11 @@ MOST_MB = 300
 """Megabytes that a pass over 100,000 notes may take."""
 MOST_KB_PER_NOTE = 4
 """Kilobytes that each more note may take which links to a hub."""
-ADOPT, OUT, HUB = (
+ADOPT, DRY, OUT, AGAIN, HUB = (
     "adopt, with indexes and tables",
+    "dry run of a first pass out",
     "first pass out, with indexes and tables",
+    "archive, indexes and tables made again",
     "rename of a hub",
 )
 _UNITS = 2**20 if sys.platform == "darwin" else 2**10
@@ -32,13 +35,23 @@ _UNITS = 2**20 if sys.platform == "darwin" else 2**10
 def memory(folder: Path, sizes: Sequence[int], say: Callable[[str], None]) -> list[Worth]:
     """One row for each kind of pass and size; a bound where there are 100,000 notes."""
     found: list[Worth] = []
-    for kind, make in ((ADOPT, with_notes), (OUT, with_facts)):
+    for kinds, make in (((ADOPT,), with_notes), ((DRY, OUT, AGAIN), with_facts)):
         for n in sizes:
-            say(f"memory of {kind}: {n:,} notes")
-            held = _most_held(kind, make(new_folder(folder), n))
-            bound = MOST_MB if n >= 100_000 else None
-            found.append(Worth(f"{kind}, MB", n, held, "the process alone", most=bound))
-    return [*found, *_hubs(folder, sizes, say)]
+            world = make(new_folder(folder), n)
+            for kind in kinds:
+                say(f"memory of {kind}: {n:,} notes")
+                if kind == AGAIN:
+                    _lose_all_derived(world)
+                held = _most_held(kind, world)
+                bound = MOST_MB if n >= 100_000 else None
+                found.append(Worth(f"{kind}, MB", n, held, "the process alone", most=bound))
+    return [*sorted(found, key=lambda each: each.operation), *_hubs(folder, sizes, say)]
+
+
+def _lose_all_derived(world: World) -> None:
+    world.lose_archive()
+    for path in world.state.glob("*/index"):
+        shutil.rmtree(path)
 
 
 def _hubs(folder: Path, sizes: Sequence[int], say: Callable[[str], None]) -> list[Worth]:
@@ -74,8 +87,8 @@ def _run(kind: str, folder: Path) -> None:
     gc.set_threshold(GC_THRESHOLD)  # as in every process of the command line
     limit_heaps()  # the same
     with World(folder, made=True).open(derived=kind != HUB) as memory:
-        report = memory.adopt() if kind == ADOPT else memory.sync()
-    if report.quiet:
+        report = memory.adopt() if kind == ADOPT else memory.sync(dry_run=kind == DRY)
+    if not report.actions:
         raise SystemExit("bench: nothing was done")
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _UNITS)
 

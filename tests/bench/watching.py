@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import sqlite3
@@ -12,21 +13,25 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from tests.bench import corpus
 from tests.bench.measure import p95
-from tests.bench.table import Row
+from tests.bench.table import Row, Worth
 from tests.bench.worlds import World, new_folder, notes_in, settle_disk
 from vaultsync.api.memory import Memory
-from vaultsync.facts import service as fact_work
 from vaultsync.settings import WatchSettings
 
 ROOT = Path(__file__).parents[2]
 MARGIN = 0.150
 """Seconds that the daemon may take beside what it has to wait for."""
 PATIENCE = 60.0
-EVENT, COMMIT = "bare watchdog event, p95", "bare SQLite commit, p95"
+REST_AFTER = 15.0
+"""Seconds until a daemon has nothing left to do."""
+HEARD, COMMIT = "bare inotify and SQLite commit, p95", "bare SQLite commit, p95"
+_CLOSED_AFTER_WRITING = 0x8
+"""`IN_CLOSE_WRITE` of inotify."""
 
 
 @contextmanager
@@ -68,21 +73,78 @@ def _mirrored(folder: Path, count: int) -> World:
 
 
 def latencies(folder: Path, notes: int, *, times: int) -> list[Row]:
-    """A saved note is in the store, a stored fact in the vault: the slowest of twenty."""
+    """A saved note is in the store, a stored fact in the vault: the slowest of twenty.
+
+    Of a saved note, without the time that it has to settle.
+    """
     world = _mirrored(folder, notes)
     settle = WatchSettings().settle_seconds
-    with _watched(world), world.open() as memory:
-        saves = [_saved(world, memory, number) for number in range(times)]
+    saves, heard = [], []
+    with _watched(world), world.open() as memory, _bare_listener(new_folder(folder)) as save:
+        for number in range(times):
+            saves.append(_saved(world, memory, number) - settle)
+            heard.append(save(number))
         stores = [_stored(world, memory, number) for number in range(times)]
-    events = p95(_bare_events(new_folder(folder), times))
     commits = p95(_bare_commits(new_folder(folder), times))
     among = f"among {notes:,} notes, p95"
-    saved = f"saved note in the store, {among} (settles {settle * 1000:.0f} ms)"
+    saved = f"saved note in the store, {among} (without {settle * 1000:.0f} ms to settle)"
     stored = f"stored fact in the vault, {among}"
     return [
-        Row(saved, times, p95(saves), EVENT, events, None, limit=settle + MARGIN),
+        Row(saved, times, p95(saves), HEARD, p95(heard), None, limit=MARGIN),
         Row(stored, times, p95(stores), COMMIT, commits, None, limit=MARGIN),
     ]
+
+
+def at_rest(folder: Path, notes: int, *, seconds: float) -> Worth:
+    """What a daemon takes of a processor while nothing happens."""
+    world = _mirrored(folder, notes)
+    with _watched(world) as daemon:
+        time.sleep(REST_AFTER)
+        began, before = time.perf_counter(), _cpu_of(daemon.pid)
+        time.sleep(seconds)
+        took = (_cpu_of(daemon.pid) - before) / (time.perf_counter() - began)
+    return Worth("daemon at rest, % of a core", notes, took * 100, f"{seconds:.0f} s", most=0.2)
+
+
+def _cpu_of(pid: int) -> float:
+    """Seconds that a process has taken, with those of its threads."""
+    words = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def _bare_listener(folder: Path) -> Iterator[Callable[[int], float]]:
+    """Saves a file, and tells how long a listener took to hear of it and to commit a row."""
+    inotify = ctypes.CDLL(None)
+    queue = inotify.inotify_init1(0)
+    notes = folder / "notes"
+    notes.mkdir()
+    inotify.inotify_add_watch(queue, os.fsencode(notes), _CLOSED_AFTER_WRITING)
+    done: SimpleQueue[float] = SimpleQueue()
+
+    def listen() -> None:
+        with closing(sqlite3.connect(folder / "bare.sqlite3")) as db:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute("CREATE TABLE facts (body TEXT)")
+            while b"end" not in os.read(queue, 4096):
+                db.execute("INSERT INTO facts (body) VALUES (?)", (corpus.prose(1),))
+                db.commit()
+                done.put(time.perf_counter())
+
+    def save(number: int) -> float:
+        began = time.perf_counter()
+        (notes / f"{number}.md").write_bytes(b"text")
+        return done.get(timeout=PATIENCE) - began
+
+    thread = threading.Thread(target=listen)
+    thread.start()
+    try:
+        yield save
+    finally:
+        (notes / "end").write_bytes(b"")
+        thread.join(PATIENCE)
+        os.close(queue)
 
 
 def _saved(world: World, memory: Memory, number: int) -> float:
@@ -104,8 +166,8 @@ def _stored(world: World, memory: Memory, number: int) -> float:
     time.sleep(0.05 + number % 7 / 100)  # at no fixed moment of the daemon's rounds
     home = world.vault / "public" / "decisions"
     before = len(list(home.iterdir())) if home.is_dir() else 0
-    values = {"content": corpus.prose(number), "title": f"Stored {number}"}
-    fact_work.remember(memory._ctx, {**values, "type": "decision", "scope": "public"}, agent="indy")
+    text, title = corpus.prose(number), f"Stored {number}"
+    memory.remember(text, title=title, type="decision", scope="public", agent="indy")
     return _seconds(lambda: home.is_dir() and len(list(home.iterdir())) > before)
 
 
@@ -116,34 +178,6 @@ def _seconds(holds: Callable[[], bool]) -> float:
             raise SystemExit("bench: the daemon did nothing")
         time.sleep(0.001)
     return time.perf_counter() - began
-
-
-def _bare_events(folder: Path, times: int) -> list[float]:
-    from watchdog.events import FileSystemEvent, FileSystemEventHandler
-    from watchdog.observers import Observer
-
-    heard = threading.Event()
-
-    class Handler(FileSystemEventHandler):
-        def on_any_event(self, event: FileSystemEvent) -> None:
-            heard.set()
-
-    observer = Observer()
-    observer.schedule(Handler(), str(folder))
-    observer.start()
-    took = []
-    try:
-        for number in range(times):
-            time.sleep(0.01)
-            heard.clear()
-            began = time.perf_counter()
-            (folder / f"{number}.md").write_bytes(b"text")
-            heard.wait(PATIENCE)
-            took.append(time.perf_counter() - began)
-    finally:
-        observer.stop()
-        observer.join()
-    return took
 
 
 def _bare_commits(folder: Path, times: int) -> list[float]:

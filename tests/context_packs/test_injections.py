@@ -90,12 +90,12 @@ def _packed(place: str, prompt: str, form: str) -> str:
     return pack.text
 
 
-@pytest.mark.parametrize("number", range(len(CORPUS)))
-def test_in_markdown_no_injection_stands_outside_a_fence(number: int) -> None:
-    place, prompt = CORPUS[number]
-    outside = list(_outside_fences(_packed(place, prompt, "markdown")))
-    assert not any(SAID in line for line in outside)
-    assert sum(line.startswith("~~~") for line in outside) == 3, "one fence for each piece"
+def test_in_markdown_no_injection_stands_outside_a_fence() -> None:
+    for place, prompt in CORPUS:
+        outside = list(_outside_fences(_packed(place, prompt, "markdown")))
+        assert not any(SAID in line for line in outside), (place, prompt)
+        fences = sum(line.startswith("~~~") for line in outside)
+        assert fences == 3, ("one fence for each piece", place, prompt)
 
 
 def _outside_fences(text: str) -> Iterator[str]:
@@ -111,30 +111,28 @@ def _outside_fences(text: str) -> Iterator[str]:
     assert not fence
 
 
-@pytest.mark.parametrize("number", range(len(CORPUS)))
-def test_in_xml_no_injection_stands_outside_an_element(number: int) -> None:
-    place, prompt = CORPUS[number]
-    root = ET.fromstring(_packed(place, prompt, "xml"))  # noqa: S314 - ours
+def test_in_xml_no_injection_stands_outside_an_element() -> None:
     allowed = {"context", "fact", "entity", *PACK_TIERS}
-    assert {each.tag for each in root.iter()} <= allowed
-    for each in root.iter():
-        assert SAID not in (each.tail or "")
-        if each.tag not in ("fact", "entity"):
-            assert SAID not in f"{each.text}{each.attrib}"
-    assert [each.get("origin") for each in root.iter("fact")]
-    assert sum(each.tag in ("fact", "entity") for each in root.iter()) == 3
+    for where in CORPUS:
+        root = ET.fromstring(_packed(*where, "xml"))  # noqa: S314 - ours
+        assert {each.tag for each in root.iter()} <= allowed, where
+        for each in root.iter():
+            assert SAID not in (each.tail or ""), where
+            if each.tag not in ("fact", "entity"):
+                assert SAID not in f"{each.text}{each.attrib}", where
+        assert [each.get("origin") for each in root.iter("fact")], where
+        assert sum(each.tag in ("fact", "entity") for each in root.iter()) == 3, where
 
 
-@pytest.mark.parametrize("number", range(len(CORPUS)))
-def test_in_json_no_injection_stands_outside_a_string(number: int) -> None:
-    place, prompt = CORPUS[number]
-    read = json.loads(_packed(place, prompt, "json"))
-    assert read.keys() <= {"question", *PACK_TIERS}
-    assert read["question"] == QUESTION
-    pieces = [each for tier in PACK_TIERS for each in read.get(tier, ())]
-    assert len(pieces) == 3
+def test_in_json_no_injection_stands_outside_a_string() -> None:
     keys = {"id", "type", "title", "date", "source", "origin", "reason", "text", "cut"}
-    assert all(each.keys() <= keys for each in pieces)
+    for where in CORPUS:
+        read = json.loads(_packed(*where, "json"))
+        assert read.keys() <= {"question", *PACK_TIERS}, where
+        assert read["question"] == QUESTION, where
+        pieces = [each for tier in PACK_TIERS for each in read.get(tier, ())]
+        assert len(pieces) == 3, where
+        assert all(each.keys() <= keys for each in pieces), where
 
 
 @pytest.mark.parametrize("form", PACK_FORMS)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from tests.packs import words
 from tests.recalls import RecallWorld
+from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.context_packs.service import (
     MAX_ENTITIES,
@@ -18,6 +20,8 @@ from vaultsync.context_packs.service import (
     build_context,
 )
 from vaultsync.errors import InvalidFieldError, UnknownTypeError
+from vaultsync.indexing.ports import IndexMatch
+from vaultsync.model.filters import FactFilters
 from vaultsync.recall.recall_request import ContextRequest
 
 
@@ -62,6 +66,35 @@ def test_a_pack_holds_what_was_found_with_reasons_and_citations(world: PackWorld
     assert "Slack water lasts 22 minutes." in pack.text
     assert pack.counter == "words"
     assert not pack.truncated
+
+
+class Counted(MemoryIndex):
+    """Knows how many facts it was asked for at most."""
+
+    most = 0
+
+    def search(
+        self,
+        words: str,
+        filters: FactFilters,
+        *,
+        phrases: Sequence[str] = (),
+        limit: int,
+        names_only: bool = False,
+    ) -> list[IndexMatch]:
+        self.most = max(limit, self.most)
+        return super().search(words, filters, phrases=phrases, limit=limit, names_only=names_only)
+
+
+def test_a_pack_about_a_topic_looks_at_no_more_candidates_than_its_recall(world: PackWorld) -> None:
+    for number in range(4 * MAX_RECALLED):
+        world.mirrored(f"Slack water lasts {number} minutes.", type="lesson")
+    world.index = index = Counted()
+    world.ask("slack water", limit=MAX_RECALLED, max_priority=4)
+    least, index.most = index.most, 0
+    world.pack("slack water", budget=8_000)
+    assert index.most == least
+    assert len(world.pack("type:lesson", budget=8_000).items) > MAX_RECALLED
 
 
 def test_a_critical_fact_says_so(world: PackWorld) -> None:

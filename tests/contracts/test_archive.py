@@ -173,6 +173,8 @@ def test_a_base_comes_back_whole(archive: Archive, base: Base) -> None:
     in_folder = archive.bases_in(VaultPath("public/notes"))
     assert in_folder.keys() == (set() if base.missing_since else {"tea.md"})
     assert all(same(each, base) for each in in_folder.values())
+    found = archive.base_at(VaultPath("public/notes/tea.md"))
+    assert found is None if base.missing_since else same(found, base)
     stamps = archive.stamps_in(VaultPath("public/notes"))
     assert stamps == {name: (A, each.stamp) for name, each in in_folder.items()}
 
@@ -187,6 +189,8 @@ def test_a_base_is_found_wherever_its_note_lies(archive: Archive, path: str) -> 
     found = archive.bases_in(VaultPath(folder))
     assert list(found) == [name]
     assert same(found[name], base)
+    assert same(archive.base_at(VaultPath(path)), base)
+    assert archive.base_at(VaultPath(f"{path}/none.md")) is None
     assert archive.stamps_in(VaultPath(folder)) == {name: (A, base.stamp)}
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from random import Random
 from unittest.mock import patch
@@ -19,7 +19,7 @@ from vaultsync.index_files.entity_groups import put_entries, regroup
 from vaultsync.index_files.entry import ListedEntry, entry_of
 from vaultsync.index_files.index_pages import render_listed, render_pages
 from vaultsync.index_files.memory_entries import MemoryEntries
-from vaultsync.index_files.paging import PagePlan
+from vaultsync.index_files.paging import Divisions, NumberedPart, PagePlan
 from vaultsync.index_files.ports import EntryTable
 from vaultsync.index_files.service import TableChanges
 from vaultsync.model.fact import Fact
@@ -128,35 +128,70 @@ def is_stale(plans: Mapping[str, str], changes: TableChanges, plan: PagePlan) ->
     return plans.get(plan.name) != plan.lines or changes.touches(plan)
 
 
+class Follower:
+    """The pages of a table, of which each change renders only what is stale."""
+
+    def __init__(self, table: EntryTable) -> None:
+        self.table = table
+        self.shown: dict[str, str] = {}
+        self._plans: Mapping[str, str] = {}
+        self._divided: Mapping[str, Sequence[NumberedPart]] = {}
+
+    def change(self, put: Sequence[ListedEntry], drop: Sequence[str]) -> None:
+        changes = TableChanges()
+        with self.table.changing():
+            touched, entries = put_entries(self.table, put, drop)
+            changes.add(entries, regroup(self.table, [touched]))
+            self.table.set_version("v")
+
+        def is_stale(plan: PagePlan) -> bool:
+            return self._plans.get(plan.name) != plan.lines or changes.touches(plan)
+
+        divisions = Divisions(self._divided, changes.touch)
+        pages = dict(render_pages(self.table, is_stale, divisions))
+        self.shown = {
+            name: page.text if page.text is not None else self.shown[name]
+            for name, page in pages.items()
+        }
+        self._plans = {name: page.lines for name, page in pages.items()}
+        self._divided = divisions.now
+
+
+def small_parts(limit: int) -> AbstractContextManager[object]:
+    return patch.multiple(paging, MAX_FILE_BYTES=limit, _TITLE_BYTES=200)
+
+
 @given(st.randoms(use_true_random=False), st.sampled_from([1_200, 3_000, 200_000]))
 def test_pages_that_follow_changes_are_those_that_are_made_anew(
     tmp_path_factory: pytest.TempPathFactory, chance: Random, limit: int
 ) -> None:
     """Whatever changed, in both tables, only the stale parts are rendered again."""
     folder = tmp_path_factory.mktemp("entries")
-    on_disk, in_memory = SqliteEntries(folder / "entries.sqlite3"), MemoryEntries()
-    shown: dict[str, str] = {}
-    plans: dict[str, str] = {}
-    with patch.multiple(paging, MAX_FILE_BYTES=limit, _TITLE_BYTES=200):
-        for step in range(6):
+    on_disk = SqliteEntries(folder / "entries.sqlite3")
+    followers = [Follower(on_disk), Follower(MemoryEntries())]
+    with small_parts(limit):
+        for _ in range(6):
             changed = [some_fact(chance) for _ in range(chance.randrange(1, 6))]
             now = {each.id: each for each in listed(*changed)}
             drop = list({each.id for each in changed} - now.keys())
-            for table in (on_disk, in_memory):
-                changes = TableChanges()
-                with table.changing():
-                    touched, entries = put_entries(table, [*now.values()], drop)
-                    changes.add(entries, regroup(table, [touched]))
-                    table.set_version(f"{step}")
-                pages = dict(render_pages(table, partial(is_stale, plans, changes)))
-                texts = {
-                    name: page.text if page.text is not None else shown[name]
-                    for name, page in pages.items()
-                }
-                assert texts == render_listed(table.iter_listed())
-            shown, plans = texts, {name: page.lines for name, page in pages.items()}
-            assert sorted(on_disk.iter_listed()) == sorted(in_memory.iter_listed())
+            for each in followers:
+                each.change([*now.values()], drop)
+                assert each.shown == render_listed(each.table.iter_listed())
+            one, other = (sorted(each.table.iter_listed()) for each in followers)
+            assert one == other
     on_disk.close()
+
+
+def test_a_list_of_parts_follows_when_only_parts_of_one_of_them_are_left(table: EntryTable) -> None:
+    pages = Follower(table)
+    months = ["2026-01-01", "2026-02-01"]
+    facts = [fact(each, title="x" * 400, createdAt=months[each % 2]) for each in range(8)]
+    other = [fact(each, title="x" * 400, type="decision") for each in range(8, 12)]
+    with small_parts(1_200):
+        pages.change(listed(*facts, *other), [])
+        assert "by-type-fact-2026-01.md" in pages.shown["by-type-fact.md"]
+        pages.change([], [each.id for each in other])
+        assert pages.shown == render_listed(table.iter_listed())
 
 
 @pytest.mark.parametrize(

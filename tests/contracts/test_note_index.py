@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -261,12 +262,21 @@ def test_filters_mean_the_same_in_all(filled: NoteIndex, asked: FactFilters) -> 
     check_found(found(filled, "tea", asked, limit=len(FACTS)), asked)
 
 
+def hiding(asked: FactFilters) -> Counter[str]:
+    """What each default hides, fact by fact."""
+    passing = filter(asked.unhidden.admits, FACTS)
+    return Counter(filter(None, map(asked.hidden_by, passing)))
+
+
+@with_seeds
 @given(asked=filters)
-def test_matches_are_counted_exactly(filled: NoteIndex, asked: FactFilters) -> None:
-    passing = sum(map(asked.admits, FACTS))
-    assert filled.count_matches("tea", asked) == passing
-    assert filled.count_matches("", asked, phrases=["green tea"]) == passing
-    assert filled.count_matches("cocoa", asked) == filled.count_matches("", asked) == 0
+def test_what_each_default_hides_is_counted_exactly(filled: NoteIndex, asked: FactFilters) -> None:
+    expected = hiding(asked)
+    assert filled.count_hidden("tea", asked) == expected
+    assert filled.count_hidden("", asked, phrases=["green tea"]) == expected
+    assert filled.count_hidden(None, asked) == expected
+    assert not filled.count_hidden("cocoa", asked)
+    assert not filled.count_hidden("", asked)
 
 
 @given(asked=filters)
@@ -274,7 +284,6 @@ def test_facts_are_browsed_by_filters_alone(filled: NoteIndex, asked: FactFilter
     found = filled.browse(asked, limit=len(FACTS))
     left = [each for each in FACTS if each.id in found and asked.admits(each)]
     assert {each.id for each in left} == {each.id for each in FACTS if asked.admits(each)}
-    assert filled.count_matches(None, asked) >= len(left)
 
 
 def test_a_set_comes_in_the_order_that_is_asked_for(index: NoteIndex) -> None:
@@ -290,40 +299,66 @@ def test_a_set_comes_in_the_order_that_is_asked_for(index: NoteIndex) -> None:
     assert index.browse(ALL, order=NEWEST, limit=9) == [IDS[3], C, B, A]
     assert index.browse(ALL, order=OLDEST, limit=2) == [A, B]
     assert index.browse(ALL, limit=0) == []
-    assert index.count_matches(None, ALL) == 4
     put(index, a_fact(A, priority=1, importance=1.0, createdAt=day.format(1)))
     assert index.browse(ALL, limit=2) == [C, A]
 
 
 def test_an_empty_index_has_no_set(index: NoteIndex) -> None:
     assert index.browse(ALL, limit=9) == []
-    assert index.count_matches(None, ALL) == 0
+    assert not index.count_hidden(None, FactFilters())
 
 
-def test_words_a_letter_or_two_off_are_near(index: NoteIndex) -> None:
+def test_facts_of_a_theme_are_found_and_those_hidden_counted(index: NoteIndex) -> None:
+    put(
+        index,
+        a_fact(A, themeIds=["Harbour", "money"]),
+        a_fact(B, themeIds=["money"]),
+        a_fact(C, themeIds=["harbour"], status="archived"),
+    )
+    asked = FactFilters(
+        status=None, themes=frozenset({"harbour"}), hidden_statuses=frozenset({"archived"})
+    )
+    assert found(index, "tea", asked) == index.browse(asked, limit=9) == [A]
+    assert index.count_hidden("tea", asked) == index.count_hidden(None, asked) == {"archived": 1}
+    both = asked._replace(themes=frozenset({"harbour", "money"}))
+    assert found(index, "tea", both) == [A]
+
+
+def test_a_term_is_counted_once_for_each_fact_that_has_it(index: NoteIndex) -> None:
+    put(index, a_fact(A, "Kelp, kelp."), a_fact(B, "Kelp."), a_fact(C, tags=["oak"]))
+    assert index.facts_with(["kelp", "oak", "fern"]) == {"kelp": 2, "oak": 1, "fern": 0}
+
+
+def test_a_term_is_known_in_whatever_language_the_facts_have_it(index: NoteIndex) -> None:
+    german = "Wir haben die Versicherungen gekündigt, weil sie zu teuer sind und wenig nützen."
+    put(index, a_fact(A, german, title="Die Versicherungen"))
+    (term,) = index.tokens("Versicherungen")
+    assert index.facts_with([term])[term] == 1
+
+
+def test_terms_a_letter_or_two_off_are_near(index: NoteIndex) -> None:
     put(
         index,
         a_fact(A, "Nine subscribers."),
-        a_fact(B, "An encrypted copy.", type="lesson"),
-        a_fact(C, "A fact about berths."),
+        a_fact(B, "An encrypted copy."),
+        a_fact(C, "A fact.", title="Berths"),
     )
-    for written, found in {
-        "subscribrs": [A],  # one letter is missing
-        "sbuscribers": [A],  # two have changed places
-        "encryptad": [B],
-        "berhts": [C],
-        "fcat": [],  # a short word has too many neighbours
-        "something": [],
+    for written, meant in {
+        "subscribrs": "subscribers",  # one letter is missing
+        "sbuscribers": "subscribers",  # two have changed places
+        "encryptad": "encrypted",
+        "berhts": "berths",
+        "fcat": "",  # a short word has too many neighbours
+        "something": "",
+        "subscribers": "",  # it is one itself
     }.items():
         (term,) = index.tokens(written)
-        assert index.near_matches(term, ALL, limit=9) == found, written
-    (term,) = index.tokens("encryptad")
-    assert index.near_matches(term, ALL._replace(types=frozenset({"note"})), limit=9) == []
-    assert index.near_matches(term, ALL, limit=0) == []
+        assert index.near_terms(term) == index.tokens(meant), written
 
 
-def test_an_empty_index_has_no_near_words(index: NoteIndex) -> None:
-    assert index.near_matches("subscribr", ALL, limit=9) == []
+def test_an_empty_index_has_no_terms(index: NoteIndex) -> None:
+    assert index.near_terms("subscribr") == []
+    assert index.facts_with(["subscribr"]) == {"subscribr": 0}
 
 
 def test_an_index_counts_what_an_agent_may_see(index: NoteIndex) -> None:

@@ -82,7 +82,11 @@ def test_both_ways_to_ask_stand_beside_each_other(found: Evaluation, baseline: E
     assert "context/recall" in "\n".join(table(compare(found, baseline)))
 
 
-def test_what_is_timed_has_a_figure_each_beside_its_floor(memory: Memory) -> None:
+def test_what_is_timed_has_a_figure_each_beside_its_floor(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = asked()[::8]
+    monkeypatch.setattr("tests.eval.gate.asked", lambda: some)
     timed = {
         name: each for name, each in measured(memory, rounds=1).figures.items() if TIMED in name
     }

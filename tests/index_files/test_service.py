@@ -12,8 +12,7 @@ from tests.packs import words
 from tests.world import LINES, SCOPE, World
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.index_files import paging
-from vaultsync.index_files.entry import ListedEntry
-from vaultsync.index_files.ports import PartKeys
+from vaultsync.index_files.ports import PartKeys, Volume
 from vaultsync.index_files.service import (
     TABLES_SETTING,
     TableInputs,
@@ -327,23 +326,32 @@ def test_a_change_renders_only_the_parts_that_have_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr(paging, "MAX_FILE_BYTES", 4_000)
     monkeypatch.setattr(paging, "_TITLE_BYTES", 500)
     world = Shelf()
-    for number in range(60):
-        world.mirrored(LINES, title=f"Fact {number}", entities=["Ann", f"Bo {number}"])
+    for number in range(80):
+        kind = "decision" if number % 2 else "lesson"
+        names = ["Ann", f"Bo {number}"]
+        world.mirrored(LINES, title=f"Fact {number}", type=kind, entities=names)
     world.tables()
     before = {name: world.vault.names[name] for name in world.hidden()}
     assert len(before) > 12
-    read: list[str] = []
-    ask = world.entries.typed
+    read: list[tuple[str, str]] = []
+    divided: list[PartKeys] = []
+    ask, ask_buckets = world.entries.typed, world.entries.type_buckets
 
-    def typed(keys: PartKeys, buckets: range) -> list[ListedEntry]:
+    def typed(keys: PartKeys, buckets: range) -> list[tuple[str, str]]:
         found = ask(keys, buckets)
-        read.extend(each.id for each in found)
+        read.extend(found)
         return found
 
+    def type_buckets(keys: PartKeys) -> dict[int, Volume]:
+        divided.append(keys)
+        return ask_buckets(keys)
+
     monkeypatch.setattr(world.entries, "typed", typed)
+    monkeypatch.setattr(world.entries, "type_buckets", type_buckets)
     monkeypatch.setattr(world.entries, "iter_listed", None)
 
-    world.agent_updates(world.facts()[7].id, content="Another text.")
+    fact = world.facts()[7]
+    world.agent_updates(fact.id, content="Another text.")
     world.quiesce()
     world.tables()
 
@@ -355,3 +363,4 @@ def test_a_change_renders_only_the_parts_that_have_it(monkeypatch: pytest.Monkey
     assert len(long["by-type"]) == 1
     assert len(long["by-entity"]) <= 2  # that of Ann, and its own
     assert 0 < len(read) < 30
+    assert [kind for kind, _ in divided] == [fact.type]

@@ -19,8 +19,11 @@ from vaultsync.operations.evaluate import (
     EvaluationParts,
     Figure,
     Paired,
+    ToolAnswer,
     evaluate,
+    parse_answers,
     parse_questions,
+    score_answers,
 )
 from vaultsync.operations.regressions import compare, list_figures, parse_baseline, write_baseline
 from vaultsync.storage.clock import FixedClock
@@ -245,3 +248,68 @@ def test_what_is_no_baseline_is_refused(text: str) -> None:
 def test_without_a_baseline_figures_are_only_listed() -> None:
     (row,) = list_figures(figures(it=Figure(1.0, "higher")))
     assert (row.name, row.value, row.baseline, row.verdict) == ("it", 1.0, None, "")
+
+
+ASKED = (
+    EvalQuestion("runner beans", ("beans.md", "poles.md"), "q1"),
+    EvalQuestion("leeks", ("soup.md",)),
+    NOTHING,
+)
+
+
+def test_answers_of_another_tool_are_scored_by_the_same_formulas(world: RecallWorld) -> None:
+    ours = evaluate(parts(world), [BEANS, NOTHING], rounds=0)
+    told = {key: each for key, each in ours.figures.items() if "index-first" not in key}
+    told = {key: each for key, each in told.items() if "/index/" in key and "ms" not in key}
+    theirs = score_answers([BEANS, NOTHING], [ToolAnswer(BEANS.question, ("beans.md",))])
+    for measure in ("relevance@5", "hit@5", "MRR"):
+        assert theirs.figures[f"retrieval/tool/{measure}"] == told[f"retrieval/index/{measure}"]
+    assert (theirs.questions, theirs.unanswerable, theirs.digest) == (2, 1, ours.digest)
+
+
+def test_what_a_tool_leaves_out_counts_as_nothing_found() -> None:
+    answers = [
+        ToolAnswer("q1", ("soup.md", "beans.md"), ("beans.md", "soup.md"), 90, 40, 0.25),
+        ToolAnswer("zeppelin", ("soup.md",), ()),
+    ]
+    found = score_answers(ASKED, answers)
+    values = {key: each.value for key, each in found.figures.items()}
+    assert values == {
+        "retrieval/tool/relevance@5": 0.25,
+        "retrieval/tool/hit@5": 0.5,
+        "retrieval/tool/MRR": 0.25,
+        "retrieval/tool/tokens": 90,
+        "retrieval/tool/p50 ms": 250,
+        "retrieval/tool/p95 ms": 250,
+        "context/recall": 0.25,
+        "context/precision": 0.5,
+        "context/silence": 1,
+        "context/tokens": 40,
+    }
+    assert found.missing == ("1 of the questions have no answer, as if nothing was found",)
+
+
+def test_a_tool_that_packs_nothing_has_no_figures_of_packs() -> None:
+    found = score_answers(ASKED, [ToolAnswer(each.question) for each in ASKED])
+    assert found.missing == ()
+    assert {key.split("/")[0] for key in found.figures} == {"retrieval"}
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        ([ToolAnswer("cabbage")], "'cabbage' is none of the questions"),
+        ([ToolAnswer("q1"), ToolAnswer("runner beans")], "'runner beans' is answered twice"),
+    ],
+)
+def test_each_question_has_one_answer(answers: list[ToolAnswer], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        score_answers(ASKED, answers)
+
+
+def test_answers_are_read_line_by_line() -> None:
+    page = '{"question": "q1", "found": ["beans.md"]}\n\n{"question": "leeks"}\n'
+    assert parse_answers(page) == (ToolAnswer("q1", ("beans.md",)), ToolAnswer("leeks"))
+    for line in ("[]", "{", '{"found": []}', '{"question": "q1", "hits": []}'):
+        with pytest.raises(UsageError, match="line 2 of the answers"):
+            parse_answers(f'{{"question": "leeks"}}\n{line}\n')

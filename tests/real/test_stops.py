@@ -19,12 +19,11 @@ import vaultsync
 from tests.machines import configure_machine
 from tests.real.home import Home
 from tests.real.programs import ROOT, command_line, start, wait_for
-from tests.real.watched_home import wait_until
+from tests.real.watched_home import own_seconds, wait_until
 from vaultsync.api.embedding import WORKER
 
-LONGEST = 5.0 + 5.0  # five, and what a loaded machine adds
-STARTED = 3.0
-"""Seconds until a program serves; before, a signal ends it at once."""
+LONGEST = 5.0
+"""Seconds of its own, without those in which other programs had the processor."""
 ENDED = (0, -signal.SIGTERM, 128 + signal.SIGTERM)
 """Exit codes of what stopped in good order, or at once."""
 ASKS = b"".join(
@@ -61,17 +60,17 @@ def _none_is_left() -> Iterator[None]:
     yield
     while _running:
         _running[-1].kill()
-        _running.pop().wait()
+        _running.pop().communicate()
 
 
 def begin(line: Sequence[str], **variables: str) -> subprocess.Popen[bytes]:
-    """Start a program with a pipe at its stdin, and its output thrown away."""
+    """Start a program with pipes."""
     started = subprocess.Popen(
         line,
         cwd=ROOT,
         env={**os.environ, "VAULTSYNC_EMBEDDER": "none", **variables},
         stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
     _running.append(started)
@@ -79,14 +78,11 @@ def begin(line: Sequence[str], **variables: str) -> subprocess.Popen[bytes]:
 
 
 def end(started: subprocess.Popen[bytes]) -> float:
-    """Send it SIGTERM; returns how many seconds it took."""
+    """Send it SIGTERM; returns how many seconds of its own it took."""
     assert started.poll() is None, started.stderr and started.stderr.read()
-    began = time.monotonic()
     started.terminate()
-    try:
-        _, said = started.communicate(timeout=60)
-    finally:
-        took = time.monotonic() - began
+    took = own_seconds(started)
+    _, said = started.communicate(timeout=60)
     assert started.returncode in ENDED, (started.returncode, said)
     assert b"Traceback" not in said, said.decode()
     return took
@@ -100,20 +96,27 @@ def notes(home: Home, count: int, *, lines: int = 3) -> None:
         (folder / f"n{number}.md").write_text(f"# Note {number}\n\n{text}\n")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("watch", "--port", "29500"),
-        ("watch", "--no-bridge"),
-        ("bridge", "--port", "0"),
-        ("mcp", "--agent", "ada"),
-        ("mcp", "--agent", "ada", "--http", "--port", "0"),
-    ],
-    ids=" ".join,
-)
+SERVES = {
+    ("watch", "--port", "29500"): b'"bridge"',
+    ("watch", "--no-bridge"): b'"watcher"',
+    ("bridge", "--port", "0"): b"http:",
+    ("mcp", "--agent", "ada"): b'"result"',
+    ("mcp", "--agent", "ada", "--http", "--port", "0"): b"http:",
+}
+"""What serves, and what it says when it does."""
+
+
+@pytest.mark.parametrize("words", SERVES, ids=" ".join)
 def test_what_serves_ends(home: Home, words: tuple[str, ...]) -> None:
     started = begin([each for each in command_line(home, *words) if each != "--json"])
-    time.sleep(STARTED)
+    assert started.stdin
+    assert started.stdout
+    assert started.stderr
+    started.stdin.write(ASKS if words[-1] == "ada" else b"")
+    started.stdin.flush()
+    says_it = started.stderr if words[0] == "watch" else started.stdout
+    while SERVES[words] not in (line := says_it.readline()):
+        assert line, "it has ended"
     assert end(started) < LONGEST
 
 
@@ -191,6 +194,11 @@ def test_what_waits_for_the_engine_ends(home: Home) -> None:
     time.sleep(2)
     assert end(started) < LONGEST
     holder.communicate("stop\n", timeout=60)
+
+
+def test_seconds_in_which_a_program_waits_are_its_own() -> None:
+    started = begin([sys.executable, "-c", "import time; time.sleep(0.5)"])
+    assert own_seconds(started) > 0.45
 
 
 def facts(home: Home) -> int:

@@ -76,19 +76,47 @@ class Daemon:
         ]
         return sum(map(int, told))
 
-    def waits_for_disk(self) -> bool:
-        """Whether a thread of it waits for the disk, where no signal reaches it."""
-        states = ""
-        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
-            for each in Path(f"/proc/{self.process.pid}/task").iterdir():
-                states += (each / "stat").read_text().rpartition(")")[2].split()[0]
-        return "D" in states
-
     def stop(self, number: int = signal.SIGTERM) -> int:
         """End it; returns its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         return self.process.wait(timeout=60)
+
+
+def own_seconds(process: subprocess.Popen[Any], *, patience: float = 60.0) -> float:
+    """Wait until a process has ended; returns how many seconds of its own that took.
+
+    Its own are those in which it computes or waits, but not those in which one of its threads
+    waits for a processor that others have, or for the disk, where no signal reaches it: what
+    it writes must become durable, which may take minutes where others write, too. Nor those
+    in which this thread got no processor to see its end.
+    """
+    took, began = 0.0, time.monotonic()
+    seen, before = began, _held_up(process.pid)
+    while process.poll() is None:
+        assert seen < began + patience, "it does not end"
+        time.sleep(0.02)
+        now, held_up = time.monotonic(), _held_up(process.pid)
+        longest = max(
+            (held_up[each] - before[each] for each in held_up.keys() & before.keys()), default=0.0
+        )
+        took += max(0.0, now - seen - longest)
+        seen, before = now, held_up
+    return took
+
+
+def _held_up(pid: int) -> dict[str, float]:
+    """Seconds for which each thread of a process, and this one, have waited for a processor.
+
+    Beside a thread that waits for the disk just now, the time. Empty where no system tells.
+    """
+    found: dict[str, float] = {}
+    with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+        for each in (Path("/proc/thread-self"), *Path(f"/proc/{pid}/task").iterdir()):
+            found[str(each)] = int((each / "schedstat").read_text().split()[1]) / 1e9
+            if (each / "stat").read_text().rpartition(")")[2].split()[0] == "D":
+                found[f"{each} disk"] = time.monotonic()
+    return found
 
 
 @contextmanager

@@ -152,4 +152,5 @@ QUOTED: list[tuple[list[str], str, list[str], int]] = [
 def test_words_of_every_script_are_quoted_whole(
     stems: list[str], text: str, words: list[str], asked: int
 ) -> None:
-    assert QueryTerms(stems).quoted_words(text) == (words, asked)
+    terms = QueryTerms(stems)
+    assert terms.quoted_words(text, terms.matched_words(text)) == (words, asked)

@@ -100,6 +100,14 @@ def test_only_matches_are_counted_and_only_those_that_pass_the_filters(world: Re
     assert hidden(world, "nothing of it") == {}
 
 
+def test_hidden_facts_of_a_theme_are_counted(world: RecallWorld) -> None:
+    world.agent_remembers("Berths of old.", status="archived", themeIds=["Harbour"])
+    world.agent_remembers("Berths of another theme.", status="archived", themeIds=["money"])
+    world.agent_remembers("Moorings of old.", status="archived", themeIds=["harbour"])
+    assert hidden(world, "berths theme:harbour") == {"archived": 1}
+    assert hidden(world, "theme:harbour") == {"archived": 2}
+
+
 def test_what_an_agent_cannot_see_is_not_counted(world: RecallWorld) -> None:
     world.agent_remembers("Berths of Ada.", agent="ada", status="archived", scope="private-ada")
     world.agent_remembers("Berths of all.", status="archived", scope="public")

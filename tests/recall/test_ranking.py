@@ -230,13 +230,16 @@ def test_a_better_keyword_match_never_ranks_a_fact_lower(
 
 
 def test_a_reranker_decides_among_equals() -> None:
-    fits = blend_reranked({"a": 1.0, "b": 1.0, "c": 0.4}, {"a": -3.0, "b": 7.0})
+    fits = blend_reranked({"a": 1.0, "b": 1.0, "c": 0.4}, {"a": -3.0, "b": 7.0}, share=0.5)
     assert fits["b"] == 1
     assert fits["b"] > fits["a"] > fits["c"]
 
 
 def test_a_reranker_that_finds_all_alike_changes_nothing() -> None:
-    assert blend_reranked({"a": 1.0, "b": 0.5}, {"a": 2.0, "b": 2.0}) == {"a": 1.0, "b": 0.5}
+    assert blend_reranked({"a": 1.0, "b": 0.5}, {"a": 2.0, "b": 2.0}, share=0.5) == {
+        "a": 1.0,
+        "b": 0.5,
+    }
 
 
 # --- confidence ------------------------------------------------------------------------

@@ -395,12 +395,60 @@ def test_a_reranker_changes_the_order_unless_it_fails(world: RecallWorld) -> Non
     world.embed()
     assert world.ask("berths", mode="fused")[0].id != longer.id
     world.reranker = LengthReranker()
-    assert world.ask("berths", mode="fused")[0].id == longer.id
+    first, second = world.ask("berths", mode="fused")
+    assert first.id == longer.id
+    assert first.why.endswith("fits better when it is read with the question.")
+    assert "read with" not in second.why
     assert len(world.ask("nothing of it", mode="fused", max_priority=0)) == 0
     world.reranker = BrokenReranker()
     found = world.ask("berths", mode="fused")
     assert len(found) == 2
     assert "not reranked" in found.degraded[0]
+
+
+class ListingReranker(LengthReranker):
+    """Remembers what it was given to read."""
+
+    def __init__(self, candidates: int = 20) -> None:
+        self.candidates = candidates
+        self.read: list[str] = []
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        self.read = list(texts)
+        return super().scores(question, texts)
+
+
+PASSAGE = "Herring is sold by the harbour master's cousin every Friday from a boat at pier two."
+DAY = "\n\n".join(
+    (
+        "# Berths\n\nThe first part is about nothing in particular, as parts often are, and so on.",
+        *["The second part fills the page with words that no one is going to ask for. " * 4] * 9,
+        PASSAGE,
+    )
+)
+
+
+@pytest.mark.parametrize("embeds", [True, False])
+def test_a_reranker_reads_one_passage_of_a_long_fact(embeds: bool, world: RecallWorld) -> None:
+    """The nearest one, or without vectors that with most of the words."""
+    world.reranker = reranker = ListingReranker()
+    world.agent_remembers("Herring is a fish.", title="Fish")
+    world.embed()
+    world.agent_remembers(DAY, title="A day")
+    if embeds:
+        world.embed()
+
+    assert len(world.ask(PASSAGE, mode="fused")) == 2
+    assert {*reranker.read} == {"Fish\nHerring is a fish.", PASSAGE}
+
+
+def test_a_reranker_reads_as_many_candidates_as_are_worth_its_time(world: RecallWorld) -> None:
+    _with_one_that_fits(world, 5)
+    world.embed()
+    world.reranker = reranker = ListingReranker(candidates=3)
+
+    assert len(world.ask("berths", mode="fused")) == 6
+    assert len(reranker.read) == 3
 
 
 def _with_one_that_fits(world: RecallWorld, others: int) -> str:
@@ -459,6 +507,7 @@ def test_the_answer_as_json_has_the_keys_of_the_contract(world: RecallWorld) -> 
     assert json.decode(json.encode(result), type=RecallResult) == result
 
 
+PASSAGE = "Herring is sold by the harbour master's cousin every Friday from a boat at pier two."
 LONG = "\n\n".join(f"Paragraph {n} says this and that of many things." for n in range(60))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -89,7 +90,7 @@ def _until(what: Callable[[], object]) -> None:
     until = time.monotonic() + PATIENCE
     while not what():
         assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.02)
+        time.sleep(0.1)  # what is asked opens a vault
 
 
 def _is_complete(root: Path) -> bool:
@@ -205,6 +206,42 @@ def test_who_waits_for_the_index_waits_for_the_worker(vault: Path) -> None:
     assert done.embedding is not None
     assert done.embedding.complete
     assert done.chunks == done.notes
+    _check_vectors(vault)
+
+
+def test_who_waits_does_not_depend_on_what_time_the_worker_gets(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.api.embedding.STALL_SECONDS", 1.0)
+    _fill(vault, 40)
+    with _opened(vault) as memory:
+        memory.adopt()
+        _until(lambda: _worker(vault))
+        pid = _worker(vault)
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)  # as on a machine that is so busy that it never runs
+        done = memory.index()
+    assert not done.degraded
+    assert done.embedding is not None
+    assert done.embedding.complete
+    _until(lambda: not _runs(pid))
+    _check_vectors(vault)
+
+
+def test_a_worker_goes_on_when_who_waited_gives_up(vault: Path) -> None:
+    _fill(vault, 40)
+
+    def give_up(stage: str, *_: object) -> None:
+        if stage == "embed":
+            raise KeyboardInterrupt
+
+    with _opened(vault) as memory:
+        memory.adopt()
+        _until(lambda: _worker(vault))
+        os.kill(_worker(vault) or 0, signal.SIGSTOP)  # it is not done before the command is
+        with pytest.raises(KeyboardInterrupt):
+            memory.index(progress=give_up)
+    _until(lambda: _is_complete(vault))
     _check_vectors(vault)
 
 

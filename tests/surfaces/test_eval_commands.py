@@ -122,3 +122,19 @@ def test_questions_that_cannot_be_asked_are_an_error_with_a_hint(text: bytes, wh
 def test_python_refuses_to_evaluate_nothing() -> None:
     with vaultsync.open("vault") as memory, pytest.raises(vaultsync.errors.UsageError):
         memory.evaluate([])
+
+
+def test_answers_of_another_tool_are_scored_without_a_vault() -> None:
+    answers = Path("answers.jsonl")
+    answers.write_text('{"question": "Who won the regatta?", "packed": []}\n', encoding="utf-8")
+    words = ["eval", "score", "questions.toml", "answers.jsonl"]
+    shown = CliRunner().invoke(cli, words)
+    assert shown.exit_code == 0
+    assert "retrieval/tool/relevance@5\t0.000" in shown.stdout
+    assert "context/silence\t1.000" in shown.stdout
+    assert "1 of the questions have no answer" in shown.stderr
+    piped = ["eval", "score", "questions.toml", "-", "--json"]
+    told = CliRunner().invoke(cli, piped, input=answers.read_bytes())
+    assert json.loads(told.stdout)["figures"]["context/silence"]["value"] == 1.0
+    answers.write_text("{}", encoding="utf-8")
+    assert CliRunner().invoke(cli, words).exit_code == 2

@@ -191,6 +191,8 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
     file, out = str(planted.memory_file), str(planted.folder / "out")
     questions = planted.folder / "questions.toml"
     questions.write_text(f'[[question]]\nquestion = "deploy"\nexpected = ["{fact}"]\n')
+    answers = planted.folder / "answers.jsonl"
+    answers.write_text('{"question": "deploy"}\n')
     asked: dict[str, list[tuple[str, ...]]] = {
         **{key: [()] for key in ("status", "conflicts", "verify", "doctor", "trust")},
         **{key: [()] for key in ("graph stats", "graph colours")},
@@ -207,6 +209,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "index": [("--rebuild",)],
         "eval run": [(str(questions),)],
         "eval gate": [(str(questions), "--baseline", f"{out}.baseline", "--update")],
+        "eval score": [(str(questions), str(answers))],
         "model list": [()],
         "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
         "update": [

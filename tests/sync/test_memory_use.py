@@ -17,7 +17,7 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import StoreWrite
 from vaultsync.storage.vault import FileStamp
-from vaultsync.sync import finish, identity, run
+from vaultsync.sync import apply, finish, identity, run, snapshot
 from vaultsync.sync.context import SyncPolicy
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.run import preview_run
@@ -226,3 +226,79 @@ def _whole_actions() -> list[bool]:
         and each.do is ActionKind.CREATE_NOTE
         and each.store is not None
     ]
+
+
+@pytest.fixture
+def brief_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scans that read canonical notes and their facts again when they record them."""
+    monkeypatch.setattr(snapshot, "MAX_WHOLE_FILES", 1)
+    monkeypatch.setattr(apply, "BASES_PER_TRANSACTION", 2)
+
+
+def _without_archive(world: World) -> list[Fact]:
+    """Facts with their notes, and no archive that knows them."""
+    facts = [world.agent_remembers(f"It is {n}.", title=f"Fact {n}") for n in range(5)]
+    world.sync()
+    world.lose_archive()
+    return facts
+
+
+@pytest.mark.usefixtures("brief_files")
+def test_equal_sides_without_an_archive_are_recorded_without_holding_their_texts(
+    world: World,
+) -> None:
+    facts = _without_archive(world)
+    world.person_copies(world.notes()[4], "public/facts/Copy.md")
+    work, _ = preview_run(world.ctx, SyncRequest(dry_run=True))
+    held = [each for each in work.snapshot.seen.values() if each.file.data]
+    assert len(held) == 2  # the first one, and the copy, which no fact has there
+
+    report = world.sync()
+
+    assert {each.id for each in facts} <= {each.fact_id for each in report.actions}
+    assert report.counts["created_in_store"] == 1  # the copy, which has its text
+    world.assert_at_rest()
+    assert "It is 4." in world.facts()[-1].content
+
+
+@pytest.mark.usefixtures("brief_files")
+@pytest.mark.parametrize("changed", ["note", "fact", "no note", "no fact"])
+@pytest.mark.parametrize("step", ["compared", "recorded"])
+def test_a_side_that_changes_after_it_was_compared_waits_for_the_next_pass(
+    world: World, monkeypatch: pytest.MonkeyPatch, changed: str, step: str
+) -> None:
+    facts = _without_archive(world)
+    path = world.notes()[3]
+    (which,) = [each.id for each in facts if each.id in world.text(path)]
+
+    def change() -> None:
+        if changed == "note":
+            world.person_edits(path, "It is", "It was")
+        elif changed == "no note":
+            world.person_deletes(path)
+        elif changed == "fact":
+            world.agent_updates(which, title="Another one")
+        else:
+            world.agent_forgets(which)
+
+    of, name = (run, "resolve_identities") if step == "compared" else (run, "apply_plan")
+    act = getattr(of, name)
+
+    def acted(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        if step == "compared":
+            found = act(*given, **named)
+            change()
+            return found
+        change()
+        return act(*given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(of, name, acted)
+        world.sync()
+    assert world.ctx.archive.find_base(which) is None or changed != "note"
+    world.quiesce()
+    world.assert_at_rest()
+    if changed == "note":
+        assert world.fact(which).content.startswith("It was")
+    if changed == "fact":
+        assert "Another one" in world.everything_kept()  # without a base, the note wins

@@ -30,6 +30,8 @@ from vaultsync.sync.report import EmbeddingState, Progress
 _log = logging.getLogger(__name__)
 WORKER = "vaultsync.service.embedding_process"
 """The module that runs as the worker."""
+REPLACE, KEEP = "replace", "keep"
+"""Whether a worker makes the vectors of another model again, or leaves them as they are."""
 FEW_CHANGES = 16
 """Writes of an agent from which on a worker is worth its start; the next run embeds fewer."""
 RETRY_SECONDS = 60.0
@@ -77,7 +79,7 @@ class EmbeddingWorker:
             return True
         if not asked and (self.gave_up or not self.is_behind(changes)):
             return False
-        return self._start(replace=asked)
+        return self._start(REPLACE if asked else KEEP)
 
     def is_behind(self, changes: int = 1) -> bool:
         """Whether that number of writes came since all was embedded; False without a store."""
@@ -133,32 +135,51 @@ class EmbeddingWorker:
         """Names vectors that are complete, by the store and the setting of the model."""
         return version_of(state.store_id, state, self.services.settings.embedder)
 
+    def take_over(self) -> str:
+        """End a worker in the background; returns how another one is to continue."""
+        known = self.files.read()
+        how = _text(known, "background") if known["pid"] is not None else ""
+        if how:
+            self.files.stop()
+        return how
+
     def embed(
         self,
         *,
         approve: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
+        aside: str = "",
     ) -> EmbedReport:
-        """Do the work of the worker here; while one runs and goes on, wait until it has ended.
+        """Do the work of the worker here, and wait for another process that does the same.
+
+        A worker in the background steps aside: its priority, which can only be lowered, may
+        leave it no time on a busy machine. It goes on if this call is interrupted.
 
         Args:
             approve: called with the cost before all vectors are made again for another
                 model; without it they stay as they are.
             progress: called with the stage, how many are done, and of how many.
+            aside: what `take_over()` returned.
         """
         clock = self.services.clock
         seen, since = None, clock.monotonic()
-        while not self.files.acquire(_ASK_SECONDS):
-            known = self.files.read()
-            if known != seen:
-                seen, since = known, clock.monotonic()
-            elif clock.monotonic() - since > STALL_SECONDS:
-                return EmbedReport(degraded=_STALLED.format(pid=known["pid"]))
-            done, left = _number(known, "texts_done"), _number(known, "texts_left")
-            if progress is not None and done + left:
-                progress("embed", done, done + left)
         try:
+            while not self.files.acquire(_ASK_SECONDS):
+                aside = self.take_over() or aside
+                known = self.files.read()
+                if known != seen:
+                    seen, since = known, clock.monotonic()
+                elif clock.monotonic() - since > STALL_SECONDS:
+                    return EmbedReport(degraded=_STALLED.format(pid=known["pid"]))
+                done, left = _number(known, "texts_done"), _number(known, "texts_left")
+                if progress is not None and done + left:
+                    progress("embed", done, done + left)
             return self.embed_alone(approve=approve, progress=progress)
+        except BaseException:
+            self.files.release()
+            if aside:
+                self._start(aside)
+            raise
         finally:
             self.files.release()
 
@@ -200,15 +221,14 @@ class EmbeddingWorker:
         progress_file.write(report, state)
         return report
 
-    def _start(self, *, replace: bool) -> bool:
+    def _start(self, how: str) -> bool:
         settings = self.services.settings
         places = [str(settings.root), str(settings.state_dir.parent), settings.store]
-        how = [f"{self.idle:g}", "replace" if replace else "keep"]
         variables = {
             "VAULTSYNC_EMBEDDER": settings.embedder,
             "VAULTSYNC_MODELS": str(settings.models),
         }
-        self._started = start_detached(["-m", WORKER, *places, *how], variables)
+        self._started = start_detached(["-m", WORKER, *places, f"{self.idle:g}", how], variables)
         return self._started is not None
 
 

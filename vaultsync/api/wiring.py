@@ -27,7 +27,7 @@ from vaultsync.backends.state.vault_marker import claim_state_dir, make_state_di
 from vaultsync.backends.system.address_space import check_room_for_model
 from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
-from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
+from vaultsync.errors import ConfigError, EmbedderError, IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
@@ -171,7 +171,19 @@ class Services:
             if isinstance(self.store, QdrantStore):
                 days = self._store_place.settings.retention_days
                 removed["tombstones"] = self.store.purge(days=days)
+        if not dry_run:
+            self._vacuum_derived()
         return {kind: number for kind, number in removed.items() if number}
+
+    def _vacuum_derived(self) -> None:
+        from vaultsync.backends.sqlite.derived_file import DerivedFile
+
+        for each in (self.link_index, self.listed_entries):
+            if isinstance(each, DerivedFile):
+                try:
+                    each.vacuum()
+                except (IndexBusyError, OSError) as error:
+                    _log.debug("a derived file stays as large as it is: %s", error)
 
     @cached_property
     def archive(self) -> SqliteArchive:
@@ -335,12 +347,10 @@ class Services:
 
     @cached_property
     def reranker(self) -> Reranker | None:
-        """The reranker of the setting; None where there is none."""
-        if not self.settings.reranker:
-            return None
+        """The reranker of the setting; None where there is none. Raises as `embedder`."""
         from vaultsync.backends.embedders.choose_embedder import reranker_for
 
-        return reranker_for(self.settings.reranker)
+        return reranker_for(self.settings.reranker, self.embedder)
 
     @cached_property
     def listed_entries(self) -> SqliteEntries:

@@ -13,7 +13,7 @@ from vaultsync.cli.options import agent_option, common, number_option
 from vaultsync.cli.output import Options, clean_one_line, print_json, print_message, table
 from vaultsync.cli.transfer_commands import open_input, open_output
 from vaultsync.errors import UsageError
-from vaultsync.operations.evaluate import Evaluation, parse_questions
+from vaultsync.operations.evaluate import Evaluation, parse_answers, parse_questions, score_answers
 from vaultsync.operations.regressions import (
     ComparedFigure,
     GateReport,
@@ -87,6 +87,25 @@ def gate(options: Options, *, questions: str, baseline: str, update: bool, budge
     if not report.passed:
         return EXIT_FAILED
     return EXIT_NEEDS_REVIEW if report.not_measured else EXIT_DONE
+
+
+@eval_.command()
+@_questions
+@click.argument("answers", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@common
+def score(options: Options, *, questions: str, answers: str) -> None:
+    """Score the answers of another tool, by the same formulas.
+
+    ANSWERS has a JSON object on each line, with `question` (its text or its id) and `found`: what
+    the tool found, best first, named as `expected` of the questions names it. It may have
+    `packed`, `found_tokens`, `packed_tokens` and `seconds`. No vault is needed.
+    """
+    found = score_answers(parse_questions(_read(questions)), parse_answers(_read(answers)))
+    if options.json:
+        print_json(found)
+        return
+    _print_figures(list_figures(found))
+    _explain(options, found)
 
 
 def _print_gate(options: Options, report: GateReport) -> None:

@@ -91,6 +91,10 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync eval gate questions.toml --baseline baseline.json --update",
         "vaultsync eval gate questions.toml --baseline baseline.json",
     ),
+    "eval score": (
+        "vaultsync eval score questions.toml answers.jsonl",
+        "other-tool --ask questions.toml | vaultsync eval score questions.toml - --json",
+    ),
     "model list": ("vaultsync model list", "vaultsync model list --json"),
     "model fetch": (
         "vaultsync model fetch intfloat/multilingual-e5-small",

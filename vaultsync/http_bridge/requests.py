@@ -106,6 +106,13 @@ class AnswerBody(EmptyBody):
     """Who answers; a bridge of one agent refuses any other."""
 
 
+class UndoBody(EmptyBody):
+    """What to undo a run as."""
+
+    agent: Word | None = None
+    """Who undoes it; a bridge of one agent refuses any other."""
+
+
 class MaintainBody(EmptyBody):
     """What maintenance may do."""
 

@@ -208,6 +208,7 @@ class _IndexFileSearch:
             ),
             utility(fact.importance, fact.access_count),
         )
+        text = fact_text(fact)
         return Hit(
             id=fact.id,
             title=fact.title,
@@ -219,7 +220,7 @@ class _IndexFileSearch:
             utility=round(signals.utility, 4),
             stage=INDEX_FILES_SOURCE,
             why=explain_hit(
-                *self.terms.quoted_words(fact_text(fact)),
+                *self.terms.quoted_words(text, self.terms.matched_words(text)),
                 matches_hints=self.query.has_hints and self.query.matches_hints(fact),
                 importance=fact.importance,
             ),

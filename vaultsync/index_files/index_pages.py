@@ -10,13 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from functools import partial
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from vaultsync.index_files.entity_groups import put_entries, regroup
 from vaultsync.index_files.entry import ListedEntry
 from vaultsync.index_files.memory_entries import MemoryEntries
-from vaultsync.index_files.paging import PagePlan, TableLine, page_text, paged_files, plan_pages
+from vaultsync.index_files.paging import (
+    Divisions,
+    PagePlan,
+    TableLine,
+    link_lines,
+    page_text,
+    paged_files,
+    plan_pages,
+)
 from vaultsync.index_files.ports import EntityGroup, EntryTable
 from vaultsync.model.schema import TYPES, tier_of
 
@@ -45,21 +55,25 @@ def render_listed(entries: Iterable[ListedEntry]) -> dict[str, str]:
 
 
 def render_pages(
-    table: EntryTable, is_stale: Callable[[PagePlan], bool]
+    table: EntryTable, is_stale: Callable[[PagePlan], bool], divisions: Divisions | None = None
 ) -> Iterator[tuple[str, IndexPage]]:
     """The names and pages of all index files, one after the other: all texts are long.
 
     Args:
         table: the entries.
         is_stale: whether the text of a part has to be made again; those that are short are.
+        divisions: how parts were divided by number, and how they are now.
     """
+    divisions = divisions or Divisions()
     totals = table.totals()
     about = f"Total facts: {totals.facts:,} · {totals.tokens:,} tokens"
     if totals.newest:
         about += f"\nNewest: {totals.newest}"
     master = [*_recent(table, totals.newest), *_first_by_type(table)]
-    types = plan_pages("by-type", "Facts by Type", table.type_parts(), table.type_buckets)
-    letters = plan_pages("by-entity", "Facts by Entity", table.entity_parts(), table.entity_buckets)
+    by_type = partial(divisions.of, buckets_of=table.type_buckets)
+    types = plan_pages("by-type", "Facts by Type", table.type_parts(), by_type)
+    by_letter = partial(divisions.of, buckets_of=table.entity_buckets)
+    letters = plan_pages("by-entity", "Facts by Entity", table.entity_parts(), by_letter)
 
     def typed(plan: PagePlan) -> list[TableLine]:
         return _by_type(table.typed(plan.keys, plan.buckets))
@@ -87,10 +101,10 @@ def _pages(
         if plan.too_large:  # all by itself
             texts = paged_files(plan.name.removesuffix(".md"), plan.title, lines_of(plan))
             yield from _short(texts)
-        elif plan.links:
-            yield plan.name, IndexPage(plan.lines, page_text(plan.title, plan.links))
         else:
-            text = page_text(plan.title, lines_of(plan)) if is_stale(plan) else None
+            text = None
+            if is_stale(plan):
+                text = page_text(plan.title, link_lines(plan.links) or lines_of(plan))
             yield plan.name, IndexPage(plan.lines, text)
 
 
@@ -135,14 +149,14 @@ def _by_priority(table: EntryTable) -> list[TableLine]:
 _TYPE_ORDER = {name: number for number, name in enumerate(TYPES)}
 
 
-def _by_type(listed: Iterable[ListedEntry]) -> list[TableLine]:
+def _by_type(listed: Iterable[tuple[str, str]]) -> list[TableLine]:
     """Entries under the headings of their types, which count those in the file."""
     items = []
-    ordered = sorted(listed, key=lambda each: _TYPE_ORDER[each.entry.type])
-    for name, group in groupby(ordered, key=lambda each: each.entry.type):
-        some = list(group)
-        heading = f"{TYPES[name].folder.capitalize()} ({len(some):,})"
-        items += [TableLine(each.line, heading) for each in some]
+    ordered = sorted(listed, key=lambda each: _TYPE_ORDER[each[0]])
+    for name, group in groupby(ordered, key=itemgetter(0)):
+        lines = [line for _, line in group]
+        heading = f"{TYPES[name].folder.capitalize()} ({len(lines):,})"
+        items += [TableLine(line, heading) for line in lines]
     return items
 
 

@@ -105,9 +105,9 @@ class MemoryEntries:
         some = (each for each in self._ranked() if each.keys == keys)
         return _volumes((bucket_of(each.id), Volume(1, each.size)) for each in some)
 
-    def typed(self, keys: PartKeys, buckets: range) -> list[ListedEntry]:
+    def typed(self, keys: PartKeys, buckets: range) -> list[tuple[str, str]]:
         return [
-            each
+            (each.entry.type, each.line)
             for each in self._ranked()
             if each.keys[: len(keys)] == keys and bucket_of(each.id) in buckets
         ]

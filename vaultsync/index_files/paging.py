@@ -40,23 +40,62 @@ class PagePlan(NamedTuple):
     title: str
     keys: PartKeys = ()
     buckets: range = ALL_BUCKETS
-    links: tuple[TableLine, ...] = ()
+    links: tuple[tuple[str, int], ...] = ()
+    """Names of parts, and how many entries they have."""
     too_large: bool = False
     """Whether a single bucket is too large, so that it is divided line by line."""
 
     @property
     def lines(self) -> str:
         """Which lines it has, as a text to compare."""
-        if self.links:
-            return "links"
-        return f"{'/'.join(self.keys)}:{self.buckets.start}-{self.buckets.stop}"
+        which = "links" if self.links else f"{self.buckets.start}-{self.buckets.stop}"
+        return f"{'/'.join(self.keys)}:{which}"
+
+
+class NumberedPart(NamedTuple):
+    """Some buckets of a part that is divided by number."""
+
+    start: int
+    stop: int
+    lines: int
+    too_large: bool
+    """Whether it is a single bucket, and still too large."""
+
+
+class Divisions:
+    """How long parts are divided by number: as before, where nothing in them changed."""
+
+    def __init__(
+        self,
+        known: Mapping[str, Sequence[NumberedPart]] | None = None,
+        is_changed: Callable[[PartKeys], bool] = lambda _: True,
+    ) -> None:
+        """Continue divisions that are known from before.
+
+        Args:
+            known: what `now` was then.
+            is_changed: whether there are changes in a part since.
+        """
+        self._known = known or {}
+        self._is_changed = is_changed
+        self.now: dict[str, Sequence[NumberedPart]] = {}
+        """Keys, joined -> the parts of what has them."""
+
+    def of(
+        self, keys: PartKeys, buckets_of: Callable[[PartKeys], Mapping[int, Volume]]
+    ) -> Sequence[NumberedPart]:
+        """The parts of what has some keys."""
+        name = "\n".join(keys)
+        known = None if self._is_changed(keys) else self._known.get(name)
+        self.now[name] = _divided(buckets_of(keys)) if known is None else known
+        return self.now[name]
 
 
 def plan_pages(
     stem: str,
     title: str,
     parts: Mapping[PartKeys, Volume],
-    buckets_of: Callable[[PartKeys], Mapping[int, Volume]],
+    divided: Callable[[PartKeys], Sequence[NumberedPart]],
 ) -> Iterator[PagePlan]:
     """The file `stem.md` and its parts, if it has any.
 
@@ -64,9 +103,9 @@ def plan_pages(
         stem: of the name.
         title: of the file.
         parts: keys -> how much there is.
-        buckets_of: keys -> bucket -> how much there is; asked where keys are not enough.
+        divided: keys -> the parts by number; asked where keys are not enough.
     """
-    return _plan(stem, title, (), dict(parts), buckets_of)
+    return _plan(stem, title, (), dict(parts), divided)
 
 
 def _plan(
@@ -74,30 +113,43 @@ def _plan(
     title: str,
     keys: PartKeys,
     parts: Mapping[PartKeys, Volume],
-    buckets_of: Callable[[PartKeys], Mapping[int, Volume]],
+    divided: Callable[[PartKeys], Sequence[NumberedPart]],
 ) -> Iterator[PagePlan]:
     depth = len(keys)
     if _fits(parts.values()):
         yield PagePlan(f"{stem}.md", title, keys)
         return
     if keys in parts:
-        yield from _numbered(stem, title, keys, buckets_of(keys))
+        yield from _numbered(stem, title, keys, divided(keys))
         return
     below: dict[str, dict[PartKeys, Volume]] = {}
     for each, volume in sorted(parts.items()):
         below.setdefault(each[depth], {})[each] = volume
     if len(below) == 1:
         (key,) = below
-        yield from _plan(stem, title, (*keys, key), parts, buckets_of)
+        yield from _plan(stem, title, (*keys, key), parts, divided)
         return
-    yield _links(stem, title, {key: some.values() for key, some in below.items()})
+    numbers = {key: sum(each.lines for each in some.values()) for key, some in below.items()}
+    yield _links(stem, title, keys, numbers)
     for key, some in below.items():
-        yield from _plan(f"{stem}-{key}", f"{title}: {key}", (*keys, key), some, buckets_of)
+        yield from _plan(f"{stem}-{key}", f"{title}: {key}", (*keys, key), some, divided)
 
 
 def _numbered(
-    stem: str, title: str, keys: PartKeys, buckets: Mapping[int, Volume]
+    stem: str, title: str, keys: PartKeys, parts: Sequence[NumberedPart]
 ) -> Iterator[PagePlan]:
+    numbers = {part.start // (part.stop - part.start) + 1: part for part in parts}
+    if len(parts) > 1:
+        yield _links(stem, title, keys, {str(key): each.lines for key, each in numbers.items()})
+    for number, part in numbers.items():
+        name, shown = stem, title
+        if len(parts) > 1:
+            name, shown = f"{stem}-{number}", f"{title}: {number}"
+        there = range(part.start, part.stop)
+        yield PagePlan(f"{name}.md", shown, keys, there, too_large=part.too_large)
+
+
+def _divided(buckets: Mapping[int, Volume]) -> list[NumberedPart]:
     """As few parts of equal numbers of buckets as fit, each by itself."""
     width, size = BUCKETS, sum(each.size for each in buckets.values())
     while width > 1:
@@ -110,16 +162,11 @@ def _numbered(
         }
         if all(map(_fits, numbered.values())):
             break
-    filled = {at: some for at, some in numbered.items() if some}
-    if len(filled) > 1:
-        yield _links(stem, title, {str(at // width + 1): some for at, some in filled.items()})
-    for at, some in filled.items():
-        number = at // width + 1
-        name, shown = stem, title
-        if len(filled) > 1:
-            name, shown = f"{stem}-{number}", f"{title}: {number}"
-        there = range(at, at + width)
-        yield PagePlan(f"{name}.md", shown, keys, there, too_large=not _fits(some))
+    return [
+        NumberedPart(at, at + width, sum(each.lines for each in some), not _fits(some))
+        for at, some in numbered.items()
+        if some
+    ]
 
 
 def _fits(volumes: Iterable[Volume]) -> bool:
@@ -128,12 +175,15 @@ def _fits(volumes: Iterable[Volume]) -> bool:
     return lines <= 1 or sum(each.size for each in some) + _TITLE_BYTES <= MAX_FILE_BYTES
 
 
-def _links(stem: str, title: str, parts: Mapping[str, Iterable[Volume]]) -> PagePlan:
-    links = []
-    for key, volumes in parts.items():
-        name, number = f"{stem}-{key}.md", sum(each.lines for each in volumes)
-        links.append(TableLine(f"- [{name}]({name}): {number:,} entries", "Parts"))
-    return PagePlan(f"{stem}.md", title, links=tuple(links))
+def _links(stem: str, title: str, keys: PartKeys, numbers: Mapping[str, int]) -> PagePlan:
+    """A list of parts, from the keys of their names and their numbers of lines."""
+    links = tuple((f"{stem}-{key}.md", number) for key, number in numbers.items())
+    return PagePlan(f"{stem}.md", title, keys, links=links)
+
+
+def link_lines(links: Iterable[tuple[str, int]]) -> list[TableLine]:
+    """Links to parts, from their names and numbers of entries."""
+    return [TableLine(f"- [{name}]({name}): {number:,} entries", "Parts") for name, number in links]
 
 
 def paged_files(
@@ -148,8 +198,8 @@ def paged_files(
     for number, lines in enumerate(_parts_by_size(items), 1):
         name = f"{stem}-{number}.md"
         files[name] = page_text(f"{title}: {number}", lines)
-        links.append(TableLine(f"- [{name}]({name}): {len(lines):,} entries", "Parts"))
-    return {f"{stem}.md": page_text(title, links, about=about), **files}
+        links.append((name, len(lines)))
+    return {f"{stem}.md": page_text(title, link_lines(links), about=about), **files}
 
 
 def _parts_by_size(items: Sequence[TableLine]) -> list[list[TableLine]]:

@@ -147,8 +147,11 @@ class EntryTable(Protocol):
         """Bucket of ids -> how much of a type and month is in it."""
         ...
 
-    def typed(self, keys: PartKeys, buckets: range) -> list[ListedEntry]:
-        """The entries of a type and month, or with fewer keys of more, in some buckets."""
+    def typed(self, keys: PartKeys, buckets: range) -> list[tuple[str, str]]:
+        """The type and the line of each entry of a type and month, in some buckets.
+
+        With fewer keys, of more of them.
+        """
         ...
 
     def entity_parts(self) -> dict[PartKeys, Volume]:

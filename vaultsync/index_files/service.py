@@ -19,7 +19,7 @@ from vaultsync.errors import NoteError, NoteMissingError
 from vaultsync.index_files.entity_groups import put_entries, regroup
 from vaultsync.index_files.entry import IndexEntry, ListedEntry, bucket_of, entry_of
 from vaultsync.index_files.index_pages import IndexPage, render_listed, render_pages
-from vaultsync.index_files.paging import INDEX_FOLDER, PagePlan
+from vaultsync.index_files.paging import INDEX_FOLDER, Divisions, NumberedPart, PagePlan
 from vaultsync.index_files.ports import EntityGroup, EntryTable, PartKeys
 from vaultsync.model.paths import VaultPath, join_path
 from vaultsync.model.scope import can_see
@@ -61,6 +61,8 @@ class _WrittenFiles(msgspec.Struct, frozen=True):
     """The version of the entries that they were written from."""
     parts: dict[str, str] = {}
     """Name of a long file, or of its part -> which lines it has."""
+    divisions: dict[str, list[NumberedPart]] = {}
+    """Of parts that are divided by number."""
 
 
 def read_index_files(ctx: SyncContext) -> dict[str, str]:
@@ -90,6 +92,7 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
         follows = not rebuild and written.entries and written.entries == table.version()
         changed = _update_entries(ctx, inputs, written.entries if follows else None)
         known = written.parts if follows else {}
+        divisions = Divisions(written.divisions if follows else {}, changed.touch)
         present = set(_index_paths(ctx))
         if visible_folder:
             present &= _visible_paths(ctx, visible_folder).keys()
@@ -98,13 +101,15 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
             same = known.get(plan.name) == plan.lines and plan.name in present
             return not same or changed.touches(plan)
 
-        number, lines = _write_pages(ctx, render_pages(table, is_stale), written.folder)
+        pages = render_pages(table, is_stale, divisions)
+        number, lines = _write_pages(ctx, pages, written.folder)
         files = [VaultPath(f"{INDEX_FOLDER}/{name}") for name in lines]
         if visible_folder:
             files += _visible_paths(ctx, visible_folder).values()
     parts = {name: each for name, each in lines.items() if each}
     entries = table.version() or ""
-    written = _WrittenFiles(version, visible_folder, sorted(files), entries, parts)
+    divided = {key: list(some) for key, some in divisions.now.items()}
+    written = _WrittenFiles(version, visible_folder, sorted(files), entries, parts, divided)
     with ctx.archive.transaction():
         ctx.archive.set_setting(TABLES_SETTING, msgspec.json.encode(written).decode())
     return number
@@ -213,6 +218,10 @@ class TableChanges:
         """Entries and entities as they were, and as they are."""
         self._cells.update((each.keys, bucket_of(each.id)) for each in listed)
         self._cells.update(((each.letter,), bucket_of(each.key)) for each in groups)
+
+    def touch(self, part: PartKeys) -> bool:
+        """Whether a part, as it is before it is divided by number, has any of them."""
+        return any(keys == part for keys, _ in self._cells)
 
     def touches(self, plan: PagePlan) -> bool:
         """Whether a file has any of them. Types and letters have different names."""

@@ -20,6 +20,7 @@ import string
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
 from operator import itemgetter
@@ -38,6 +39,10 @@ _MAX_CHARACTER = 4
 """Size of the largest character."""
 _MIN_PARAGRAPH_SIZE = 64
 """Size, about ten words, under which a paragraph goes into the lead."""
+
+_KEPT_FACTS, _MAX_KEPT_SIZE = 256, 20_000
+"""Facts whose chunks stay in memory, since questions read the passages of the same facts again
+and again; and how many characters such a fact may have."""
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=\s|\Z)")
 _ITEM = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
@@ -95,13 +100,19 @@ def chunk_fact(fact: Fact, *, around: str = "") -> list[Chunk]:
             texts.append(value)
         elif OWN_FIELDS_BY_KEY[key].kind is ValueKind.LINES and isinstance(value, Sequence):
             texts.append("\n".join(f"- {each}" for each in value))
-    heads = [fact.title, ", ".join(fact.aliases), fact.context or ""]
+    heads = (fact.title, ", ".join(fact.aliases), fact.context or "")
     text = "\n\n".join(filter(None, texts))
+    chunks = _chunks if len(text) <= _MAX_KEPT_SIZE else _chunks.__wrapped__
+    return list(chunks(heads, text, around))
+
+
+@lru_cache(_KEPT_FACTS)
+def _chunks(heads: tuple[str, ...], text: str, around: str) -> tuple[Chunk, ...]:
     found: dict[str, Chunk] = {}
     for chunk in _single_chunk(heads, text, around) or _lead_and_paragraphs(heads, text):
         if chunk.text:
             found.setdefault(chunk.id, chunk)
-    return list(found.values())
+    return tuple(found.values())
 
 
 def _single_chunk(heads: Iterable[str], text: str, around: str) -> list[Chunk]:

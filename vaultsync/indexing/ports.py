@@ -181,15 +181,6 @@ IMPORTANT, NEWEST, OLDEST = "important", "newest", "oldest"
 """Orders of a set of facts: by priority, then importance, then the newest first; by time."""
 
 
-NEAR_LENGTHS = (5, 8)
-"""Minimum lengths of a term of which one letter, and two letters, may differ."""
-
-
-def letters_off(term: str) -> int:
-    """How many letters of a term may differ; 0 for short ones, most of which have neighbours."""
-    return sum(len(term) >= least for least in NEAR_LENGTHS)
-
-
 class NoteIndex(Protocol):
     """Keyword search. One writer at a time, any number of readers in any process.
 
@@ -246,22 +237,23 @@ class NoteIndex(Protocol):
         """
         ...
 
-    def near_matches(self, term: str, filters: FactFilters, *, limit: int) -> list[str]:
-        """Ids of facts that have a word which is a letter or two different from a term.
-
-        Args:
-            term: as `tokens()` returns them. Of short ones, one letter may differ.
-            filters: which facts may be found.
-            limit: maximum number of ids, the best matches first.
-        """
+    def facts_with(self, terms: Iterable[str]) -> Mapping[str, int]:
+        """Term, as `tokens()` returns them -> about how many facts have it; 0 where none has."""
         ...
 
-    def count_matches(
-        self, words: str | None, filters: FactFilters, *, phrases: Sequence[str] = ()
-    ) -> int:
-        """The number of facts that `search()`, or with None `browse()`, would find in all.
+    def near_terms(self, term: str) -> list[str]:
+        """The terms of titles and contents that `spelling.near_terms()` finds for one."""
+        ...
 
-        Unlike these it leaves no filter to its caller.
+    def count_hidden(
+        self, words: str | None, filters: FactFilters, *, phrases: Sequence[str] = ()
+    ) -> Mapping[str, int]:
+        """The matches that each default hides, by `FactFilters.hidden_by()`; each counts once.
+
+        Args:
+            words: as for `search()`; None for all that `browse()` would find.
+            filters: with the defaults. Unlike a search, this leaves none to its caller.
+            phrases: as for `search()`.
         """
         ...
 

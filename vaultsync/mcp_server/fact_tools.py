@@ -37,7 +37,7 @@ class StoreFactArgs(ToolArgs, frozen=True):
         Meta(min_length=1),
     ]
     type: Annotated[TypeName | None, about("`note` when no other fits.")] = None
-    title: Annotated[str | None, about("Without it, the first sentence.")] = None
+    title: Annotated[str | None, about("Else the first sentence.")] = None
     context: Annotated[str | None, about("When or why it came about.")] = None
     scope: Annotated[
         str | None, about("Who may see it: you (default), team-NAME, project-NAME or public.")
@@ -132,7 +132,7 @@ class QueryVaultArgs(ToolArgs, frozen=True):
     newest: Annotated[bool, about("First.")] = True
     limit: Annotated[int, about("Maximum."), Meta(ge=1, le=MAX_FACTS)] = 20
     after: Annotated[str | None, about("`next` of the last page.")] = None
-    offset: Annotated[int, about("First character of cut contents."), Meta(ge=0)] = 0
+    offset: Annotated[int, about("Where cut contents go on."), Meta(ge=0)] = 0
 
 
 def query(memory: AgentMemory, args: QueryVaultArgs) -> ToolAnswer:

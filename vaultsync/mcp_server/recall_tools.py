@@ -75,7 +75,7 @@ class ContextArgs(ContextQuestion, frozen=True, kw_only=True):
     budget: Annotated[int, about("Tokens."), Meta(ge=0, le=MAX_TOKENS)] = DEFAULT_BUDGET
     format: Annotated[Literal["markdown", "xml", "json"], about("Its form.")] = "markdown"
     intent: Annotated[
-        Literal["decisions", "recent", "balanced"] | None, about("What gets most of the budget.")
+        Literal["decisions", "recent", "balanced"] | None, about("Gets most of the budget.")
     ] = None
 
 

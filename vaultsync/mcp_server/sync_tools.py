@@ -85,7 +85,7 @@ class ExportGraphArgs(ToolArgs, frozen=True):
     ] = "json"
     scope: Annotated[str | None, about("Only this.")] = None
     around: Annotated[str | None, about("Near this title, id or path.")] = None
-    depth: Annotated[int, about("Links away from `around`."), Meta(ge=1, le=5)] = 1
+    depth: Annotated[int, about("Links from `around`."), Meta(ge=1, le=5)] = 1
     limit: Annotated[int, about("Nodes."), Meta(ge=1, le=1_000)] = 100
 
 
@@ -148,7 +148,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_proposals",
         "List proposals",
-        "List the changes that wait for the user's decision.",
+        "List changes that wait for the user.",
         ProposalsArgs,
         "OpenProposals",
         proposals,

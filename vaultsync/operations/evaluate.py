@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from statistics import fmean, median, quantiles
 from typing import Annotated, NamedTuple, TypeAlias
 
-from msgspec import Meta, Struct, ValidationError, convert, json
+from msgspec import DecodeError, Meta, Struct, ValidationError, convert, json
 
 from vaultsync.context_packs.pack import ENTITY_TIER
 from vaultsync.context_packs.ports import TokenCounter
@@ -164,7 +164,7 @@ def evaluate(
     return Evaluation(
         questions=len(asked),
         unanswerable=sum(not each.expected for each in asked),
-        digest=sha256(json.encode(questions)).hexdigest()[:16],
+        digest=_digest(questions),
         figures={name: _rounded(each) for name, each in figures.items()},
         missing=tuple(missing),
     )
@@ -251,48 +251,85 @@ class _Asked:
 
 
 def _retrieval(way: str, asked: Sequence[_Asked], count: Callable[[str], int]) -> dict[str, Figure]:
-    shares, hits, ranks, seconds = [], [], [], []
-    tokens: list[float] = []
+    answers = []
     for each in asked:
         search = each.search(way)
         answer = search.answer()
-        seconds.append(answer.seconds * MILLISECONDS)
+        tokens = sum(count(f"{fact.title}\n{fact.content}") for fact in search.facts)
+        found = [hit.id for hit in answer]
+        answers.append(_Found(each.expected, found, answer.seconds, tokens))
+    return _found_figures(f"retrieval/{way}", answers)
+
+
+class _Found(NamedTuple):
+    """What was found for a question."""
+
+    expected: Collection[str]
+    found: Sequence[str]
+    """Best first."""
+    seconds: float | None
+    tokens: float | None
+
+
+def _found_figures(name: str, answers: Sequence[_Found]) -> dict[str, Figure]:
+    """How much of what is expected is found, at which rank, and how long it takes."""
+    shares, hits, ranks = [], [], []
+    tokens: list[float] = []
+    for each in answers:
         if not each.expected:
             continue
-        found = [hit.id for hit in answer]
-        first = each.expected.intersection(found[:FIRST_HITS])
+        found = each.found[:RANKED_HITS]
+        first = set(each.expected).intersection(found[:FIRST_HITS])
         shares.append(len(first) / min(len(each.expected), FIRST_HITS))
         hits.append(float(bool(first)))
         ranks.append(next((1 / n for n, x in enumerate(found, 1) if x in each.expected), 0.0))
-        tokens.append(sum(count(f"{fact.title}\n{fact.content}") for fact in search.facts))
-    name = f"retrieval/{way}"
-    return {
-        **_means(
-            {
-                f"{name}/relevance@5": (shares, HIGHER),
-                f"{name}/hit@5": (hits, HIGHER),
-                f"{name}/MRR": (ranks, HIGHER),
-                f"{name}/tokens": (tokens, ""),
-            }
-        ),
-        f"{name}/p50 ms": Figure(median(seconds)),
-        f"{name}/p95 ms": Figure(_p95(seconds)),
-    }
+        if each.tokens is not None:
+            tokens.append(each.tokens)
+    figures = _means(
+        {
+            f"{name}/relevance@5": (shares, HIGHER),
+            f"{name}/hit@5": (hits, HIGHER),
+            f"{name}/MRR": (ranks, HIGHER),
+            f"{name}/tokens": (tokens, ""),
+        }
+    )
+    seconds = [MILLISECONDS * each.seconds for each in answers if each.seconds is not None]
+    if seconds:
+        figures[f"{name}/p50 ms"] = Figure(median(seconds))
+        figures[f"{name}/p95 ms"] = Figure(_p95(seconds))
+    return figures
 
 
 def _context(asked: Sequence[_Asked], budget: int) -> dict[str, Figure]:
+    packs = []
+    for each in asked:
+        cost, packed = each.packed(each.context_request(budget))
+        packs.append(_Pack(each.expected, packed, cost))
+    return _pack_figures(packs)
+
+
+class _Pack(NamedTuple):
+    """What was packed for a question."""
+
+    expected: Collection[str]
+    packed: Collection[str]
+    tokens: float | None
+
+
+def _pack_figures(packs: Sequence[_Pack]) -> dict[str, Figure]:
     """Of packs: the share of what is expected, of what is packed, and of empty ones."""
     recall, precision, silent = [], [], []
     tokens: list[float] = []
-    for each in asked:
-        cost, packed = each.packed(each.context_request(budget))
+    for each in packs:
         if not each.expected:
-            silent.append(float(not packed))
+            silent.append(float(not each.packed))
             continue
-        tokens.append(cost)
-        recall.append(len(packed & each.expected) / len(each.expected))
-        if packed:
-            precision.append(len(packed & each.expected) / len(packed))
+        wanted = len(set(each.expected).intersection(each.packed))
+        recall.append(wanted / len(each.expected))
+        if each.packed:
+            precision.append(wanted / len(each.packed))
+        if each.tokens is not None:
+            tokens.append(each.tokens)
     return _means(
         {
             "context/recall": (recall, HIGHER),
@@ -301,6 +338,95 @@ def _context(asked: Sequence[_Asked], budget: int) -> dict[str, Figure]:
             "context/tokens": (tokens, LOWER),
         }
     )
+
+
+# ---------------------------------------------------------------- answers of another tool
+
+
+class ToolAnswer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What another tool answered to a question."""
+
+    question: Annotated[str, Meta(min_length=1)]
+    """The question, or its `id`."""
+    found: tuple[str, ...] = ()
+    """What it found, best first, named as `expected` of the questions names it."""
+    packed: tuple[str, ...] | None = None
+    """What it would put into a prompt; left out where it packs nothing."""
+    found_tokens: Annotated[float, Meta(ge=0)] | None = None
+    packed_tokens: Annotated[float, Meta(ge=0)] | None = None
+    seconds: Annotated[float, Meta(ge=0)] | None = None
+
+
+def parse_answers(text: str) -> tuple[ToolAnswer, ...]:
+    """The answers of JSON Lines, an object each; blank lines are skipped.
+
+    Raises:
+        UsageError: a line is no answer; the error names it.
+    """
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            found.append(json.decode(line, type=ToolAnswer))
+        except DecodeError as error:
+            raise UsageError(
+                f"line {number} of the answers cannot be read: {error}",
+                hint='write an object on each line, such as {"question": "Who won the regatta?",'
+                ' "found": ["public/facts/2026-05-02-regatta.md"]}',
+            ) from None
+    return tuple(found)
+
+
+def score_answers(questions: Sequence[EvalQuestion], answers: Sequence[ToolAnswer]) -> Evaluation:
+    """Score the answers of another tool, by the formulas of `evaluate()`.
+
+    A question without an answer counts as one for which nothing was found.
+
+    Raises:
+        UsageError: an answer is to no question, or a second one to the same.
+    """
+    names = {each.id: at for at, each in enumerate(questions) if each.id}
+    names |= {each.question: at for at, each in enumerate(questions)}
+    by_question: dict[int, ToolAnswer] = {}
+    for each in answers:
+        at = names.get(each.question)
+        if at is None or at in by_question:
+            what = "is none of the questions" if at is None else "is answered twice"
+            raise UsageError(
+                f"{each.question[:80]!r} {what}",
+                hint="give each question one answer, named by its text or its id",
+            )
+        by_question[at] = each
+    empty = len(questions) - len(by_question)
+    left_out = f"{empty} of the questions have no answer, as if nothing was found"
+    pairs = [(each, by_question.get(at)) for at, each in enumerate(questions)]
+    found = [
+        _Found(each.expected, one.found, one.seconds, one.found_tokens)
+        if one
+        else _Found(each.expected, (), None, None)
+        for each, one in pairs
+    ]
+    figures = _found_figures("retrieval/tool", found)
+    if any(each.packed is not None for each in answers):
+        figures |= _pack_figures(
+            [
+                _Pack(each.expected, one.packed or (), one.packed_tokens)
+                if one
+                else _Pack(each.expected, (), None)
+                for each, one in pairs
+            ]
+        )
+    return Evaluation(
+        questions=len(questions),
+        unanswerable=sum(not each.expected for each in questions),
+        digest=_digest(questions),
+        figures={name: _rounded(each) for name, each in figures.items()},
+        missing=(left_out,) if empty else (),
+    )
+
+
+# ------------------------------------------------------------------------------- times
 
 
 def _ratios(
@@ -344,6 +470,10 @@ def _means(some: Mapping[str, tuple[Sequence[float], str]]) -> dict[str, Figure]
 
 def _p95(values: Sequence[float]) -> float:
     return quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else values[0]
+
+
+def _digest(questions: Sequence[EvalQuestion]) -> str:
+    return sha256(json.encode(questions)).hexdigest()[:16]
 
 
 def _rounded(figure: Figure) -> Figure:

@@ -10,7 +10,7 @@ together and are said to disagree.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultsync.indexing.language import FUNCTION_WORDS
@@ -99,7 +99,8 @@ _NEVER = _words(
     never nie niemals jamais nunca jamás
     """
 )
-_DENIALS = ("not", "n't", "n’t", "no ", *_NO, *_NEVER, "nicht", "pas")
+_DENIAL = rf"n['’]t\b|no longer|\b(?:{'|'.join(sorted(_NOT | _NO))})\b"
+_ANY_NEVER = rf"\b(?:{'|'.join(sorted(_NEVER))})\b"
 _STATIVE = _words(
     """
     is are be has holds costs takes needs weighs measures contains includes allows lasts
@@ -193,6 +194,10 @@ _NUMBERS = {
     )
     for number, name in enumerate(names.split(), 2)
 }
+_ANY_NUMBER = rf"\d|\b(?:{'|'.join(_NUMBERS)})\b"
+_ANY_VALUE = "|".join(
+    (_ANY_NUMBER, _DENIAL, _ANY_NEVER, rf"\b(?:{'|'.join([*_STATES, *_WEEKDAYS])})")
+)
 _PRONOUNS = _words(
     """
     it its they this that es sie dies das il elle ils cela esto eso
@@ -233,7 +238,9 @@ _ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "en", "s", "e")
 _MIN_STEM = 3
 
 
-def statement_of(fact: Fact, about: Collection[str] = (), *, least: int = 0) -> Statement:
+def statement_of(
+    fact: Fact, about: Collection[str] = (), *, least: int = 0, with_value: bool = False
+) -> Statement:
     """What a fact says. The text is examined from its beginning, without fenced code.
 
     Args:
@@ -241,6 +248,8 @@ def statement_of(fact: Fact, about: Collection[str] = (), *, least: int = 0) -> 
         about: stems; sentences with fewer than `least` of them are left out, which costs much
             less than to read them.
         least: how many of the stems a sentence has to have.
+        with_value: whether to leave out sentences that only a denial can contradict: those
+            without a number, a day, a state or a denial.
     """
     text = fact.content[:EXAMINED_CHARS]
     if sum(map(text.casefold().__contains__, about)) < least:
@@ -251,8 +260,6 @@ def statement_of(fact: Fact, about: Collection[str] = (), *, least: int = 0) -> 
 
         text = without_code(text)
     speaker = next(iter(speaker_names(fact.evolve(entities=(), agent_id=None))), "?")
-    title = own_title(fact)
-    known = stems_of(title) | frozenset(_stems(" ".join(fact.entities)))
     if fact.session_id and speaker != "?":
         text = text.partition(":")[2]
     sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
@@ -260,6 +267,12 @@ def statement_of(fact: Fact, about: Collection[str] = (), *, least: int = 0) -> 
         sentences = [fact.title]
     if least:
         sentences = [x for x in sentences if sum(map(x.casefold().__contains__, about)) >= least]
+    if with_value:
+        sentences = [x for x in sentences if re.search(_ANY_VALUE, x.casefold())]
+    if least and not any(sentences):
+        return Statement(fact, frozenset(), frozenset(), ())
+    title = own_title(fact)
+    known = stems_of(title) | frozenset(_stems(" ".join(fact.entities)))
     claims = tuple(_claim(each, known, speaker, titled=bool(title)) for each in sentences if each)
     entities = frozenset(each.casefold() for each in fact.entities)
     return Statement(fact, stems_of(title), entities, claims)
@@ -288,23 +301,36 @@ def _versions(fact: Fact) -> tuple[str | None, ...]:
     return fact.id, fact.supersedes_id, fact.superseded_by_id
 
 
-def may_contradict(claim: Claim, text: str) -> bool:
-    """Whether a text has the words that it takes to contradict a sentence; a cheap look.
+class Glance:
+    """What a look at the text of a fact tells, before its sentences are read."""
 
-    Args:
-        claim: the sentence.
-        text: in lower case.
-    """
-    shared = sum(map(text.__contains__, claim.words))
-    has_subject = 0 < shared >= MIN_SUBJECT_OVERLAP * len(claim.words)
-    has_value = claim.amounts or claim.dates or claim.states or claim.denied
-    if has_subject and has_value:
-        return True
-    if claim.never:
-        return any(_is_instance(sum(map(text.__contains__, x)), len(x)) for x in claim.never)
-    return any(map(text.__contains__, _DENIALS)) and (
-        has_subject or sum(map(text.__contains__, claim.asserted)) > 1
-    )
+    def __init__(self, fact: Fact) -> None:
+        self._text = fact.content[:EXAMINED_CHARS].casefold()
+        self._denies = bool(re.search(_DENIAL, self._text))
+        self._has_never = bool(re.search(_ANY_NEVER, self._text))
+        self.denies = self._denies or self._has_never
+        """Whether it denies anything."""
+        self._has_number = bool(re.search(_ANY_NUMBER, self._text))
+
+    def may_contradict(self, claim: Claim) -> bool:
+        """Whether the text has the words that it takes to contradict a sentence."""
+        if claim.never:
+            return any(_is_instance(self._shared(each), len(each)) for each in claim.never)
+        if self._has_never and self._shared(claim.asserted) > 1:
+            return True
+        has = self._text.__contains__
+        has_value = (
+            self._denies
+            or claim.denied
+            or (self._has_number and (claim.dates or any(map(has, claim.amounts))))
+            or (claim.dates and any(map(has, _WEEKDAYS)))
+            or any(has(_OPPOSITES[at][1 - side]) for at, side in claim.states)
+        )
+        least = MIN_SUBJECT_OVERLAP * len(claim.words)
+        return bool(has_value and 0 < self._shared(claim.words) >= least)
+
+    def _shared(self, stems: Iterable[str]) -> int:
+        return sum(map(self._text.__contains__, stems))
 
 
 def _is_instance(shared: int, denied: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from vaultsync.model.fact import Fact
@@ -67,14 +67,17 @@ class QueryTerms:
             words.setdefault(number, text[start:end])
         return dict(sorted(words.items()))
 
-    def quoted_words(self, text: str) -> tuple[list[str], int]:
+    def quoted_words(self, text: str, words: Mapping[int, str]) -> tuple[list[str], int]:
         """The words of the query that the text contains, as written, and how many it asks for.
 
         Of scripts without blanks the terms are pairs of letters that overlap; neighbours of
         them are one word here, as far as the text contains it.
+
+        Args:
+            text: of a fact.
+            words: its `matched_words()`.
         """
         if not any(len(each) > 1 for each in self._chains):
-            words = self.matched_words(text)
             return list(words.values()), len(self.stems)
         spans: dict[int, list[tuple[int, int]]] = {}
         for start, end, number in self.positions(text):
@@ -215,6 +218,7 @@ def explain_hit(
     term_count: int = 0,
     *,
     cosine: float | None = None,
+    raised: bool = False,
     matches_hints: bool = False,
     in_set: bool = False,
     access_count: int = 0,
@@ -228,6 +232,7 @@ def explain_hit(
         term_count: number of query terms.
         cosine: similarity of its nearest chunk, -1 to 1; None when semantic search did not
             find it.
+        raised: whether a reranker moved it up.
         matches_hints: whether it has the type, time or tier that the query hints at.
         in_set: whether it was found for these alone, without a topic.
         access_count: how often it was used: opened, packed, changed or named.
@@ -246,6 +251,8 @@ def explain_hit(
         parts.append(
             f"{is_or_not} similar in meaning ({round(cosine, 2) + 0.0:.2f})"
         )  # never -0.00
+    if raised:
+        parts.append("fits better when it is read with the question")
     if in_set:
         parts = ["is one of those asked for"]
     elif not parts:

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.hiding import (
-    ARCHIVED,
-    BACKGROUND,
-    EXPIRED,
-    FORGOTTEN,
-    SUPERSEDED,
-    HiddenMatches,
-)
+from vaultsync.model.hiding import BACKGROUND, RETIRED_STATUSES, HiddenMatches
 from vaultsync.recall.query import ParsedQuery, hinted_filters
 
 
@@ -20,32 +13,14 @@ def count_hidden(
 ) -> tuple[HiddenMatches, ...]:
     """The matches that each default hides; a fact counts for the first that hides it.
 
-    Of a question for a set, all facts of the set match.
-
-    The index counts what contains a word of the question, without a score. Where nothing is
-    hidden that takes two counts.
+    Of a question for a set, all facts of the set match. Others match by their words.
     """
-    words: str | None = query.words
     if query.is_set:
-        words, filters = None, hinted_filters(query, filters)
-    last = filters.unhidden
-    if last == filters or filters.themes:
-        return ()  # no index knows themes, so that it would count facts of others
-    before = index.count_matches(words, last, phrases=query.phrases)
-    left = before and before - index.count_matches(words, filters, phrases=query.phrases)
-    found = []
-    for reason in (SUPERSEDED, ARCHIVED, EXPIRED, FORGOTTEN, BACKGROUND):
-        if not left:
-            break
-        last = last._replace(
-            heads_only=filters.heads_only,
-            hidden_statuses=last.hidden_statuses | (filters.hidden_statuses & {reason}),
-            alive_at=filters.alive_at if reason == EXPIRED else last.alive_at,
-            hide_background=filters.hide_background and reason == BACKGROUND,
-        )
-        count = index.count_matches(words, last, phrases=query.phrases)
-        if count < before:
-            found.append(HiddenMatches(before - count, reason))
-        left -= before - count
-        before = count
-    return tuple(found)
+        found = index.count_hidden(None, hinted_filters(query, filters))
+    else:
+        found = index.count_hidden(query.words, filters, phrases=query.phrases)
+    return tuple(
+        HiddenMatches(found[reason], reason)
+        for reason in (*RETIRED_STATUSES, BACKGROUND)
+        if found.get(reason)
+    )

@@ -17,14 +17,13 @@ from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.serialization import Contradiction
 from vaultsync.model.time_span import DAY_LENGTH
 from vaultsync.recall.contradictions import (
-    EXAMINED_CHARS,
     Claim,
+    Glance,
     Statement,
     contradiction,
     denials,
     done_share,
     instance_share,
-    may_contradict,
     statement_of,
     stems_of,
 )
@@ -91,17 +90,26 @@ class OpposedHits:
         ranked: ids of the candidates, best first.
         facts: the candidates by id; those that are brought along are added to `found`.
         find: called for what a hit denies, which few words of the question need to be in.
+        shown: how many hits are shown; only these are compared with each other.
     """
 
     def __init__(
-        self, question: str, ranked: Sequence[str], facts: Mapping[str, Fact], find: FindMatches
+        self,
+        question: str,
+        ranked: Sequence[str],
+        facts: Mapping[str, Fact],
+        find: FindMatches,
+        *,
+        shown: int,
     ) -> None:
         self._question = stems_of(question)
         self._most = max(1, ceil(MIN_ASKED_SHARE * len(self._question)))
         self._facts = dict(facts)
         self._find = find
+        self._shown = shown
         self._searches_left = MAX_DENIAL_SEARCHES
         self._statements: dict[tuple[str, int], Statement] = {}
+        self._glances: dict[str, Glance] = {}
         self.order = list(ranked)
         """The ids, best first, with those that were brought along."""
         self.contradicts: dict[str, list[str]] = {}
@@ -128,7 +136,8 @@ class OpposedHits:
     def _contradicting(self, statement: Statement) -> list[str]:
         """The ids of the facts that contradict one, the surest first."""
         denied = [*denials(statement)]
-        candidates = [each for each in self.order if each not in self.contradicts]
+        shown = self.order[: self._shown]
+        candidates = [each for each in shown if each not in self.contradicts]
         if denied and self._searches_left:
             self._searches_left -= 1
             for fact in self._find(denied[0].text):
@@ -143,11 +152,15 @@ class OpposedHits:
         return found
 
     def _contradicts(self, statement: Statement, fact_id: str) -> bool:
-        text = self._facts[fact_id].content[:EXAMINED_CHARS].casefold()
-        if not any(may_contradict(each, text) for each in statement.claims):
+        if not any(map(self._glance(fact_id).may_contradict, statement.claims)):
             return False
         other = self._statement(fact_id)
         return bool(other.claims and contradiction(statement, other))
+
+    def _glance(self, fact_id: str) -> Glance:
+        if fact_id not in self._glances:
+            self._glances[fact_id] = Glance(self._facts[fact_id])
+        return self._glances[fact_id]
 
     def _share(self, denied: Sequence[Claim], fact_id: str) -> float:
         """How surely a fact shows what was denied, and how much of the question is in it."""
@@ -166,7 +179,12 @@ class OpposedHits:
         key = fact_id, least
         if key not in self._statements:
             fact = self._facts[fact_id]
-            self._statements[key] = statement_of(fact, self._question, least=least)
+            self._statements[key] = statement_of(
+                fact,
+                self._question,
+                least=least,
+                with_value=not any(self._glance(x).denies for x in self.order[: self._shown]),
+            )
         return self._statements[key]
 
     def _age(self, fact_id: str) -> tuple[str, str]:

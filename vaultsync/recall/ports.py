@@ -46,6 +46,11 @@ class RecallLog(Protocol):
 class Reranker(Protocol):
     """Scores texts against a question, as a cross-encoder does."""
 
+    candidates: int
+    """How many of the best candidates are worth its time."""
+    share: float
+    """The share of its scores in the similarity, 0 to 1; the rest is of the searches."""
+
     @property
     def model(self) -> str:
         """Name of the model."""

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from vaultsync.errors import DerivedError, InvalidFieldError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
-from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex, letters_off
+from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -68,14 +68,8 @@ CONFIDENCE_HITS = 5
 FUSED_CANDIDATES = 50
 """Candidates of each search that are fused. Measured: with 30 or 100, LoCoMo's recall@5 is
 the same to 0.005."""
-SPELLING_FACTS = 10
-"""Facts whose words are compared with a word that no fact has."""
-SPELLING_RATIO = 0.8
-"""How much of two words must be the same, as `difflib` counts, for one to be taken for the
-other."""
-RERANKED_HITS = 20
-"""Best candidates that a reranker reads, `RERANKED_CHARS` of each."""
 RERANKED_CHARS = 2_000
+"""How much a reranker reads of a candidate."""
 WORDS_ONLY = "Keyword search alone answers for the past: the vectors are of the present texts."
 OPPOSED_CANDIDATES = 30
 """Facts that are examined for each of the first hits that says something has never been."""
@@ -115,12 +109,12 @@ class RecallSearch:
         self.index = sources.index
         """The index that answers; an agent may have one of its own."""
         self._request = request
-        query, self._filters = parse_request(request, now=self._clock.now())
+        self._now = self._clock.now()
+        query, self._filters = parse_request(request, now=self._now)
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
         self._ask(query)
         self._keyword_scores: dict[str, float] = {}
-        self._counts: dict[str, int] = {}
-        """How many facts have a term, of those that were counted."""
+        self._term_counts: Mapping[str, int] | None = None
         self._keyword_limit = 0
         """How many facts the note index was asked for so far."""
         self._cosines: dict[str, float] = {}
@@ -134,7 +128,10 @@ class RecallSearch:
         self._invisible: set[str] = set()
         """Those of the rejected ones that the agent cannot see, or that are gone."""
         self._matched_words: dict[str, dict[int, str]] = {}
+        self._texts: dict[str, str] = {}
         self._similarities: dict[str, float] = {}
+        self._raised: set[str] = set()
+        """Candidates that fit better than others before them when a reranker read them."""
         self._trust = 1.0
         self._confidence = 0.0
         self._degraded = [*sources.unknown, *([WORDS_ONLY] if request.as_of else [])]
@@ -178,6 +175,11 @@ class RecallSearch:
     def asks_for_set(self) -> bool:
         """Whether the question names a set of facts, and no topic."""
         return self._query.is_set
+
+    @property
+    def may_ask_for_set(self) -> bool:
+        """The same before it is answered: when the day of an event is known, it may."""
+        return self._query.is_set or self._query.by_event is not None
 
     @property
     def filters(self) -> FactFilters:
@@ -279,52 +281,29 @@ class RecallSearch:
 
     def _search_keywords(self) -> None:
         self._catch_up()
+        self._correct_spelling()
         self._collect(self._query_note_index, limit=self._pool_size + 1)
-        if self._correct_spelling():
-            self._keyword_scores.clear()
-            self._hinted.clear()
-            self._matched_words.clear()
-            self._keyword_limit = 0
-            self._collect(self._query_note_index, limit=self._pool_size + 1)
         self._record_stage("index", self._keyword_scores)
 
-    def _correct_spelling(self) -> bool:
-        """Also look for the words that unknown ones of the question are near to.
+    def _correct_spelling(self) -> None:
+        """Also look for the words that those which no fact has are nearest to."""
+        for stem, count in self._counts().items():
+            if not count:
+                for near in self.index.near_terms(stem)[:1]:
+                    self._terms.add_spelling(stem, near)
+                    self._words += f" {near}"
 
-        Returns whether there are any.
-        """
-        before = self._words
-        for stem in self._missing_stems():
-            if not letters_off(stem) or self._count_of(stem):
-                continue
-            ids = self.index.near_matches(stem, self._filters, limit=SPELLING_FACTS)
-            self._load([each for each in ids if not self._is_loaded(each)])
-            known = {
-                term
-                for each in ids
-                if each in self._facts
-                for term in self.index.tokens(fact_text(self._facts[each]))
-            }
-            # Few questions have a word that no fact has: a cold start does without it.
-            from difflib import get_close_matches  # noqa: PLC0415
-
-            for near in get_close_matches(stem, sorted(known), 1, SPELLING_RATIO):
-                self._terms.add_spelling(stem, near)
-                self._words += f" {near}"
-        return self._words != before
+    def _counts(self) -> Mapping[str, int]:
+        """How many facts have each term of the question, of all in the index."""
+        if self._term_counts is None:
+            self._term_counts = self.index.facts_with(self._terms.stems)
+        return self._term_counts
 
     def _missing_stems(self) -> list[str]:
         """The terms of the question that none of the best candidates has."""
         known = [each for each in self._similarities if each in self._facts]
         found = {number for each in known[:10] for number in self._words_of(self._facts[each])}
         return [stem for number, stem in enumerate(self._terms.stems) if number not in found]
-
-    def _count_of(self, stem: str) -> int:
-        """How many facts have a term, of all in the index."""
-        if stem not in self._counts:
-            anything = FactFilters(status=None, heads_only=False)
-            self._counts[stem] = self.index.count_matches(stem, anything)
-        return self._counts[stem]
 
     def _catch_up(self) -> None:
         if self._sources.visible_index is not None:
@@ -382,14 +361,17 @@ class RecallSearch:
             return
         self._load([each for each in self._similarities if each not in self._facts])
         similarities = {k: each for k, each in self._similarities.items() if k in self._facts}
-        best = list(islice(similarities, RERANKED_HITS))
-        texts = [fact_text(self._facts[each])[:RERANKED_CHARS] for each in best]
+        best = list(islice(similarities, reranker.candidates))
+        texts = [self._passage(self._facts[each])[:RERANKED_CHARS] for each in best]
         try:
             scores = reranker.scores(self._query.text_without_filters, texts)
-        except DerivedError as error:
+        except (DerivedError, ImportError, OSError) as error:
             self._degraded.append(f"The hits were not reranked: {error}.")
             return
-        self._similarities = blend_reranked(similarities, dict(zip(best, scores, strict=True)))
+        read = dict(zip(best, scores, strict=True))
+        self._similarities = blend_reranked(similarities, read, share=reranker.share)
+        places = sorted(best, key=self._similarities.__getitem__, reverse=True)
+        self._raised = {each for at, each in enumerate(places) if at < best.index(each)}
         self._record_stage("rerank", self._similarities)
 
     def _query_note_index(self, limit: int) -> int:
@@ -482,7 +464,7 @@ class RecallSearch:
             list(self._keyword_scores.values()),
             list(self._cosines.values()),
             missing=max(
-                (rarity(self._count_of(x), count) for x in self._missing_stems()), default=0.0
+                (rarity(self._counts()[x], count) for x in self._missing_stems()), default=0.0
             ),
             fact_count=count,
         )
@@ -538,8 +520,13 @@ class RecallSearch:
     def _words_of(self, fact: Fact) -> Mapping[int, str]:
         """The terms that a fact contains, as written there; computed once per fact."""
         if fact.id not in self._matched_words:
-            self._matched_words[fact.id] = self._terms.matched_words(fact_text(fact))
+            self._matched_words[fact.id] = self._terms.matched_words(self._text_of(fact))
         return self._matched_words[fact.id]
+
+    def _text_of(self, fact: Fact) -> str:
+        if fact.id not in self._texts:
+            self._texts[fact.id] = fact_text(fact)
+        return self._texts[fact.id]
 
     # ---------------------------------------------------------------------- hits
 
@@ -571,9 +558,10 @@ class RecallSearch:
                     utility=round(signals.utility, 4),
                     stage=stage,
                     why=explain_hit(
-                        *self._terms.quoted_words(fact_text(fact)),
+                        *self._terms.quoted_words(self._text_of(fact), words),
                         cosine=cosine,
                         matches_hints=self._query.has_hints and self._query.matches_hints(fact),
+                        raised=fact_id in self._raised,
                         in_set=self._query.is_set,
                         access_count=fact.access_count,
                         importance=fact.importance,
@@ -598,12 +586,16 @@ class RecallSearch:
         if self._query.is_set:
             return list(ranked[:limit]), {}
         found = OpposedHits(
-            self._query.words, [*known], {each: self._facts[each] for each in known}, self._matches
+            self._query.words,
+            [*known],
+            {each: self._facts[each] for each in known},
+            self._matches,
+            shown=limit,
         )
-        shown, now = found.order[:limit], self._clock.now()
+        shown = found.order[:limit]
         for each in filterfalse(known.__contains__, shown):
             fact = self._facts[each]
-            signals = RankingSignals(0.0, _recency(fact, now), self._utility(fact))
+            signals = RankingSignals(0.0, _recency(fact, self._now), self._utility(fact))
             known[each] = -weighted_score(signals, self._sources.weights), each, signals
         contradicts = {
             each: [other for other in found.contradicts.get(each, ()) if other in shown]
@@ -653,13 +645,13 @@ class RecallSearch:
 
     def _rank_set(self) -> list[_RankedFact]:
         """The facts of a set in its order; the scores only tell it."""
-        step, now = 1 / max(len(self._similarities), 1), self._clock.now()
+        step = 1 / max(len(self._similarities), 1)
         facts = map(self._facts.__getitem__, self._similarities)
         return [
             (
                 rank * step - 1,
                 fact.id,
-                RankingSignals(1.0, _recency(fact, now), self._utility(fact)),
+                RankingSignals(1.0, _recency(fact, self._now), self._utility(fact)),
             )
             for rank, fact in enumerate(facts)
         ]
@@ -673,8 +665,7 @@ class RecallSearch:
         facts = [self._facts[each] for each in self._similarities if each in self._facts]
         order = self._query.asked.order
         if not order:
-            now = self._clock.now()
-            return {each.id: _recency(each, now) for each in facts}
+            return {each.id: _recency(each, self._now) for each in facts}
         about = [x for x in facts if self._similarities[x.id] >= ORDERED_SIMILARITY]
         about.sort(key=lambda fact: fact.created_at, reverse=order == NEWEST)
         places = {fact.id: 1 - rank / len(about) for rank, fact in enumerate(about)}
@@ -683,6 +674,16 @@ class RecallSearch:
     @staticmethod
     def _utility(fact: Fact) -> float:
         return utility(fact.importance, fact.access_count)
+
+    def _passage(self, fact: Fact) -> str:
+        """The nearest chunk of a fact; without one, the chunk with most terms of the question."""
+        from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415 - as below
+
+        texts = {chunk.id: chunk.text for chunk in chunk_fact(fact)}
+        nearest = texts.get(self._nearest_chunks.get(fact.id, ""))
+        if nearest is not None or len(texts) == 1:
+            return nearest or next(iter(texts.values()))
+        return max(texts.values(), key=lambda x: len(self._terms.matched_words(x)), default="")
 
     def _nearest_passage(self, fact: Fact) -> str:
         """The content of the nearest chunk of a long fact; else all of the content."""

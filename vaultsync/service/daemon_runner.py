@@ -117,10 +117,11 @@ class DaemonWork(Memory):
             EngineBusyError: another engine has the vault.
         """
         lock = self._engine.lock
-        while not lock.try_lock():
-            if not retry():
-                busy = EngineBusyError(str(self.settings.root), lock.holder("another process"))
-                raise busy.watched("nothing is left to do; with `--wait` this one follows")
+        with lock.going_first():
+            while not lock.try_lock():
+                if not retry():
+                    busy = EngineBusyError(str(self.settings.root), lock.holder("another process"))
+                    raise busy.watched("nothing is left to do; with `--wait` this one follows")
         try:
             with lock:  # the second time it is also written down which process has it
                 yield

@@ -3,8 +3,10 @@
 `python -m vaultsync.service.embedding_process VAULT STATE_DIR STORE IDLE keep|replace`
 
 It ends when everything is embedded and nothing came for IDLE seconds, when another worker
-has the vault, and when the vault's state folder is gone. SIGTERM ends it at once, as a kill
-does: its writes are such that it may end at any moment, and loses the texts of a few seconds.
+has the vault, and when the vault's state folder is gone. A command that waits for the vectors
+ends it and makes them itself: at this priority it might never get there. SIGTERM ends it at
+once, as a kill does: its writes are such that it may end at any moment, and loses the texts
+of a few seconds.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from contextlib import closing
 from pathlib import Path
 
 from vaultsync.api import configuration
-from vaultsync.api.embedding import EmbeddingWorker
+from vaultsync.api.embedding import REPLACE, EmbeddingWorker
 from vaultsync.api.wiring import Services
 from vaultsync.backends.system.detached import lower_priority
 from vaultsync.errors import VaultsyncError
@@ -30,19 +32,20 @@ POLL_SECONDS = 1.0
 """Between two looks at the store while nothing is to be done."""
 
 
-def embed_all(settings: Settings, *, idle: float, replace: bool) -> None:
+def embed_all(settings: Settings, *, idle: float, how: str) -> None:
     """Embed until nothing is left, as the worker of the vault, unless there is one.
 
     Args:
         settings: of the vault.
         idle: seconds to wait for more when nothing is left.
-        replace: whether the vectors of another model are made again.
+        how: `REPLACE` or `KEEP`: whether the vectors of another model are made again.
     """
     with closing(Services(settings)) as services:
         worker = EmbeddingWorker(services)
+        worker.files.background = how
         while worker.files.acquire(FIRST_SECONDS):
             try:
-                _embed_and_wait(worker, idle=idle, replace=replace)
+                _embed_and_wait(worker, idle=idle, replace=how == REPLACE)
             finally:
                 worker.files.release()
             # What others wrote before the lock was free is left to this worker.
@@ -72,7 +75,7 @@ def main(arguments: Sequence[str]) -> None:
     lower_priority()
     try:
         settings = configuration.load_settings(Path(root), state_dir=state_dir, store=store)
-        embed_all(settings, idle=float(idle), replace=how == "replace")
+        embed_all(settings, idle=float(idle), how=how)
     except (VaultsyncError, OSError) as error:
         _log.debug("the worker gave up: %s", error)
 

@@ -163,6 +163,9 @@ class Archive(Protocol):
         Without those of missing notes: another note may have their paths.
         """
 
+    def base_at(self, path: VaultPath) -> Base | None:
+        """The base of the note at a path, if there is one that is not missing."""
+
     def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
         """Of the same bases: file name -> the id of the fact, and the stamp of the note."""
 

@@ -50,9 +50,15 @@ from vaultsync.sync.planning import SyncRun, with_fact
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED, release_displaced
 from vaultsync.sync.report import Progress
-from vaultsync.sync.snapshot import RACY_WINDOW_NS, ScannedFile, trusted_stamp
+from vaultsync.sync.snapshot import (
+    RACY_WINDOW_NS,
+    BriefFact,
+    leave_unsettled,
+    read_again,
+    trusted_stamp,
+)
 
-BASES_PER_TRANSACTION = 10_000
+BASES_PER_TRANSACTION = 1_000
 """How many bases go into one transaction, which writes each page of the archive once."""
 MIN_BACKGROUND_ACTIONS = 100
 """The size of a batch from which on its wait for the disk is worth a thread."""
@@ -554,20 +560,31 @@ def _intent(item: PendingAction) -> WriteIntent:
     return WriteIntent(item.op, fact.id, path, before, after, fact)
 
 
-def _record_unchanged(
-    ctx: SyncContext, unchanged: Sequence[ScannedFile]
-) -> dict[VaultPath, FileStamp | None]:
-    """Keep a base of each fact, and the bytes of its note; the stamps of the notes."""
+def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
+    """Keep a base of each fact, and the bytes of its note.
+
+    What changed since it was compared is left to the next run.
+    """
+    ctx = work.ctx
     began_ns = int(ctx.clock.now().timestamp() * 1e9)
-    stamps: dict[VaultPath, FileStamp | None] = {}
-    for start in range(0, len(unchanged), BASES_PER_TRANSACTION):
+    for start in range(0, len(work.unchanged), BASES_PER_TRANSACTION):
         bases: list[Base] = []
         blobs: dict[str, bytes] = {}
-        some = unchanged[start : start + BASES_PER_TRANSACTION]
-        for seen in some:
-            file, fact = seen.file, seen.canonical_of
+        some = work.unchanged[start : start + BASES_PER_TRANSACTION]
+        brief = [each.id or "" for each in some if each.is_brief]
+        facts = ctx.store.find_many(brief) if brief else {}
+        for each in some:
+            seen, fact = read_again(ctx, work.snapshot, each), each.canonical_of
             assert fact is not None  # noqa: S101 - they all have one
-            stamp = stamps[seen.path] = trusted_stamp(file.stamp, began_ns)
+            if isinstance(fact, BriefFact):
+                now = facts.get(fact.id)
+                if not seen.is_settled or now is None or now.revision != fact.revision:
+                    leave_unsettled(work.snapshot, each)
+                    outcome.waiting.append(fact.id)
+                    continue
+                fact = now.evolve(path=each.path)
+            file = seen.file
+            stamp = outcome.stamps[seen.path] = trusted_stamp(file.stamp, began_ns)
             bases.append(Base(fact, file.sha, stamp))
             blobs[file.sha] = file.data
         newest = newest_row_mark(ctx)
@@ -578,7 +595,6 @@ def _record_unchanged(
             # Should the run end here, the next one has to scan these folders again.
             places = {parent_folder(seen.path) for seen in some}
             ctx.archive.set_folders(dict.fromkeys(places, b""))
-    return stamps
 
 
 _IDLE = frozenset({ActionKind.NOTHING, ActionKind.WAIT, ActionKind.NEEDS_REVIEW})
@@ -596,7 +612,8 @@ def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutco
     ctx = work.ctx
     outcome = ApplyOutcome()
     if work.unchanged:
-        outcome.stamps = _record_unchanged(ctx, work.unchanged)
+        _record_unchanged(work, outcome)
+        work.unchanged = [each for each in work.unchanged if each.path in outcome.stamps]
     todo = [action for action in work.actions if action.do not in _IDLE]
     size = ctx.policy.batch
     # Notes of this run can link to each other before they have bases.

@@ -31,7 +31,7 @@ from vaultsync.sync.changes import (
 )
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import tombstone_path
-from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot, is_managed_path
+from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot, is_managed_path, read_again
 
 
 def is_note_back(ctx: SyncContext, base: Base) -> bool:
@@ -66,7 +66,7 @@ def _could_be(ctx: SyncContext, base: Base) -> bool:
     On a file system that ignores case, the file may have another name.
     """
     name = file_name_of(base.path)
-    owner = ctx.archive.bases_in(parent_folder(base.path)).get(name, base)
+    owner = ctx.archive.base_at(base.path) or base
     folder = ctx.vault.folder(parent_folder(base.path))
     listed = folder is None or name in (*folder.files, *folder.non_regular)
     return listed and owner.fact.id == base.fact.id
@@ -424,12 +424,7 @@ def _vault_side(
         return VaultSide(kind, seen.path)
     seen_now = identities.of_fact.get(fact_id)
     if base is None:
-        if seen_now is None:
-            return _NO_NOTE
-        note = seen_now.note
-        assert note is not None  # noqa: S101 - it carries the id of the fact
-        note = ctx.view.from_note(note, store)
-        return VaultSide(VaultChange.FOREIGN, seen_now.path, seen_now.file.sha, note)
+        return _NO_NOTE if seen_now is None else _foreign_side(ctx, snapshot, seen_now, store)
     if base.path in snapshot.non_regular:
         return VaultSide(VaultChange.UNREADABLE, base.path)
     if seen_now is not None and seen_now.note is not None:
@@ -452,6 +447,18 @@ def _vault_side(
         return VaultSide(change, base.path, base.sha)
     note = base_note(ctx, base)
     return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
+
+
+def _foreign_side(
+    ctx: SyncContext, snapshot: VaultSnapshot, seen: ScannedFile, store: Fact | None
+) -> VaultSide:
+    """A note of a fact that has no base."""
+    seen = read_again(ctx, snapshot, seen)
+    if not seen.is_settled:
+        return VaultSide(VaultChange.UNSETTLED, seen.path)
+    note = seen.note
+    assert note is not None  # noqa: S101 - it carries the id of the fact
+    return VaultSide(VaultChange.FOREIGN, seen.path, seen.file.sha, ctx.view.from_note(note, store))
 
 
 def base_note(ctx: SyncContext, base: Base) -> Note:
@@ -494,6 +501,7 @@ def taken_keys(ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdenti
 
 def untracked_note_cases(
     ctx: SyncContext,
+    snapshot: VaultSnapshot,
     identities: NoteIdentities,
     wanted: AbstractSet[VaultPath],
     *,
@@ -507,7 +515,8 @@ def untracked_note_cases(
     alone = unadopted_paths(ctx)
     store = StoreSide(StoreChange.NONE if store_available else StoreChange.AWAY)
     cases = []
-    for seen in sorted(identities.without_id, key=lambda each: each.path):
+    for each in sorted(identities.without_id, key=lambda each: each.path):
+        seen = read_again(ctx, snapshot, each)
         note, path = seen.note, seen.path
         if note is None or is_table(seen.file.data) or (path in alone and path not in wanted):
             continue

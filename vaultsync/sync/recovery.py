@@ -19,7 +19,7 @@ from collections.abc import Set as AbstractSet
 from vaultsync.errors import NoteError, NoteExistsError, StoreUnavailableError, UnreadableNoteError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
+from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.storage.archive import Base, DisplacedFile, WriteIntent
 from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.changes import is_half_saved
@@ -82,7 +82,7 @@ class _Repair:
             ctx.archive.add_history(unrecorded_entries(ctx.archive, done, run, ctx.now()))
             if base is not None:
                 # The crashed run had found the note missing whose place this one took.
-                there = ctx.archive.bases_in(parent_folder(base.path)).get(file_name_of(base.path))
+                there = ctx.archive.base_at(base.path)
                 if there is not None and there.fact.id != base.fact.id:
                     ctx.archive.put_bases([there._replace(missing_since=ctx.now())])
                 ctx.archive.put_bases([base])

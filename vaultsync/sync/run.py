@@ -215,7 +215,7 @@ def observe(
         cases = [c._replace(store=previews.get(c.fact_id, c.store)) for c in cases]
     if identities.without_id:
         cases += untracked_note_cases(
-            ctx, identities, request.adopt, store_available=feed.is_available
+            ctx, snapshot, identities, request.adopt, store_available=feed.is_available
         )
     return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed, settled=settled)
 

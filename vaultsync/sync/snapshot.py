@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import NamedTuple
@@ -32,6 +33,16 @@ FILES_PER_LOOKUP = 500
 """How many files are read with their bases in memory."""
 MIN_BULK_FACTS = 100
 """How many facts are read from the store in one call while a folder is scanned."""
+MAX_WHOLE_FILES = 2_000
+"""New canonical notes of a scan that are kept with their bytes and facts; of more, both are
+read again when they are wanted, so that few are in memory at once."""
+
+
+class BriefFact(NamedTuple):
+    """A fact whose texts were not kept: what it takes to read and to recognise it again."""
+
+    id: str
+    revision: str
 
 
 class ScannedFile(NamedTuple):
@@ -45,8 +56,14 @@ class ScannedFile(NamedTuple):
     read_error: Notice | None = None
     """Why it is not a readable note."""
     is_settled: bool = True
-    canonical_of: Fact | None = None
-    """The fact of the store whose note has exactly these bytes at this path."""
+    canonical_of: Fact | BriefFact | None = None
+    """The fact of the store whose note has exactly these bytes at this path; a brief one where
+    the bytes were not kept either."""
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether its bytes were not kept; `read_again()` reads them."""
+        return isinstance(self.canonical_of, BriefFact)
 
     @property
     def note(self) -> Note | None:
@@ -94,6 +111,8 @@ class VaultSnapshot:
     non_regular: dict[VaultPath, str] = field(default_factory=dict)
     review_notes: set[VaultPath] = field(default_factory=set)
     """All conflict notes and proposals in dirty folders."""
+    canonical: int = 0
+    """How many new notes are those of their facts."""
     known: set[VaultPath] = field(default_factory=set)
     """Notes in dirty folders whose stamps are those of their bases."""
     empty: set[VaultPath] = field(default_factory=set)
@@ -234,7 +253,7 @@ def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
             continue
         if folder is None or name not in folder.files:
             snapshot.absent[base.fact.id] = base
-        elif name in ctx.archive.stamps_in(folder.path):
+        elif ctx.archive.base_at(path) is not None:
             snapshot.absent[base.fact.id] = base  # another fact's note took its place
         else:
             snapshot.seen.pop(path, None)
@@ -358,9 +377,34 @@ def _identify_new_files(ctx: SyncContext, snapshot: VaultSnapshot, scope: ScanSc
         if fact is None or not canonical_form.is_canonical(file.data, path, fact, ctx.view):
             snapshot.seen[path] = _read(ctx, path, file, None)
         else:
-            fact = fact.evolve(path=path)
-            snapshot.seen[path] = ScannedFile(path, file, None, canonical_of=fact)
+            snapshot.canonical += 1
+            if snapshot.canonical > MAX_WHOLE_FILES:
+                brief = BriefFact(fact_id, fact.revision)
+                snapshot.seen[path] = ScannedFile(
+                    path, file._replace(data=b""), None, canonical_of=brief
+                )
+            else:
+                whole = fact.evolve(path=path)
+                snapshot.seen[path] = ScannedFile(path, file, None, canonical_of=whole)
     snapshot.unread.clear()
+
+
+def read_again(ctx: SyncContext, snapshot: VaultSnapshot, seen: ScannedFile) -> ScannedFile:
+    """A file with its bytes; one that is not settled where it is another one by now."""
+    if not seen.is_brief:
+        return seen
+    with suppress(NoteError):
+        file = ctx.vault.read(seen.path)
+        if file.sha == seen.file.sha:
+            return seen._replace(file=file)
+    return leave_unsettled(snapshot, seen)
+
+
+def leave_unsettled(snapshot: VaultSnapshot, seen: ScannedFile) -> ScannedFile:
+    """Leave a file to the next run, which scans its folder again."""
+    left = ScannedFile(seen.path, seen.file, seen.base, is_settled=False)
+    snapshot.seen[seen.path] = left
+    return left
 
 
 def trusted_stamp(stamp: FileStamp, at_ns: int) -> FileStamp | None:

@@ -122,11 +122,10 @@ class NoteWriter:
 
     def _replaced(self, bases: Sequence[Base]) -> Iterator[Base]:
         """Bases whose notes are gone, because new ones are at their paths."""
-        new = {base.path: base.fact.id for base in bases}
-        for folder in {parent_folder(path) for path in new}:
-            for base in self._ctx.archive.bases_in(folder).values():
-                if base.fact.id != new.get(base.path, base.fact.id):
-                    yield base
+        for each in bases:
+            base = self._ctx.archive.base_at(each.path)
+            if base is not None and base.fact.id != each.fact.id:
+                yield base
 
     def _base(self, each: _PendingBase, sha: str) -> Base | None:
         path = each.fact.path or VaultPath("")

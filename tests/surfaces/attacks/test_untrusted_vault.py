@@ -34,6 +34,7 @@ REQUESTS = {
     'embedder = "hub:evil/model"': ("download the model evil/model",),
     'embedder = "local:/opt/model"': ("load the model in /opt/model",),
     'reranker = "/opt/model"': ("load the model in /opt/model",),
+    'reranker = "local:/opt/model"': ("load the model in /opt/model",),
     'store = "sqlite:../other.sqlite3"': ("{above}/other.sqlite3",),
     'store = "qdrant+local:../x"': ("{above}/x",),
     'store = "qdrant+edge:../x"': ("{above}/x",),

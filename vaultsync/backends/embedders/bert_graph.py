@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vaultsync.backends.embedders.onnx import WORD_VECTORS
 from vaultsync.backends.embedders.onnx_file import MICROSOFT, Array, OnnxGraph
 
 _EPSILON = 1e-12
@@ -91,7 +92,7 @@ class _GraphWriter:
     def _words(self) -> str:
         import numpy as np
 
-        graph, name = self._graph, "embeddings.word_embeddings.weight"
+        graph, name = self._graph, WORD_VECTORS
         words = self._weights[name]
         if not self._quantized:
             table = graph.constant(name, words)

@@ -12,6 +12,7 @@ from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.minilm import PACKAGED_EXPORT, PackagedModel
 from vaultsync.backends.embedders.onnx import EXPORT, OnnxEmbedder
 from vaultsync.backends.embedders.onnx_export import ExportSource, TracedModel, export_model
+from vaultsync.backends.embedders.onnx_reranker import MODEL_FILE, OnnxReranker
 from vaultsync.backends.embedders.sentence import (
     PACKAGED,
     PACKAGED_DIMENSION,
@@ -20,11 +21,14 @@ from vaultsync.backends.embedders.sentence import (
     model_in_folder,
     packaged_model,
 )
+from vaultsync.backends.embedders.word_reranker import WordReranker
 from vaultsync.errors import ConfigError
 from vaultsync.indexing.ports import Embedder
 from vaultsync.recall.ports import Reranker
 from vaultsync.settings import check_embedder
 from vaultsync.storage.clock import Clock
+
+_PACKAGED_NAME = f"{PACKAGED}+{PACKAGED_EXPORT}"
 
 
 def embedder_for(
@@ -58,8 +62,7 @@ def embedder_for(
     if kind == "http":
         return _http_embedder(name, clock, key_variable)
     if not name and kind == "local":  # the packaged model is not even looked for before it is used
-        export = models / f"{PACKAGED}+{PACKAGED_EXPORT}"
-        return _exported(export, PACKAGED_DIMENSION, PackagedModel)
+        return _exported(models / _PACKAGED_NAME, PACKAGED_DIMENSION, PackagedModel)
     weights = model_in_folder(Path(name).expanduser()) if name else packaged_model()
     if kind == "local":
         export = models / f"{weights.name}+{EXPORT}"
@@ -67,11 +70,27 @@ def embedder_for(
     return SentenceEmbedder(weights)
 
 
-def reranker_for(setting: str) -> Reranker | None:
-    """The cross-encoder in a folder, if there is one; None for `none`."""
-    if setting == "none":
+def reranker_for(setting: str, embedder: Embedder | None = None) -> Reranker | None:
+    """The reranker that a setting names. None if it is `none`; nothing is loaded yet.
+
+    | setting | reranker |
+    |---|---|
+    | nothing | the vectors of words of the packaged model, if that is the embedder; else none |
+    | `local:PATH` | a folder with `model.onnx` and `tokenizer.json`, run by onnxruntime |
+    | `PATH` | the same, if the folder has a `model.onnx`; else a model of sentence-transformers |
+
+    Raises:
+        EmbedderError: there is no model in the folder.
+    """
+    if not setting and isinstance(embedder, OnnxEmbedder) and embedder.model == _PACKAGED_NAME:
+        return WordReranker(embedder)
+    if setting in {"", "none"}:
         return None
-    return CrossReranker(Path(setting).expanduser())
+    path = setting.removeprefix("local:")
+    folder = Path(path).expanduser()
+    if path != setting or (folder / MODEL_FILE).is_file():
+        return OnnxReranker(folder)
+    return CrossReranker(folder)
 
 
 def _exported(folder: Path, dimension: int, source: Callable[[], ExportSource]) -> OnnxEmbedder:

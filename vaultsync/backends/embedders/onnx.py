@@ -9,10 +9,13 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
+from vaultsync.backends.embedders.onnx_file import Array, read_graph
 from vaultsync.errors import EmbedderError
 
 EXPORT = "int8-1"
 """Name and version of the way of exporting; another one makes other vectors."""
+WORD_VECTORS = "embeddings.word_embeddings.weight"
+"""In the export of the packaged model, the table of words."""
 _MANIFEST = "manifest.json"
 INSTALL_LOCAL = "`pip install 'vaultsync[local]'` brings what is missing"
 
@@ -37,19 +40,44 @@ class OnnxEmbedder:
         self.model = model
         self.dimension = dimension
         self._make = make
-        self._threads = threads or _cores()
+        self._threads = threads or available_cores()
         self._running: _Running | None = None
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A text has the same vector alone and among others."""
         if not texts:
             return []
-        if self._running is None:
-            self._running = self._start()
-        return self._running.embed(texts)
+        return self._started().embed(texts)
+
+    def words(self, texts: Sequence[str]) -> list[list[int]]:
+        """The numbers of the words of each text, or of pieces of them. Raises as `embed()`."""
+        return self._started().words(texts)
+
+    def word_vectors(self) -> Array:
+        """A row of bytes for each word, which its vector is a multiple of.
+
+        Only the export of the packaged model has them.
+
+        Raises:
+            EmbedderError: the export is missing or damaged.
+        """
+        try:
+            _, constants = read_graph((self._folder / "model.onnx").read_bytes())
+            # A copy: the row would keep the whole file in memory.
+            return constants[WORD_VECTORS].copy()
+        except (OSError, ValueError, KeyError) as why:
+            raise EmbedderError(
+                f"the words of {self.model} cannot be read from {self._folder}: {why}",
+                hint="remove the folder, and it is made again",
+            ) from why
 
     def close(self) -> None:
         self._running = None
+
+    def _started(self) -> _Running:
+        if self._running is None:
+            self._running = self._start()
+        return self._running
 
     def _start(self) -> _Running:
         why = "it is missing or damaged"
@@ -136,6 +164,10 @@ class _Running:
         with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(self._vector, tokens))
 
+    def words(self, texts: Sequence[str]) -> list[list[int]]:
+        found = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [each.ids for each in found]
+
     def _vector(self, tokens: Sequence[int]) -> list[float]:
         ids = self._numpy.array([tokens], self._numpy.int64)
         given = {
@@ -148,7 +180,7 @@ class _Running:
         return vector
 
 
-def _cores() -> int:
+def available_cores() -> int:
     """The cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

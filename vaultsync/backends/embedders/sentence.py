@@ -218,6 +218,8 @@ class CrossReranker:
         EmbedderError: there is no model in the folder.
     """
 
+    candidates, share = 20, 0.5
+
     def __init__(self, folder: Path) -> None:
         if not (folder / "config.json").is_file():
             raise EmbedderError(

@@ -9,15 +9,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
-from vaultsync.indexing.ports import (
-    IMPORTANT,
-    OLDEST,
-    IndexDocument,
-    IndexMatch,
-    SessionTurn,
-    letters_off,
-)
+from vaultsync.indexing.ports import IMPORTANT, OLDEST, IndexDocument, IndexMatch, SessionTurn
 from vaultsync.indexing.session_context import turn_of
+from vaultsync.indexing.spelling import near_terms
 from vaultsync.indexing.text_normalization import (
     index_words,
     note_headings,
@@ -125,23 +119,23 @@ class MemoryIndex:
             facts.sort(key=by_importance)
         return [fact.id for fact in facts[: max(0, limit)]]
 
-    def near_matches(self, term: str, filters: FactFilters, *, limit: int) -> list[str]:
-        most = letters_off(term)
-        found = [
-            fact_id
-            for fact_id, held in self._held.items()
-            if most
-            and filters.admits(held.fact)
-            and any(_distance(term, each) <= most for each in set(held.terms))
-        ]
-        return found[: max(0, limit)]
+    def facts_with(self, terms: Iterable[str]) -> dict[str, int]:
+        held = self._held.values()
+        return {each: sum(each in one.terms for one in held) for each in terms}
 
-    def count_matches(
+    def near_terms(self, term: str) -> list[str]:
+        return near_terms(term, (one for each in self._held.values() for one in each.terms))
+
+    def count_hidden(
         self, words: str | None, filters: FactFilters, *, phrases: Sequence[str] = ()
-    ) -> int:
+    ) -> Mapping[str, int]:
+        unhidden, most = filters.unhidden, len(self._held)
         if words is None:
-            return len(self.browse(filters, limit=len(self._held)))
-        return len(self.search(words, filters, phrases=phrases, limit=len(self._held)))
+            ids = self.browse(unhidden, limit=most)
+        else:
+            found = self.search(words, unhidden, phrases=phrases, limit=most)
+            ids = [each.fact_id for each in found]
+        return Counter(filter(None, (filters.hidden_by(self._held[each].fact) for each in ids)))
 
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
         held = {each: one.turn for each, one in self._held.items()}
@@ -169,19 +163,6 @@ class MemoryIndex:
 
     def close(self) -> None:
         """Do nothing: no resource is open."""
-
-
-def _distance(one: str, other: str) -> int:
-    """Levenshtein's distance, in which exchanging two neighbours counts as one."""
-    before, last = list(range(len(other) + 1)), list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
-        now = [row]
-        for column, each in enumerate(other, 1):
-            cost = min(last[column] + 1, now[-1] + 1, last[column - 1] + (letter != each))
-            is_swap = row > 1 and column > 1 and (one[row - 2], letter) == (each, other[column - 2])
-            now.append(min(cost, before[column - 2] + 1) if is_swap else cost)
-        before, last = last, now
-    return last[-1]
 
 
 def _terms(text: str, stop: frozenset[str] = frozenset()) -> tuple[str, ...]:

@@ -40,6 +40,14 @@ class DerivedFile:
                 self._db.close()
             self._db = None
 
+    def vacuum(self) -> None:
+        """Give the disk back what the file and its log do not need.
+
+        Raises:
+            IndexBusyError, OSError: it stays as it is.
+        """
+        self._answer(sqlite_file.vacuum)
+
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
         """A transaction; a file that turns out to be damaged is thrown away."""

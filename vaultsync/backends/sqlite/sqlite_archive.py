@@ -525,6 +525,14 @@ class SqliteArchive:
         )
         return {path_from_column(row[2]): base_from_row(row) for row in rows}
 
+    def base_at(self, path: VaultPath) -> Base | None:
+        folder, _, name = path.rpartition("/")
+        rows = self._rows(
+            SELECT_BASES + "WHERE folder = ? AND name = ? AND missing_since IS NULL",
+            *(path_to_column(folder), path_to_column(name)),
+        )
+        return base_from_row(rows[0]) if rows else None
+
     def stamps_in(self, folder: VaultPath) -> dict[str, tuple[str, FileStamp | None]]:
         from vaultsync.storage.vault import FileStamp
 

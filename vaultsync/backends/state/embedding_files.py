@@ -35,6 +35,8 @@ class EmbeddingFiles:
         self._lock_path = state_dir / "embedding.lock"
         self._lock = filelock.FileLock(self._lock_path, mode=0o600)
         self.release = self._lock.release
+        self.background = ""
+        """Of a worker in the background: how another one goes on in its place."""
 
     def acquire(self, seconds: float) -> bool:
         """Become the worker, once there is no other; False when the time is over."""
@@ -50,8 +52,9 @@ class EmbeddingFiles:
         return self._lock_path.exists()
 
     def write(self, values: Mapping[str, Any]) -> None:
-        """Write the progress, with the id of this process. A full disk stops nothing."""
-        text = json.dumps({**values, "pid": os.getpid()}, ensure_ascii=False)
+        """Write the progress, and which process this is. A full disk stops nothing."""
+        this = {"pid": os.getpid(), "background": self.background}
+        text = json.dumps({**values, **this}, ensure_ascii=False)
         try:
             replace_file(self._path, f"{text}\n".encode(), durable=False)
         except OSError as error:

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import filelock
@@ -30,14 +30,44 @@ class EngineLock:
         self._vault = vault
         self._lock = filelock.FileLock(state_dir / "engine.lock", mode=0o600)
         self._written = False
+        self._next_path = state_dir / "engine.next"
+        self._next = filelock.FileLock(self._next_path, mode=0o600)
 
     def try_lock(self) -> bool:
-        """Acquire the lock if it is free; it is reentrant, with one `unlock()` for each time."""
-        try:
-            self._lock.acquire(timeout=0)
-        except filelock.Timeout:
+        """Acquire the lock if it is free; it is reentrant, with one `unlock()` for each time.
+
+        Who takes it again and again, for a moment each time, leaves it to a process that waits.
+        """
+        if not self._lock.is_locked and self._is_awaited():
             return False
-        return True
+        return self._try_lock()
+
+    @contextmanager
+    def going_first(self) -> Iterator[None]:
+        """Have each `try_lock()` of others fail meanwhile, for this one waits for the lock."""
+        first = _try_file_lock(self._next)
+        try:
+            yield
+        finally:
+            if first:
+                self._let_others()
+
+    def _is_awaited(self) -> bool:
+        """Whether another one goes first; a crash may have left the file of one."""
+        if self._next.is_locked or not self._next_path.exists():
+            return False
+        if not _try_file_lock(self._next):
+            return True
+        self._let_others()
+        return False
+
+    def _let_others(self) -> None:
+        with suppress(OSError):  # of a system that removes no open file
+            self._next_path.unlink()
+        self._next.release()
+
+    def _try_lock(self) -> bool:
+        return _try_file_lock(self._lock)
 
     @property
     def is_held(self) -> bool:
@@ -70,7 +100,7 @@ class EngineLock:
 
     def __enter__(self) -> None:
         """Acquire the lock; `EngineBusyError` if another engine has it."""
-        if not self.try_lock():
+        if not self._try_lock():
             raise EngineBusyError(self._vault, self.holder("another process"))
         replace_file(self._holder, json.dumps({"pid": os.getpid()}).encode(), durable=False)
         self._written = True
@@ -87,15 +117,21 @@ def tables_lock(state_dir: Path) -> Iterator[bool]:
     Who writes those files does not keep others from notes.
     """
     lock = filelock.FileLock(state_dir / "tables.lock", mode=0o600)
-    try:
-        lock.acquire(timeout=0)
-    except filelock.Timeout:
+    if not _try_file_lock(lock):
         yield False
         return
     try:
         yield True
     finally:
         lock.release()
+
+
+def _try_file_lock(lock: filelock.BaseFileLock) -> bool:
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        return False
+    return True
 
 
 def _is_alive(pid: int) -> bool:

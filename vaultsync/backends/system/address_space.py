@@ -42,7 +42,7 @@ def check_room_for_model() -> None:
 _M_ARENA_MAX = -8
 _HEAPS = 2
 """One for Python, one for all threads of libraries; with 16 on two processors, making all
-indexes of 30,000 facts anew held 168 MB instead of 121, and took no less CPU."""
+indexes of 30,000 facts again held 168 MB instead of 121, and took no less CPU."""
 
 
 def limit_heaps() -> bool:

@@ -51,8 +51,9 @@ def lower_priority() -> None:
     nice = min(int(given), _LOWEST) if given.isdecimal() else _LOWEST
     with suppress(OSError, AttributeError):
         os.nice(nice)
-    # A session of its own is a scheduling group of its own, in which being nice is no help.
-    # That of another process is a terminal's, with all that runs there.
+    # A session is a scheduling group, in which being nice is no help against other sessions.
+    # The group gives way as a whole, which is right only where this process leads it: else
+    # the shell and all that runs in its terminal would.
     with suppress(OSError, AttributeError):
         if os.getsid(0) == os.getpid():
             Path("/proc/self/autogroup").write_text(f"{nice}", encoding="ascii")

@@ -14,19 +14,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tantivy
-from tantivy import Query
+from tantivy import Occur, Query
 from tantivy.tantivy import __version__ as tantivy_version
 
 from vaultsync.backends.replace_file import read_file, replace_file
 from vaultsync.backends.tantivy.analysis import Analyzers, stemming_analyzer
 from vaultsync.backends.tantivy.index_fields import (
     ANALYZER_NAME,
+    PHRASE_FIELDS,
     VERSION_DOC_ID,
     fact_document,
     make_schema,
 )
 from vaultsync.backends.tantivy.query_builder import (
     NAME_FIELDS,
+    Clause,
+    ColumnRange,
     QueryBuilder,
     best_hits,
     column_ranges,
@@ -44,13 +47,14 @@ from vaultsync.indexing.ports import (
     IndexDocument,
     IndexMatch,
     SessionTurn,
-    letters_off,
 )
+from vaultsync.indexing.spelling import letters_off, near_terms
+from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 from vaultsync.storage.erasure import Traces
 
-_FORMAT = f"6 {tantivy_version}"
+_FORMAT = f"7 {tantivy_version}"
 """Changes with everything that changes the content of the files."""
 _HEAP = 15_000_000
 """Bytes per thread of a writer, the least that tantivy takes; more makes another segment."""
@@ -78,6 +82,8 @@ class _CommitReader(NamedTuple):
     """Of the texts it holds."""
     committed: str
     version: str
+    first_expiry: int
+    """When the first of the facts expires, in microseconds."""
 
 
 class TantivyIndex:
@@ -105,6 +111,8 @@ class TantivyIndex:
         self._view: _CommitReader | None = None
         self._seen: tuple[int, ...] = ()
         """The stamps of the files that were read last."""
+        self._asked: tuple[object, list[Clause]] = (None, [])
+        """The words that were asked for last, with what they were looked up in, and their query."""
 
     # ---------------------------------------------------------------------- reading
 
@@ -118,9 +126,9 @@ class TantivyIndex:
             return 0
         if agent is None:
             return view.searcher.num_docs - 1
-        query = Query.term_set_query(self._schema, "owner", sorted(visible_owners(agent)))
+        visible = self._asking.ranges({"owner": ColumnRange(visible_owners(agent))})
         with self._reading():
-            return _count(view, query)
+            return _count(view, visible)
         return 0
 
     def tokens(self, text: str) -> list[str]:
@@ -139,23 +147,38 @@ class TantivyIndex:
         if view is None or limit < 1:
             return []
         asking = self._asking_names if names_only else self._asking
-        asked = asking.asked(words, phrases, view.languages, filters.plain_tags)
-        if not asked:
-            return []
         ranges = column_ranges(filters)
         with self._reading():
+            asked = self._query(asking, view, words, phrases, filters)
+            if not asked:
+                return []
             hits = best_hits(view.searcher, asked, ranges, limit)
             if hits is None:
-                asked += asking.ranges(ranges)
-                hits = best_hits(view.searcher, asked, {}, limit)
+                hits = best_hits(view.searcher, asked + asking.ranges(ranges), {}, limit)
             return sort_matches(view.searcher, hits or [], limit)
         return []
+
+    def _query(
+        self,
+        asking: QueryBuilder,
+        view: _CommitReader,
+        words: str,
+        phrases: Sequence[str],
+        filters: FactFilters,
+    ) -> list[Clause]:
+        """The query of some words, which an answer asks more than once."""
+        key = (asking, view.searcher, words, tuple(phrases), filters.plain_tags, filters.themes)
+        before, clauses = self._asked
+        if before != key:
+            clauses = asking.asked(view.searcher, words, phrases, view.languages, filters)
+            self._asked = key, clauses
+        return clauses
 
     def browse(self, filters: FactFilters, *, order: str = IMPORTANT, limit: int) -> list[str]:
         view = self._look()
         if view is None or limit < 1:
             return []
-        asked = self._asking.browsed(filters.plain_tags, column_ranges(filters))
+        asked = Query.boolean_query(self._asking.browsed(filters, column_ranges(filters)))
         column, direction = _ORDERS[order]
         with self._reading():
             hits = view.searcher.search(
@@ -165,35 +188,49 @@ class TantivyIndex:
             return [id_from_columns(*each) for each in ids]
         return []
 
-    def near_matches(self, term: str, filters: FactFilters, *, limit: int) -> list[str]:
+    def facts_with(self, terms: Iterable[str]) -> dict[str, int]:
+        view, found = self._look(), dict.fromkeys(terms, 0)
+        if view is None:
+            return found
+        with self._reading():
+            for term in found:
+                # A term of the question's language may have another stem in that of the facts.
+                found[term] = _most_facts(view, [term]) or _most_facts(
+                    view, self._terms.of_question(term, view.languages)[0]
+                )
+        return found
+
+    def near_terms(self, term: str) -> list[str]:
         view = self._look()
         if view is None or not letters_off(term):
             return []
-        asked = [*self._asking.near(term), *self._asking.ranges(column_ranges(filters))]
         with self._reading():
-            hits = best_hits(view.searcher, asked, {}, limit)
-            return [each.fact_id for each in sort_matches(view.searcher, hits or [], limit)]
+            words = (view.searcher.terms_with_prefix(x, term[0]) for x in ("title", "content"))
+            return near_terms(term, (each for each, _ in chain(*words)))
         return []
 
-    def count_matches(
+    def count_hidden(
         self, words: str | None, filters: FactFilters, *, phrases: Sequence[str] = ()
-    ) -> int:
-        view = self._look()
+    ) -> Mapping[str, int]:
+        view, found = self._look(), dict[str, int]()
         if view is None:
-            return 0
-        if words is None:
-            with self._reading():
-                return _count(
-                    view, self._asking.browsed(filters.plain_tags, column_ranges(filters))
-                )
-            return 0
-        asked = self._asking.asked(words, phrases, view.languages, filters.plain_tags)
-        if not asked:
-            return 0
-        asked += self._asking.ranges(column_ranges(filters))
+            return found
         with self._reading():
-            return _count(view, Query.boolean_query(asked))
-        return 0
+            hiding = self._asking.hiding(view.searcher, view.first_expiry, filters)
+            if not hiding:
+                return found
+            ranges = column_ranges(filters.unhidden)
+            if words is None:
+                asked = self._asking.browsed(filters, ranges)
+            else:
+                asked = self._query(self._asking, view, words, phrases, filters)
+                if not asked:
+                    return found
+                asked = asked + self._asking.ranges(ranges)
+            for reason, query in hiding.items():
+                found[reason] = _count(view, [*asked, (Occur.Must, query)])
+                asked = [*asked, (Occur.MustNot, query)]
+        return {reason: count for reason, count in found.items() if count}
 
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
         view = self._look()
@@ -275,7 +312,20 @@ class TantivyIndex:
             stored = read_file(self._folder / _VERSION_FILE).decode()
             if stored.startswith(f"{committed}\n"):
                 version = stored[len(committed) + 1 :]
-        return _CommitReader(index, searcher, tuple(languages.split()), committed, version)
+        first_expiry = self._first_expiry(searcher)
+        return _CommitReader(
+            index, searcher, tuple(languages.split()), committed, version, first_expiry
+        )
+
+    def _first_expiry(self, searcher: tantivy.Searcher) -> int:
+        """When the first of the facts expires, in microseconds; `FOREVER` when none does."""
+        kind = tantivy.FieldType.Integer
+        expiring = Query.range_query(self._schema, "expires", kind, NEVER, FOREVER - 1)
+        hits = searcher.search(
+            expiring, 1, count=False, order_by_field="expires", order=tantivy.Order.Asc
+        ).hits
+        (found,) = read_columns(searcher, hits, "expires") or [(FOREVER,)]
+        return int(found[0])
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -339,7 +389,7 @@ class TantivyIndex:
         return {"note index": held}
 
     def close(self) -> None:
-        self._view, self._seen = None, ()
+        self._view, self._seen, self._asked = None, (), (None, [])
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -406,9 +456,15 @@ class TantivyIndex:
         shutil.rmtree(self._folder)
 
 
-def _count(view: _CommitReader, query: Query) -> int:
-    found: Any = view.searcher.search(query, 1, count=True)
+def _count(view: _CommitReader, clauses: Sequence[Clause]) -> int:
+    found: Any = view.searcher.search(Query.boolean_query(clauses), 1, count=True)
     return int(found.count)
+
+
+def _most_facts(view: _CommitReader, terms: Iterable[str]) -> int:
+    """The facts of the commonest of some terms, in the field in which most have it."""
+    freq = view.searcher.doc_freq
+    return max((freq(name, each) for each in terms for name in PHRASE_FIELDS), default=0)
 
 
 def _busy() -> IndexBusyError:

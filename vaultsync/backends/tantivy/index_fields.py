@@ -49,7 +49,8 @@ def make_schema() -> tantivy.Schema:
             index_option="position" if name in PHRASE_FIELDS else "freq",
         )
     builder.add_text_field("name", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("tag", tokenizer_name="raw", index_option="basic")
+    for name in ("tag", "theme"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     for name in ("type", "scope", "status", "priority", "replaced", "background", *_OWNERS):
         builder.add_unsigned_field(name, indexed=True, fast=True)
     for name in ("created", "expires"):
@@ -102,6 +103,7 @@ def _columns(entry: IndexDocument) -> dict[str, Any]:
         "id_high": whole >> 64,
         "id_low": whole & 0xFFFF_FFFF_FFFF_FFFF,
         "tag": sorted(tag_keys_with_parents(fact.tags)),
+        "theme": sorted({each.casefold() for each in fact.theme_ids}),
         "type": name_code(fact.type),
         "scope": name_code(fact.scope),
         "status": name_code(fact.status),

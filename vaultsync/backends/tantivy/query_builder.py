@@ -11,9 +11,10 @@ from tantivy import DocAddress, Occur, Query
 
 from vaultsync.backends.tantivy.analysis import Analyzers
 from vaultsync.backends.tantivy.index_fields import PHRASE_FIELDS, name_code, owner_code, user_code
-from vaultsync.indexing.ports import IndexMatch, letters_off
+from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.canonical import FOREVER, NEVER, to_microseconds
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.hiding import BACKGROUND, EXPIRED, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS
 from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
 
@@ -88,56 +89,55 @@ class QueryBuilder:
         self._weights = {name: each for name, each in weights.items() if each > 0}
 
     def asked(
-        self, words: str, phrases: Sequence[str], languages: Sequence[str], tags: Iterable[str]
+        self,
+        searcher: tantivy.Searcher,
+        words: str,
+        phrases: Sequence[str],
+        languages: Sequence[str],
+        filters: FactFilters,
     ) -> list[Clause]:
-        """All phrases and some of the words, and all tags; with phrases, words only rank.
+        """All phrases, some of the words, and all labels; with phrases, words only rank.
 
         Each is one flat list of queries, of any language in any field: tantivy then skips
-        documents that cannot be among the best. Empty when nothing is asked.
+        documents that cannot be among the best. Words that a field does not have are left out
+        of it, which makes three of four queries. Empty when nothing is asked.
         """
         asked: list[Clause] = []
         for phrase in phrases:
             ways = self._terms.of_phrase(phrase, languages)
             if ways:
-                asked.append((Occur.Must, Query.boolean_query(self._in_fields(ways))))
+                asked.append((Occur.Must, Query.boolean_query(self._in_fields(searcher, ways))))
         terms, names = self._terms.of_question(words, languages)
-        if terms:
-            some = self._in_fields([(0, term)] for term in terms) + self._named(names)
+        some = [*self._in_fields(searcher, ([(0, term)] for term in terms))]
+        some += self._named(searcher, names)
+        if some:
             asked.append((Occur.Should if asked else Occur.Must, Query.boolean_query(some)))
-        if asked:
-            asked += [_must(Query.term_query(self._schema, "tag", tag)) for tag in sorted(tags)]
-        return asked
+        return asked and asked + self._labelled(filters)
 
-    def browsed(self, tags: Iterable[str], ranges: Mapping[str, ColumnRange]) -> Query:
-        """All facts with all tags whose columns are in the ranges."""
+    def browsed(self, filters: FactFilters, ranges: Mapping[str, ColumnRange]) -> list[Clause]:
+        """All facts with all tags and themes whose columns are in the ranges."""
         # The document with the version has no priority.
         every = {"priority": ColumnRange(frozenset(range(LOWEST_PRIORITY + 1)))}
-        tagged = [_must(Query.term_query(self._schema, "tag", tag)) for tag in sorted(tags)]
-        return Query.boolean_query(tagged + self.ranges(every | dict(ranges)))
+        return self._labelled(filters) + self.ranges(every | dict(ranges))
 
-    def near(self, term: str) -> list[Clause]:
-        """The facts that have a word like a term in one of the fields of their own."""
-        some = [
-            (
-                Occur.Should,
-                Query.fuzzy_term_query(
-                    self._schema,
-                    name,
-                    term,
-                    distance=letters_off(term),
-                    transposition_cost_one=True,
-                ),
-            )
-            for name in self._weights
-            if name in PHRASE_FIELDS
+    def _labelled(self, filters: FactFilters) -> list[Clause]:
+        """All tags and themes of the filters, without a score."""
+        labels = {"tag": filters.plain_tags, "theme": filters.themes}
+        return [
+            _must(Query.term_query(self._schema, name, label))
+            for name, some in labels.items()
+            for label in sorted(some)
         ]
-        return [(Occur.Must, Query.boolean_query(some))]
 
-    def _in_fields(self, ways: Iterable[list[tuple[int, str]]]) -> list[Clause]:
+    def _in_fields(
+        self, searcher: tantivy.Searcher, ways: Iterable[list[tuple[int, str]]]
+    ) -> list[Clause]:
         """Any term, or terms in their order, in any field, with the weight of the field."""
         found = []
         for way in ways:
             for name, weight in self._weights.items():
+                if not all(searcher.doc_freq(name, term) for _, term in way):
+                    continue
                 if len(way) == 1:
                     query = Query.term_query(self._schema, name, way[0][1])
                 elif name in PHRASE_FIELDS:
@@ -147,30 +147,68 @@ class QueryBuilder:
                 found.append((Occur.Should, Query.boost_query(query, weight)))
         return found
 
-    def _named(self, names: Sequence[str]) -> list[Clause]:
+    def _named(self, searcher: tantivy.Searcher, names: Sequence[str]) -> list[Clause]:
         """The facts with a whole title or alias that is one of the names."""
         found = []
         for name in names:
             weight = NAME_MATCH_WEIGHT * len(name.split())
             for field in NAME_FIELDS:
-                if field in self._weights:
-                    query = Query.term_query(self._schema, "name", f"{field} {name}")
+                term = f"{field} {name}"
+                if field in self._weights and searcher.doc_freq("name", term):
+                    query = Query.term_query(self._schema, "name", term)
                     found.append((Occur.Should, Query.boost_query(query, weight)))
         return found
 
     def ranges(self, ranges: Mapping[str, ColumnRange]) -> list[Clause]:
         """All ranges that the columns of a fact must be in, without a score."""
-        found, kind = [], tantivy.FieldType.Integer
-        for name, span in ranges.items():
-            if span.codes is not None:
-                query = Query.term_set_query(self._schema, name, sorted(span.codes))
-                if span.is_not:
-                    found.append((Occur.MustNot, query))
-                    continue
-            else:
-                query = Query.range_query(self._schema, name, kind, span.low, span.high)
-            found.append(_must(query))
+        return [
+            (Occur.MustNot, self._range(name, span))
+            if span.is_not
+            else _must(self._range(name, span))
+            for name, span in ranges.items()
+        ]
+
+    def hiding(
+        self, view: tantivy.Searcher, first_expiry: int, filters: FactFilters
+    ) -> dict[str, Query]:
+        """What each default hides, of those that hide anything; a fact may be in several."""
+        found = {}
+        for reason, columns in _hiding_columns(filters).items():
+            some = [
+                (Occur.Should, self._range(name, span))
+                for name, span in columns
+                if (span.high >= first_expiry if span.codes is None else _held(view, name, span))
+            ]
+            if some:
+                found[reason] = Query.boolean_query(some)
         return found
+
+    def _range(self, name: str, span: ColumnRange) -> Query:
+        """The facts whose number is in a range, or is one of its numbers."""
+        if span.codes is None:
+            kind = tantivy.FieldType.Integer
+            return Query.range_query(self._schema, name, kind, span.low, span.high)
+        if len(span.codes) > _FEW_CODES:
+            return Query.term_set_query(self._schema, name, sorted(span.codes))
+        some = (Query.term_query(self._schema, name, each) for each in sorted(span.codes))
+        return Query.boolean_query([(Occur.Should, each) for each in some])
+
+
+def _hiding_columns(filters: FactFilters) -> dict[str, list[tuple[str, ColumnRange]]]:
+    """The columns by which each default hides facts, in the order of `hidden_by()`."""
+    found: dict[str, list[tuple[str, ColumnRange]]] = {}
+    if filters.heads_only:
+        found[SUPERSEDED] = [("replaced", ColumnRange(frozenset({1})))]
+    for reason in dict.fromkeys((*RETIRED_STATUSES, *sorted(filters.hidden_statuses))):
+        if reason == EXPIRED and filters.alive_at is not None:
+            passed = ColumnRange(high=to_microseconds(filters.alive_at))
+            found[reason] = [("expires", passed)]
+        if reason in filters.hidden_statuses:
+            status = ColumnRange(frozenset({name_code(reason)}))
+            found.setdefault(reason, []).append(("status", status))
+    if filters.hide_background:
+        found[BACKGROUND] = [("background", ColumnRange(frozenset({1})))]
+    return found
 
 
 def _must(query: Query) -> Clause:
@@ -181,6 +219,8 @@ _SPARE = 100
 """Hits that are read beyond twice the limit, and four times as many when those are not
 enough. Up to this number, hits of one score are ordered by id."""
 
+_FEW_CODES = 8
+"""Numbers that are asked for one by one; a query for a set takes ten times as long to make."""
 _FEW = 0.1
 """The share of matching facts below which the filters are part of the query."""
 
@@ -235,10 +275,14 @@ def _selectivity(searcher: tantivy.Searcher, ranges: Mapping[str, ColumnRange]) 
     share = 1.0
     for name, span in ranges.items():
         if span.codes is not None:
-            held = sum(searcher.doc_freq(name, each) for each in span.codes)
-            passing = held / searcher.num_docs
+            passing = _held(searcher, name, span) / searcher.num_docs
             share *= max(0.0, 1 - passing) if span.is_not else passing
     return share
+
+
+def _held(searcher: tantivy.Searcher, name: str, span: ColumnRange) -> int:
+    """The number of facts that have one of the numbers in a column."""
+    return sum(searcher.doc_freq(name, each) for each in span.codes or ())
 
 
 def _passing(
