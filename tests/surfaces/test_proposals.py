@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+import vaultsync
 from tests.daemons import watched
 from tests.mcp_clients import Home, make_home
 from vaultsync.api.memory import Memory
 from vaultsync.model.fact import Fact
 from vaultsync.notes.proposal_note import ProposedChange
+from vaultsync.proposals.answer_counts import MIN_ANSWERS, count_answers
 from vaultsync.proposals.service import ProposalDraft, propose
 
 
@@ -94,3 +96,27 @@ def test_commands_answer_all_proposals_of_a_kind(home: Home) -> None:
 
     assert [each["outcome"] for each in answer["proposals"]] == ["accepted", "accepted"]
     assert json.loads(home.run("proposals", "list", "--json").stdout) == {"proposals": []}
+
+
+def test_maintenance_proposes_and_status_says_what_fell_silent(home: Home) -> None:
+    text = "The crane at the second gate lifts ten tonnes, and no more."
+    with home.memory() as memory:
+        for _ in "ab":
+            memory.remember(text, scope="public")
+        memory.sync()
+        assert memory.maintain().proposed == {}  # the counts are of all facts
+        assert memory.status().proposals == 1
+    done = home.run("maintain", "--dry-run")
+    assert "propose" not in done.stdout
+    settings = home.vault / ".meta" / "config.toml"
+    settings.write_text(settings.read_text("utf-8") + '\n[proposals]\nduplicates = "auto"\n')
+    with vaultsync.open(str(home.vault), state_dir=str(home.state)) as user:
+        assert len(user.reject_proposals([user.proposals()[0].id]).proposals) == 1
+        for _ in "ab":
+            user.remember("The ferry leaves at nine on Sundays.", scope="public", agent="indy")
+        made = user.maintain()
+        assert (made.proposed, made.accepted) == ({"duplicates": 1}, {"duplicates": 1})
+        count_answers(user._ctx, ["duplicates"] * MIN_ANSWERS, accepted=False)
+        assert user.status().silent_proposals == ["duplicates: 11 of 11 were rejected"]
+        assert user.maintain().silent == ["duplicates: 11 of 11 were rejected"]
+    assert "11 of 11" in home.run("status").stdout
