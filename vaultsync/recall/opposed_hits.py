@@ -10,7 +10,7 @@ from functools import cached_property
 from math import ceil
 
 from vaultsync.errors import DerivedError, StoreUnavailableError
-from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA, catch_up_note_index
+from vaultsync.indexing.note_index_sync import catch_up_note_index, note_index_backlog
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -28,7 +28,6 @@ from vaultsync.recall.contradictions import (
     statement_of,
     stems_of,
 )
-from vaultsync.storage.feed_cursor import feed_backlog
 from vaultsync.sync.context import ReadContext
 
 HITS_EXAMINED = 5
@@ -63,8 +62,8 @@ def find_contradictions(
     Returns: none while the store is unavailable, or the index cannot be read.
     """
     try:
-        backlog = feed_backlog(ctx.redacted_store, index.version(), NOTE_INDEX_SCHEMA)
-        if len(backlog.rows) <= MAX_BACKLOG:
+        backlog = note_index_backlog(ctx, index.version())
+        if len(backlog.rows) + len(backlog.moved) <= MAX_BACKLOG:
             catch_up_note_index(ctx, index)
         filters = FactFilters(status=None, hidden_statuses=frozenset(RETIRED_STATUSES), agent=agent)
         words = f"{fact.title}\n{fact.content}"[:SEARCHED_CHARS]
