@@ -87,10 +87,11 @@ def test_the_daemon_tells_how_long_changes_and_answers_take(
     wait_until(lambda: "trees" in bridge.get(f"/v1/facts/{fact_id}").json()["content"])
     for question in ("beans", "type:note"):
         assert bridge.post("/v1/recall", json={"query": question, "mode": "index"}).is_success
+    assert bridge.post("/v1/context", json={"query": "beans", "mode": "index"}).is_success
 
-    wait_until(lambda: len(telemetry().get("recall", ())) == 2 and telemetry()["note_to_store"])
+    wait_until(lambda: len(telemetry().get("recall", ())) == 3 and telemetry()["note_to_store"])
     found = telemetry()
-    assert found["recall"].keys() == {"index", "set"}
+    assert found["recall"].keys() == {"context", "index", "set"}
     for each in (found["write_through"], found["note_to_store"], *found["recall"].values()):
         assert each["count"] >= 1
         assert 0 < each["p50"] <= each["p95"] <= each["p99"] < PATIENCE

@@ -183,7 +183,8 @@ class Memory:
             app: Obsidian, asked to change the notes that it may have open.
             one_shot: whether the process does one thing and ends: it then loads the embedding
                 model only for questions that keyword search does not answer surely.
-            on_answer: called with the source and the seconds of each answer of recall.
+            on_answer: called with the source and the seconds of each answer of recall, and of
+                each context pack.
 
         Raises:
             ConfigError: the setting `store` names no store.

@@ -83,7 +83,8 @@ class Services:
             settings: of the vault.
             app: Obsidian, asked to change the notes that it may have open.
             one_shot: whether the process answers one question and ends.
-            on_answer: called with the source and the seconds of each answer.
+            on_answer: called with the source and the seconds of each answer; the source of a
+                context pack is `context`.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -420,7 +421,11 @@ class Services:
         """A context pack, counted by the tokenizer of this machine."""
         from vaultsync.context_packs.service import build_context
 
-        return build_context(sources, self.token_counter, request)
+        began = sources.ctx.clock.monotonic()
+        pack = build_context(sources, self.token_counter, request)
+        if self._on_answer is not None:
+            self._on_answer("context", sources.ctx.clock.monotonic() - began)
+        return pack
 
     def recall_sources(self, ctx: ReadContext, agent: str | None = None) -> RecallSources:
         """What a question is answered from, for an agent."""

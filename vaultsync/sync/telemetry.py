@@ -36,7 +36,8 @@ class Telemetry(Struct, frozen=True):
     note_to_store: TimePercentiles | None
     """From when the daemon hears of an edit to the store, with the wait until it settles."""
     recall: Mapping[str, TimePercentiles]
-    """Answers of its bridge, by their source: `index`, `vector`, `fused`, or `set`."""
+    """Answers of its bridge, by their source: `index`, `vector`, `fused`, `set`, or `context` for
+    context packs."""
     edits: int
     """Changes that were brought to the other side."""
     conflicts: int
