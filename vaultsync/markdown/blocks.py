@@ -276,7 +276,8 @@ class _BlockScanner:
 
     def _end_fence(self, close: int, end: int = 0) -> None:
         if self._fence is not None:
-            self.fences.append(self._fence._replace(close=close, end=end or close))
+            start, inner, _, _, mark, depth = self._fence
+            self.fences.append(Fence(start, inner, close, end or close, mark, depth))
         self._fence = None
 
     def _enter_quote(self) -> None:
