@@ -12,7 +12,7 @@ import sys
 import tomllib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from vaultsync.markdown.blocks import fences, joined_spans
@@ -227,7 +227,7 @@ def is_active_fence(text: str, at: int) -> bool:
     those are that are known to run.
     """
     line = text[at : at + 200].partition("\n")[0]
-    if ACTIVE_FENCES.match(_unescaped(line).lstrip("{. \t")) or line.startswith("$="):
+    if _runs(line):
         return True
     start = at
     while text[start - 1 : start] in (" ", "\t"):
@@ -244,6 +244,13 @@ def is_active_fence(text: str, at: int) -> bool:
         return False
     close = text.find(f"\n{mark * 3}", at, at + _MAX_DIAGRAM)
     return close < 0 or unless.search(text, at, close) is not None
+
+
+@lru_cache(maxsize=256)  # a note has few languages, and many fences
+def _runs(line: str) -> bool:
+    """Whether the line behind a fence names what is known to run."""
+    runs = ACTIVE_FENCES.match(_unescaped(line).lstrip("{. \t"))
+    return runs is not None or line.startswith("$=")
 
 
 _CONTAINERS = frozenset(" \t>-*+.)0123456789")
