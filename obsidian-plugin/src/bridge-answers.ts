@@ -23,6 +23,8 @@ export interface BridgeStatus {
 	foreign: number;
 	daemon: DaemonState | null;
 	embedding: EmbeddingState | null;
+	proposals: number;
+	silent_proposals: Array<string>;
 	vault_id: string;
 	version: string;
 	app_connected: boolean;
@@ -92,6 +94,7 @@ export interface DaemonState {
 	passes: number;
 	waiting: number;
 	conflicts: number;
+	proposals: number;
 	attention: number;
 	failing: boolean;
 	last_error: LastError | null;
@@ -267,6 +270,9 @@ export interface MaintenanceReport {
 	actions: Array<ActionTaken>;
 	attention: Array<ReportedNotice>;
 	pruned: Record<string, number>;
+	proposed: Record<string, number>;
+	accepted: Record<string, number>;
+	silent: Array<string>;
 }
 
 /** The id, title and path of a fact. */
@@ -309,6 +315,11 @@ export interface PackedItem {
 	citation: string;
 	title: string;
 	cut: boolean;
+}
+
+/** Proposals, oldest first. */
+export interface Proposals {
+	proposals: Array<ShownProposal>;
 }
 
 /** A fact; fields that are not set are left out, and a type's own may follow. */
@@ -401,6 +412,22 @@ export interface RunSummary {
 	counts: Record<string, number>;
 }
 
+/** What became of proposals that the user decided about. */
+export interface SettledProposals {
+	proposals: Array<ShownProposal>;
+	run: string | null;
+	attention: Array<ReportedNotice>;
+}
+
+/** What a proposal would do to one fact, as surfaces show it. */
+export interface ShownChange {
+	fact_id: string;
+	path: string | null;
+	title: string;
+	before: Record<string, unknown>;
+	after: Record<string, unknown> | null;
+}
+
 /** A conflict as surfaces show it. */
 export interface ShownConflict {
 	id: string;
@@ -408,6 +435,21 @@ export interface ShownConflict {
 	path: string;
 	conflict_path: string | null;
 	fields: Array<FieldConflict>;
+}
+
+/** A proposal as surfaces show it. */
+export interface ShownProposal {
+	id: string;
+	kind: string;
+	title: string;
+	path: string | null;
+	created_at: string;
+	expires_at: string;
+	changes: Array<ShownChange>;
+	why: string;
+	proposer: string;
+	outcome: string;
+	run: string;
 }
 
 /** A candidate of a stage, and its score there. */

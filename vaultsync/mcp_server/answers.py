@@ -12,8 +12,9 @@ from vaultsync.facts.listing import PublicPage
 from vaultsync.facts.service import ForgetResult
 from vaultsync.model.serialization import ChangedFact, NewFact, PublicFact
 from vaultsync.notes.conflict_note import ShownConflict
+from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.result import RecallResult
-from vaultsync.sync.report import Conflicts, Status
+from vaultsync.sync.report import Conflicts, Proposals, Status
 
 __all__ = [
     "AgentStatus",
@@ -22,10 +23,12 @@ __all__ = [
     "ForgetResult",
     "NewFact",
     "OpenConflicts",
+    "OpenProposals",
     "PublicFact",
     "QueryVaultResult",
     "RecallResult",
     "ResolvedConflict",
+    "SettledProposals",
     "UpdateFactResult",
 ]
 
@@ -78,6 +81,12 @@ class ResolvedConflict(OpenConflicts, frozen=True, kw_only=True):
     """What `memory_resolve_conflict` answers: the resolved conflict and those still open."""
 
     resolved: ShownConflict
+
+
+class OpenProposals(Proposals, frozen=True):
+    """What `memory_proposals` answers."""
+
+    more: More = UNSET
 
 
 class ExportGraphResult(Struct, frozen=True):

@@ -37,7 +37,7 @@ class StoreFactArgs(ToolArgs, frozen=True):
         Meta(min_length=1),
     ]
     type: Annotated[TypeName | None, about("`note` when no other fits.")] = None
-    title: Annotated[str | None, about("Without it, the first sentence.")] = None
+    title: Annotated[str | None, about("Else the first sentence.")] = None
     context: Annotated[str | None, about("When or why it came about.")] = None
     scope: Annotated[
         str | None, about("Who may see it: you (default), team-NAME, project-NAME or public.")
@@ -67,16 +67,14 @@ class UpdateFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_update_fact`."""
 
     id: FactId
-    content: Annotated[str | None, about("All of the new content.")] = None
+    content: Annotated[str | None, about("All of it.")] = None
     set: Annotated[
-        dict[str, Any],
-        about("Fields such as title, priority, status, type or entities; null clears one."),
+        dict[str, Any], about("Such as title, priority, status, type or entities; null clears one.")
     ] = field(default_factory=dict)
-    add_tags: Annotated[tuple[str, ...], about("To add.")] = ()
-    remove_tags: Annotated[tuple[str, ...], about("To remove.")] = ()
+    add_tags: Annotated[tuple[str, ...], about("New ones.")] = ()
+    remove_tags: Annotated[tuple[str, ...], about("Old ones.")] = ()
     expect: Annotated[
-        str | None,
-        about("The `revision` that you read; refused if it changed since. Pass it with `content`."),
+        str | None, about("The `revision` that you read; refused if it changed since.")
     ] = None
 
 
@@ -123,7 +121,7 @@ class QueryVaultArgs(ToolArgs, frozen=True):
 
     ids: Annotated[tuple[str, ...], about("Read these in full."), Meta(max_length=MAX_FACTS)] = ()
     type: Annotated[TypeName | None, about("As when stored.")] = None
-    scope: Annotated[str | None, about("Only this scope.")] = None
+    scope: Annotated[str | None, about("Only this.")] = None
     tag: Annotated[str | None, about("Or below it.")] = None
     status: Annotated[str | None, about("Such as forgotten.")] = None
     links_to: Annotated[str | None, about("Links to this note.")] = None
@@ -131,10 +129,10 @@ class QueryVaultArgs(ToolArgs, frozen=True):
     since: Since = None
     until: Until = None
     all: Annotated[bool, about("Deleted too.")] = False
-    newest: Annotated[bool, about("Newest first.")] = True
+    newest: Annotated[bool, about("First.")] = True
     limit: Annotated[int, about("Maximum."), Meta(ge=1, le=MAX_FACTS)] = 20
     after: Annotated[str | None, about("`next` of the last page.")] = None
-    offset: Annotated[int, about("First character of cut contents."), Meta(ge=0)] = 0
+    offset: Annotated[int, about("Where cut contents go on."), Meta(ge=0)] = 0
 
 
 def query(memory: AgentMemory, args: QueryVaultArgs) -> ToolAnswer:
@@ -159,9 +157,9 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_store_fact",
         "Store a fact",
-        "Remember one fact, which appears as a note in the user's vault: a decision with its"
-        " reasons, a commitment, lesson or preference, who someone is. First memory_recall"
-        " whether it is known; if so, use memory_update_fact or memory_supersede.",
+        "Remember one fact, a note in the user's vault: a decision with its reasons, a"
+        " commitment, lesson or preference, who someone is. First memory_recall whether it is"
+        " known: then memory_update_fact or memory_supersede.",
         StoreFactArgs,
         "NewFact",
         store,
@@ -180,9 +178,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "memory_supersede",
-        "Replace a fact with a newer one",
-        "Store a fact that replaces one that is no longer true. Both are kept;"
-        " recall returns the newer.",
+        "Replace a fact",
+        "Store a fact that replaces one no longer true. Both are kept; recall returns the newer.",
         SupersedeArgs,
         "PublicFact",
         supersede,
@@ -190,8 +187,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_forget",
         "Forget a fact",
-        "Delete a fact and its note: what should never have been stored, or when the user"
-        " asks. They can `vaultsync restore` it.",
+        "Delete a fact and its note: what should never have been stored, or when the user asks.",
         ForgetArgs,
         "ForgetResult",
         forget,
@@ -200,7 +196,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "query_vault",
-        "Look up facts by filters, links or ids",
+        "Look up facts",
         "List facts by type, scope, tag, status, date or links, or read facts in full by"
         " their ids.",
         QueryVaultArgs,

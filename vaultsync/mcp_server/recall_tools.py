@@ -8,7 +8,6 @@ from msgspec import Meta, structs
 
 from vaultsync.mcp_server.tool import (
     All,
-    Scopes,
     Since,
     Status,
     Tags,
@@ -26,6 +25,7 @@ from vaultsync.recall.recall_request import (
     Priority,
     RecallQuestion,
     RecallRequest,
+    Words,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class RecallArgs(RecallQuestion, frozen=True, kw_only=True):
 
     query: Query
     types: Types = ()
-    scopes: Scopes = ()
+    scopes: Annotated[Words, about("Or all.")] = ()
     tags: Tags = ()
     since: Since = None
     until: Until = None
@@ -67,15 +67,15 @@ class ContextArgs(ContextQuestion, frozen=True, kw_only=True):
 
     query: Annotated[str, about("As for memory_recall."), Meta(min_length=1)]
     types: Types = ()
-    scopes: Scopes = ()
+    scopes: Annotated[Words, about("Or all.")] = ()
     tags: Tags = ()
     since: Since = None
     status: Status = ""
     all: All = False
     budget: Annotated[int, about("Tokens."), Meta(ge=0, le=MAX_TOKENS)] = DEFAULT_BUDGET
-    format: Annotated[Literal["markdown", "xml", "json"], about("Of the text.")] = "markdown"
+    format: Annotated[Literal["markdown", "xml", "json"], about("Its form.")] = "markdown"
     intent: Annotated[
-        Literal["decisions", "recent", "balanced"] | None, about("What gets most of the budget.")
+        Literal["decisions", "recent", "balanced"] | None, about("Gets most of the budget.")
     ] = None
 
 
@@ -88,9 +88,9 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_recall",
         "Recall facts",
-        "Find the facts that answer a question, best first, each quoted with its origin and"
-        " why it was found. Use it before you answer from memory and before you store."
-        " query_vault with `ids` returns them in full.",
+        "Find the facts that answer a question, best first, with their origin. Use it before"
+        " you answer from memory and before you store. query_vault with `ids` returns them in"
+        " full.",
         RecallArgs,
         "RecallResult",
         recall,
@@ -99,9 +99,9 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "memory_get_context",
-        "Get a context for a task",
+        "Get a context",
         "Get what is known about a task as one text within a budget of tokens, critical facts"
-        " first, each with its source. Use it at the start of a piece of work.",
+        " first, with sources. Use it at the start of work.",
         ContextArgs,
         "ContextPack",
         context,

@@ -29,18 +29,14 @@ def about(description: str) -> Meta:
     return Meta(description=description)
 
 
-FactId = Annotated[str, about("`id` of a hit, item or fact.")]
+FactId = Annotated[str, about("`id` of a fact.")]
 Fields = Annotated[
     dict[str, Any],
-    about(
-        "Other fields, such as decisionOutcome, commitmentDueDate or aliases, and properties of"
-        " the note."
-    ),
+    about("Other fields, such as decisionOutcome or aliases, and properties of the note."),
 ]
 Since = Annotated[Word | None, about("Such as 2026-02.")]
 Until = Annotated[Word | None, about("Day or month.")]
 Types = Annotated[tuple[TypeName, ...], about("As when stored."), Meta(max_length=1_000)]
-Scopes = Annotated[Words, about("All if empty.")]
 Tags = Annotated[Words, about("All of these.")]
 Status = Annotated[str, about("Else not retired.")]
 All = Annotated[bool, about("Retired too.")]
@@ -145,7 +141,7 @@ class Tool(Generic[ArgsT]):
         return {**schema, "properties": {**schema["properties"], **more}}
 
 
-_LIMITS = frozenset({"minLength", "maxLength", "maxItems"})
+_LIMITS = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
 
 
 def _listed(schema: Mapping[str, Any]) -> dict[str, Any]:
