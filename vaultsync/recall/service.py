@@ -683,15 +683,14 @@ class RecallSearch:
 
     def _passage(self, fact: Fact) -> str:
         """The nearest chunk of a fact; without one, the part with most terms of the question."""
-        if fact.id not in self._nearest_chunks and len(fact.content) > PASSAGE_CHARS:
-            return densest_passage(fact.content, self._terms, length=PASSAGE_CHARS)
-        from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415 - as below
+        nearest, texts = self._nearest_chunks.get(fact.id, ""), dict[str, str]()
+        if nearest or len(fact.content) <= PASSAGE_CHARS:
+            from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415 - as below
 
-        texts = {chunk.id: chunk.text for chunk in chunk_fact(fact)}
-        nearest = texts.get(self._nearest_chunks.get(fact.id, ""))
-        if nearest is not None or len(texts) == 1:
-            return nearest or next(iter(texts.values()))
-        return max(texts.values(), key=lambda x: len(self._terms.matched_words(x)), default="")
+            texts = {chunk.id: chunk.text for chunk in chunk_fact(fact)}
+        if nearest in texts or len(texts) == 1:
+            return texts.get(nearest) or next(iter(texts.values()))
+        return densest_passage(fact.content, self._terms, length=PASSAGE_CHARS)
 
     def _nearest_passage(self, fact: Fact) -> str:
         """The content of the nearest chunk of a long fact; else all of the content."""
