@@ -54,9 +54,9 @@ def ask(memory: AgentMemory, question: str) -> list[str]:
 
 
 def adopted(home: Home, count: int) -> Path:
-    """A vault with notes in folders of five; the first note."""
-    for number in range(count):
-        path = home.vault / "public" / "notes" / f"f{number // 5}" / f"Note {number}.md"
+    """A vault with notes in folders of five, none of which follows another; the first note."""
+    for number in range(0, 10 * count, 10):
+        path = home.vault / "public" / "notes" / f"f{number // 50}" / f"Note {number}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# Note {number}\n\nThe heron of pond {number} is grey.\n")
     assert home.run("sync", "-q").exit_code == 0
