@@ -300,6 +300,12 @@ export interface NewFact {
 	updatedAt?: string;
 }
 
+/** An observation that was stored, and waits to be classified. */
+export interface Observed {
+	id: string;
+	status: string;
+}
+
 /** A fact that was packed. */
 export interface PackedItem {
 	id: string;

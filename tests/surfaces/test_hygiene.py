@@ -129,6 +129,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         ),
         "resolve": lambda m: [m.resolve(c.id, take="store") for c in m.conflicts()],
         "remember": lambda m: m.remember(TEXT, title=CODE, tags=[WORD]),
+        "observe": lambda m: m.observe(TEXT, context=CODE),
         "update": lambda m: m.update(planted.fact, content=f"{TEXT} {OTHER}"),
         "edit": lambda m: m.edit(planted.fact, append=f"{CODE} {TOKEN}"),
         "log": lambda m: m.log(),
@@ -206,6 +207,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "eval score": [(str(questions), str(answers))],
         "model list": [()],
         "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
+        "observe": [(TEXT, "--context", CODE)],
         "update": [
             (fact, "--content", TEXT),
             (fact, "--set", f"priority={TOKEN}"),
@@ -265,6 +267,7 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
         "status": [("/v1/status", None)],
         "list": [("/v1/facts", None), ("/v1/facts?status=forgotten", None)],
         "remember": [("/v1/facts", {"text": TEXT, "title": CODE, "tags": [TOKEN]})],
+        "observe": [("/v1/observations", {"text": TEXT, "context": CODE})],
         "get": [(one, None)],
         "related": [(f"{one}/related", None)],
         "history": [(f"{one}/history", None)],
@@ -323,6 +326,7 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
             {"text": TEXT, "title": CODE, "tags": [TOKEN]},
             {"text": TEXT, "fields": {"status": f"{TOKEN}\n{TOKEN}"}},
         ],
+        "memory_observe": [{"content": TEXT, "context": CODE}],
         "memory_update_fact": [
             {"id": fact, "content": TEXT},
             {"id": fact, "set": {"importance": f"{TOKEN}"}},

@@ -67,6 +67,8 @@ from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import Contradiction
 from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
+from vaultsync.observations import service as observations
+from vaultsync.observations.service import Observed
 from vaultsync.operations.adopt import adopt_notes, find_note_with_id
 from vaultsync.operations.check_links import LinkReport, check_links, fix_links, fixed_links_for
 from vaultsync.operations.export_import import export_facts, import_facts
@@ -283,6 +285,45 @@ class Memory:
         self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
         return self._ctx.view.redact(written)
+
+    def observe(
+        self,
+        text: str,
+        *,
+        context: str | None = None,
+        scope: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+    ) -> Observed:
+        """Store what an agent noticed, at once; `process_observations()` classifies it later.
+
+        Until then its words find it, and no context pack has it.
+
+        Args:
+            text: what was noticed, in Markdown.
+            context: when or why, in one line.
+            scope: who may see it, as in `remember()`, but no team's.
+            user: the user whom it is about (`userId`).
+            agent: who noticed it; the agent of this memory when it is None.
+
+        Returns:
+            Its id and its status, `pending`.
+
+        Raises:
+            UsageError: a value that its field does not take.
+        """
+        agent = agent or self.agent
+        fact = observations.observe(
+            self._ctx,
+            _check_text("text", text),
+            context=context,
+            scope=scope,
+            user=user,
+            agent=agent,
+        )
+        self._wrote = True
+        self._engine.write_note(fact, actor=agent or "person")
+        return Observed(fact.id, fact.status)
 
     def new_id(self) -> str:
         """A new id, for a note that is to become a fact."""

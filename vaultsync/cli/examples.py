@@ -13,6 +13,10 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         'vaultsync remember "Use SQLite." --type decision --field outcome=accepted',
         "git log -1 --format=%B | vaultsync remember --type episode",
     ),
+    "observe": (
+        'vaultsync observe "The deploy failed: the disk of the Pier Box is full."',
+        'vaultsync observe "All 41 tests pass." --context "nightly build"',
+    ),
     "get": ('vaultsync get "Use SQLite on the Pier Box"', "vaultsync get 019c7b82-e02f --json"),
     "list": (
         "vaultsync list --type decision --newest --limit 10",

@@ -28,6 +28,7 @@ from vaultsync.model.serialization import (
     public_new,
     public_values,
 )
+from vaultsync.observations.service import Observed
 from vaultsync.operations.check_links import LinkReport
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
@@ -131,6 +132,12 @@ def remember(bridge: BridgeServices, body: bodies.RememberBody) -> NewFact:
         return public_new(fact, memory.contradictions(fact))
 
     return bridge.writing(write)
+
+
+@route("POST", "/v1/observations")
+def observe(bridge: BridgeServices, body: bodies.ObserveBody) -> Observed:
+    """Store an observation, which is classified later."""
+    return bridge.writing(lambda memory: memory.observe(**structs.asdict(body)))
 
 
 @route("GET", "/v1/facts/{id}")

@@ -45,6 +45,14 @@ class RememberBody(EmptyBody):
     fields: dict[Word, Any] = {}
 
 
+class ObserveBody(EmptyBody):
+    """An observation."""
+
+    text: Text
+    context: Word | None = None
+    scope: Word | None = None
+
+
 class UpdateBody(EmptyBody):
     """A change of a fact."""
 

@@ -18,6 +18,7 @@ from vaultsync.mcp_server.tool import (
     Until,
     about,
 )
+from vaultsync.model.scope import is_team
 from vaultsync.model.serialization import public_changed, public_new, public_values
 from vaultsync.recall.recall_request import TypeName
 
@@ -38,7 +39,7 @@ class StoreFactArgs(ToolArgs, frozen=True):
     ]
     type: Annotated[TypeName | None, about("`note` when no other fits.")] = None
     title: Annotated[str | None, about("Without it, the first sentence.")] = None
-    context: Annotated[str | None, about("When or why it came about.")] = None
+    context: Annotated[str | None, about("When or why.")] = None
     scope: Annotated[
         str | None, about("Who may see it: you (default), team-NAME, project-NAME or public.")
     ] = None
@@ -63,20 +64,32 @@ def store(memory: AgentMemory, args: StoreFactArgs) -> ToolAnswer:
     return public_new(fact, memory.contradictions(fact))
 
 
+class ObserveArgs(ToolArgs, frozen=True):
+    """The arguments of `memory_observe`."""
+
+    content: Annotated[str, about("What happened."), Meta(min_length=1)]
+    context: Annotated[str | None, about("When or why.")] = None
+
+
+def observe(memory: AgentMemory, args: ObserveArgs) -> ToolAnswer:
+    """`observe`."""
+    scope = None if is_team(memory.scope) else memory.scope
+    return memory.observe(args.content, context=args.context, scope=scope, user=memory.user)
+
+
 class UpdateFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_update_fact`."""
 
     id: FactId
     content: Annotated[str | None, about("All of the new content.")] = None
     set: Annotated[
-        dict[str, Any],
-        about("Fields such as title, priority, status, type or entities; null clears one."),
+        dict[str, Any], about("Such as title, priority, status or entities; null clears one.")
     ] = field(default_factory=dict)
-    add_tags: Annotated[tuple[str, ...], about("Tags to add.")] = ()
-    remove_tags: Annotated[tuple[str, ...], about("Tags to remove.")] = ()
+    add_tags: Annotated[tuple[str, ...], about("To add.")] = ()
+    remove_tags: Annotated[tuple[str, ...], about("To remove.")] = ()
     expect: Annotated[
         str | None,
-        about("The `revision` that you read; refused if it changed since. Pass it with `content`."),
+        about("The `revision` you read; refused if it changed since. Pass it with `content`."),
     ] = None
 
 
@@ -159,12 +172,20 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_store_fact",
         "Store a fact",
-        "Remember one fact, which appears as a note in the user's vault: a decision with its"
-        " reasons, a commitment, lesson or preference, who someone is. First memory_recall"
-        " whether it is known; if so, use memory_update_fact or memory_supersede.",
+        "Remember one fact as a note in the user's vault: a decision with its reasons, a"
+        " commitment, lesson or preference, who someone is. First memory_recall whether it is"
+        " known; if so, use memory_update_fact or memory_supersede.",
         StoreFactArgs,
         "NewFact",
         store,
+    ),
+    Tool(
+        "memory_observe",
+        "Observe",
+        "Note what happened; rules sort it later.",
+        ObserveArgs,
+        "Observed",
+        observe,
     ),
     Tool(
         "memory_update_fact",
@@ -180,9 +201,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "memory_supersede",
-        "Replace a fact with a newer one",
-        "Store a fact that replaces one that is no longer true. Both are kept;"
-        " recall returns the newer.",
+        "Replace a fact",
+        "Replace a fact that is no longer true. Both are kept; recall returns the newer.",
         SupersedeArgs,
         "PublicFact",
         supersede,
@@ -200,9 +220,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "query_vault",
-        "Look up facts by filters, links or ids",
-        "List facts by type, scope, tag, status, date or links, or read facts in full by"
-        " their ids.",
+        "Look up facts",
+        "List facts by filters, date or links, or read them in full by ids.",
         QueryVaultArgs,
         "QueryVaultResult",
         query,

@@ -88,9 +88,9 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_recall",
         "Recall facts",
-        "Find the facts that answer a question, best first, each quoted with its origin and"
-        " why it was found. Use it before you answer from memory and before you store."
-        " query_vault with `ids` returns them in full.",
+        "Find the facts that answer a question, best first, with origin and why each was found."
+        " Use it before you answer from memory or store. query_vault with `ids` returns them"
+        " in full.",
         RecallArgs,
         "RecallResult",
         recall,
@@ -99,9 +99,9 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "memory_get_context",
-        "Get a context for a task",
-        "Get what is known about a task as one text within a budget of tokens, critical facts"
-        " first, each with its source. Use it at the start of a piece of work.",
+        "Get a context",
+        "Get what is known about a task within a budget of tokens, critical facts first, with"
+        " sources. Use it when work starts.",
         ContextArgs,
         "ContextPack",
         context,

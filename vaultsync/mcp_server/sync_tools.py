@@ -59,9 +59,9 @@ class ExportGraphArgs(ToolArgs, frozen=True):
         Literal["json", "graphml", "canvas"], about("json comes in `graph`, the others in `text`.")
     ] = "json"
     scope: Annotated[str | None, about("As of memory_store_fact.")] = None
-    around: Annotated[str | None, about("Only what is near this title, id or path.")] = None
+    around: Annotated[str | None, about("Near this title, id or path.")] = None
     depth: Annotated[int, about("Links away from `around`."), Meta(ge=1, le=5)] = 1
-    limit: Annotated[int, about("Nodes, those with most links."), Meta(ge=1, le=1_000)] = 100
+    limit: Annotated[int, about("Nodes with most links."), Meta(ge=1, le=1_000)] = 100
 
 
 def export_graph(memory: AgentMemory, args: ExportGraphArgs) -> ToolAnswer:
@@ -101,8 +101,8 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_conflicts",
         "List conflicts",
-        "List the open conflicts: fields that the user and an agent both changed, with the"
-        " last common value (base), the user's (vault), which stands, and the agent's (store).",
+        "List fields that the user and an agent both changed, with the last common value"
+        " (base), the user's (vault), which stands, and the agent's (store).",
         ConflictsArgs,
         "OpenConflicts",
         conflicts,
@@ -112,8 +112,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_resolve_conflict",
         "Resolve a conflict",
-        "Resolve a conflict by taking one side. `store` overwrites what the user wrote: ask"
-        " them first.",
+        "Take one side. `store` overwrites what the user wrote: ask them first.",
         ResolveArgs,
         "ResolvedConflict",
         resolve,
@@ -123,7 +122,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_export_graph",
         "Export the graph",
-        "Export the graph of facts and entities: links, relations, related and superseding facts.",
+        "Export facts and entities with their links and relations.",
         ExportGraphArgs,
         "ExportGraphResult",
         export_graph,
@@ -133,9 +132,8 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "memory_status",
-        "Get the status of the memory",
-        "Your name and scope here, counts of facts and notes, changes not synced yet, notices"
-        " for the user.",
+        "Get the status",
+        "Your name and scope, counts of facts and notes, changes not synced, notices for the user.",
         StatusArgs,
         "AgentStatus",
         status,

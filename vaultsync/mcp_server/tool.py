@@ -31,11 +31,7 @@ def about(description: str) -> Meta:
 
 FactId = Annotated[str, about("`id` of a hit, item or fact.")]
 Fields = Annotated[
-    dict[str, Any],
-    about(
-        "Other fields, such as decisionOutcome, commitmentDueDate or aliases, and properties of"
-        " the note."
-    ),
+    dict[str, Any], about("Other fields, such as decisionOutcome or aliases, and properties.")
 ]
 Since = Annotated[Word | None, about("Such as 2026-02.")]
 Until = Annotated[Word | None, about("Day or month.")]

@@ -96,6 +96,7 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "export": lambda memory, _: _exported(memory),
     "import_": lambda memory, _: memory.import_([]),
     "remember": lambda memory, _: memory.remember("It is known."),
+    "observe": lambda memory, _: memory.observe("It was seen."),
     "recall": lambda memory, _: memory.recall("Text of edited", all=True, explain=True),
     "context": lambda memory, _: memory.context("Text of edited", all=True),
     "is_empty": lambda memory, _: memory.is_empty,
