@@ -16,7 +16,8 @@ from vaultsync.model.hiding import COMPRESSED, ORIGINAL
 from vaultsync.notes.render import MAX_ORIGINAL_LENGTH
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
 from vaultsync.observations.compression import MAX_WORDS
-from vaultsync.observations.processing import ProcessReport, expanded, newest_observations, process
+from vaultsync.observations.listing import newest_observations
+from vaultsync.observations.processing import ProcessReport, expanded, process
 from vaultsync.observations.service import observe
 from vaultsync.operations.undo import undo_run
 

@@ -53,6 +53,19 @@ class ObserveBody(EmptyBody):
     scope: Word | None = None
 
 
+class ObservationsQuery(EmptyBody):
+    """The tier of the observations that are listed."""
+
+    tier: Word | None = None
+    limit: PageSize = 50
+
+
+class ProcessBody(EmptyBody):
+    """Whether observations are only looked at."""
+
+    dry_run: bool = False
+
+
 class UpdateBody(EmptyBody):
     """A change of a fact."""
 

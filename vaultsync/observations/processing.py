@@ -16,7 +16,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from vaultsync.indexing.note_index_sync import catch_up_note_index
-from vaultsync.indexing.ports import NEWEST, OLDEST, NoteIndex
+from vaultsync.indexing.ports import OLDEST, NoteIndex
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -297,22 +297,3 @@ def _report(
         compressed=sum(each.after.own.get(COMPRESSED) is True for each in done),
         pending=waiting,
     )
-
-
-def newest_observations(
-    ctx: SyncContext, index: NoteIndex, *, tier: str | None, agent: str | None, limit: int
-) -> list[Fact]:
-    """The newest observations, of a tier or pending ones or all, with the paths of their notes."""
-    catch_up_note_index(ctx, index)
-    filters = FactFilters(
-        types=frozenset({OBSERVATION}),
-        status=PENDING if tier == PENDING else None,
-        heads_only=False,
-        tiers=frozenset({tier} if tier in TIERS else ()),
-        agent=agent,
-    )
-    ids = index.browse(filters, order=NEWEST, limit=limit)
-    facts = ctx.redacted_store.find_many(ids)
-    found = [facts[each] for each in ids if each in facts and filters.admits(facts[each])]
-    paths = ctx.archive.note_paths([fact.id for fact in found])
-    return [fact.evolve(path=paths.get(fact.id)) for fact in found]
