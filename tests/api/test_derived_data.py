@@ -73,6 +73,22 @@ def test_a_change_is_followed_once(world: World, derived: DerivedParts) -> None:
     assert is_derived_current(world.ctx)
 
 
+def test_what_is_written_during_an_update_is_left_to_the_next(
+    world: World, parts: DerivedParts
+) -> None:
+    ask = parts.links.version
+
+    def write() -> str | None:  # when the note index is up to date, and the tables are not
+        if not world.facts()[1:]:
+            world.agent_remembers("We met on the bridge.")
+        return ask()
+
+    with mock.patch.object(parts.links, "version", write):
+        update_derived(world.ctx, parts)
+    assert len(world.facts()) == 2
+    assert not is_derived_current(world.ctx)
+
+
 def test_a_table_that_was_removed_is_derived_again(world: World, derived: DerivedParts) -> None:
     world.vault.names.pop(VaultPath(".index/by-type.md"))
     assert not is_derived_current(world.ctx)

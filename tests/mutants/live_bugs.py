@@ -96,8 +96,8 @@ LIVE_BUGS: tuple[Bug, ...] = (
     Bug(
         "an agent's word is the person's once it is handed over",
         "http_bridge/handlers.py",
-        "    agent = bridge.asks(body.agent)\n",
-        "    agent = bridge.settings.agent\n",
+        "body.text\n    agent = bridge.asks(body.agent)\n",
+        "body.text\n    agent = bridge.settings.agent\n",
         f"{SERVED}::test_an_agent_resolves_a_conflict",
     ),
     Bug(

@@ -19,7 +19,7 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note, UnknownPlaceholder, read_note
 from vaultsync.notes.render import render_note, rewrite_note, stale_keys
-from vaultsync.notes.view import IDENTITY_VIEW, MAX_CACHED_HASHES, NoteView
+from vaultsync.notes.view import IDENTITY_VIEW, MAX_CACHED_HASHES, MAX_CACHED_REDACTIONS, NoteView
 from vaultsync.privacy.escaping import active_constructs
 from vaultsync.privacy.redaction import PLACEHOLDER, Redactor
 
@@ -294,3 +294,24 @@ def test_properties_keep_their_shape() -> None:
     made = rewritten(note, fact, more)
     assert PLACEHOLDER.search(made)
     assert "<% " not in made
+
+
+def test_the_secrets_of_a_few_facts_are_kept_and_say_the_same() -> None:
+    view = NoteView.of(Redactor(b"k" * 32), redacts=True, escapes=True)
+    made = [
+        _fact(f"It is {secrets.token('github', DICE)}") for _ in range(3 * MAX_CACHED_REDACTIONS)
+    ]
+    for fact in [*made, *made, made[-1]]:
+        fresh = NoteView.of(Redactor(b"k" * 32), redacts=True, escapes=True)
+        assert view.redact(fact) == fresh.redact(fact) != fact
+        assert len(view._redactions) <= MAX_CACHED_REDACTIONS
+
+
+def test_the_secrets_of_a_content_are_known_in_order_where_nothing_is_hidden_too() -> None:
+    one, other = TOKENS[:2]
+    fact = _fact(f"{one} {other} {one}")
+    for view in (VIEW, OPEN):
+        known, found = view.content_secrets(fact)
+        assert {*known.known.values()} == {one, other}
+        assert found == [one, other, one]
+    assert OPEN.redact(fact) == fact

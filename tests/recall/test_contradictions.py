@@ -11,6 +11,7 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.recall.contradictions import (
     EXAMINED_CHARS,
+    Glance,
     contradiction,
     denials,
     done_share,
@@ -182,3 +183,10 @@ def test_any_texts_can_be_compared_and_none_contradicts_itself(one: str, other: 
 def test_another_number_of_the_same_contradicts_and_the_same_does_not(one: int, other: int) -> None:
     first, second = (fact(f"The harbour has {each} berths.") for each in (one, other))
     assert bool(why(first, second)) == (one != other)
+
+
+@pytest.mark.parametrize(("one", "other"), CONTRADICT)
+def test_a_glance_lets_pass_whatever_contradicts(one: str, other: str) -> None:
+    for said, text in ((one, other), (one, f"{other} It does not rain."), (other, one)):
+        claims = statement_of(fact(said)).claims
+        assert any(map(Glance(fact(text)).may_contradict, claims)), (said, text)

@@ -90,7 +90,7 @@ def _until(what: Callable[[], object]) -> None:
     until = time.monotonic() + PATIENCE
     while not what():
         assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.02)
+        time.sleep(0.1)  # what is asked opens a vault
 
 
 def _is_complete(root: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from msgspec import Struct
@@ -82,11 +83,14 @@ def update_derived(
 ) -> DerivedReport:
     """Bring everything up to the store; what fails is reported, and tried again next time.
 
-    Without `counts`, the report does not say how many notes the index has: it would be opened
-    anew to count them. `approve` is called with the cost before all vectors are rebuilt for
+    Without `counts`, the report does not say how many notes the index has, which is opened
+    once more to count them. `approve` is called with the cost before all vectors are rebuilt for
     another model; without it, or where it returns false, they stay as they are.
     """
     began = ctx.clock.monotonic()
+    state = ""  # what is written from here on may be missed by one of them
+    with suppress(StoreUnavailableError):
+        state = _state(ctx)
     ctx = replace(ctx, read=FactCache())  # notes, links and tables read the same facts
     notes = indexing.catch_up_note_index(ctx, parts.note_index, rebuild=rebuild, progress=progress)
 
@@ -101,7 +105,7 @@ def update_derived(
     degraded = tuple(filter(None, (notes.degraded, links, tables, vectors.degraded)))
     if not degraded:
         with ctx.archive.transaction():
-            ctx.archive.set_setting(DERIVED_SETTING, _state(ctx))
+            ctx.archive.set_setting(DERIVED_SETTING, state)
     for reason in degraded:
         _log.debug("derived data is behind: %s", reason)
     return DerivedReport(

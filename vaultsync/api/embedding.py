@@ -135,11 +135,20 @@ class EmbeddingWorker:
         """Names vectors that are complete, by the store and the setting of the model."""
         return version_of(state.store_id, state, self.services.settings.embedder)
 
+    def take_over(self) -> str:
+        """End a worker in the background; returns how another one is to continue."""
+        known = self.files.read()
+        how = _text(known, "background") if known["pid"] is not None else ""
+        if how:
+            self.files.stop()
+        return how
+
     def embed(
         self,
         *,
         approve: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
+        aside: str = "",
     ) -> EmbedReport:
         """Do the work of the worker here, and wait for another process that does the same.
 
@@ -150,16 +159,15 @@ class EmbeddingWorker:
             approve: called with the cost before all vectors are made again for another
                 model; without it they stay as they are.
             progress: called with the stage, how many are done, and of how many.
+            aside: what `take_over()` returned.
         """
         clock = self.services.clock
-        seen, since, aside = None, clock.monotonic(), ""
+        seen, since = None, clock.monotonic()
         try:
             while not self.files.acquire(_ASK_SECONDS):
+                aside = self.take_over() or aside
                 known = self.files.read()
-                if known["pid"] is not None and _text(known, "background"):
-                    aside = _text(known, "background")
-                    self.files.stop()
-                elif known != seen:
+                if known != seen:
                     seen, since = known, clock.monotonic()
                 elif clock.monotonic() - since > STALL_SECONDS:
                     return EmbedReport(degraded=_STALLED.format(pid=known["pid"]))

@@ -986,6 +986,8 @@ class Memory:
         """
         approve = approve or (lambda _: True)
         embedding, services = self._engine.embedding, self._services
+        # It also writes the note index, and at its priority may have that open for long.
+        aside = embedding.take_over() if wait else ""
         done: DerivedReport | None = None
         while done is None:
             try:
@@ -1002,7 +1004,7 @@ class Memory:
             return done
         started = False
         if wait:
-            vectors = embedding.embed(approve=approve, progress=progress)
+            vectors = embedding.embed(approve=approve, progress=progress, aside=aside)
             done = structs.replace(
                 done,
                 chunks=vectors.facts,
@@ -1292,14 +1294,18 @@ class Memory:
             raise RunNotFoundError("")
         return seen[0]
 
-    def undo(self, run: str | None = None, *, progress: Progress | None = None) -> Report:
+    def undo(
+        self, run: str | None = None, *, agent: str | None = None, progress: Progress | None = None
+    ) -> Report:
         """Undo a run on both sides; later changes stay.
 
-        An agent undoes only runs that `log()` shows it. A daemon that has the vault is asked to.
+        An agent undoes only runs that `log()` shows it, and of these only what was done to
+        facts that it can see. A daemon that has the vault is asked to.
 
         Args:
             run: the id of the run, or the beginning of it (8 characters or more), as `log()`
                 and reports have it; the last one that is not undone when it is None.
+            agent: who undoes it; the agent of this memory when it is None.
             progress: called with the stage, how many are done, and of how many.
 
         Raises:
@@ -1308,16 +1314,18 @@ class Memory:
         """
         self._engine.record_bases()
         run = last_undoable_run(self._ctx) if run is None else find_run_id(self._ctx, run)
-        seen = self.agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)
+        agent = agent or self.agent
+        seen = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
         if not seen:
             raise RunNotFoundError(run)
         try:
             with self._engine.exclusive() as ctx:
-                report = undo_run(ctx, run, actor=self._actor, progress=progress)
+                report = undo_run(ctx, run, actor=self._actor, agent=agent, progress=progress)
                 return self.as_seen(self._engine.derive_after(report, progress))
         except EngineBusyError as busy:
             path = f"/v1/runs/{quote(run, safe='')}/undo"
-            return self.as_seen(self._ask_daemon(path, {}, busy, Report))
+            body = {} if agent is None else {"agent": agent}
+            return self.as_seen(self._ask_daemon(path, body, busy, Report, agent))
 
     def verify(self, *, progress: Progress | None = None) -> Verification:
         """Check that vault, store and base are equal, field by field.

@@ -253,9 +253,10 @@ def adopt(bridge: BridgeServices, note_id: str, body: bodies.AdoptBody) -> Repor
 
 
 @route("POST", "/v1/runs/{run}/undo")
-def undo(bridge: BridgeServices, run: str) -> Report:
+def undo(bridge: BridgeServices, run: str, body: bodies.UndoBody) -> Report:
     """Undo a run."""
-    return _run(bridge, lambda memory: memory.undo(run))
+    agent = bridge.asks(body.agent)
+    return _run(bridge, lambda memory: memory.undo(run, agent=agent))
 
 
 def _run(bridge: BridgeServices, work: Callable[[Memory], RunReport]) -> RunReport:

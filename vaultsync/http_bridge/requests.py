@@ -111,6 +111,13 @@ class ResolveBody(EmptyBody):
     """Who resolves it; a bridge of one agent refuses any other."""
 
 
+class UndoBody(EmptyBody):
+    """What to undo a run as."""
+
+    agent: Word | None = None
+    """Who undoes it; a bridge of one agent refuses any other."""
+
+
 class MaintainBody(EmptyBody):
     """What maintenance may do."""
 

@@ -47,7 +47,7 @@ class StoreFactArgs(ToolArgs, frozen=True):
         Annotated[int, Meta(ge=0, le=4)] | None, about("0 is critical, 4 background; default 2.")
     ] = None
     tags: Annotated[tuple[str, ...], about("Tags, without #.")] = ()
-    entities: Annotated[tuple[str, ...], about("Names of people, projects and things.")] = ()
+    entities: Annotated[tuple[str, ...], about("People, projects and things.")] = ()
     fields: Fields = field(default_factory=dict)
 
 
@@ -135,7 +135,7 @@ class QueryVaultArgs(ToolArgs, frozen=True):
     """The arguments of `query_vault`."""
 
     ids: Annotated[tuple[str, ...], about("Read these in full."), Meta(max_length=MAX_FACTS)] = ()
-    type: Annotated[TypeName | None, about("As in memory_store_fact.")] = None
+    type: Annotated[TypeName | None, about("As when stored.")] = None
     scope: Annotated[str | None, about("Only this scope.")] = None
     tag: Annotated[str | None, about("Or below it.")] = None
     status: Annotated[str | None, about("Such as forgotten.")] = None

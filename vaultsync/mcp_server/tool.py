@@ -35,7 +35,7 @@ Fields = Annotated[
 ]
 Since = Annotated[Word | None, about("Such as 2026-02.")]
 Until = Annotated[Word | None, about("Day or month.")]
-Types = Annotated[tuple[TypeName, ...], about("As in memory_store_fact."), Meta(max_length=1_000)]
+Types = Annotated[tuple[TypeName, ...], about("As when stored."), Meta(max_length=1_000)]
 Scopes = Annotated[Words, about("All if empty.")]
 Tags = Annotated[Words, about("All of these.")]
 Status = Annotated[str, about("Else not retired.")]

@@ -22,6 +22,7 @@ from vaultsync.operations.unadopt import readopt, unadopt
 from vaultsync.storage.archive import HistoryEntry, Notice
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.history import tombstone_path
@@ -39,9 +40,16 @@ HistoryEntries = Sequence[HistoryEntry]
 
 
 def undo_run(
-    ctx: SyncContext, run: str, *, actor: str = "person", progress: Progress | None = None
+    ctx: SyncContext,
+    run: str,
+    *,
+    actor: str = "person",
+    agent: str | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Undo the changes of a run. What was changed again since then stays as it is.
+
+    Of a run that also changed facts which the agent cannot see, only the others are undone.
 
     Facts that the run created are deleted (a note that was adopted only loses its id), facts
     that it deleted are restored, and fields get their former values. A sync run comes first,
@@ -63,9 +71,12 @@ def undo_run(
         if record is None:
             raise RunNotFoundError(run)
     ctx.store.state()
+    hidden = AgentView(ctx, agent).hidden_facts({each.fact_id for each in entries})
     sync_once(ctx, SyncRequest(actor=actor))
     by_fact: dict[str, list[HistoryEntry]] = {}
     for entry in entries:
+        if entry.fact_id in hidden:
+            continue
         by_fact.setdefault(entry.fact_id, []).append(entry)
     request = SyncRequest(
         kind=f"{UNDO_KIND}{run}",

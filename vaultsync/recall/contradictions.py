@@ -320,7 +320,8 @@ class Glance:
             return True
         has = self._text.__contains__
         has_value = (
-            self._denies != claim.denied
+            self._denies
+            or claim.denied
             or (self._has_number and (claim.dates or any(map(has, claim.amounts))))
             or (claim.dates and any(map(has, _WEEKDAYS)))
             or any(has(_OPPOSITES[at][1 - side]) for at, side in claim.states)

@@ -71,7 +71,7 @@ class AgentView:
         """
         if self.agent is None:
             return found
-        hidden = self._hidden({each.fact_id for each in found.actions})
+        hidden = self.hidden_facts({each.fact_id for each in found.actions})
         actions = [
             each
             for each in found.actions
@@ -87,15 +87,17 @@ class AgentView:
     def verification(self, found: Verification, *, facts: int) -> Verification:
         """What `verify` found about facts that the agent may see, of which there are `facts`."""
         rows = (*found.differences, *found.held)
-        hidden = self._hidden({each.fact_id for each in rows})
+        hidden = self.hidden_facts({each.fact_id for each in rows})
         differences, held = (
             [x for x in each if x.fact_id not in hidden and self.sees_note(x.path or "")]
             for each in (found.differences, found.held)
         )
         return proof_of(facts, differences, held)
 
-    def _hidden(self, fact_ids: set[str]) -> set[str]:
-        """The ids of facts that the agent may not know of, as far as anything knows the facts."""
+    def hidden_facts(self, fact_ids: set[str]) -> set[str]:
+        """Those of the facts that the agent may not know of, as far as anything knows them."""
+        if self.agent is None:
+            return set()
         if not fact_ids:
             return set()
         bases = self._archive.find_bases(fact_ids)
@@ -111,7 +113,7 @@ class AgentView:
 
     def sees_id(self, fact_id: object) -> bool:
         """Whether the agent may know of the fact of an id, as a note has it, if there is one."""
-        return self.agent is None or not self._hidden({str(fact_id)})
+        return not self.hidden_facts({str(fact_id)})
 
     def sees_note(self, path: str) -> bool:
         """Whether the agent may know of a file and of the fact that it is the note of, if any."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,12 +82,10 @@ def server() -> Iterator[FakeQdrant]:
         yield server
 
 
-@pytest.fixture
-def vault(server: FakeQdrant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A vault whose store was a Qdrant until now."""
-    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
-    server.clear()
-    vault = tmp_path / "vault"
+@pytest.fixture(scope="module")
+def vault(server: FakeQdrant, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A vault whose store was a Qdrant until now, and is one again after each test."""
+    vault = tmp_path_factory.mktemp("home") / "vault"
     url = f"qdrant://127.0.0.1:{server.port}/hostile"
     app.init(str(vault), store=url)
     table = f"[qdrant]\ntimeout_seconds = 1\npatience_seconds = {PATIENCE}\n"
@@ -124,8 +121,11 @@ def check_back(vault: str) -> None:
     with app.open(vault) as memory:
         memory.sync()
         assert memory.status().outbox == 0
-        assert {fact.content for fact in memory.list().facts} == {"Said before.", "Said meanwhile."}
+        facts = {fact.content: fact.id for fact in memory.list().facts}
+        assert facts.keys() == {"Said before.", "Said meanwhile."}
         assert memory.verify().equal
+        memory.forget(facts["Said meanwhile."])
+        memory.sync()
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)

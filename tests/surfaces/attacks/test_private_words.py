@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,11 @@ class Planted:
     @staticmethod
     def _edit(note: Path, old: str, new: str) -> None:
         note.write_text(note.read_text("utf-8").replace(old, new), "utf-8")
+
+    def notes(self) -> dict[Path, bytes]:
+        """The notes of people and agents, as they are."""
+        folders = (self.home.vault / "public", self.home.vault / "private-ada")
+        return {each: each.read_bytes() for top in folders for each in top.rglob("*.md")}
 
     @property
     def run(self) -> str:
@@ -121,6 +126,13 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     ),
     "follow_memory_files": lambda memory, _: memory.follow_memory_files(),
 }
+READING = {
+    *("check", "new_id", "status", "log", "verify", "last_undoable_run", "history", "conflicts"),
+    *("get", "waits", "is_note_deleted", "list", "purge", "export", "recall", "context"),
+    *("is_empty", "damaged_facts", "doctor", "related", "graph_export", "graph_stats"),
+    "graph_neighbors",
+}
+"""Those of `ASKED` that change nothing, and may be asked one after the other."""
 NOT_ASKED = {
     "close": "answers nothing",
     "contradictions": "what `remember` and `update` call",
@@ -154,6 +166,19 @@ def planted(tmp_path: Path) -> Planted:
     return Planted(make_home(tmp_path))
 
 
+@pytest.fixture(scope="module", params=[False, True], ids=["", "synced"])
+def shared(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Planted]:
+    """For methods that change no note, however many there are."""
+    planted = Planted(make_home(tmp_path_factory.mktemp("shared")))
+    if request.param:
+        planted.home.run("sync")
+    before = planted.notes()
+    yield planted
+    assert planted.notes() == before, "what is in READING changes notes"
+
+
 def _said(memory: Memory, asked: Callable[[Memory, Planted], object], planted: Planted) -> str:
     try:
         found = asked(memory, planted)
@@ -167,14 +192,23 @@ def test_each_method_is_asked_or_says_why_not() -> None:
     assert public == ASKED.keys() | NOT_ASKED.keys()
 
 
+@pytest.mark.parametrize("name", sorted(READING))
+def test_no_answer_reveals_a_word_of_another_agent(shared: Planted, name: str) -> None:
+    check_hidden(shared, name)
+
+
 @pytest.mark.parametrize("synced", [False, True])
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", sorted(ASKED.keys() - READING))
 def test_no_method_reveals_a_word_of_another_agent(
     planted: Planted, name: str, *, synced: bool
 ) -> None:
-    home = planted.home
     if synced:
-        home.run("sync")
+        planted.home.run("sync")
+    check_hidden(planted, name)
+
+
+def check_hidden(planted: Planted, name: str) -> None:
+    home = planted.home
     with vaultsync.open(str(home.vault), agent="indy", state_dir=str(home.state)) as indy:
         said = _said(indy, ASKED[name], planted)
     assert PLANTED not in said
@@ -219,6 +253,23 @@ def test_an_agent_undoes_only_runs_that_it_may_know_of(planted: Planted) -> None
     assert planted.run == hidden
     with home.memory("ada") as ada:
         assert ada.undo(hidden).actions
+
+
+def test_an_agent_undoes_of_a_run_only_what_it_may_know_of(planted: Planted) -> None:
+    home = planted.home
+    with vaultsync.open(str(home.vault), state_dir=str(home.state)) as user:
+        ids = [
+            user.remember("Read by whom it may concern.", scope=scope).id
+            for scope in ("public", "private-ada")
+        ]
+        user.sync()
+        for each in ids:
+            Planted._edit(home.vault / str(user.get(each).path), "Read", "Seen")
+        run = user.sync().run
+    with home.memory("indy") as indy:
+        assert {each.fact_id for each in indy.undo(run).actions} == {ids[0]}
+    with vaultsync.open(str(home.vault), state_dir=str(home.state)) as user:
+        assert [user.get(each).content.split()[0] for each in ids] == ["Read", "Seen"]
 
 
 def test_without_the_store_only_facts_with_notes_are_known(

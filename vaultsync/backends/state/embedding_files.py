@@ -36,7 +36,7 @@ class EmbeddingFiles:
         self._lock = filelock.FileLock(self._lock_path, mode=0o600)
         self.release = self._lock.release
         self.background = ""
-        """Of a worker that nobody waits for: how another one goes on in its place."""
+        """Of a worker in the background: how another one goes on in its place."""
 
     def acquire(self, seconds: float) -> bool:
         """Become the worker, once there is no other; False when the time is over."""

@@ -36,8 +36,8 @@ _IDLE_SECONDS = 1.0
 """The longest sleep."""
 _LOOKS = 10
 """How many steps watchfiles gets for an event to arrive."""
-_SIGNAL = signal.SIGURG
-"""A signal that nobody else uses, and that does nothing where it is not blocked."""
+_SIGNAL: int = getattr(signal, "SIGURG", 0)  # Windows has none
+"""A signal that nothing else uses, and that does nothing where it is not blocked."""
 _SET_OWNER, _OWNER_IS_THREAD = 15, 0
 """Of Linux: `F_SETOWN_EX` and `F_OWNER_TID`."""
 _PAUSE_SECONDS = 1.0
@@ -51,8 +51,8 @@ _Changes: TypeAlias = set[tuple[Change, str]]
 class InotifyTripwire:
     """Tells one thread of events in a queue of inotify, which another thread reads.
 
-    By a signal to that thread, which stays pending: whoever waits for the queue itself misses
-    what the other thread has read by then, and on a busy machine it often has.
+    By a signal to that thread, which stays pending: to wait for the queue itself would miss what
+    the other thread has read by then, and on a busy machine it often has.
     """
 
     def __init__(self, queue: int) -> None:
@@ -69,7 +69,7 @@ class InotifyTripwire:
             raise
 
     def arm(self) -> None:
-        """Make this thread the one that is told; its first wait ends at once."""
+        """Make this thread the one that waits; its first wait ends at once."""
         signal.pthread_sigmask(signal.SIG_BLOCK, {_SIGNAL})
         for each in (self._queue, self._ends[0]):
             _signal_this_thread(each)
@@ -84,7 +84,7 @@ class InotifyTripwire:
         os.write(self._ends[1], b"\0")
 
     def close(self) -> None:
-        """Close the descriptors; nobody is told any more."""
+        """Close the descriptors; nothing is signalled any more."""
         for each in (self._queue, *self._ends):
             os.close(each)
 
