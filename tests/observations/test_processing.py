@@ -255,6 +255,48 @@ def test_the_newest_observations_are_listed_by_tier(world: World) -> None:
     assert listed("pending") == [third.id]
 
 
+def test_progress_is_told_and_an_observation_without_a_date_does_not_expire(world: World) -> None:
+    fact = _observed(world)
+    told: list[tuple[str, int, int]] = []
+
+    process(world.ctx, MemoryIndex(), Answers(BACKGROUND), progress=lambda *each: told.append(each))
+
+    assert ("observations", 1, 1) in told
+    undated = classified(fact.evolve(created_at=""), BACKGROUND, is_edited=False)
+    assert undated.expires_at is None
+
+
+def test_a_shown_observation_has_its_original_and_the_reasons(world: World) -> None:
+    fact = _observed(world, "We decided to keep the old berth plan. " + LONG)
+    _process(world, BACKGROUND)
+
+    shown = shown_observation(world.fact(fact.id), RuleClassifier())
+
+    assert (shown.tier, shown.compressed, shown.original) == (BACKGROUND, True, fact.content)
+    assert "critical: decision (decided)" in shown.why
+    assert listed_observation(fact).tier == "pending"
+
+
+def test_only_observations_are_shown(world: World) -> None:
+    with pytest.raises(InvalidFieldError, match="observation"):
+        shown_observation(world.agent_remembers("A fact."), RuleClassifier())
+
+
+def test_maintenance_deletes_the_expired_background_but_nothing_that_a_person_edited(
+    world: World,
+) -> None:
+    kept, gone = _observed(world), _observed(world, LONG.replace("nightly", "daily"))
+    _process(world, BACKGROUND)
+    world.person_edits(world.path(kept.id), "priority: 4", "priority: 3")
+    world.quiesce()
+    world.clock.advance(57 * 24 * 3600)
+
+    run_maintenance(world.ctx, max_delete=5)
+
+    assert world.is_alive(kept.id)
+    assert not world.is_alive(gone.id)
+
+
 @given(
     texts=st.lists(
         st.sampled_from([LONG, "Short.", LONG[:150], "We lost 3 boxes; " * 12]),

@@ -53,12 +53,13 @@ def newest_observations(
 ) -> list[Fact]:
     """The newest observations, of a tier or pending ones or all, with the paths of their notes."""
     catch_up_note_index(ctx, index)
+    named = frozenset({tier} if tier is not None and tier in TIERS else ())
     filters = FactFilters(
         types=frozenset({OBSERVATION}),
         status=PENDING if tier == PENDING else None,
         heads_only=False,
-        tiers=frozenset({tier} if tier in TIERS else ()),
-        hidden_statuses=frozenset({PENDING} if tier in TIERS else ()),
+        tiers=named,
+        hidden_statuses=frozenset({PENDING} if named else ()),
         agent=agent,
     )
     ids = index.browse(filters, order=NEWEST, limit=limit)

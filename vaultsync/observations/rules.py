@@ -21,10 +21,12 @@ EXAMINED_CHARS = 4_000
 """Characters of an observation, at its beginning, that are examined."""
 SMALL = "small"
 """The tier of the subjects that make others small."""
-MIN_CRITICAL, MIN_NOTABLE = 1.0, 0.8
+MIN_CRITICAL, MIN_NOTABLE = 0.8, 1.0
 """The weights from which a text is of these tiers."""
 QUESTION_SHARE = 0.4
 """What a signal in a question counts."""
+LEVEL_WEIGHT, AMOUNT_WEIGHT, FIGURE_WEIGHT = 0.7, 0.6, 0.6
+"""What the level of a log line (ERROR), an amount of money and a percentage count."""
 SUPPORT = 0.4
 """What each further signal of a tier adds to the strongest one."""
 
@@ -42,6 +44,10 @@ _AMOUNT = re.compile(
 )
 _CHANGE = re.compile(
     r"\d\s?(?:%|percent|prozent|pour cent|por ciento)|\d\s?(?:ms|s|min|mb|gb|kg)?\s?(?:->|→)\s?\d"
+)
+
+_LEVEL = re.compile(
+    r"\b(?:ERROR|CRITICAL|FATAL|EMERGENCY|FEHLER|KRITISCH|ERREUR|CRITIQUE|CRÍTICO)\b"
 )
 
 
@@ -76,7 +82,7 @@ def signals() -> tuple[Signal, ...]:
 
 def _pattern(row: Mapping[str, Sequence[str]]) -> re.Pattern[str]:
     phrases = sorted({each for name in LANGUAGES for each in row[name]}, key=len, reverse=True)
-    return re.compile(r"(?<![\w-])(?:" + "|".join(map(_phrase, phrases)) + ")")
+    return re.compile(r"(?<![\w.-])(?:" + "|".join(map(_phrase, phrases)) + ")")
 
 
 def _phrase(phrase: str) -> str:
@@ -93,6 +99,8 @@ def sentences_of(text: str) -> list[str]:
 
 def find_signals(text: str) -> Iterator[SignalMatch]:
     """The signals of a text, sentence by sentence, each kind once in a sentence."""
+    if found := _LEVEL.search(text[:EXAMINED_CHARS]):
+        yield SignalMatch("level", CRITICAL, LEVEL_WEIGHT, found[0].lower())
     lowered = text[:EXAMINED_CHARS].lower().replace("’", "'")
     for sentence in sentences_of(lowered):
         asked = QUESTION_SHARE if sentence.endswith("?") else 1.0
@@ -104,9 +112,9 @@ def find_signals(text: str) -> Iterator[SignalMatch]:
                 share = asked if signal.tier in (CRITICAL, NOTABLE) else 1.0
                 yield SignalMatch(signal.kind, signal.tier, signal.weight * share, found[0])
         if found := _AMOUNT.search(sentence):
-            yield SignalMatch("amount", CRITICAL, 0.4 * asked, found[0])
+            yield SignalMatch("amount", CRITICAL, AMOUNT_WEIGHT * asked, found[0])
         if found := _CHANGE.search(sentence):
-            yield SignalMatch("figure", NOTABLE, 0.6 * asked, found[0])
+            yield SignalMatch("figure", NOTABLE, FIGURE_WEIGHT * asked, found[0])
 
 
 def _is_denied(signal: Signal, found: re.Match[str]) -> bool:
