@@ -16,9 +16,15 @@ from vaultsync.model.hiding import COMPRESSED, ORIGINAL
 from vaultsync.notes.render import MAX_ORIGINAL_LENGTH
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
 from vaultsync.observations.compression import MAX_WORDS
-from vaultsync.observations.listing import newest_observations
-from vaultsync.observations.processing import ProcessReport, expanded, process
+from vaultsync.observations.listing import (
+    listed_observation,
+    newest_observations,
+    shown_observation,
+)
+from vaultsync.observations.processing import ProcessReport, classified, expanded, process
+from vaultsync.observations.rules import RuleClassifier
 from vaultsync.observations.service import observe
+from vaultsync.operations.maintain import run_maintenance
 from vaultsync.operations.undo import undo_run
 
 PRIVATE = "private-indy"

@@ -14,11 +14,7 @@ from vaultsync.errors import InvalidFieldError
 from vaultsync.service.daemon_runner import DaemonRunner
 
 FAILED = "The deploy failed: the disk of the Pier Box is full."
-ROUTINE = (
-    "The nightly build ran through all of its steps and "
-    + "then saved its cache, " * 9
-    + "as usual."
-)
+ROUTINE = "The nightly build ran its steps, and " + "then saved its cache, " * 9 + "as usual."
 
 
 def test_a_pending_observation_is_found_by_its_words_and_is_in_no_pack(vault: Path) -> None:

@@ -73,7 +73,8 @@ def _weight(words: tuple[str, ...]) -> float:
     total = sum(_word_weight(word, is_first=not place) for place, word in enumerate(words))
     kinds = {(each.kind, each.tier) for each in find_signals(" ".join(words))}
     total += sum(SIGNAL_WEIGHTS.get(tier, 0.0) for _, tier in kinds)
-    return total / len(words) ** LENGTH_EXPONENT
+    length: float = len(words) ** LENGTH_EXPONENT
+    return total / length
 
 
 def _word_weight(word: str, *, is_first: bool) -> float:
