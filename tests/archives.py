@@ -14,6 +14,7 @@ from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
+from vaultsync.notes.proposal_note import ProposalRecord, ProposedChange
 from vaultsync.storage.archive import Archive, Base, HistoryEntry, OutboxEntry, WriteIntent
 from vaultsync.storage.vault import FileStamp
 
@@ -66,6 +67,17 @@ def a_conflict(conflict_id: str, outcome: str = "", fact_id: str = A) -> Conflic
     note, beside = VaultPath("a/b.md"), VaultPath("a/b.conflict.md")
     made = ConflictRecord(conflict_id, fact_id, note, beside, fields, "indy", AT, "r1", title="Tea")
     return replace(made, sha="00", outcome=outcome)
+
+
+def a_proposal(proposal_id: str, outcome: str = "") -> ProposalRecord:
+    change = ProposedChange(
+        A, "r1", {"title": "Tea"}, {"tags": ["ü"], "n": None}, VaultPath("a.md")
+    )
+    gone = ProposedChange(B, "", {}, None)
+    made = ProposalRecord(
+        proposal_id, "junk", "Drop it", "Old.", "rule", "public", AT, AT, (change, gone)
+    )
+    return replace(made, outcome=outcome, note_path=VaultPath("a.proposal.md"))
 
 
 def an_entry(run: str, fact_id: str, field: str = "title") -> HistoryEntry:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from vaultsync.links.wikilinks import name_key
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes.conflict_note import ConflictRecord
+from vaultsync.notes.proposal_note import ProposalRecord
 from vaultsync.storage.archive import (
     Base,
     DisplacedFile,
@@ -34,6 +35,7 @@ class _Rows:
     displaced_files: dict[str, DisplacedFile] = field(default_factory=dict)
     outbox: dict[str, OutboxEntry] = field(default_factory=dict)
     conflicts: dict[str, ConflictRecord] = field(default_factory=dict)
+    proposals: dict[str, ProposalRecord] = field(default_factory=dict)
     history: list[HistoryEntry] = field(default_factory=list)
     runs: dict[str, RunRecord] = field(default_factory=dict)
     notices: dict[VaultPath, list[Notice]] = field(default_factory=dict)
@@ -205,6 +207,13 @@ class MemoryArchive:
     def conflicts(self, *, closed: bool = False) -> list[ConflictRecord]:
         found = self._rows.conflicts.values()
         return [each for each in found if closed or not each.outcome]
+
+    def put_proposal(self, proposal: ProposalRecord) -> None:
+        self._write().proposals[proposal.id] = proposal
+
+    def proposals(self, *, settled: bool = False) -> list[ProposalRecord]:
+        found = self._rows.proposals.values()
+        return [each for each in found if settled or each.is_unfinished]
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         self._write().history = [*self._rows.history, *entries]

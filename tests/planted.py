@@ -13,6 +13,8 @@ from tests import secrets
 from tests.machines import configure_machine
 from vaultsync.api.memory import Memory
 from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner, Value, ValueKind
+from vaultsync.notes.proposal_note import ProposedChange
+from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.storage.store import StoreWrite
 
 DICE = random.Random("vaultsync answers")
@@ -91,6 +93,7 @@ class Planted:
     gone: str
     observation: str
     conflict: str
+    proposal: str
     run: str
     memory_file: Path
     typed: list[Path]
@@ -124,6 +127,10 @@ def plant(folder: Path) -> Planted:
             other._ctx.store.write([write])
         memory.sync()
         (conflict,) = memory.conflicts()
+        wanted = f"{TEXT} {CODE}"
+        change = ProposedChange(entity, "1", {"content": TEXT}, {"content": wanted}, None, CODE)
+        draft = ProposalDraft("retype", f"Say {CODE}", OTHER, "indy", "private-indy", (change,))
+        proposal = propose(memory._ctx, draft)
         other_note = root / str(memory.get(entity).path)
         wrong = other_note.read_text().replace("priority: 2", f"priority: {OTHER}")
         other_note.write_text(f"{wrong}\n\nSee [[{OTHER}]] and [[note {CODE}]].\n")
@@ -138,7 +145,9 @@ def plant(folder: Path) -> Planted:
         file.write_text(f"# Memory\n\n## Keys {OTHER}\n\nThe deploy says {CODE}.\n")
     (root / ".obsidian").mkdir()
     typed = [note, other_note, inbox, broken, file]
-    return Planted(folder, fact, entity, gone, observation, conflict.id, run, file, typed)
+    return Planted(
+        folder, fact, entity, gone, observation, conflict.id, proposal.id, run, file, typed
+    )
 
 
 def _remember(memory: Memory, type_name: str, title: str) -> str:

@@ -81,11 +81,21 @@ class Reader:
         if word == "RUN":
             self._fact()
             return str(self.says("log")["runs"][0]["run"])
+        if word == "PROPOSAL_ID":
+            return self._proposal()
         return self._conflict() if word == "CONFLICT_ID" else word
 
     def _fact(self) -> str:
         self._made += 1
         return str(self.says("remember", f"The gate opened at {self._made}.")["id"])
+
+    def _proposal(self) -> str:
+        self._made += 1
+        for _ in ("one", "copy"):
+            text = f"The crane at gate {self._made} lifts ten tonnes."
+            self.says("remember", text, "--agent", "indy", "--scope", "public")
+        self.says("maintain")
+        return str(self.says("proposals", "list")["proposals"][-1]["id"])
 
     def _conflict(self) -> str:
         fact = self._fact()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec import Struct, structs
 
+from vaultsync.proposals.producers import PRODUCERS
 from vaultsync.settings import HARMLESS, MachineSettings, VaultSettings, check_file, is_table
 from vaultsync.trust import OWNER, TrustRecord, canonical, explain, pending, requests_of
 
@@ -23,6 +24,7 @@ OTHER_VALUES: dict[str, Any] = {
     "memory_file.scope": "team-core",
     "qdrant.read_consistency": "all",
     "qdrant.ordering": "weak",
+    **{f"proposals.{kind}": "auto" for kind in PRODUCERS},
     "max_note_bytes": 4096,
     "decay_floor": 0.5,
     "map": {"type": {"book": "note"}},

@@ -20,7 +20,8 @@ from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import ConflictRecord, is_conflict_note
+from vaultsync.notes.conflict_note import ConflictRecord
+from vaultsync.notes.review_note import is_review_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.verify import verify_all
@@ -231,11 +232,11 @@ class World:
     def notes(self) -> list[str]:
         """The paths of all notes but conflict notes."""
         return sorted(
-            path for path in self.vault.files if path.endswith(".md") and not is_conflict_note(path)
+            path for path in self.vault.files if path.endswith(".md") and not is_review_note(path)
         )
 
     def conflict_notes(self) -> list[str]:
-        return sorted(filter(is_conflict_note, self.vault.files))
+        return sorted(filter(is_review_note, self.vault.files))
 
     def conflicts(self) -> list[ConflictRecord]:
         return self.archive.conflicts()

@@ -185,6 +185,17 @@ class ScopeDeniedError(UsageError):
         )
 
 
+class ProposalDeniedError(UsageError):
+    """An agent may reject only proposals that it made."""
+
+    def __init__(self, agent: str, proposal_id: str) -> None:
+        super().__init__(
+            f"agent {agent!r} did not make proposal {proposal_id}",
+            hint="the user rejects it: by the box in its note, or with"
+            f" `vaultsync proposals reject {proposal_id[:8]}`",
+        )
+
+
 class ImportLineError(UsageError):
     """A line of an import file is not a valid fact; nothing was imported."""
 
@@ -399,6 +410,15 @@ class ConflictNotFoundError(NotFoundError):
     def __init__(self, conflict_id: str) -> None:
         super().__init__(
             f"no open conflict {conflict_id}", hint="`vaultsync conflicts` shows the open ones"
+        )
+
+
+class ProposalNotFoundError(NotFoundError):
+    """No proposal has that id."""
+
+    def __init__(self, proposal_id: str) -> None:
+        super().__init__(
+            f"no proposal {proposal_id}", hint="`vaultsync proposals list` shows the open ones"
         )
 
 

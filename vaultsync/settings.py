@@ -123,6 +123,20 @@ class RetentionSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Forgotten facts, which `restore` needs."""
 
 
+ProposalMode = Literal["off", "propose", "auto"]
+"""Whether a rule proposes, or also accepts what it proposes at once; that can be undone."""
+
+
+class ProposalSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[proposals]`: what `maintain` proposes, by kind."""
+
+    duplicates: ProposalMode = "propose"
+    contradiction: ProposalMode = "propose"
+    link: ProposalMode = "off"
+    retitle: ProposalMode = "off"
+    junk: ProposalMode = "off"
+
+
 class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The table `[qdrant]`: the connection to Qdrant; see docs/guides/qdrant.md."""
 
@@ -173,6 +187,8 @@ class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The ranking of hits."""
     retention: RetentionSettings = RetentionSettings()
     """How long `maintain` keeps what undo and restore need."""
+    proposals: ProposalSettings = ProposalSettings()
+    """What `maintain` proposes."""
     hygiene: FurtherSecrets = FurtherSecrets()
     """Redaction and escaping."""
     map: Mapping[str, Mapping[str, Any]] = {}

@@ -23,6 +23,8 @@ export interface BridgeStatus {
 	foreign: number;
 	daemon: DaemonState | null;
 	embedding: EmbeddingState | null;
+	proposals: number;
+	silent_proposals: Array<string>;
 	vault_id: string;
 	version: string;
 	app_connected: boolean;
@@ -92,6 +94,7 @@ export interface DaemonState {
 	passes: number;
 	waiting: number;
 	conflicts: number;
+	proposals: number;
 	attention: number;
 	failing: boolean;
 	last_error: LastError | null;
@@ -277,6 +280,9 @@ export interface MaintenanceReport {
 	actions: Array<ActionTaken>;
 	attention: Array<ReportedNotice>;
 	pruned: Record<string, number>;
+	proposed: Record<string, number>;
+	accepted: Record<string, number>;
+	silent: Array<string>;
 }
 
 /** The id, title and path of a fact. */
@@ -346,6 +352,11 @@ export interface ProcessReport {
 	background: number;
 	compressed: number;
 	pending: number;
+}
+
+/** Proposals, oldest first. */
+export interface Proposals {
+	proposals: Array<ShownProposal>;
 }
 
 /** A fact; fields that are not set are left out, and a type's own may follow. */
@@ -438,6 +449,22 @@ export interface RunSummary {
 	counts: Record<string, number>;
 }
 
+/** What became of proposals that the user decided about. */
+export interface SettledProposals {
+	proposals: Array<ShownProposal>;
+	run: string | null;
+	attention: Array<ReportedNotice>;
+}
+
+/** What a proposal would do to one fact, as surfaces show it. */
+export interface ShownChange {
+	fact_id: string;
+	path: string | null;
+	title: string;
+	before: Record<string, unknown>;
+	after: Record<string, unknown> | null;
+}
+
 /** A conflict as surfaces show it. */
 export interface ShownConflict {
 	id: string;
@@ -459,6 +486,21 @@ export interface ShownObservation {
 	original: string;
 	compressed: boolean;
 	why: Array<string>;
+}
+
+/** A proposal as surfaces show it. */
+export interface ShownProposal {
+	id: string;
+	kind: string;
+	title: string;
+	path: string | null;
+	created_at: string;
+	expires_at: string;
+	changes: Array<ShownChange>;
+	why: string;
+	proposer: string;
+	outcome: string;
+	run: string;
 }
 
 /** A candidate of a stage, and its score there. */

@@ -301,6 +301,15 @@ def test_of_facts_that_contradict_each_other_the_newest_stands_with_the_older_be
     assert pack.text.count(day) >= 2
 
 
+def test_of_a_set_in_any_order_the_older_one_stands_beside_the_newest(world: PackWorld) -> None:
+    old = world.mirrored("The harbour has 38 berths.", type="lesson", priority=1)
+    world.mirrored("Row at night.", type="lesson", priority=1)
+    new = world.mirrored("The harbour has 42 berths.", type="lesson", priority=3)
+    pack = world.pack("What was the first lesson?")
+    ids = [each.id for each in pack.items]
+    assert ids[ids.index(new.id) + 1] == old.id
+
+
 def test_facts_that_differ_in_one_value_are_no_duplicates(world: PackWorld) -> None:
     text = "The harbour of the islands beyond the sound and the skerries has {} berths for guests."
     for berths in (38, 42):

@@ -18,6 +18,7 @@ from tests.archives import (
     C,
     a_base,
     a_conflict,
+    a_proposal,
     an_entry,
     an_intent,
     an_outgoing,
@@ -43,6 +44,7 @@ PUTS: dict[str, Callable[[Archive], None]] = {
     "put_lingers": lambda it: it.put_displaced_files([DISPLACED]),
     "put_outgoing": lambda it: it.put_outbox([an_outgoing("op")]),
     "put_conflict": lambda it: it.put_conflict(a_conflict("c")),
+    "put_proposal": lambda it: it.put_proposal(a_proposal("p")),
     "add_history": lambda it: it.add_history([an_entry("r1", A)]),
     "put_run": lambda it: it.put_run(RunRecord("r1", "2026-02-14T13:45:00Z", "sync", {"n": 1})),
     "set_attention": lambda it: it.set_notices(
@@ -78,13 +80,14 @@ def _everything(archive: Archive) -> tuple[object, ...]:
         archive.displaced_files(),
         archive.outbox(),
         archive.conflicts(closed=True),
+        archive.proposals(settled=True),
         archive.history(),
         archive.last_run(),
         archive.notices(),
     )
 
 
-NOTHING: tuple[object, ...] = (None, {}, [], None, [], [], [], [], [], None, [])
+NOTHING: tuple[object, ...] = (None, {}, [], None, [], [], [], [], [], [], None, [])
 
 
 def test_a_new_archive_holds_nothing_and_reading_sees_all_earlier_writes(archive: Archive) -> None:

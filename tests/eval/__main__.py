@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 from statistics import mean
@@ -16,9 +16,9 @@ from tests.eval.packs import Packed, pack_all
 from tests.eval.questions import HELP_VAULT, SPLITS, Split, questions, vaults
 from tests.eval.replies import Reply, replies, table
 from tests.eval.tiers import print_tiers
-from tests.eval.worlds import MODELS, conversation, open_vault, sample_vault
+from tests.eval.worlds import MODELS, conversation, open_vault, plain_notes, sample_vault
 
-PARTS = ("retrieval", "questions", "locomo", "tiers")
+PARTS = ("retrieval", "questions", "locomo", "notes", "tiers")
 HEAD = (
     f"{'arm':7} {'questions':16} {'n':>4} {'R@5':>6} {'R@10':>6} {'nDCG':>6}"
     f" {'MRR':>6} {'hit@5':>6} {'tokens':>7} {'index':>6} {'sure':>6} {'right':>6}"
@@ -56,6 +56,8 @@ def main() -> None:
         _questions(asked.arms, asked.splits)
     if "locomo" in parts:
         _locomo(asked.arms, asked.least)
+    if "notes" in parts:
+        _locomo_notes(asked.arms, asked.least)
     if "tiers" in parts:
         print_tiers(asked.splits)
 
@@ -127,6 +129,27 @@ def _locomo(arms: Sequence[str], least: float) -> None:
     print(f"LoCoMo: packs of long notes, a session each\n\n{PACKS}")
     _packs([_packs_of_notes(as_notes(one)) for one in conversations])
     print(f"\nLoCoMo: turns of {len(conversations)} conversations\n\n{HEAD}")
+    _conversations(arms, conversations, answers)
+
+
+def _locomo_notes(arms: Sequence[str], least: float) -> None:
+    """The same turns and questions; sessions, speakers and times are not told."""
+    conversations = locomo()
+    answers: dict[str, list[Answer]] = {arm: [] for arm in arms}
+    for one in conversations:
+        with tempfile.TemporaryDirectory() as folder, plain_notes(Path(folder), one) as opened:
+            for arm in arms:
+                answers[arm] += ask(*opened, arm, least=least)
+    if conversations:
+        print(f"\nLoCoMo: each turn a plain note, numbered, in a folder per session\n\n{HEAD}")
+        _conversations(arms, conversations, answers)
+
+
+def _conversations(
+    arms: Sequence[str],
+    conversations: Sequence[Collection],
+    answers: Mapping[str, Sequence[Answer]],
+) -> None:
     for arm in arms:
         some = answers[arm]
         _row(arm, "categories 1-4", (a for a in some if a.asked.kind in HEADLINE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -44,6 +45,33 @@ def conversation(folder: Path, one: Collection) -> Iterator[RecallSources]:
         memory._ctx.store.write(writes)
         memory.index()
         yield _asked_at(memory, FakeClock(one.asked_at))
+
+
+@contextmanager
+def plain_notes(folder: Path, one: Collection) -> Iterator[tuple[RecallSources, Sequence[Asked]]]:
+    """A conversation as somebody's notes, and its questions.
+
+    Each turn is a note of its own, numbered, in a folder for each session. Nothing else tells
+    of the session, who spoke or when.
+    """
+    root, state = folder / "vault", str(folder / "state")
+    paths, count = dict[str, str](), Counter[str | None]()
+    for fact in one.facts:
+        count[fact.session_id] += 1
+        note = root / (fact.session_id or "") / f"{count[fact.session_id]:03}.md"
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(fact.content, encoding="utf-8")
+        paths[fact.id] = str(note.relative_to(root))
+    vaultsync.init(str(root), state_dir=state)
+    with vaultsync.open(str(root), state_dir=state) as memory:
+        memory.adopt()
+        memory.index()
+        ids = {str(path): key for path, key in memory._ctx.archive.paths().items()}
+        questions = [
+            replace(each, grades={ids[paths[key]]: grade for key, grade in each.grades.items()})
+            for each in one.questions
+        ]
+        yield _asked_at(memory, FakeClock(one.asked_at)), questions
 
 
 @contextmanager

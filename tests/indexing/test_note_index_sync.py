@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.archives import a_base
 from tests.doubles.store import MemoryStore
 from tests.world import World
 from vaultsync.backends.memory.note_index import MemoryIndex
@@ -22,6 +23,7 @@ from vaultsync.indexing.ports import IndexDocument
 from vaultsync.indexing.session_context import neighbour_texts
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.schema import Value
 from vaultsync.storage.store import StoreWrite
 
 
@@ -287,14 +289,97 @@ def _once_before(store: MemoryStore, number: int, act: Callable[[], None]) -> No
     store.before = before
 
 
+# --- notes in a row --------------------------------------------------------------------
+
+
+def lies_at(world: World, fact_id: str, path: str | None) -> None:
+    """The note of a fact comes to a path, moves there, or goes."""
+    with world.archive.transaction():
+        if path is None:
+            world.archive.drop_bases([fact_id])
+        else:
+            world.archive.put_bases([a_base(fact_id, path)])
+
+
+def notes(world: World, *paths: str, **values: Value) -> list[Fact]:
+    found = []
+    for path in paths:
+        said = f"{path[-6:-3]}."
+        fact = world.agent_remembers(said, agent="indy", title="T", **values)
+        lies_at(world, fact.id, path)
+        found.append(fact)
+    return found
+
+
+def test_notes_in_a_row_lend_each_other_their_text(world: World, index: Watched) -> None:
+    two, one, three, tea = notes(world, "a/002.md", "a/001.md", "a/003.md", "a/tea.md")
+    catch_up_note_index(world.ctx, index)
+    assert [around(index, each) for each in (one, two, three)] == ["002.", "001.\n003.", "002."]
+    assert around(index, tea) == ""
+
+
+def test_notes_with_a_gap_between_them_lend_nothing(world: World, index: Watched) -> None:
+    some = notes(world, "a/001.md", "a/004.md", "a/020.md")
+    catch_up_note_index(world.ctx, index)
+    assert [around(index, each) for each in some] == ["", "", ""]
+
+
+def test_a_session_counts_before_the_name_of_a_note(world: World, index: Watched) -> None:
+    (one,) = notes(world, "a/001.md", sessionId="s")
+    (two,) = notes(world, "a/002.md")
+    (said,) = session(world, "Said.")
+    catch_up_note_index(world.ctx, index)
+    assert [around(index, each) for each in (one, two, said)] == ["Said.", "", "001."]
+
+
+def test_a_private_note_lends_nothing_to_a_public_one(world: World, index: Watched) -> None:
+    (seen,) = notes(world, "a/001.md", scope="public")
+    (hidden,) = notes(world, "a/002.md", scope="private-indy")
+    catch_up_note_index(world.ctx, index)
+    assert (around(index, seen), around(index, hidden)) == ("", "")
+
+
+def test_a_note_that_comes_moves_or_goes_has_other_neighbours(world: World, index: Watched) -> None:
+    one, two = notes(world, "a/001.md", "a/002.md")
+    new = world.agent_remembers("New.", title="T")
+    catch_up_note_index(world.ctx, index)
+    lies_at(world, new.id, "a/003.md")
+    catch_up_note_index(world.ctx, index)
+    assert (around(index, new), around(index, two)) == ("002.", "001.\nNew.")
+    lies_at(world, two.id, "b/002.md")
+    catch_up_note_index(world.ctx, index)
+    assert [around(index, each) for each in (one, two, new)] == ["New.", "", "001."]
+    lies_at(world, new.id, None)
+    report = catch_up_note_index(world.ctx, index)
+    assert [around(index, each) for each in (one, two, new)] == ["", "", ""]
+    assert report.put == 2
+    assert catch_up_note_index(world.ctx, index) == IndexReport()
+
+
+def test_a_move_that_changes_no_neighbours_indexes_nothing(world: World, index: Watched) -> None:
+    (tea,) = notes(world, "a/tea.md")
+    catch_up_note_index(world.ctx, index)
+    lies_at(world, tea.id, "b/tea.md")
+    assert catch_up_note_index(world.ctx, index).put == 0
+
+
+def test_an_archive_that_began_anew_rebuilds_the_index(world: World, index: Watched) -> None:
+    notes(world, "a/001.md", "a/002.md")
+    catch_up_note_index(world.ctx, index)
+    world.lose_archive()
+    assert catch_up_note_index(world.ctx, index).rebuilt
+    assert set(index.said().values()) == {("001.", ""), ("002.", "")}
+
+
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["new", "say", "move", "time", "drop", "index"]),
+        st.sampled_from(["new", "say", "move", "time", "drop", "index", "lie"]),
         st.integers(0, 7),
         st.sampled_from(["s", "t", None]),
     ),
     max_size=25,
 )
+PATHS = {"s": "a/{:03}.md", "t": "b/{:03}.md", None: None}
 
 
 @given(STEPS, st.integers(1, 4), st.integers(0, 2), st.integers(0, 2))
@@ -312,6 +397,10 @@ def test_catching_up_gives_the_same_index_as_rebuilding(
                 catch_up_note_index(world.ctx, index)
             elif what == "new":
                 fact_ids.append(world.agent_remembers(f"{n}.", sessionId=name).id)
+            elif fact_ids and what == "lie":
+                fact_id, path = fact_ids[which % len(fact_ids)], PATHS[name]
+                if world.store.find_many([fact_id]):
+                    lies_at(world, fact_id, path and path.format(n))
             elif fact_ids:
                 _change(world, fact_ids[which % len(fact_ids)], what, name, n)
         catch_up_note_index(world.ctx, index)

@@ -23,12 +23,12 @@ from vaultsync.notes.conflict_note import (
     conflict_id,
     conflict_id_in,
     conflict_path,
-    is_conflict_note,
     is_deletion,
     render_conflict,
     shown_conflict,
     ticked_fields,
 )
+from vaultsync.notes.review_note import is_review_note
 
 ID = "0193f6c2-0000-7000-8000-000000000000"
 GONE_FROM_VAULT = FieldConflict("note", None, DELETED_SIDE, CHANGED_SIDE)
@@ -234,15 +234,15 @@ TAKEN = [f"n{tag}.conflict.md" for tag in ("", ".01234567", ".0123456789abcdef",
 )
 def test_a_conflict_note_lies_beside_the_note(path: str, taken: list[str], where: str) -> None:
     assert conflict_path(path, taken=frozenset(taken), conflict_id="0123456789abcdef") == where
-    assert is_conflict_note(where)
+    assert is_review_note(where)
     assert len(where.encode()) <= 255
     assert conflict_path("N.md", taken=frozenset(TAKEN[:1])) == "N.2.conflict.md"
 
 
 @pytest.mark.parametrize("name", ["conflict.md", "Name.conflict.md.txt", "Name conflict.md"])
 def test_a_conflict_note_is_known_by_its_name(name: str) -> None:
-    assert not is_conflict_note(name)
-    assert is_conflict_note("Name.CONFLICT.MD")
+    assert not is_review_note(name)
+    assert is_review_note("Name.CONFLICT.MD")
 
 
 def test_a_property_named_note_is_no_deletion() -> None:

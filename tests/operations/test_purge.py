@@ -8,10 +8,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.world import LINES, World
+from tests.world import LINES, SCOPE, World
 from vaultsync.errors import FactNotFoundError, GuardError, RevisionMismatchError
+from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.operations import purge as purging
 from vaultsync.operations.purge import PurgeParts, PurgeReport, facts_of_user, purge_facts
+from vaultsync.proposals.service import ProposalDraft, propose, settle_proposals
 from vaultsync.storage.erasure import Remnant, Traces
 from vaultsync.storage.pruning import KeepSince
 from vaultsync.storage.store import StoreWrite
@@ -149,18 +151,29 @@ def test_texts_of_all_versions_of_conflicts_and_of_own_fields_are_looked_for(
     world.agent_updates(fact.id, content=text.replace(WEDDING, "The agent says a third thing."))
     world.sync()
     other = world.archive.conflicts()[0]
+    said = {"content": "A proposal says a fourth thing."}
+    about = ProposedChange(fact.id, "1", said, None)
+    elsewhere = ProposedChange("0" * 32, "1", {"content": "Quite another matter."}, {})
+    for number, change in enumerate((about, elsewhere)):
+        draft = ProposalDraft("junk", "Delete it", "Why not", "indy", SCOPE, (change,))
+        propose(world.ctx, replace(draft, title=f"Delete it {number}"))
+    settle_proposals(world.ctx)
     with world.archive.transaction():
         world.archive.put_conflict(replace(other, id="0" * 16, fact_id=fact.id[:-2] + "00"))
     done = kept.purge(world, fact.id)
     assert done.places["conflict notes"] == 1
+    assert done.places["proposal notes"] == 1
     pieces = " ".join(kept.sides.traces[0].pieces)
     for piece in (
         *("The wedding of Ottilie is in October", "Marry in the chapel of Wengen"),
         *("Ottilie marries in a barn", "On the phone with Hannelore"),
         *("The person says another thing here", "The agent says a third thing"),
+        "A proposal says a fourth thing",
     ):
         assert piece in pieces
+    assert "Quite another matter" not in pieces
     assert not [each for each in world.vault.files if "conflict" in each]
+    assert len([each for each in world.vault.files if "proposal" in each]) == 1
 
 
 def test_others_say_nothing_of_it_afterwards_and_their_words_are_not_looked_for(

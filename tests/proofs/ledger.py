@@ -43,6 +43,7 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.paths import VaultPath, path_info
 from vaultsync.notes.parse import TYPE_FOLDERS
+from vaultsync.notes.review_note import PROPOSAL_SUFFIX
 from vaultsync.operations.verify import verify_all
 
 if TYPE_CHECKING:
@@ -115,8 +116,10 @@ class Ledger:
 
 
 def in_vault(world: Sides) -> set[str]:
-    """The words in notes and conflict notes."""
-    return set[str]().union(*(words(i.data) for i in world.vault.files.values()))
+    """The words in notes and conflict notes; what a proposal quotes is not kept by that."""
+    files = world.vault.files.items()
+    kept = (i.data for path, i in files if not path.endswith(PROPOSAL_SUFFIX))
+    return set[str]().union(*map(words, kept))
 
 
 def in_staging(world: Sides) -> set[str]:

@@ -16,7 +16,7 @@ from tests.proofs.watched import WatchedVault
 from tests.sim_disk import Handle
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
-from vaultsync.notes.conflict_note import is_conflict_note
+from vaultsync.notes.review_note import PROPOSAL_SUFFIX, is_review_note
 from vaultsync.sync.context import SyncContext, SyncPolicy
 
 T = TypeVar("T")
@@ -114,11 +114,17 @@ class Sides:
         return [
             path
             for path, inode in sorted(self.vault.files.items())
-            if path.endswith(".md") and not is_conflict_note(path) and inode.kind == "file"
+            if path.endswith(".md") and not is_review_note(path) and inode.kind == "file"
         ]
 
     def conflict_notes(self) -> list[str]:
-        return [path for path in sorted(self.vault.files) if is_conflict_note(path)]
+        return [path for path in self._review_notes() if path not in self.proposal_notes()]
+
+    def proposal_notes(self) -> list[str]:
+        return [path for path in self._review_notes() if path.endswith(PROPOSAL_SUFFIX)]
+
+    def _review_notes(self) -> list[str]:
+        return [path for path in sorted(self.vault.files) if is_review_note(path)]
 
     def facts(self) -> dict[str, Fact]:
         """What the store says, whether it answers or not."""

@@ -304,6 +304,37 @@ class Story(RuleBasedStateMachine):
     def a_person_settles_by_command(self, take: str) -> None:
         self.world.command(take)
 
+    # --- proposals
+
+    @precondition(lambda self: len(self.world.archive.proposals()) < MOST)
+    @rule(which=many, how=many)
+    def an_agent_proposes(self, which: int, how: int) -> None:
+        changes = (None, *CHANGES)
+        self.world.propose(self._fact(which), changes[how % len(changes)])
+
+    @precondition(lambda self: self.world.proposal_notes())
+    @rule(which=many, accept=st.booleans())
+    def a_person_answers_a_proposal(self, which: int, accept: bool) -> None:
+        paths = self.world.proposal_notes()
+        self.world.answer(paths[which % len(paths)], accept=accept)
+
+    @precondition(lambda self: self.world.proposal_notes())
+    @rule(which=many)
+    def a_person_deletes_a_proposal(self, which: int) -> None:
+        paths = self.world.proposal_notes()
+        self.world.clock.advance(0.002)
+        self.world.vault.delete(paths[which % len(paths)])
+
+    @precondition(lambda self: self.world.proposal_notes())
+    @rule(which=many, how=many, accept=st.booleans())
+    def an_agent_changes_what_is_just_answered(self, which: int, how: int, accept: bool) -> None:
+        self.a_person_answers_a_proposal(which, accept)
+        for record in self.world.archive.proposals():
+            for each in record.changes:
+                if each.fact_id in self.world.facts():
+                    word, change = self.world.ledger.word(), CHANGES[how % len(CHANGES)]
+                    self.world.update(each.fact_id, lambda fact: change(fact, word))  # noqa: B023
+
     # --- accidents
 
     @rule(ahead=st.sampled_from([0.0, 2.0, 40.0, 3600.0]))

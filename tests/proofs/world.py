@@ -12,6 +12,7 @@ from contextlib import suppress
 from tests.memory_archive import MemoryArchive
 from tests.proofs import ledger as proofs
 from tests.proofs import texts
+from tests.proofs.agents import Change
 from tests.proofs.people import People
 from tests.world import rebuild_anyway
 from vaultsync.errors import (
@@ -27,7 +28,10 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.notes.proposal_note import ProposedChange
+from vaultsync.proposals.service import ProposalDraft, propose, settle_proposals
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.sync.finish import join_reports
 from vaultsync.sync.report import Report
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
@@ -49,8 +53,13 @@ class World(People):
     def sync(
         self, request: SyncRequest | None = None, at: Mapping[int, Callable[[], None]] | None = None
     ) -> Report:
-        """One pass."""
-        return self.run(lambda: sync_once(self.ctx, request), at)
+        """One pass, after what the user decided about proposals, as the engine does it."""
+        return self.run(lambda: self._pass(request), at)
+
+    def _pass(self, request: SyncRequest | None) -> Report:
+        settled = settle_proposals(self.ctx)
+        report = sync_once(self.ctx, request)
+        return report if settled is None else join_reports(settled, report)
 
     def turn(self, at: Mapping[int, Callable[[], None]] | None = None) -> Report | None:
         """One pass by somebody who knows what to do when it refuses."""
@@ -283,6 +292,36 @@ class World(People):
         with suppress(StoreUnavailableError, FactNotFoundError):
             facts.restore(self.ctx, fact_id, agent=AGENT)
             self.ledger.story.append(f"agent brings back {fact_id}")
+
+    # --- proposals ---------------------------------------------------------------------
+
+    def propose(self, fact_id: str, change: Change | None) -> None:
+        """An agent proposes to change a fact, or to delete it."""
+        fact = self.sees(fact_id)
+        if fact is None or fact.revision is None or self._must_wait():
+            return
+        word = self.ledger.word()
+        after = None if change is None else change(fact, word)
+        before = {key: fact.plain(key) for key in ("content", *(after or {}))}
+        about = ProposedChange(fact.id, fact.revision, before, after, fact.path, fact.title)
+        kind = "junk" if after is None else "retitle"
+        propose(self.ctx, ProposalDraft(kind, "Better", "So.", AGENT, fact.scope, (about,)))
+        self.ledger.story.append(f"agent proposes {after} for {fact_id}")
+
+    def answer(self, path: str, *, accept: bool) -> None:
+        """A person ticks a box of a proposal: it may remove what is there."""
+        data = self.data(path)
+        for record in self.archive.proposals():
+            for each in record.changes if record.note_path == path and accept else ():
+                fact = self.facts().get(each.fact_id)
+                seen = wire.fact_to_json(fact) if fact is not None else ""
+                self.ledger.at_least_kept(proofs.words(seen))
+                for note in self.notes_by_id().get(each.fact_id, []):
+                    self.ledger.at_least_kept(proofs.words(self.data(note)))
+        self.clock.advance(0.002)
+        box = b"- [ ] Accept" if accept else b"- [ ] Reject"
+        self.vault.save_in_place(path, data.replace(box, box.replace(b"[ ]", b"[x]")))
+        self.ledger.story.append(f"person answers {path}: {accept}")
 
     # --- accidents ---------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from vaultsync.recall.opposed_hits import (
     HITS_EXAMINED,
     MAX_BACKLOG,
     MAX_BESIDE,
+    SET_EXAMINED,
     find_contradictions,
 )
 
@@ -177,11 +178,49 @@ def test_a_partner_beyond_the_limit_is_not_named(world: RecallWorld) -> None:
     assert hit.contradicts == ()
 
 
-def test_a_set_keeps_its_order(world: RecallWorld) -> None:
-    for berths in (38, 42):
-        world.agent_remembers(f"The harbour has {berths} berths.", type="lesson")
+def test_the_facts_of_a_set_that_contradict_each_other_stand_side_by_side(
+    world: RecallWorld,
+) -> None:
+    old = world.agent_remembers("The harbour has 38 berths.", type="lesson", importance=0.9)
+    other = world.agent_remembers("Row at night.", type="lesson", importance=0.5)
+    new = world.agent_remembers("The harbour has 42 berths.", type="lesson", importance=0.1)
     found = world.ask("type:lesson")
-    assert [hit.contradicts for hit in found] == [(), ()]
+    assert [(hit.id, hit.contradicts) for hit in found] == [
+        (new.id, (old.id,)),
+        (old.id, (new.id,)),
+        (other.id, ()),
+    ]
+
+
+def test_a_set_keeps_the_order_that_is_asked_for(world: RecallWorld) -> None:
+    old = world.agent_remembers("The harbour has 38 berths.", type="lesson")
+    other = world.agent_remembers("Row at night.", type="lesson")
+    new = world.agent_remembers("The harbour has 42 berths.", type="lesson")
+    found = world.ask("What was the first lesson?")
+    assert [(hit.id, hit.contradicts) for hit in found] == [
+        (old.id, (new.id,)),
+        (other.id, ()),
+        (new.id, (old.id,)),
+    ]
+
+
+def test_a_set_has_a_denial_beside_what_shows_the_contrary(world: RecallWorld) -> None:
+    shown = world.agent_remembers("I've sailed two legs of the regatta.", type="lesson")
+    denial = world.agent_remembers("I have never sailed a leg of the regatta.", type="lesson")
+    found = world.ask("type:lesson")
+    assert [(hit.id, hit.contradicts) for hit in found] == [
+        (denial.id, (shown.id,)),
+        (shown.id, (denial.id,)),
+    ]
+
+
+def test_of_a_large_set_the_first_facts_are_compared(world: RecallWorld) -> None:
+    old = world.agent_remembers("The harbour has 38 berths.", type="lesson", importance=0.1)
+    for number in range(SET_EXAMINED):
+        world.agent_remembers(f"Row at night, boat of {number}.", type="lesson", importance=0.5)
+    new = world.agent_remembers("The harbour has 42 berths.", type="lesson", importance=0.9)
+    found = {hit.id: hit for hit in world.ask("type:lesson", limit=SET_EXAMINED + 2)}
+    assert (found[new.id].contradicts, found[old.id].contradicts) == ((), ())
 
 
 def test_an_agent_is_not_shown_what_it_may_not_see(world: RecallWorld) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Self
 from unittest import mock
 
 from click.testing import CliRunner, Result
+from msgspec import structs
 
 from vaultsync.api.memory import GraphColours, GraphExport, Memory
 from vaultsync.cli.main import cli
@@ -28,7 +29,9 @@ from vaultsync.memory_files.report import (
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
+from vaultsync.notes.proposal_note import ShownChange, ShownProposal
 from vaultsync.operations.check_links import LinkProblem, LinkReport
+from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import (
@@ -136,6 +139,24 @@ WHY, SNIPPET = "Has “sqlite” and “fast”.", "It is embedded."
 HIT = Hit(ID, FACT.title, FACT.type, NOTE, 0.81, 0.9, 0.7, 0.5, "index", WHY, SNIPPET)
 FOUND = RecallResult("why sqlite?", "index", 0.83, 0.9, (), 0.004, (HIT,), ())
 
+PROPOSAL = ShownProposal(
+    "0123456789abcdef",
+    "duplicates",
+    "Merge “Use SQLite” and “SQLite it is”",
+    VaultPath("public/decisions/2026-02-14-use-sqlite.proposal.md"),
+    "2026-02-14T13:45:00Z",
+    "2026-03-16T13:45:00Z",
+    (
+        ShownChange(
+            ID, NOTE, FACT.title, {"content": "It is fast."}, {"content": "It is embedded."}
+        ),
+        ShownChange(RUN, None, "SQLite it is", {"content": "It is embedded."}, None),
+        ShownChange(RUN, None, "A third one", {}, {"content": "It is small."}),
+    ),
+    "They say nearly the same.",
+    "duplicates",
+)
+
 FILE = "~/work/MEMORY.md"
 SECTIONS = [
     SectionResult("update", ID, "Tests", 7, ("content",), "changed in the file"),
@@ -165,6 +186,11 @@ ANSWERS: Mapping[str, Any] = {
     "status": CALM,
     "conflicts": (),
     "resolve": CONFLICT,
+    "proposals": (),
+    "accept_proposals": SettledProposals(
+        (structs.replace(PROPOSAL, outcome="accepted", run=RUN),), RUN
+    ),
+    "reject_proposals": SettledProposals((structs.replace(PROPOSAL, outcome="rejected"),)),
     "history": [
         HistoryEntry(RUN, "2026-02-14T13:45:00Z", ID, "vault", "person", "tags", [], ["a"])
     ],

@@ -36,6 +36,7 @@ from tests.surfaces.command_line import (
     NOTE,
     NOTICE,
     PACK,
+    PROPOSAL,
     QUIET,
     QUIET_FILE,
     RUN,
@@ -62,6 +63,7 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.serialization import Contradiction
 from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
 from vaultsync.operations.check_links import LinkReport
+from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.result import RecallResult, RecallStage, StageCandidate
 from vaultsync.sync.decision_table import REASON_BASE_ONLY, REASON_GONE
 from vaultsync.sync.report import (
@@ -201,6 +203,7 @@ def notices(*found: object, base: Report = QUIET) -> dict[str, object]:
 WAIT = ActionTaken("wait", ID, NOTE, (), "the note is gone")
 GONE = ActionTaken("wait", ID, NOTE, (), REASON_GONE)
 SETTLED = ActionTaken("resolve_conflict", ID, NOTE, ("content",), "its conflict note was deleted")
+SETTLED_PROPOSAL = structs.replace(PROPOSAL, outcome="accepted", path=None, run=RUN)
 DELETED_BESIDE = replace(
     CONFLICT, fields=(FieldConflict(NOTE_FIELD, "3-1", DELETED_SIDE, CHANGED_SIDE),)
 )
@@ -324,6 +327,26 @@ CASES = {
     "a deletion is shown without its base revision": case("conflicts", conflicts=(DELETED,)),
     "a conflict is resolved": case("resolve x --take vault"),
     "one of two conflicts is resolved": case("resolve x --take vault", conflicts=(CONFLICT,)),
+    "no proposals": case("proposals list"),
+    "proposals": case("proposals list --settled", proposals=(PROPOSAL, SETTLED_PROPOSAL)),
+    "proposals of a kind": case("proposals list --kind junk", proposals=(PROPOSAL,)),
+    "a proposal": case("proposals show 0123", proposals=(PROPOSAL,)),
+    "a proposal that was accepted": case(
+        f"proposals show {PROPOSAL.path}",
+        proposals=(structs.replace(SETTLED_PROPOSAL, path=PROPOSAL.path),),
+    ),
+    "no such proposal": case("proposals show 0123"),
+    "a proposal is accepted": case("proposals accept 0123"),
+    "a kind of proposals is rejected": case(
+        "proposals reject --kind duplicates", proposals=(PROPOSAL,)
+    ),
+    "no proposal of a kind": case(
+        "proposals accept --kind junk", accept_proposals=SettledProposals(())
+    ),
+    "a proposal that changed since": case(
+        "proposals accept 0123", accept_proposals=SettledProposals((PROPOSAL,), None, (NOTICE,))
+    ),
+    "the status counts proposals": case("status", status=structs.replace(CALM, proposals=2)),
     "a history": case(f"history {ID}"),
     "an empty history": case(f"history {ID}", history=[]),
     "equal sides": case("verify"),
@@ -405,6 +428,7 @@ AS_JSON = [
     *("a fact that replaces another", "a fact is forgotten", "a fact is restored", "a report"),
     *("the status names the next command", "no conflicts", "a conflict", "a history"),
     *("one of two conflicts is resolved", "equal sides", "different sides", "checks"),
+    *("proposals", "a proposal", "a proposal is accepted", "a proposal that changed since"),
     *("a queued fact", "a queued update", "a queued replacement", "a queued deletion"),
     *("an error with its hint", "an interrupted command", "an answer", "a pack", "neighbors"),
     *("colours", "broken links", "a memory file", "a memory file that waits"),
@@ -567,7 +591,7 @@ NOT_DONE = [
     *("remember ' '", f"update {ID}", f"update {ID} --set no-value", f"update {ID} --set =x"),
     *(f"update {ID} --set a=1 --set a=2", "memory-file sync", "resolve x", "resolve x --take mine"),
     *("rebuild", "rebuild --from git", "export - --json", "graph export - --json"),
-    "graph export g.xyz",
+    *("graph export g.xyz", "proposals accept", "proposals reject 0123 --kind junk"),
 ]
 
 

@@ -28,6 +28,7 @@ ERRORS: list[tuple[Exception, int]] = [
     (errors.ConfigError("no"), 2),
     (errors.NotAVaultError("/x"), 2),
     (errors.ScopeDeniedError("a", "private-b"), 1),
+    (errors.ProposalDeniedError("a", "0123456789abcdef"), 1),
     (errors.FactNotFoundError(ID), 1),
     (errors.ConflictNotFoundError("x"), 1),
     (errors.RunNotFoundError("x"), 1),
@@ -80,7 +81,8 @@ def test_the_exit_code_of_an_error_follows_from_its_kind() -> None:
     kinds: list[type[Exception]] = [errors.UsageError, *errors.UsageError.__subclasses__()]
     for kind in kinds:
         code = next(c for each, c in failure._CODES if issubclass(kind, each))
-        wanted = 1 if kind in (errors.ImportLineError, errors.ScopeDeniedError) else 2
+        refused = (errors.ImportLineError, errors.ScopeDeniedError, errors.ProposalDeniedError)
+        wanted = 1 if kind in refused else 2
         assert (kind, code) == (kind, wanted)
 
 

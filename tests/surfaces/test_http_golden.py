@@ -28,7 +28,9 @@ from vaultsync.backends.obsidian.vault_through_app import WriteReply
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.http_bridge.handlers import ROUTES, RouteRow
+from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.privacy.error_json import Failure
+from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.sync.report import DaemonState
 from vaultsync.sync.telemetry import Telemetry, TimePercentiles
 
@@ -169,6 +171,14 @@ def _ctx(pages: Pages, vault: Path) -> None:
     text = {"field": "content", "text": "Gates: as both see it."}
     pages.ask("conflict-resolve-text", "POST", at, text)
 
+    proposal = _proposal(pages, "Gates")
+    pages.ask("proposals", "GET", "/v1/proposals")
+    other = _proposal(pages, "Berths")
+    at = f"/v1/proposals/{proposal}"
+    pages.ask("proposal-accept", "POST", f"{at}/accept", {})
+    pages.ask("proposal-reject", "POST", f"/v1/proposals/{other}/reject", {})
+    pages.ask("error-proposal", "POST", "/v1/proposals/0/accept", {})
+
     note = next((vault / "public" / "facts").glob("*gates.md"))
     said = note.read_text(encoding="utf-8").replace("as both see it", "as I see it")
     note.write_text(said, encoding="utf-8")
@@ -227,6 +237,28 @@ def _conflict(pages: Pages, vault: Path, title: str) -> str:
     found = pages.client("GET", "/v1/conflicts").json["conflicts"]
     assert len(found) == 1, found
     return str(found[0]["id"])
+
+
+def _proposal(pages: Pages, title: str) -> str:
+    """A proposal to change the title of a fact; its id."""
+
+    def make(memory: Memory) -> str:
+        fact = memory.get(title)
+        change = ProposedChange(
+            fact.id,
+            fact.revision or "",
+            {"title": title},
+            {"title": f"The {title.lower()}"},
+            fact.path,
+            title,
+        )
+        why = "It reads better."
+        draft = ProposalDraft("retitle", f"Rename {title}", why, "indy", "public", (change,))
+        made = propose(memory._ctx, draft)
+        memory.sync()
+        return made.id
+
+    return pages.client.serving.engine(make)
 
 
 def _asking(pages: Pages, vault: Path) -> None:

@@ -127,6 +127,12 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "resolve_by_hand": lambda m: m.resolve_by_hand(
             planted.conflict, field="content", text=f"{TEXT} by hand"
         ),
+        "proposals": lambda m: m.proposals(),
+        "reject_proposals": lambda m: m.reject_proposals([]),
+        "accept_proposals": lambda m: [
+            m.accept_proposals([planted.proposal]),
+            *m.proposals(settled=True),
+        ],
         "resolve": lambda m: [m.resolve(c.id, take="store") for c in m.conflicts()],
         "remember": lambda m: m.remember(TEXT, title=CODE, tags=[WORD]),
         "observations": lambda m: m.observations(),
@@ -231,6 +237,10 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "adopt": [("--dry-run", "Inbox"), ("Inbox",)],
         "sync": [("--dry-run", "-v"), ("-v",)],
         "resolve": [(conflict, "--take", "store")],
+        "proposals list": [()],
+        "proposals show": [(planted.proposal,)],
+        "proposals accept": [(planted.proposal,), ("--kind", "retype")],
+        "proposals reject": [(planted.proposal,)],
         "undo": [(run, "-v")],
         "watch": [("--once-settled", "--no-bridge")],
         "forget": [(fact,)],
@@ -300,6 +310,9 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
         "adopt_all": [("/v1/adopt", {"dry_run": True}), ("/v1/adopt", {})],
         "fix_links": [("/v1/links/fix", {})],
         "resolve": [(f"/v1/conflicts/{planted.conflict}/resolve", {"take": "store"})],
+        "proposals": [("/v1/proposals", None), ("/v1/proposals?settled=true", None)],
+        "accept_proposals": [(f"/v1/proposals/{planted.proposal}/accept", {})],
+        "reject_proposals": [(f"/v1/proposals/{planted.proposal}/reject", {})],
         "undo": [(f"/v1/runs/{planted.run}/undo", {})],
         "index": [("/v1/index", None)],
         "index_file": [("/v1/index/vault-index.md", None)],
@@ -346,6 +359,10 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
         ],
         "memory_supersede": [{"id": planted.entity, "text": f"now {CODE}, password: {SAID}"}],
         "memory_resolve_conflict": [{"conflict": planted.conflict, "take": "store"}],
+        "memory_proposals": [{}],
+        "memory_resolve_proposal": [
+            {"proposal": planted.proposal, "accept": each} for each in (True, False)
+        ],
         "memory_forget": [{"id": fact}],
     }
     assert asked.keys() == TOOLS_BY_NAME.keys()

@@ -34,7 +34,7 @@ def complete_name(
     """The names that begin with what was typed, each with what it stands for.
 
     Args:
-        kind: `fact`, `run`, `conflict` or `scope`.
+        kind: `fact`, `run`, `conflict`, `proposal` or `scope`.
         typed: the beginning; facts are offered by id, and by the path of their note.
         path: the vault, as of `open()`.
         state_dir: as of `open()`.
@@ -80,6 +80,19 @@ def _conflicts(archive: Archive, _typed: str, agent: str | None) -> Offers:
     return ((each.id, each.path) for each in found if _sees(agent, each.path))
 
 
+def _proposals(archive: Archive, _typed: str, agent: str | None) -> Offers:
+    paths = (
+        (each, [x.path for x in each.changes if x.revision])
+        for each in archive.proposals()
+        if not each.outcome
+    )
+    return (
+        (each.id, each.title)
+        for each, changed in paths
+        if can_see(agent, each.scope) and all(_sees(agent, path) for path in changed)
+    )
+
+
 def _scopes(archive: Archive, _typed: str, agent: str | None) -> Offers:
     folders = {path.partition("/")[0] for path in archive.paths()} | {PUBLIC}
     return ((each, "") for each in folders if is_scope(each) and can_see(agent, each))
@@ -89,5 +102,6 @@ _OFFERS: Mapping[str, Callable[[Archive, str, str | None], Offers]] = {
     "fact": _facts,
     "run": _runs,
     "conflict": _conflicts,
+    "proposal": _proposals,
     "scope": _scopes,
 }

@@ -37,7 +37,9 @@ from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.relink import sync_and_relink
+from vaultsync.proposals.service import settle_proposals
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.finish import join_reports
 from vaultsync.sync.recovery import release_displaced
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.sync_request import SyncRequest
@@ -127,8 +129,7 @@ class Engine:
             return
         try:
             self._writer.flush()
-            request = SyncRequest.for_facts(fact_ids, "follow")
-            sync_and_relink(self.ctx, self._services.link_index, request, files=self.files)
+            self._run(SyncRequest.for_facts(fact_ids, "follow"))
         except (VaultsyncError, OSError) as error:
             _log.debug("the next run updates the notes of %s: %s", fact_ids, error)
         finally:
@@ -169,10 +170,20 @@ class Engine:
         Raises:
             EngineBusyError, VaultError, StoreError, GuardError.
         """
-        with self.exclusive() as ctx:
-            links = self._services.link_index
-            report = sync_and_relink(ctx, links, request, files=self.files, progress=progress)
+        with self.exclusive():
+            report = self._run(request, progress)
             return self.derive_after(report, progress) if derive else report
+
+    def _run(self, request: SyncRequest, progress: Progress | None = None) -> Report:
+        """One run, after what the user decided about proposals; under the lock."""
+        settled = settle_proposals(self.ctx, dry_run=request.dry_run)
+        links = self._services.link_index
+        report = sync_and_relink(self.ctx, links, request, files=self.files, progress=progress)
+        if settled is None:
+            return report
+        # Where only proposals were applied, theirs is the run that can be undone.
+        run = settled.run if report.quiet and settled.run else report.run
+        return structs.replace(join_reports(settled, report), run=run)
 
     @cached_property
     def on_demand(self) -> OnDemandSync:

@@ -67,6 +67,7 @@ from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import Contradiction
 from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
+from vaultsync.notes.proposal_note import ShownProposal, shown_proposal
 from vaultsync.observations import service as observations
 from vaultsync.observations.listing import (
     LISTED_TIERS,
@@ -93,6 +94,16 @@ from vaultsync.operations.purge import PurgeReport, facts_of_user, purge_facts
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
+from vaultsync.proposals.answer_counts import answer_counts, silent_kinds
+from vaultsync.proposals.make_proposals import make_proposals
+from vaultsync.proposals.service import (
+    SettledProposals,
+    accept_proposals,
+    check_answer,
+    find_proposal,
+    reject_proposals,
+    visible_proposals,
+)
 from vaultsync.recall.opposed_hits import find_contradictions
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
@@ -1156,7 +1167,9 @@ class Memory:
             _log.debug("the state of the daemon is of another version: %s", error)
             daemon = None
         status = read_status(self._ctx, engine=holder, daemon=daemon, agent=self.agent)
-        status = structs.replace(status, embedding=self._engine.embedding.state())
+        silent = [] if self.agent else [*silent_kinds(answer_counts(self._ctx.archive)).values()]
+        embedding = self._engine.embedding.state()
+        status = structs.replace(status, embedding=embedding, silent_proposals=silent)
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
@@ -1176,13 +1189,19 @@ class Memory:
         visible = [x for x in ids if fact_service.is_visible(self._ctx, x, agent=self.agent)]
         facts = self._count_visible(self.agent)
         conflicts, daemon = len(self.conflicts()), status.daemon
+        proposals = len(visible_proposals(self._ctx, agent=self.agent))
         if daemon is not None:
             # What it last failed at, and how far it is, may be about facts of others.
             daemon = DaemonState(
                 daemon.since, conflicts=conflicts, attention=len(status.attention), pid=daemon.pid
             )
         return structs.replace(
-            status, facts=facts, conflicts=conflicts, outbox=len(visible), daemon=daemon
+            status,
+            facts=facts,
+            conflicts=conflicts,
+            proposals=proposals,
+            outbox=len(visible),
+            daemon=daemon,
         )
 
     def _count_visible(self, agent: str) -> int:
@@ -1259,6 +1278,56 @@ class Memory:
             EngineBusyError: another engine has the vault and cannot be asked.
         """
         return self._resolve(conflict_id, "vault", field, text, agent or self.agent)
+
+    def proposals(self, *, settled: bool = False) -> tuple[ShownProposal, ...]:
+        """The proposals that wait for an answer, oldest first.
+
+        An agent gets those about facts that it sees.
+
+        Args:
+            settled: whether those that were accepted, rejected or expired are among them.
+        """
+        found = visible_proposals(self._ctx, agent=self.agent, settled=settled)
+        return tuple(map(shown_proposal, found))
+
+    def accept_proposals(self, ids: Sequence[str], *, agent: str | None = None) -> SettledProposals:
+        """Do what proposals say, all in one run, which `undo()` reverts.
+
+        One whose facts changed since it was made is not done but shown again. A daemon that
+        has the vault is asked to.
+
+        Args:
+            ids: of the proposals: the beginning of each, or the path of its note.
+            agent: who accepts them; the agent of this memory when it is None.
+
+        Returns:
+            The proposals, and the run.
+
+        Raises:
+            ProposalNotFoundError.
+            ScopeDeniedError: the agent may not write what one proposes.
+            EngineBusyError: another engine has the vault and cannot be asked.
+        """
+        return self._answer_proposals(ids, agent or self.agent, accepts=True)
+
+    def reject_proposals(self, ids: Sequence[str], *, agent: str | None = None) -> SettledProposals:
+        """Close proposals and change nothing; the same ones are not made again.
+
+        A daemon that has the vault is asked to.
+
+        Args:
+            ids: as in `accept_proposals()`.
+            agent: who rejects them; the agent of this memory when it is None.
+
+        Returns:
+            The proposals.
+
+        Raises:
+            ProposalNotFoundError.
+            ProposalDeniedError: an agent rejects what it did not make.
+            EngineBusyError: another engine has the vault and cannot be asked.
+        """
+        return self._answer_proposals(ids, agent or self.agent, accepts=False)
 
     def history(self, id: str) -> Sequence[HistoryEntry]:
         """Who changed which field of a fact, when and from which side; oldest first.
@@ -1405,6 +1474,7 @@ class Memory:
     ) -> MaintenanceReport:
         """Delete facts that expired or faded, collapse long chains, and prune what is old.
 
+        It also makes proposals, as the settings of `[proposals]` say.
         What is older than the settings of `[retention]` say is removed for good, and a purge
         that was interrupted is finished. Pending observations are classified first, in a run
         of their own. A daemon that has the vault is asked to.
@@ -1437,12 +1507,14 @@ class Memory:
                 pruned = self._services.prune(dry_run=dry_run)
                 if not dry_run:  # a purge that was interrupted
                     purge_facts(ctx, (), purge_parts(self._services, self._engine))
+                modes = structs.asdict(self.settings.proposals)
+                rules = make_proposals(ctx, modes, dry_run=dry_run)
                 done = structs.asdict(self._engine.derive_after(report, progress))
-                found = MaintenanceReport(**done, pruned=pruned)
+                found = MaintenanceReport(**done, pruned=pruned, **rules._asdict())
         except EngineBusyError as busy:
             found = self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
-        if self.agent is not None:  # these rows are of all facts
-            found = structs.replace(found, pruned={})
+        if self.agent is not None:  # these counts are of all facts
+            found = structs.replace(found, pruned={}, proposed={}, accepted={}, silent=())
         return self.as_seen(found)
 
     def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
@@ -1806,6 +1878,27 @@ class Memory:
             body = {"field": field, "agent": agent, **value}
             done = self._ask_daemon(path, body, busy, ResolveResult, agent).resolved
             return ConflictRecord(**structs.asdict(done), actor="", at="", run="")
+
+    def _answer_proposals(
+        self, ids: Sequence[str], agent: str | None, *, accepts: bool
+    ) -> SettledProposals:
+        wanted = dict.fromkeys(_check_texts("ids", ids))
+        if not wanted:
+            return SettledProposals(())
+        try:
+            with self._engine.exclusive() as ctx:
+                found = {
+                    each.id: each for each in (find_proposal(ctx, x, agent=agent) for x in wanted)
+                }
+                check_answer(ctx, [*found.values()], agent=agent, accepts=accepts)
+                answer = accept_proposals if accepts else reject_proposals
+                return answer(ctx, [*found.values()])
+        except EngineBusyError as busy:
+            first, *others = wanted
+            verb = "accept" if accepts else "reject"
+            path = f"/v1/proposals/{quote(first, safe='')}/{verb}"
+            body = {"also": others, "agent": agent}
+            return self._ask_daemon(path, body, busy, SettledProposals, agent)
 
 
 def _path_in_vault(text: str, root: Path) -> VaultPath:

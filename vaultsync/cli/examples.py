@@ -57,6 +57,16 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync resolve 0123456789abcdef --take vault",
         "vaultsync resolve 0123456789abcdef --take store --field title",
     ),
+    "proposals list": ("vaultsync proposals list", "vaultsync proposals list --kind junk --json"),
+    "proposals show": ("vaultsync proposals show 0123456789abcdef",),
+    "proposals accept": (
+        "vaultsync proposals accept 0123456789abcdef",
+        "vaultsync proposals accept --kind duplicates",
+    ),
+    "proposals reject": (
+        "vaultsync proposals reject 0123456789abcdef",
+        "vaultsync proposals reject --kind junk",
+    ),
     "history": ('vaultsync history "Use SQLite on the Pier Box"',),
     "log": ("vaultsync log", "vaultsync log --limit 5 --json"),
     "undo": ("vaultsync undo", "vaultsync undo 01a1fd60-2f48"),

@@ -158,6 +158,8 @@ def print_report(
             verb = "would remove" if done.dry_run else "removed"
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in done.pruned.items())
             echo(f"{verb} what is older than [retention] keeps: {kinds}")
+        if isinstance(done, MaintenanceReport):
+            _print_proposed(options, done)
     print_notices(done.attention)
     if open_conflicts:
         number = count_noun(len(open_conflicts), "open conflict")
@@ -259,6 +261,8 @@ def print_status(options: Options, found: Status) -> int:
             ("notes", f"{found.notes:,}"),
             ("pending", _with_command(found.pending, "vaultsync sync")),
             ("conflicts", _with_command(found.conflicts, "vaultsync conflicts")),
+            *_proposals(found.proposals),
+            *(("no proposals", each) for each in found.silent_proposals),
             ("outbox", f"{found.outbox:,}"),
             ("not adopted", _with_command(found.foreign, "vaultsync adopt --dry-run")),
             ("last run", _last_run(found)),
@@ -336,6 +340,22 @@ def embedding_text(state: EmbeddingState) -> str:
 
 def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < SHORT else f"{seconds / 60:.0f} min"
+
+
+def _print_proposed(options: Options, done: MaintenanceReport) -> None:
+    if done.proposed:
+        verb = "would propose" if done.dry_run else "proposed"
+        kinds = ", ".join(f"{number} {kind}" for kind, number in done.proposed.items())
+        accepted = sum(done.accepted.values())
+        at_once = f", {accepted} accepted at once" if accepted else ""
+        echo(f"{verb}: {kinds}{at_once}")
+    for each in done.silent:
+        print_message(options, f"no more proposals of {each}")
+
+
+def _proposals(number: int) -> list[tuple[str, str]]:
+    command = _with_command(number, "vaultsync proposals list")
+    return [("proposals", command)] if number else []
 
 
 def _with_command(number: int, command: str) -> str:

@@ -9,8 +9,11 @@ Texts of very different length or vocabulary are ruled out before any bigrams ar
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
+from math import floor
 
 DUPLICATE_SIMILARITY = 0.8
 _MIN_RATIO = 0.7
@@ -43,13 +46,54 @@ class NearDuplicates:
         return None
 
 
+def near_duplicate_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The numbers of all pairs of texts that nearly repeat each other, the earlier one first.
+
+    Blank texts repeat nothing. Two texts are only compared where they share one of their
+    rarest words (Chaudhuri, Ganti & Kaushik, *A primitive operator for similarity joins in
+    data cleaning*, 2006), which loses no pair.
+    """
+    numbers: dict[str, int] = {}
+    compared = [_Text(text, numbers) for text in texts]
+    words = [_distinct(text) for text in texts]
+    frequency = Counter(word for each in words for word in each)
+    sharing: defaultdict[str, list[int]] = defaultdict(list)
+    for number, own in enumerate(words):
+        rarest = sorted(own, key=lambda word: (frequency[word], word))
+        rarest = rarest[: len(rarest) - floor(_MIN_RATIO * len(rarest)) + 1]
+        for other in sorted({each for word in rarest for each in sharing[word]}):
+            if compared[number].repeats(compared[other]):
+                yield other, number
+        for word in rarest:
+            sharing[word].append(number)
+
+
+def merged_text(text: str, other: str) -> str:
+    """A text, and after it the lines of another one that repeat none of its lines."""
+    seen = NearDuplicates()
+    for line in text.split("\n"):
+        seen.find(line.strip())
+    added = [each for each in other.split("\n") if each.strip() and seen.find(each.strip()) is None]
+    return "\n".join((text, *added)) if added else text
+
+
+def _is_without_blanks(text: str, words: Sequence[str]) -> bool:
+    return len(text) > _MAX_WORD_LENGTH * len(words)
+
+
+def _distinct(text: str) -> set[str]:
+    """The words of a text; its characters, in a script without blanks."""
+    words = text.split()
+    return set(text if words and _is_without_blanks(text, words) else words)
+
+
 class _Text:
     """A text; what is compared is computed when it is needed."""
 
     def __init__(self, text: str, numbers: dict[str, int]) -> None:
         self._text = text
         words = text.split()
-        self._without_blanks = len(text) > _MAX_WORD_LENGTH * len(words)
+        self._without_blanks = _is_without_blanks(text, words)
         distinct = set(text if self._without_blanks else words)
         self._word_count = len(distinct)
         # A set of words as a bit mask: one operation tells most texts apart.

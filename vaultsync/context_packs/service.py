@@ -86,7 +86,7 @@ def build_context(
     if not search.asks_for_set:
         hits, facts = hits[:MAX_RECALLED], facts[:MAX_RECALLED]
     fits = {hit.id: hit.similarity for hit in hits}
-    places = {hit.id: place for place, hit in enumerate(hits)}
+    ages = {fact.id: (fact.created_at, fact.id) for fact in facts}
     candidates = [
         PackCandidate(
             fact,
@@ -94,9 +94,8 @@ def build_context(
             hit.snippet,
             hit.score,
             brief=hit.similarity < WHOLE_FACT_FIT,
-            # Of facts that contradict each other the newest is first.
             beside=next(
-                (x for x in hit.contradicts if places.get(x, MAX_SET) < places[hit.id]), ""
+                (x for x in hit.contradicts if ages.get(x, ages[hit.id]) > ages[hit.id]), ""
             ),
         )
         for hit, fact in zip(hits, facts, strict=True)

@@ -19,9 +19,10 @@ from vaultsync.errors import DaemonStoppedError, VaultsyncError
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import is_conflict_note
+from vaultsync.notes.review_note import is_review_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import DaemonState, Progress, Report
+from vaultsync.sync.review_notes import count_open_proposals
 from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.telemetry import SavedTelemetry, TelemetryRecorder
 
@@ -215,8 +216,8 @@ class DaemonLoop:
         notes = self._notes.pop_due(now)
         if notes and self._heard_at is None:
             self._heard_at = heard_at
-        if self._folders_changed(now) or any(map(is_conflict_note, notes)):
-            self._want_all("a folder or a conflict note changed")
+        if self._folders_changed(now) or any(map(is_review_note, notes)):
+            self._want_all("a folder, a conflict note or a proposal changed")
         folders = frozenset(map(parent_folder, notes))
         if len(folders) > FULL_SCAN_FROM:
             self._want_all(f"{len(folders)} folders changed at once")
@@ -308,6 +309,8 @@ class DaemonLoop:
             waiting=archive.setting("waiting") or "",
             whole=whole,
         )
+        if self.state.proposals != count_open_proposals(self._work.ctx):  # no report counts them
+            self._emit_state()
 
     def _failed(self, error: Exception, now: float) -> None:
         self.error = error
@@ -363,6 +366,7 @@ class DaemonLoop:
         self.state.lag_seconds = self._lag(self._clock.monotonic())
         self.state.waiting = len((archive.setting("waiting") or "").split())
         self.state.conflicts = len(archive.conflicts())
+        self.state.proposals = count_open_proposals(self._work.ctx)
         self.state.attention = len(archive.notices())
         self._emit("state", to_builtins(self.current_state()))
 

@@ -16,7 +16,7 @@ from vaultsync.daemon.ports import Watcher
 from vaultsync.daemon.schedule import DueTimes, Intervals
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.paths import VaultPath, parent_folder
-from vaultsync.notes.conflict_note import is_conflict_note
+from vaultsync.notes.review_note import is_review_note
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Report
@@ -117,7 +117,7 @@ class OnDemandSync:
             self.close()
             self._due.all = lost
         self._dirty.update(dict.fromkeys(map(parent_folder, events.notes), now))
-        if events.others or any(map(is_conflict_note, events.notes)):
+        if events.others or any(map(is_review_note, events.notes)):
             self._due.all = "a folder or a conflict note changed"
         if len(self._dirty) > FULL_SCAN_FROM:
             self._due.all = f"{len(self._dirty)} folders changed"

@@ -32,6 +32,7 @@ from vaultsync.observations.listing import Observations, ShownObservation
 from vaultsync.observations.processing import ProcessReport
 from vaultsync.observations.service import Observed
 from vaultsync.operations.check_links import LinkReport
+from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.service.bridge_service import BridgeServices, BridgeStatus
@@ -39,6 +40,7 @@ from vaultsync.sync.report import (
     Conflicts,
     History,
     MaintenanceReport,
+    Proposals,
     Report,
     ResolveResult,
     Verification,
@@ -300,6 +302,30 @@ def resolve(bridge: BridgeServices, conflict_id: str, body: bodies.ResolveBody) 
         raise InvalidFieldError("take", take, "a side, or `field` and `text` in place of it")
     left = bridge.reading(lambda memory: memory.conflicts())
     return resolved_conflict(resolved, left)
+
+
+@route("GET", "/v1/proposals")
+def proposals(bridge: BridgeServices, body: bodies.ProposalsQuery) -> Proposals:
+    """List the proposals that wait for an answer."""
+    return Proposals(bridge.reading(lambda memory: memory.proposals(settled=body.settled)))
+
+
+@route("POST", "/v1/proposals/{id}/accept")
+def accept_proposals(
+    bridge: BridgeServices, proposal_id: str, body: bodies.AnswerBody
+) -> SettledProposals:
+    """Do what one or more proposals say, in one run."""
+    ids, agent = [proposal_id, *body.also], bridge.asks(body.agent)
+    return bridge.engine(lambda memory: memory.accept_proposals(ids, agent=agent))
+
+
+@route("POST", "/v1/proposals/{id}/reject")
+def reject_proposals(
+    bridge: BridgeServices, proposal_id: str, body: bodies.AnswerBody
+) -> SettledProposals:
+    """Close one or more proposals without a change."""
+    ids, agent = [proposal_id, *body.also], bridge.asks(body.agent)
+    return bridge.engine(lambda memory: memory.reject_proposals(ids, agent=agent))
 
 
 @route("POST", "/v1/links/fix")

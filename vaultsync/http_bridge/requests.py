@@ -111,6 +111,22 @@ class ResolveBody(EmptyBody):
     """Who resolves it; a bridge of one agent refuses any other."""
 
 
+class ProposalsQuery(EmptyBody):
+    """Which proposals are listed."""
+
+    settled: bool = False
+    """Those that are answered or expired, too."""
+
+
+class AnswerBody(EmptyBody):
+    """Who answers a proposal, and what else is answered so."""
+
+    also: Words = []
+    """The ids of more proposals, in the same run."""
+    agent: Word | None = None
+    """Who answers; a bridge of one agent refuses any other."""
+
+
 class UndoBody(EmptyBody):
     """What to undo a run as."""
 

@@ -1,8 +1,9 @@
-"""Bring the note index up to the store's feed."""
+"""Bring the note index up to the store's feed, and to the moves of notes."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
@@ -10,6 +11,7 @@ from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.session_context import index_documents
 from vaultsync.model.scope import can_see
 from vaultsync.storage.feed_cursor import feed_backlog, version_of
+from vaultsync.storage.store import FeedRow, StoreState
 from vaultsync.sync.context import ReadContext
 
 _log = logging.getLogger(__name__)
@@ -17,7 +19,7 @@ _log = logging.getLogger(__name__)
 if TYPE_CHECKING:  # a cold question imports this module, and no report of a sync run
     from vaultsync.sync.report import Progress
 
-NOTE_INDEX_SCHEMA = "2"
+NOTE_INDEX_SCHEMA = "3"
 """To be changed with what is indexed of a fact: a new schema rebuilds the index."""
 FACTS_PER_COMMIT = 500
 """Facts that are in memory, and in one commit, at once."""
@@ -38,6 +40,50 @@ class IndexReport(NamedTuple):
     """Why the index may be behind the facts; empty when it is not."""
 
 
+class NoteIndexBacklog(NamedTuple):
+    """What the note index has to catch up with."""
+
+    rows: list[FeedRow]
+    """The rows of the store's feed, by seq."""
+    store_id: str
+    end: FeedRow | StoreState
+    """Where the feed ends."""
+    is_full: bool
+    """It was built of something else, and has to be built from nothing."""
+    moved: Sequence[str] = ()
+    """Facts of no row whose notes came, moved or went: notes in a row are neighbours."""
+    version: str = ""
+    """The version of the index, if it can be continued."""
+    last_move: int = 0
+    """The archive's, before any path was read."""
+
+    def version_after_moves(self, *, all_done: bool) -> str:
+        """The version of the index that followed all of these moves, or some."""
+        return f"{self.version.rpartition('|')[0]}|{self.last_move}" if all_done else self.version
+
+
+def note_index_backlog(ctx: ReadContext, version: str | None) -> NoteIndexBacklog:
+    """What the note index at a version has to catch up with.
+
+    Raises:
+        StoreUnavailableError: the store is away.
+    """
+    of_store, _, number = (version or "").rpartition("|")
+    last_move, followed = ctx.archive.last_move(), int(number) if number.isdecimal() else 0
+    # An archive that began from scratch has smaller numbers.
+    known = of_store if followed <= last_move else None
+    found = feed_backlog(ctx.redacted_store, known or None, NOTE_INDEX_SCHEMA)
+    moved: Sequence[str] = ()
+    if followed < last_move and not found.is_full:
+        written = {row.fact_id for row in found.rows}
+        moved = [each for each in ctx.archive.moved_since(followed) if each not in written]
+    return NoteIndexBacklog(*found, moved, version or "", last_move)
+
+
+def _version(store_id: str, end: FeedRow | StoreState, last_move: int) -> str:
+    return f"{version_of(store_id, end, NOTE_INDEX_SCHEMA)}|{last_move}"
+
+
 def count_visible_facts(ctx: ReadContext, index: NoteIndex, agent: str) -> int:
     """The number of facts that an agent may see; never writes the index.
 
@@ -45,7 +91,8 @@ def count_visible_facts(ctx: ReadContext, index: NoteIndex, agent: str) -> int:
         StoreUnavailableError: the store is away.
     """
     state = ctx.redacted_store.state()
-    if index.version() == version_of(state.store_id, state, NOTE_INDEX_SCHEMA):
+    of_store = (index.version() or "").rpartition("|")[0]
+    if of_store == version_of(state.store_id, state, NOTE_INDEX_SCHEMA):
         return index.count(agent)
     return sum(can_see(agent, fact.scope) for fact in ctx.store.iter_facts())
 
@@ -64,26 +111,33 @@ def catch_up_note_index(
     rebuilt = busy = False
     why = ""
     try:
-        backlog = feed_backlog(store, None if rebuild else index.version(), NOTE_INDEX_SCHEMA)
+        backlog = note_index_backlog(ctx, None if rebuild else index.version())
+        store_id, last_move = backlog.store_id, backlog.last_move
         rows, total = backlog.rows, len(backlog.rows)
         if backlog.is_full:
             index.clear()
             rebuilt = True
+        for start in range(0, len(backlog.moved), FACTS_PER_COMMIT):
+            some = backlog.moved[start : start + FACTS_PER_COMMIT]
+            is_last = start + FACTS_PER_COMMIT >= len(backlog.moved)
+            paths = ctx.archive.note_paths(some)
+            documents = index_documents(store, index, store.find_many(some), [], paths)
+            index.update(documents, [], version=backlog.version_after_moves(all_done=is_last))
+            put += len(documents)
         for start in range(0, total, FACTS_PER_COMMIT):
             page = rows[start : start + FACTS_PER_COMMIT]
             facts = store.find_many([row.fact_id for row in page if not row.deleted])
             gone = [row.fact_id for row in page if row.fact_id not in facts]
-            documents = index_documents(store, index, facts, gone)
+            paths = ctx.archive.note_paths(facts)
+            documents = index_documents(store, index, facts, gone, paths)
             drop = [] if rebuilt else gone
-            version = version_of(backlog.store_id, page[-1], NOTE_INDEX_SCHEMA)
-            index.update(documents, drop, version=version)
+            index.update(documents, drop, version=_version(store_id, page[-1], last_move))
             put += len(documents)
             dropped += len(drop)
             if progress is not None:
                 progress("index", min(start + FACTS_PER_COMMIT, total), total)
         if rebuilt and not rows:
-            version = version_of(backlog.store_id, backlog.end, NOTE_INDEX_SCHEMA)
-            index.update([], [], version=version)
+            index.update([], [], version=_version(store_id, backlog.end, last_move))
     except IndexBusyError as error:
         busy, why = True, error.message
     except StoreUnavailableError as error:

@@ -152,9 +152,9 @@ class SessionTurn(NamedTuple):
     """The place of a fact in its session. Turns of one session sort by time."""
 
     session: int
-    """Hash of the session and the scope; 0 for a fact of no session."""
+    """Hash of the session, or of the series of its note, and the scope; 0 for a fact of none."""
     moment: int
-    """Microseconds since 1970 of its creation."""
+    """Microseconds since 1970 of its creation; below all of these the number in a series."""
     fact_id: str
     fingerprint: int = 0
     """Hash of all that can be searched for or filtered by."""

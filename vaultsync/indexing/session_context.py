@@ -1,7 +1,8 @@
 """Session context: the text of the turns before and after, which is indexed with a fact.
 
-Facts of one session explain each other. A fact lends text only to its neighbours in the same
-session and scope, so that a search reveals nothing of a fact that the user may not see.
+Facts of one session explain each other, and so do notes in a row (`note_series`). A fact lends
+text only to its neighbours of the same scope, so that a search reveals nothing of a fact that
+the user may not see.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from hashlib import blake2b
+from types import MappingProxyType
 
+from vaultsync.indexing.note_series import REACH, series_place
 from vaultsync.indexing.ports import IndexDocument, NoteIndex, SessionTurn
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.fact import Fact, derive_title
+from vaultsync.model.paths import VaultPath
 from vaultsync.storage.store import Store
 
 CONTEXT_RULES = "around-1"
@@ -26,9 +30,22 @@ CONTEXT_SHARE = 300
 long notes, more than the beginning makes the index larger and finds nothing more."""
 
 
-def turn_of(fact: Fact) -> SessionTurn:
-    """The place of a fact in its session."""
+_SERIES = -(1 << 62)
+"""Moment of number 0 of a series: numbers are before all times."""
+_FIRST_TIME = -(1 << 61)
+
+
+def turn_of(fact: Fact, path: VaultPath | None = None) -> SessionTurn:
+    """The place of a fact in its session, or else that of its note among those in a row.
+
+    Args:
+        fact: with or without a session.
+        path: of its note; None when there is none, or only a session counts.
+    """
     session = f"{fact.session_id}\n{fact.scope}" if fact.session_id else ""
+    moment = to_microseconds(fact.created_at)
+    if path is not None and not session and (place := series_place(path)):
+        session, moment = f"{place.series}\n\n{fact.scope}", _SERIES + place.number
     searchable = (
         *(fact.type, fact.title, fact.context, fact.priority, fact.status, fact.tags),
         *(fact.aliases, fact.entities, fact.scope, fact.created_at, fact.agent_id),
@@ -36,7 +53,7 @@ def turn_of(fact: Fact) -> SessionTurn:
         *(fact.importance, fact.expires_at, fact.user_id),
     )
     fingerprint = hash63(f"{searchable!r}{fact.content}")
-    return SessionTurn(hash63(session), to_microseconds(fact.created_at), fact.id, fingerprint)
+    return SessionTurn(hash63(session), moment, fact.id, fingerprint)
 
 
 def hash63(text: str) -> int:
@@ -71,12 +88,13 @@ _SPEAKER = r"\A([^\W\d_][\w .'’-]{0,40}):\s"
 """Compiled when a fact is indexed: a question loads this module, too."""
 
 
-def speaker_names(fact: Fact) -> tuple[str, ...]:
+def speaker_names(fact: Fact, *, in_row: bool = False) -> tuple[str, ...]:
     """Whom a fact is about or who said it, each name once.
 
-    In a session, a name and a colon at the beginning name the speaker: `Caroline: I went …`.
+    In a session, or where notes stand in a row, a name and a colon at the beginning name the
+    speaker: `Caroline: I went …`.
     """
-    speaker = re.match(_SPEAKER, fact.content) if fact.session_id else None
+    speaker = re.match(_SPEAKER, fact.content) if fact.session_id or in_row else None
     names = [*fact.entities, fact.agent_id, speaker and speaker[1]]
     return tuple(dict.fromkeys(name for name in names if name))
 
@@ -100,14 +118,18 @@ MONTHS = (
 
 
 def index_documents(
-    store: Store, index: NoteIndex, facts: Mapping[str, Fact], gone: Collection[str]
+    store: Store,
+    index: NoteIndex,
+    facts: Mapping[str, Fact],
+    gone: Collection[str],
+    paths: Mapping[str, VaultPath] = MappingProxyType({}),
 ) -> list[IndexDocument]:
-    """The documents to index after facts were written, and others deleted.
+    """The documents to index after facts were written or their notes moved, and others deleted.
 
     Facts without a searchable change are left out; neighbours of facts that changed, or were
     deleted, are indexed again, because their context changed.
     """
-    turns = {each: turn_of(fact) for each, fact in facts.items()}
+    turns = {each: turn_of(fact, paths.get(each)) for each, fact in facts.items()}
     indexed = index.turns({turn.session for turn in turns.values()}, [*facts, *gone])
     before = {turn.fact_id: turn for turn in indexed}
     changed = {each: turn for each, turn in turns.items() if before.get(each) != turn}
@@ -141,8 +163,16 @@ def borrowers(rows: Sequence[SessionTurn], turn: SessionTurn) -> list[int]:
     return [
         place
         for place in range(max(0, at - TURNS_AFTER), min(len(rows), after + TURNS_BEFORE))
-        if rows[place].session == turn.session
+        if _are_near(rows[place], turn)
     ]
+
+
+def _are_near(one: SessionTurn, other: SessionTurn) -> bool:
+    """Whether two turns are of one session, or of a series in which little is between them."""
+    if one.session != other.session:
+        return False
+    is_numbered = _SERIES <= one.moment < _FIRST_TIME
+    return not is_numbered or abs(one.moment - other.moment) <= REACH
 
 
 def _contexts(
@@ -153,7 +183,7 @@ def _contexts(
         place: [
             each
             for each in range(max(0, place - TURNS_BEFORE), min(len(rows), place + TURNS_AFTER + 1))
-            if rows[each].session == rows[place].session
+            if _are_near(rows[each], rows[place])
         ]
         for place in places
     }

@@ -13,8 +13,9 @@ from vaultsync.facts.service import ForgetResult
 from vaultsync.model.serialization import ChangedFact, NewFact, PublicFact
 from vaultsync.notes.conflict_note import ShownConflict
 from vaultsync.observations.service import Observed
+from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.result import RecallResult
-from vaultsync.sync.report import Conflicts, Status
+from vaultsync.sync.report import Conflicts, Proposals, Status
 
 __all__ = [
     "AgentStatus",
@@ -24,10 +25,12 @@ __all__ = [
     "NewFact",
     "Observed",
     "OpenConflicts",
+    "OpenProposals",
     "PublicFact",
     "QueryVaultResult",
     "RecallResult",
     "ResolvedConflict",
+    "SettledProposals",
     "UpdateFactResult",
 ]
 
@@ -80,6 +83,12 @@ class ResolvedConflict(OpenConflicts, frozen=True, kw_only=True):
     """What `memory_resolve_conflict` answers: the resolved conflict and those still open."""
 
     resolved: ShownConflict
+
+
+class OpenProposals(Proposals, frozen=True):
+    """What `memory_proposals` answers."""
+
+    more: More = UNSET
 
 
 class ExportGraphResult(Struct, frozen=True):

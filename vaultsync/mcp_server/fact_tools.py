@@ -40,13 +40,13 @@ class StoreFactArgs(ToolArgs, frozen=True):
     type: Annotated[TypeName | None, about("`note` when no other fits.")] = None
     title: Annotated[str | None, about("Without it, the first sentence.")] = None
     context: Annotated[str | None, about("When or why.")] = None
-    scope: Annotated[
-        str | None, about("Who may see it: you (default), team-NAME, project-NAME or public.")
-    ] = None
+    scope: Annotated[str | None, about("Yours by default; team-NAME, project-NAME or public.")] = (
+        None
+    )
     priority: Annotated[
         Annotated[int, Meta(ge=0, le=4)] | None, about("0 is critical, 4 background; default 2.")
     ] = None
-    tags: Annotated[tuple[str, ...], about("Tags, without #.")] = ()
+    tags: Annotated[tuple[str, ...], about("Without #.")] = ()
     entities: Annotated[tuple[str, ...], about("People, projects and things.")] = ()
     fields: Fields = field(default_factory=dict)
 
@@ -81,16 +81,15 @@ class UpdateFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_update_fact`."""
 
     id: FactId
-    content: Annotated[str | None, about("All of the new content.")] = None
+    content: Annotated[str | None, about("All of it.")] = None
     set: Annotated[
         dict[str, Any], about("Such as title, priority, status or entities; null clears one.")
     ] = field(default_factory=dict)
-    add_tags: Annotated[tuple[str, ...], about("To add.")] = ()
-    remove_tags: Annotated[tuple[str, ...], about("To remove.")] = ()
-    expect: Annotated[
-        str | None,
-        about("The `revision` you read; refused if it changed since. Pass it with `content`."),
-    ] = None
+    add_tags: Annotated[tuple[str, ...], about("New ones.")] = ()
+    remove_tags: Annotated[tuple[str, ...], about("Old ones.")] = ()
+    expect: Annotated[str | None, about("The `revision` you read; refused if changed since.")] = (
+        None
+    )
 
 
 def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
@@ -136,18 +135,18 @@ class QueryVaultArgs(ToolArgs, frozen=True):
 
     ids: Annotated[tuple[str, ...], about("Read these in full."), Meta(max_length=MAX_FACTS)] = ()
     type: Annotated[TypeName | None, about("As when stored.")] = None
-    scope: Annotated[str | None, about("Only this scope.")] = None
+    scope: Annotated[str | None, about("Only this.")] = None
     tag: Annotated[str | None, about("Or below it.")] = None
     status: Annotated[str | None, about("Such as forgotten.")] = None
     links_to: Annotated[str | None, about("Links to this note.")] = None
-    links_from: Annotated[str | None, about("This note links to it.")] = None
+    links_from: Annotated[str | None, about("From this note.")] = None
     since: Since = None
     until: Until = None
     all: Annotated[bool, about("Deleted too.")] = False
-    newest: Annotated[bool, about("Newest first.")] = True
+    newest: Annotated[bool, about("First.")] = True
     limit: Annotated[int, about("Maximum."), Meta(ge=1, le=MAX_FACTS)] = 20
     after: Annotated[str | None, about("`next` of the last page.")] = None
-    offset: Annotated[int, about("First character of cut contents."), Meta(ge=0)] = 0
+    offset: Annotated[int, about("Where cut contents go on."), Meta(ge=0)] = 0
 
 
 def query(memory: AgentMemory, args: QueryVaultArgs) -> ToolAnswer:
@@ -172,9 +171,9 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_store_fact",
         "Store a fact",
-        "Remember one fact as a note in the user's vault: a decision with its reasons, a"
-        " commitment, lesson or preference, who someone is. First memory_recall whether it is"
-        " known; if so, use memory_update_fact or memory_supersede.",
+        "Store one fact, a note in the user's vault: a decision and why, a commitment, lesson"
+        " or preference, who someone is. First memory_recall: if known, memory_update_fact or"
+        " memory_supersede.",
         StoreFactArgs,
         "NewFact",
         store,
@@ -190,9 +189,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_update_fact",
         "Update a fact",
-        "Change a fact and its note; what you leave out stays. If the user edited the same"
-        " field, their value stands and yours becomes a `conflict`. For what is no longer"
-        " true use memory_supersede.",
+        "Change a fact; what you leave out stays. If the user edited the same field, their"
+        " value stands and yours becomes a `conflict`. If no longer true: memory_supersede.",
         UpdateFactArgs,
         "UpdateFactResult",
         update,
@@ -202,7 +200,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_supersede",
         "Replace a fact",
-        "Replace a fact that is no longer true. Both are kept; recall returns the newer.",
+        "Replace what is no longer true. Both are kept; recall returns the newer.",
         SupersedeArgs,
         "PublicFact",
         supersede,
@@ -210,8 +208,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_forget",
         "Forget a fact",
-        "Delete a fact and its note: what should never have been stored, or when the user"
-        " asks. They can `vaultsync restore` it.",
+        "Delete what should never have been stored, or when the user asks.",
         ForgetArgs,
         "ForgetResult",
         forget,

@@ -8,7 +8,6 @@ from msgspec import Meta, structs
 
 from vaultsync.mcp_server.tool import (
     All,
-    Scopes,
     Since,
     Status,
     Tags,
@@ -26,6 +25,7 @@ from vaultsync.recall.recall_request import (
     Priority,
     RecallQuestion,
     RecallRequest,
+    Words,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class RecallArgs(RecallQuestion, frozen=True, kw_only=True):
 
     query: Query
     types: Types = ()
-    scopes: Scopes = ()
+    scopes: Annotated[Words, about("Or all.")] = ()
     tags: Tags = ()
     since: Since = None
     until: Until = None
@@ -67,15 +67,15 @@ class ContextArgs(ContextQuestion, frozen=True, kw_only=True):
 
     query: Annotated[str, about("As for memory_recall."), Meta(min_length=1)]
     types: Types = ()
-    scopes: Scopes = ()
+    scopes: Annotated[Words, about("Or all.")] = ()
     tags: Tags = ()
     since: Since = None
     status: Status = ""
     all: All = False
     budget: Annotated[int, about("Tokens."), Meta(ge=0, le=MAX_TOKENS)] = DEFAULT_BUDGET
-    format: Annotated[Literal["markdown", "xml", "json"], about("Of the text.")] = "markdown"
+    format: Annotated[Literal["markdown", "xml", "json"], about("Its form.")] = "markdown"
     intent: Annotated[
-        Literal["decisions", "recent", "balanced"] | None, about("What gets most of the budget.")
+        Literal["decisions", "recent", "balanced"] | None, about("Gets most of the budget.")
     ] = None
 
 
@@ -88,9 +88,8 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_recall",
         "Recall facts",
-        "Find the facts that answer a question, best first, with origin and why each was found."
-        " Use it before you answer from memory or store. query_vault with `ids` returns them"
-        " in full.",
+        "Find facts that answer a question, best first, with origin. Use it before you answer"
+        " from memory or store. query_vault with `ids` has them in full.",
         RecallArgs,
         "RecallResult",
         recall,
@@ -100,8 +99,8 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_get_context",
         "Get a context",
-        "Get what is known about a task within a budget of tokens, critical facts first, with"
-        " sources. Use it when work starts.",
+        "Get what is known about a task in a budget of tokens, critical first. Use it when"
+        " work starts.",
         ContextArgs,
         "ContextPack",
         context,

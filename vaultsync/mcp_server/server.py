@@ -274,6 +274,7 @@ _HINTS: Mapping[type[VaultsyncError], str] = {
     " `vaultsync restore ID`",
     errors.FactNotFoundError: "memory_recall and query_vault return facts with their ids",
     errors.ConflictNotFoundError: "memory_conflicts lists the open ones",
+    errors.ProposalNotFoundError: "memory_proposals lists the open ones",
     errors.InvalidIdError: "an id is a UUID: use the `id` of a hit, item or fact of an earlier"
     " answer",
     errors.RevisionMismatchError: "it was changed meanwhile: read it again with query_vault, and"

@@ -1,4 +1,4 @@
-"""Tools for the memory as a whole: conflicts, the graph, its status."""
+"""Tools for the memory as a whole: conflicts, proposals, the graph, its status."""
 
 from __future__ import annotations
 
@@ -52,16 +52,41 @@ def resolve(memory: AgentMemory, args: ResolveArgs) -> ToolAnswer:
     return ResolvedConflict(left.conflicts, left.more, resolved=shown_conflict(resolved))
 
 
+class ProposalsArgs(ToolArgs, frozen=True):
+    """The arguments of `memory_proposals`: none."""
+
+
+def proposals(memory: AgentMemory, _: ProposalsArgs) -> ToolAnswer:
+    """`proposals list`."""
+    from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, OpenProposals, number_left_out
+
+    found = memory.proposals()
+    return OpenProposals(found[:MAX_LISTED_CONFLICTS], number_left_out(found))
+
+
+class ResolveProposalArgs(ToolArgs, frozen=True):
+    """The arguments of `memory_resolve_proposal`."""
+
+    proposal: Annotated[str, about("Its id."), Meta(min_length=1)]
+    accept: Annotated[bool, about("Else reject.")]
+
+
+def resolve_proposal(memory: AgentMemory, args: ResolveProposalArgs) -> ToolAnswer:
+    """`proposals accept` and `proposals reject`."""
+    answer = memory.accept_proposals if args.accept else memory.reject_proposals
+    return answer([args.proposal])
+
+
 class ExportGraphArgs(ToolArgs, frozen=True):
     """The arguments of `memory_export_graph`."""
 
     format: Annotated[
-        Literal["json", "graphml", "canvas"], about("json comes in `graph`, the others in `text`.")
+        Literal["json", "graphml", "canvas"], about("json is in `graph`, others in `text`.")
     ] = "json"
-    scope: Annotated[str | None, about("As of memory_store_fact.")] = None
+    scope: Annotated[str | None, about("Only this.")] = None
     around: Annotated[str | None, about("Near this title, id or path.")] = None
-    depth: Annotated[int, about("Links away from `around`."), Meta(ge=1, le=5)] = 1
-    limit: Annotated[int, about("Nodes with most links."), Meta(ge=1, le=1_000)] = 100
+    depth: Annotated[int, about("Links from `around`."), Meta(ge=1, le=5)] = 1
+    limit: Annotated[int, about("Nodes."), Meta(ge=1, le=1_000)] = 100
 
 
 def export_graph(memory: AgentMemory, args: ExportGraphArgs) -> ToolAnswer:
@@ -101,8 +126,8 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_conflicts",
         "List conflicts",
-        "List fields that the user and an agent both changed, with the last common value"
-        " (base), the user's (vault), which stands, and the agent's (store).",
+        "List fields that the user and an agent both changed. The vault's value, the user's,"
+        " stands.",
         ConflictsArgs,
         "OpenConflicts",
         conflicts,
@@ -120,6 +145,26 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         idempotent=True,
     ),
     Tool(
+        "memory_proposals",
+        "List proposals",
+        "List changes that wait for the user.",
+        ProposalsArgs,
+        "OpenProposals",
+        proposals,
+        reads=True,
+        fresh=True,
+    ),
+    Tool(
+        "memory_resolve_proposal",
+        "Answer a proposal",
+        "Reject your own, or accept one where you may write if the user says so.",
+        ResolveProposalArgs,
+        "SettledProposals",
+        resolve_proposal,
+        destructive=True,
+        idempotent=True,
+    ),
+    Tool(
         "memory_export_graph",
         "Export the graph",
         "Export facts and entities with their links and relations.",
@@ -133,7 +178,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_status",
         "Get the status",
-        "Your name and scope, counts of facts and notes, changes not synced, notices for the user.",
+        "Your scope, counts, unsynced changes, notices.",
         StatusArgs,
         "AgentStatus",
         status,

@@ -29,14 +29,11 @@ def about(description: str) -> Meta:
     return Meta(description=description)
 
 
-FactId = Annotated[str, about("`id` of a hit, item or fact.")]
-Fields = Annotated[
-    dict[str, Any], about("Other fields, such as decisionOutcome or aliases, and properties.")
-]
+FactId = Annotated[str, about("`id` of a fact.")]
+Fields = Annotated[dict[str, Any], about("Such as decisionOutcome, aliases or a property.")]
 Since = Annotated[Word | None, about("Such as 2026-02.")]
 Until = Annotated[Word | None, about("Day or month.")]
 Types = Annotated[tuple[TypeName, ...], about("As when stored."), Meta(max_length=1_000)]
-Scopes = Annotated[Words, about("All if empty.")]
 Tags = Annotated[Words, about("All of these.")]
 Status = Annotated[str, about("Else not retired.")]
 All = Annotated[bool, about("Retired too.")]
@@ -141,7 +138,7 @@ class Tool(Generic[ArgsT]):
         return {**schema, "properties": {**schema["properties"], **more}}
 
 
-_LIMITS = frozenset({"minLength", "maxLength", "maxItems"})
+_LIMITS = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
 
 
 def _listed(schema: Mapping[str, Any]) -> dict[str, Any]:

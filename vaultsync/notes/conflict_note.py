@@ -9,19 +9,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from itertools import chain
 
 from msgspec import Struct
 
-from vaultsync.markdown.blocks import without_code
-from vaultsync.markdown.diff3 import differing_lines
 from vaultsync.markdown.yaml.writer import quoted
-from vaultsync.model.paths import NAME_BYTES, VaultPath, file_name_of, stem_of
+from vaultsync.model.paths import VaultPath, stem_of
 from vaultsync.model.schema import Value
+from vaultsync.notes.review_note import (
+    CONFLICT_SUFFIX,
+    bold,
+    box,
+    code,
+    diff_of_texts,
+    fenced,
+    listed,
+    note_link,
+    plain,
+    review_id_in,
+    review_path,
+    shown_value,
+    ticked,
+)
 
+CONFLICT_KIND = "conflict"
 NOTE_FIELD = "note"
 """The field of a conflict in which one side deleted what the other changed."""
 DELETED_SIDE, CHANGED_SIDE = "deleted", "changed"
@@ -84,36 +97,11 @@ def conflict_id(fact_id: str, fields: Sequence[FieldConflict]) -> str:
     return hashlib.sha256(json.dumps([fact_id, rows]).encode()).hexdigest()[:16]
 
 
-CONFLICT_SUFFIX = ".conflict.md"
-
-
 def conflict_path(
     note_path: str, *, taken: frozenset[str] = frozenset(), conflict_id: str = ""
 ) -> VaultPath:
-    """Where the conflict note of a note goes: `Name.md` -> `Name.conflict.md`.
-
-    When that is `taken` (casefolded paths) or too long, the id becomes part of the name.
-    """
-    folder, slash, name = note_path.rpartition("/")
-    stem = stem_of(name)
-    tags = (f".{conflict_id[:8]}", f".{conflict_id}") if conflict_id else ()
-    fits = len((stem + CONFLICT_SUFFIX).encode()) <= NAME_BYTES
-
-    def named(tag: str) -> VaultPath:
-        room = NAME_BYTES - len((tag + CONFLICT_SUFFIX).encode())
-        short = stem.encode()[:room].decode(errors="ignore")
-        return VaultPath(f"{folder}{slash}{short}{tag}{CONFLICT_SUFFIX}")
-
-    return next(
-        path
-        for tag in chain(("",) if fits else (), tags, (f".{n}" for n in count(2)))
-        if (path := named(tag)).casefold() not in taken
-    )
-
-
-def is_conflict_note(name: str) -> bool:
-    """Whether a file is a conflict note, by its name."""
-    return name.casefold().endswith(CONFLICT_SUFFIX)
+    """Where the conflict note of a note goes: `Name.md` -> `Name.conflict.md`."""
+    return review_path(note_path, CONFLICT_SUFFIX, taken=taken, review_id=conflict_id)
 
 
 class ShownConflict(Struct, frozen=True):
@@ -138,7 +126,7 @@ def shown_conflict(conflict: ConflictRecord) -> ShownConflict:
 
 def render_conflict(conflict: ConflictRecord) -> str:
     """The text of the conflict note."""
-    link = _link(conflict.path)
+    link = note_link(conflict.path)
     return "\n".join(
         (
             "---",
@@ -148,9 +136,9 @@ def render_conflict(conflict: ConflictRecord) -> str:
             f"fact: {quoted(conflict.fact_id)}",
             "---",
             "",
-            f"# Conflict: {_plain(conflict.title or stem_of(conflict.path))}",
+            f"# Conflict: {plain(conflict.title or stem_of(conflict.path))}",
             "",
-            *_story(conflict, link or _code(conflict.path)),
+            *_story(conflict, link or code(conflict.path)),
             "",
             *chain.from_iterable(_section(each, _author(conflict)) for each in conflict.fields),
         )
@@ -169,12 +157,12 @@ def _author(conflict: ConflictRecord) -> str:
 def _story(conflict: ConflictRecord, note: str) -> Iterator[str]:
     """What happened, and what to do."""
     author = _author(conflict)
-    actor = f"gent {_code(conflict.actor)}" if conflict.actor else "n agent"
+    actor = f"gent {code(conflict.actor)}" if conflict.actor else "n agent"
     actor = " command" if conflict.actor == COMMAND_ACTOR else actor
-    changed = [_bold(each.field) for each in conflict.fields if not is_deletion(each)]
+    changed = [bold(each.field) for each in conflict.fields if not is_deletion(each)]
     if changed:
         yield (
-            f"A{actor} changed {_listed(changed)} of {note}, and so did you, differently."
+            f"A{actor} changed {listed(changed)} of {note}, and so did you, differently."
             f" Your version stands in the note. Nothing is lost: the {author}'s version is"
             " kept here."
         )
@@ -200,7 +188,7 @@ def _story(conflict: ConflictRecord, note: str) -> Iterator[str]:
 
 
 def _section(field: FieldConflict, author: str) -> Iterator[str]:
-    label = f"Take the {author}'s version of {_bold(field.field)}"
+    label = f"Take the {author}'s version of {bold(field.field)}"
     if is_deletion(field):
         label = (
             f"Keep the note, as the {author} changed it (to delete it after all, delete the"
@@ -208,134 +196,28 @@ def _section(field: FieldConflict, author: str) -> Iterator[str]:
             if field.vault == DELETED_SIDE
             else f"Delete the note, as the {author} did with the fact"
         )
-    mark = f"<!-- {_MARK}{_encoded(field.field)} -->"
-    yield from (f"## {_plain(field.field)}", "", f"- [ ] {label} {mark}", "")
+    yield from (f"## {plain(field.field)}", "", box(label, "field", field.field), "")
     if is_deletion(field):
         return
-    if differing := _differing(field):
+    if differing := diff_of_texts(field.vault, field.store):
         heading = f"**What differs** (`-` yours, `+` the {author}'s):"
-        yield from (heading, "", _fenced("diff", differing), "")
+        yield from (heading, "", fenced("diff", differing), "")
     for heading, value in (
         ("Before", field.base),
         ("Yours, in the note now", field.vault),
         (f"The {author}'s", field.store),
     ):
-        if text := _shown(value):
-            yield from (f"**{heading}:**", "", _fenced("text", text), "")
+        if text := shown_value(value):
+            yield from (f"**{heading}:**", "", fenced("text", text), "")
         else:
             yield from (f"**{heading}:** *(empty)*", "")
 
 
-def _fenced(language: str, text: str) -> str:
-    runs = re.findall("`+", text)
-    fence = "`" * max(3, 1 + max(map(len, runs), default=0))
-    return f"{fence}{language}\n{text}\n{fence}"
-
-
-MIN_DIFF_LINES = 8
-"""Lines of a text in which a person would have to search for what differs."""
-
-
-def _differing(field: FieldConflict) -> str:
-    """The lines of two long texts that differ; "" when there is nothing to search."""
-    mine, theirs = field.vault, field.store
-    if not (isinstance(mine, str) and isinstance(theirs, str)):
-        return ""
-    if max(mine.count("\n"), theirs.count("\n")) < MIN_DIFF_LINES:
-        return ""
-    lines = differing_lines(mine, theirs)
-    alike = any(line[:1] not in ("-", "+") for line in lines)
-    return "\n".join(lines) if alike else ""
-
-
-def _shown(value: Value) -> str:
-    """A value as a person reads it: text as it is, a list with one item per line."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, (list, tuple)):
-        return "\n".join(each if isinstance(each, str) else _json(each) for each in value)
-    return _json(value)
-
-
-def _json(value: Value) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _link(path: str) -> str:
-    """A link to the note by its whole path, never ambiguous; "" if it cannot be."""
-    stem = stem_of(path)
-    target = path.removesuffix(file_name_of(path)) + stem
-    if set("[]|#^\n") & set(target):
-        return ""
-    return f"[[{target}]]" if target == stem else f"[[{target}|{stem}]]"
-
-
-def _plain(text: str) -> str:
-    """Text that markdown, Obsidian and HTML read as nothing but text."""
-    return re.sub(r"([\\`*_\[\]<>|$~=%#&])", r"\\\1", " ".join(text.split()))
-
-
-def _bold(text: str) -> str:
-    return f"**{_plain(text)}**"
-
-
-def _code(text: str) -> str:
-    return _plain(text) if set("`\n") & set(text) else f"`{text}`"
-
-
-def _listed(words: Sequence[str]) -> str:
-    *many, last = words
-    return f"{', '.join(many)} and {last}" if many else last
-
-
-_MARK = "vaultsync:take field="
-_SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")
-
-
-def _encoded(field: str) -> str:
-    """A name with all that could end or break an HTML comment as `%` and two digits."""
-    return "".join(chr(byte) if byte in _SAFE else f"%{byte:02X}" for byte in field.encode())
-
-
-def _decoded(text: str) -> str:
-    """What `_encoded()` made this of."""
-    raw = re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes([int(found[1], 16)]), text.encode())
-    return raw.decode(errors="replace")
-
-
-_BOX = re.compile(r" {0,3}[-*+] +\[(?P<tick>.)\] .*<!-- *" + _MARK + r"(?P<field>[\w.%]+) *-->")
-
-
 def ticked_fields(text: str) -> frozenset[str] | None:
     """The fields whose box a person ticked; None when it is no conflict note."""
-    if conflict_id_in(text) is None:
-        return None
-    body = "\n".join(_lines(text)).partition("\n---")[2]
-    shown = without_code(body).split("\n")
-    boxes = [found for line in shown if (found := _BOX.match(line))]
-    if not boxes:
-        return None
-    return frozenset(_decoded(each["field"]) for each in boxes if each["tick"] in "xX")
+    return None if conflict_id_in(text) is None else ticked(text, "field")
 
 
 def conflict_id_in(text: str) -> str | None:
     """The id of the conflict whose note this is, from its frontmatter."""
-    first, *lines = _lines(text)
-    if first.rstrip() != "---":
-        return None
-    found: dict[str, str] = {}
-    for line in lines:
-        if line.rstrip() == "---":
-            break
-        key, colon, value = line.partition(":")
-        if colon:
-            found.setdefault(key.strip("\"'"), value.strip().strip("\"'"))
-    else:
-        return None
-    ours = found.get("vaultsync") == "conflict"
-    named = found.get("conflict", "")
-    return named if ours and re.fullmatch("[0-9a-f]{16}", named) else None
-
-
-def _lines(text: str) -> list[str]:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    return review_id_in(text, CONFLICT_KIND)

@@ -18,9 +18,9 @@ from vaultsync.model.paths import (
     parent_folder,
 )
 from vaultsync.model.scope import check_scope
-from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import read_note
+from vaultsync.notes.review_note import is_review_note
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
@@ -68,7 +68,7 @@ def adopt_notes(
             for folder in scan.folders.values()
             if path in ("", folder.path) or folder.path.startswith(path + "/")
             for name in folder.files
-            if not is_conflict_note(name)
+            if not is_review_note(name)
         ]
         if path == "" or path in scan.folders:
             folders.append(path)
@@ -125,7 +125,7 @@ def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:
     """Why a file that the user named does not become a fact."""
     if not is_note_name(file_name_of(path)):
         why, hint = "it is not a note", "the name of a note ends in `.md`"
-    elif is_conflict_note(path):
+    elif is_review_note(path):
         why, hint = "it is named like a conflict note", "rename it"
     elif is_foreign_conflict_copy(file_name_of(path)):
         why = "it is a conflict copy that a sync tool made of another note"
@@ -158,7 +158,7 @@ def find_note_with_id(ctx: SyncContext, fact_id: str) -> VaultPath:
         (-stamp.mtime_ns, path_in(folder.path, name))
         for folder in scan.folders.values()
         for name, stamp in folder.files.items()
-        if not is_conflict_note(name)
+        if not is_review_note(name)
     )
     known = ctx.archive.paths()
     for _, path in newest:

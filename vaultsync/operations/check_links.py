@@ -24,7 +24,7 @@ from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.body import read_body
-from vaultsync.notes.conflict_note import is_conflict_note
+from vaultsync.notes.review_note import is_review_note
 from vaultsync.operations.relink import (
     LinkTargets,
     VaultFiles,
@@ -164,7 +164,7 @@ class _LinkChecker:
         paths = self._seen(list_vault_notes(ctx))
         self._notes: list[_CheckedNote] = []
         for number, path in enumerate(sorted(paths)):
-            if not is_conflict_note(path) and not self._read(path):
+            if not is_review_note(path) and not self._read(path):
                 paths.remove(path)
             if progress is not None:
                 progress("links", number + 1, len(paths))

@@ -33,6 +33,7 @@ from vaultsync.sync.conflicts import remove_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.plausibility import guard
+from vaultsync.sync.review_notes import remove_review_note
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -202,11 +203,20 @@ def _pieces(ctx: SyncContext, ids: Sequence[str]) -> set[str]:
         for entry in ctx.archive.history(fact_id=each):
             if entry.field in _TEXT_FIELDS:
                 texts.update(x for x in (entry.before, entry.after) if isinstance(x, str))
+    texts.update(x for x in _asked_about(ctx, frozenset(ids)) if isinstance(x, str))
+    return {piece for text in texts for piece in distinctive_pieces(text)}
+
+
+def _asked_about(ctx: SyncContext, ids: frozenset[str]) -> Iterator[Value]:
+    """The values of facts in conflicts and proposals."""
     for conflict in ctx.archive.conflicts(closed=True):
         if conflict.fact_id in ids:
-            values = (x for each in conflict.fields for x in (each.base, each.vault, each.store))
-            texts.update(x for x in values if isinstance(x, str))
-    return {piece for text in texts for piece in distinctive_pieces(text)}
+            for each in conflict.fields:
+                yield from (each.base, each.vault, each.store)
+    for proposal in ctx.archive.proposals(settled=True):
+        for change in proposal.changes:
+            if change.fact_id in ids:
+                yield from (*change.before.values(), *(change.after or {}).values())
 
 
 def _texts(fact: Fact) -> Iterator[str]:
@@ -276,11 +286,16 @@ def _quotes(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, set[str]]]:
 
 
 def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
-    """Remove conflict notes, staged and displaced files, and the summary of the last run."""
+    """Remove conflict notes, proposals, staged and displaced files, and the last summary."""
     for conflict in ctx.archive.conflicts(closed=True):
         if conflict.fact_id in traces.fact_ids:
             places["conflict notes"] += conflict.conflict_path is not None
             remove_conflict_note(ctx, conflict)
+    for proposal in ctx.archive.proposals():
+        path = proposal.note_path
+        if path is not None and not traces.fact_ids.isdisjoint(x.fact_id for x in proposal.changes):
+            places["proposal notes"] += 1
+            remove_review_note(ctx, proposal.id, path)
     displaced = ctx.archive.displaced_files()
     ops = {each.op for each in displaced if each.fact_id in traces.fact_ids}
     for op in ctx.vault.ops():

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil
 
 from vaultsync.errors import DerivedError, StoreUnavailableError
-from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA, catch_up_note_index
+from vaultsync.indexing.note_index_sync import catch_up_note_index, note_index_backlog
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -27,11 +27,12 @@ from vaultsync.recall.contradictions import (
     statement_of,
     stems_of,
 )
-from vaultsync.storage.feed_cursor import feed_backlog
 from vaultsync.sync.context import ReadContext
 
 HITS_EXAMINED = 5
 """First hits for which the other side is looked for."""
+SET_EXAMINED = 30
+"""First facts of a set that are compared with each other."""
 MIN_ASKED_SHARE = 0.5
 """Minimum share of the question's words that a sentence of a hit has to have."""
 MAX_DENIAL_SEARCHES = 2
@@ -60,8 +61,8 @@ def find_contradictions(
     Returns: none while the store is unavailable, or the index cannot be read.
     """
     try:
-        backlog = feed_backlog(ctx.redacted_store, index.version(), NOTE_INDEX_SCHEMA)
-        if len(backlog.rows) <= MAX_BACKLOG:
+        backlog = note_index_backlog(ctx, index.version())
+        if len(backlog.rows) + len(backlog.moved) <= MAX_BACKLOG:
             catch_up_note_index(ctx, index)
         filters = FactFilters(status=None, hidden_statuses=frozenset(RETIRED_STATUSES), agent=agent)
         words = f"{fact.title}\n{fact.content}"[:SEARCHED_CHARS]
@@ -89,8 +90,10 @@ class OpposedHits:
         question: the question.
         ranked: ids of the candidates, best first.
         facts: the candidates by id; those that are brought along are added to `found`.
-        find: called for what a hit denies, which few words of the question need to be in.
+        find: called for what a hit denies, which few words of the question need to be in; None
+            for a set, whose facts are all about the question, and which takes in no others.
         shown: how many hits are shown; only these are compared with each other.
+        keep_order: whether to leave them where they are.
     """
 
     def __init__(
@@ -98,15 +101,18 @@ class OpposedHits:
         question: str,
         ranked: Sequence[str],
         facts: Mapping[str, Fact],
-        find: FindMatches,
+        find: FindMatches | None,
         *,
         shown: int,
+        keep_order: bool = False,
     ) -> None:
-        self._question = stems_of(question)
-        self._most = max(1, ceil(MIN_ASKED_SHARE * len(self._question)))
+        self._question = stems_of(question) if find else frozenset()
+        self._least = int(bool(find))
+        self._most = max(self._least, ceil(MIN_ASKED_SHARE * len(self._question)))
         self._facts = dict(facts)
         self._find = find
-        self._shown = shown
+        self._shown = shown if find else min(shown, SET_EXAMINED)
+        self._keep_order = keep_order
         self._searches_left = MAX_DENIAL_SEARCHES
         self._statements: dict[tuple[str, int], Statement] = {}
         self._glances: dict[str, Glance] = {}
@@ -114,21 +120,22 @@ class OpposedHits:
         """The ids, best first, with those that were brought along."""
         self.contradicts: dict[str, list[str]] = {}
         """Id -> the ids of the facts that contradict it, which are beside it."""
-        for fact_id in ranked[:HITS_EXAMINED]:
+        for fact_id in ranked[: HITS_EXAMINED if find else self._shown]:
             if fact_id not in self.contradicts:
                 self._bring_beside(fact_id)
 
     def _bring_beside(self, fact_id: str) -> None:
-        statement = self._statement(fact_id, least=self._most)
+        statement = self._statement(fact_id, self._most)
         if not statement.claims:
             return
         others = self._contradicting(statement)[:MAX_BESIDE]
         if not others:
             return
         group = sorted([fact_id, *others], key=self._age, reverse=True)
-        at = min(map(self.order.index, filter(self.order.__contains__, group)))
-        self.order = [each for each in self.order if each not in group]
-        self.order[at:at] = group
+        if not self._keep_order:
+            at = min(map(self.order.index, filter(self.order.__contains__, group)))
+            self.order = [each for each in self.order if each not in group]
+            self.order[at:at] = group
         self.contradicts[fact_id] = others
         for each in others:
             self.contradicts.setdefault(each, []).append(fact_id)
@@ -138,7 +145,7 @@ class OpposedHits:
         denied = [*denials(statement)]
         shown = self.order[: self._shown]
         candidates = [each for each in shown if each not in self.contradicts]
-        if denied and self._searches_left:
+        if denied and self._find and self._searches_left:
             self._searches_left -= 1
             for fact in self._find(denied[0].text):
                 self._facts.setdefault(fact.id, fact)
@@ -154,7 +161,7 @@ class OpposedHits:
     def _contradicts(self, statement: Statement, fact_id: str) -> bool:
         if not any(map(self._glance(fact_id).may_contradict, statement.claims)):
             return False
-        other = self._statement(fact_id)
+        other = self._statement(fact_id, self._least)
         return bool(other.claims and contradiction(statement, other))
 
     def _glance(self, fact_id: str) -> Glance:
@@ -164,7 +171,7 @@ class OpposedHits:
 
     def _share(self, denied: Sequence[Claim], fact_id: str) -> float:
         """How surely a fact shows what was denied, and how much of the question is in it."""
-        claims = self._statement(fact_id).claims
+        claims = self._statement(fact_id, self._least).claims
         return max(
             instance_share(denial, claim) * (1 + done_share(claim) + self._asked_share(claim))
             for denial in denied
@@ -174,7 +181,7 @@ class OpposedHits:
     def _asked_share(self, claim: Claim) -> float:
         return len(self._question & claim.asserted) / max(1, len(self._question))
 
-    def _statement(self, fact_id: str, *, least: int = 1) -> Statement:
+    def _statement(self, fact_id: str, least: int) -> Statement:
         """What a fact says of what the question is about."""
         key = fact_id, least
         if key not in self._statements:

@@ -583,14 +583,14 @@ class RecallSearch:
     ) -> tuple[list[_RankedFact], Mapping[str, Sequence[str]]]:
         """The first hits, each with what contradicts it beside it; which those are, by id."""
         limit, known = self._request.limit, {each[1]: each for each in ranked}
-        if self._query.is_set:
-            return list(ranked[:limit]), {}
+        is_set = self._query.is_set
         found = OpposedHits(
             self._query.words,
             [*known],
             {each: self._facts[each] for each in known},
-            self._matches,
+            None if is_set else self._matches,
             shown=limit,
+            keep_order=is_set and bool(self._query.asked.order),
         )
         shown = found.order[:limit]
         for each in filterfalse(known.__contains__, shown):

@@ -12,6 +12,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord
+from vaultsync.notes.proposal_note import ProposalRecord
 from vaultsync.storage.vault import FileStamp
 
 
@@ -236,6 +237,12 @@ class Archive(Protocol):
 
     def conflicts(self, *, closed: bool = False) -> list[ConflictRecord]:
         """The open conflicts, or all of them; oldest first."""
+
+    def put_proposal(self, proposal: ProposalRecord) -> None:
+        """Set a proposal, open or settled, by its id."""
+
+    def proposals(self, *, settled: bool = False) -> list[ProposalRecord]:
+        """The open proposals and those that still have a note, or all of them; oldest first."""
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         """Append to the history, which is never changed; old runs are pruned, facts purged."""

@@ -16,7 +16,6 @@ from msgspec import to_builtins
 from vaultsync.errors import (
     NoteChangedError,
     NoteError,
-    NoteExistsError,
     RevisionMismatchError,
     StoreUnavailableError,
     UnknownPlaceholderError,
@@ -27,23 +26,29 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import (
+    CONFLICT_KIND,
     DELETED_SIDE,
     ConflictRecord,
     FieldConflict,
     conflict_id,
-    conflict_id_in,
-    conflict_path,
     is_deletion,
     render_conflict,
     shown_conflict,
     ticked_fields,
 )
+from vaultsync.notes.review_note import CONFLICT_SUFFIX
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.changes import StoreChange, StoreSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import PlannedAction
 from vaultsync.sync.merge import MergeResult, merge
 from vaultsync.sync.report import ActionTaken
+from vaultsync.sync.review_notes import (
+    ReviewPlace,
+    create_review_note,
+    is_review_note_of,
+    remove_review_note,
+)
 from vaultsync.sync.snapshot import VaultSnapshot
 
 
@@ -71,8 +76,8 @@ def find_resolutions(
         is_clean = folder in snapshot.scan.folders and folder not in snapshot.scanned_folders
         if path is not None and (is_clean or snapshot.is_unreadable(path)):
             continue
-        if path not in snapshot.conflict_notes:
-            others = sorted(snapshot.conflict_notes)
+        if path not in snapshot.review_notes:
+            others = sorted(snapshot.review_notes)
             moved = next((x for x in others if is_note_of(ctx, x, conflict.id)), None)
             if moved is None:
                 # Without a path, a crashed run had not written it yet.
@@ -276,22 +281,8 @@ def write_conflict_note(ctx: SyncContext, conflict: ConflictRecord) -> ConflictR
     shown = _redacted_conflict(ctx, conflict)
     data = render_conflict(shown).encode()
     sha = hashlib.sha256(data).hexdigest()
-    op = f"conflict-{conflict.id}"
-    ctx.vault.stage(op, data)
-    ctx.vault.sync()  # the conflict note must never be seen half written
-    taken: frozenset[str] = frozenset()
-    path = conflict_path(conflict.path)
-    while True:
-        try:
-            ctx.vault.create(op, path)
-        except NoteExistsError:
-            if is_note_of(ctx, path, conflict.id):
-                break
-            taken |= {path.casefold()}
-            path = conflict_path(conflict.path, taken=taken, conflict_id=conflict.id)
-        else:
-            break
-    ctx.vault.discard(op)
+    place = ReviewPlace(CONFLICT_KIND, conflict.id, conflict.path, CONFLICT_SUFFIX)
+    path = create_review_note(ctx, place, data)
     written = replace(conflict, conflict_path=path, sha=sha)
     _record_conflict(ctx, written, shown)
     return written
@@ -387,8 +378,7 @@ def fact_versions(ctx: SyncContext, conflict: ConflictRecord) -> list[Fact | Non
 
 def is_note_of(ctx: SyncContext, path: VaultPath, conflict_id: str) -> bool:
     """Whether this is the note of that conflict."""
-    file = ctx.find_file(path)
-    return file is not None and conflict_id_in(file.data.decode(errors="replace")) == conflict_id
+    return is_review_note_of(ctx, path, CONFLICT_KIND, conflict_id)
 
 
 def _meta(conflict: ConflictRecord) -> VaultPath:
@@ -397,16 +387,6 @@ def _meta(conflict: ConflictRecord) -> VaultPath:
 
 def remove_conflict_note(ctx: SyncContext, conflict: ConflictRecord) -> None:
     """Remove the conflict note; the archive keeps its bytes."""
-    path = conflict.conflict_path
     ctx.vault.drop_meta(_meta(conflict))
-    if path is None:
-        return
-    try:
-        file = ctx.vault.read(path)
-        with ctx.archive.transaction():
-            ctx.archive.put_blobs({file.sha: file.data})
-        op = f"settled-{conflict.id}"
-        ctx.vault.stage_removal(op, path, file.sha)
-        ctx.vault.discard(op)
-    except NoteError:
-        return  # it is gone already, or an editor is writing to it: it stays
+    if conflict.conflict_path is not None:
+        remove_review_note(ctx, conflict.id, conflict.conflict_path)

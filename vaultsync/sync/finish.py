@@ -183,7 +183,7 @@ def _unsettled_folders(work: SyncRun, outcome: ApplyOutcome) -> set[VaultPath]:
             paths += [path for path in (action.to, action.path, base) if path]
     if not work.feed.is_available:
         # Resolutions in conflict notes have to be read when the store is back.
-        paths += work.snapshot.conflict_notes
+        paths += work.snapshot.review_notes
         open_notes = [x.conflict_path for x in work.ctx.archive.conflicts()]
         paths += [path for path in open_notes if path]
     return {parent_folder(path) for path in paths}

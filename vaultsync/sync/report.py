@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType, to_builtins
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, ShownConflict, shown_conflict
+from vaultsync.notes.proposal_note import ShownProposal
 from vaultsync.privacy.error_json import Trouble, error_values
 from vaultsync.storage.archive import HistoryEntry, Notice
 from vaultsync.sync.telemetry import Telemetry
@@ -93,11 +94,17 @@ class MaintenanceReport(Report, frozen=True):
 
     pruned: Mapping[str, int] = {}
     """How many old rows of history, runs, blobs and others were removed, by kind."""
+    proposed: Mapping[str, int] = {}
+    """How many proposals were made, by kind."""
+    accepted: Mapping[str, int] = {}
+    """How many of these the settings let it accept at once, by kind."""
+    silent: Sequence[str] = ()
+    """Kinds of proposals that are not made any more, because most were rejected."""
 
     @property
     def quiet(self) -> bool:
         """Whether there was nothing to do."""
-        return super().quiet and not any(self.pruned.values())
+        return super().quiet and not any((*self.pruned.values(), *self.proposed.values()))
 
 
 class RunSummary(Struct, frozen=True):
@@ -151,6 +158,10 @@ class Status(Struct, frozen=True):
     """The state of the daemon, while one runs."""
     embedding: EmbeddingState | None = None
     """How far the texts are embedded; None where there is no model."""
+    proposals: int = 0
+    """Proposals that wait for an answer."""
+    silent_proposals: Sequence[str] = ()
+    """Kinds of proposals that are not made any more, because most were rejected."""
 
 
 class Difference(Struct, frozen=True):
@@ -231,6 +242,12 @@ class ResolveResult(Conflicts, frozen=True):
     resolved: ShownConflict
 
 
+class Proposals(Struct, frozen=True):
+    """Proposals, oldest first."""
+
+    proposals: Sequence[ShownProposal]
+
+
 def shown_conflicts(found: Iterable[ConflictRecord]) -> Conflicts:
     """Open conflicts, as they are reported."""
     return Conflicts([shown_conflict(each) for each in found])
@@ -272,6 +289,7 @@ class DaemonState(Struct):
     waiting: int = 0
     """Facts that the next run checks again."""
     conflicts: int = 0
+    proposals: int = 0
     attention: int = 0
     """The number of notices, without conflicts."""
     failing: bool = False

@@ -18,8 +18,8 @@ from vaultsync.errors import NoteError, UnreadableNoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
 from vaultsync.notes import canonical_form
-from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.parse import TYPE_FOLDERS, FieldProblem, Note, home_folder, read_note
+from vaultsync.notes.review_note import is_review_note
 from vaultsync.storage.archive import Base, Notice
 from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
 from vaultsync.sync.changes import is_half_saved
@@ -109,8 +109,8 @@ class VaultSnapshot:
     absent: dict[str, Base] = field(default_factory=dict)
     """Bases whose file is not where it was, by fact."""
     non_regular: dict[VaultPath, str] = field(default_factory=dict)
-    conflict_notes: set[VaultPath] = field(default_factory=set)
-    """All conflict notes in dirty folders."""
+    review_notes: set[VaultPath] = field(default_factory=set)
+    """All conflict notes and proposals in dirty folders."""
     canonical: int = 0
     """How many new notes are those of their facts."""
     known: set[VaultPath] = field(default_factory=set)
@@ -177,7 +177,7 @@ def _needs_whole_vault(ctx: SyncContext, snapshot: VaultSnapshot) -> bool:
         conflict.conflict_path is not None
         and not snapshot.is_unreadable(conflict.conflict_path)
         and parent_folder(conflict.conflict_path) in snapshot.scanned_folders
-        and conflict.conflict_path not in snapshot.conflict_notes
+        and conflict.conflict_path not in snapshot.review_notes
         for conflict in ctx.archive.conflicts()
     )
 
@@ -271,7 +271,7 @@ def _read_untracked_files(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
             continue
         for name, stamp in folder.files.items():
             path = path_in(folder.path, name)
-            if path not in claimed and not is_conflict_note(name):
+            if path not in claimed and not is_review_note(name):
                 _classify_file(ctx, snapshot, path, None, stamp)
 
 
@@ -283,8 +283,8 @@ def _scan_folder(
     for name, stamp in folder.files.items():
         path = path_in(folder.path, name)
         fact_id, last = held.pop(name, ("", None))
-        if not fact_id and is_conflict_note(name):
-            snapshot.conflict_notes.add(path)
+        if not fact_id and is_review_note(name):
+            snapshot.review_notes.add(path)
         elif last != stamp or scope.read_all or path in scope.reread:
             to_read.append((path, stamp, fact_id))
         else:

@@ -9,13 +9,14 @@ from msgspec import convert
 
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.paths import VaultPath, join_path
-from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.kinds import is_index_page
+from vaultsync.notes.review_note import is_review_note
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.report import ActionTaken, DaemonState, Report, RunSummary, Status, notices_of
+from vaultsync.sync.review_notes import count_open_proposals
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -50,6 +51,7 @@ def daemon_status(
         last_run=_last_run(ctx, view),
         engine="this process",
         daemon=daemon,
+        proposals=count_open_proposals(ctx),
     )
 
 
@@ -112,7 +114,7 @@ def read_status(
     if agent is not None:
         notes = sum(map(view.sees_path, ctx.archive.paths().keys() - _absent_paths(work)))
     files = sum(  # empty files are not counted
-        not is_conflict_note(name) and not is_index_page(ctx.policy.index_folder, folder.path, name)
+        not is_review_note(name) and not is_index_page(ctx.policy.index_folder, folder.path, name)
         for folder in work.snapshot.scan.folders.values()
         for name, stamp in folder.files.items()
         if stamp.size and view.sees_path(join_path(folder.path, name))
@@ -133,6 +135,7 @@ def read_status(
         engine=engine,
         daemon=daemon,
         foreign=max(files - notes - waiting, 0),
+        proposals=count_open_proposals(ctx),
     )
 
 

@@ -14,6 +14,9 @@ import vaultsync
 from tests.mcp_clients import Home, make_home
 from vaultsync.api.memory import Memory
 from vaultsync.errors import RunNotFoundError, StoreUnavailableError, VaultsyncError
+from vaultsync.mcp_server.agent_memory import AgentMemory
+from vaultsync.notes.proposal_note import ProposedChange
+from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.sync.agent_view import AgentView
 
 PLANTED = "zqxjkv"
@@ -43,6 +46,7 @@ class Planted:
             self._edit(notes["disputed"], "Text", "Edited")
             ada.update(self.ids["disputed"], content=f"{PLANTED} otherwise.")
             (self.conflict,) = ada.conflicts()
+            self.proposals = [self._proposed(ada, each) for each in ("linked", "new")]
             ada.forget(self.ids["forgotten"])
         self._edit(notes["edited"], "Text", "Changed")
         notes["moved"].rename(home.vault / "public" / f"{PLANTED} moved.md")
@@ -52,6 +56,14 @@ class Planted:
         (folder / f"{PLANTED} bad.md").write_text("---\nid: [\n---\n", "utf-8")
         (folder / f"{PLANTED} new.md").write_text(f"{PLANTED}, not adopted yet.\n", "utf-8")
         (home.vault / "public" / "Its own.md").write_text("Not adopted either.\n", "utf-8")
+
+    def _proposed(self, ada: AgentMemory, name: str) -> str:
+        """A proposal about a fact, or of a new one where none has that name."""
+        revision = "1" if name in self.ids else ""
+        fact_id = self.ids.get(name) or ada.new_id()
+        change = ProposedChange(fact_id, revision, {}, {"content": PLANTED}, None, PLANTED)
+        draft = ProposalDraft("retype", PLANTED, PLANTED, "ada", "private-ada", (change,))
+        return propose(ada._ctx, draft).id
 
     @staticmethod
     def _edit(note: Path, old: str, new: str) -> None:
@@ -88,6 +100,9 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "resolve_by_hand": lambda memory, planted: memory.resolve_by_hand(
         planted.conflict.id, field="content", text="x"
     ),
+    "proposals": lambda memory, _: memory.proposals(settled=True),
+    "accept_proposals": lambda memory, planted: memory.accept_proposals(planted.proposals),
+    "reject_proposals": lambda memory, planted: memory.reject_proposals(planted.proposals),
     "get": lambda memory, planted: memory.get(planted.ids["edited"]),
     "waits": lambda memory, planted: memory.waits(planted.ids["edited"]),
     "is_note_deleted": lambda memory, planted: memory.is_note_deleted(planted.ids["gone"]),

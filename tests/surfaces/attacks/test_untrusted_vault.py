@@ -67,6 +67,7 @@ ARGUMENTS = {
     "context": ["berths"],
     "graph": ["stats"],
     "links": ["check"],
+    "proposals": ["list"],
     "watch": ["--once-settled"],
     "bridge": ["--port", "0"],
     "plugin": ["install"],
@@ -99,7 +100,7 @@ class Downloaded:
     def run(self, command: str, *words: str, stdin: str = "") -> Result:
         place = ["--vault", str(self.root), "--state-dir", str(self.state)]
         first, *rest = [command, *words]
-        if first in ("graph", "links", "plugin", "memory-file", "eval"):
+        if first in ("graph", "links", "plugin", "proposals", "memory-file", "eval"):
             first, rest = f"{first} {rest[0]}", rest[1:]
         return CliRunner().invoke(cli, [*first.split(), *place, *rest], input=stdin)
 

@@ -23,6 +23,7 @@ from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
 if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 of its 110 ms
     from vaultsync.notes.conflict_note import ConflictRecord
+    from vaultsync.notes.proposal_note import ProposalRecord
     from vaultsync.storage.archive import (
         Base,
         DisplacedFile,
@@ -88,6 +89,7 @@ ARCHIVE_PLACES: tuple[tuple[str, str], ...] = (
         "conflicts",
         "DELETE FROM conflicts WHERE is_erased(fact_id) OR (NOT open AND mentions(body))",
     ),
+    ("proposals", "DELETE FROM proposals WHERE mentions(body)"),
     ("run reports", "UPDATE runs SET report = scrubbed(report) WHERE mentions(report)"),
     ("notices", "DELETE FROM attention WHERE mentions(path) OR mentions(body)"),
     ("moves", "DELETE FROM moves WHERE is_erased(fact_id)"),
@@ -121,6 +123,7 @@ PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
     ("removed notes", "history", "at < :tombstones AND " + _REMOVAL),
     ("runs", "runs", "at < :runs AND n < (SELECT max(n) FROM runs)"),
     ("conflicts", "conflicts", "NOT open AND json_extract(body, '$.at') < :history"),
+    ("proposals", "proposals", "NOT open AND json_extract(body, '$.settled_at') < :history"),
     ("blobs", "blobs", "unused_since < :blobs"),
 )
 """What is pruned when it is old: its name, its table, and which rows. Of a run all of its
@@ -236,12 +239,22 @@ def m005_moves(db: sqlite3.Connection) -> None:
     )
 
 
+def m006_proposals(db: sqlite3.Connection) -> None:
+    """Changes that a person has to decide about."""
+    db.execute(
+        "CREATE TABLE proposals (n INTEGER PRIMARY KEY, id TEXT UNIQUE,"
+        " open INTEGER NOT NULL, body TEXT NOT NULL)"
+    )
+    db.execute("CREATE INDEX proposals_open ON proposals (n) WHERE open")
+
+
 MIGRATIONS: tuple[sqlite_file.Migration, ...] = (
     m001_archive,
     m002_unused_blobs,
     m003_packed,
     m004_file_names,
     m005_moves,
+    m006_proposals,
 )
 """In order. A name once released stays."""
 
@@ -342,6 +355,13 @@ def conflict_from_json(body: str) -> ConflictRecord:
     held = json.loads(body)
     fields = tuple(FieldConflict(**each) for each in held.pop("fields"))
     return ConflictRecord(**held, fields=fields)
+
+
+def proposal_from_json(body: str) -> ProposalRecord:
+    """The proposal of a line of JSON."""
+    from vaultsync.notes.proposal_note import ProposalRecord
+
+    return msgspec.json.decode(body, type=ProposalRecord)
 
 
 def history_to_row(entry: HistoryEntry) -> SqlRow:
@@ -630,6 +650,18 @@ class SqliteArchive:
         which = "" if closed else "WHERE open "
         rows = self._rows(f"SELECT body FROM conflicts {which}ORDER BY n")  # noqa: S608 - ours
         return [conflict_from_json(body) for (body,) in rows]
+
+    def put_proposal(self, proposal: ProposalRecord) -> None:
+        self._change(
+            "INSERT INTO proposals (id, open, body) VALUES (?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET open = excluded.open, body = excluded.body",
+            [(proposal.id, proposal.is_unfinished, value_to_json(proposal))],
+        )
+
+    def proposals(self, *, settled: bool = False) -> list[ProposalRecord]:
+        which = "" if settled else "WHERE open "
+        rows = self._rows(f"SELECT body FROM proposals {which}ORDER BY n")  # noqa: S608 - ours
+        return [proposal_from_json(body) for (body,) in rows]
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         self._change(

@@ -250,10 +250,10 @@ class TantivyIndex:
             return set()
         query = Query.term_set_query(self._schema, name, values)
         hits = searcher.search(query, searcher.num_docs, count=False).hits
-        names = ("session", "created", "id_high", "id_low", "mark")
+        names = ("session", "place", "id_high", "id_low", "mark")
         return {
-            SessionTurn(session, created, id_from_columns(high, low), mark)
-            for session, created, high, low, mark in read_columns(searcher, hits, *names)
+            SessionTurn(session, place, id_from_columns(high, low), mark)
+            for session, place, high, low, mark in read_columns(searcher, hits, *names)
         }
 
     def _look(self) -> _CommitReader | None:

@@ -10,7 +10,7 @@ import tantivy
 
 from vaultsync.backends.tantivy.analysis import Analyzers, stemming_analyzer
 from vaultsync.indexing.language import SAMPLE_CHARS, language_of
-from vaultsync.indexing.ports import IndexDocument
+from vaultsync.indexing.ports import IndexDocument, SessionTurn
 from vaultsync.indexing.session_context import day_words, hash63, own_title, speaker_names, turn_of
 from vaultsync.indexing.text_normalization import index_words, note_headings
 from vaultsync.model.canonical import FOREVER, tag_keys_with_parents, to_microseconds
@@ -53,7 +53,7 @@ def make_schema() -> tantivy.Schema:
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     for name in ("type", "scope", "status", "priority", "replaced", "background", *_OWNERS):
         builder.add_unsigned_field(name, indexed=True, fast=True)
-    for name in ("created", "expires"):
+    for name in ("created", "expires", "place"):
         builder.add_integer_field(name, indexed=True, fast=True)
     builder.add_unsigned_field("session", indexed=True, fast=True)
     for name in ("id_high", "id_low", "mark", "standing"):
@@ -68,7 +68,8 @@ def fact_document(
     fact = entry.fact
     language = language_of(f"{fact.title}\n{fact.content[:SAMPLE_CHARS]}") or terms.default
     names = [("title", fact.title), *(("aliases", each) for each in fact.aliases)]
-    columns = _columns(entry) | {
+    turn = entry.turn or turn_of(fact)
+    columns = _columns(fact, turn) | {
         "name": [f"{field} {terms.of_name(x, language, stemmed=language)}" for field, x in names]
     }
     day = day_words(fact.created_at)
@@ -76,7 +77,7 @@ def fact_document(
         "title": own_title(fact),
         "aliases": "\n".join(fact.aliases),
         "tags": "\n".join(filter(None, (*fact.tags, type_word(fact)))),
-        "entities": "\n".join(speaker_names(fact)),
+        "entities": "\n".join(speaker_names(fact, in_row=turn.session != 0)),
         "headings": "\n".join(note_headings(fact.content)),
         "context": fact.context or "",
         "content": fact.content,
@@ -94,9 +95,8 @@ def fact_document(
     return language, document
 
 
-def _columns(entry: IndexDocument) -> dict[str, Any]:
-    fact = entry.fact
-    turn = entry.turn or turn_of(fact)
+def _columns(fact: Fact, turn: SessionTurn) -> dict[str, Any]:
+    created = to_microseconds(fact.created_at)
     whole = int(fact.id.replace("-", ""), 16)
     return {
         "id": fact.id,
@@ -113,9 +113,10 @@ def _columns(entry: IndexDocument) -> dict[str, Any]:
         "owner": owner_code(fact.scope),
         "user": user_code(fact.user_id),
         "expires": to_microseconds(fact.expires_at) if fact.expires_at else FOREVER,
-        "created": turn.moment,
-        "standing": standing(fact, turn.moment),
+        "created": created,
+        "standing": standing(fact, created),
         "session": turn.session,
+        "place": turn.moment,
         "mark": turn.fingerprint,
     }
 

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from tests.fakes import FakeClock
+from vaultsync.context_packs.near_duplicates import (
+    NearDuplicates,
+    merged_text,
+    near_duplicate_pairs,
+)
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.schema import Value
+from vaultsync.proposals.producers import (
+    JUNK_DAYS,
+    MAX_SHARING,
+    MIN_MENTIONS,
+    PRODUCERS,
+    Candidate,
+    is_live,
+)
+from vaultsync.proposals.proposal_kinds import KINDS
+from vaultsync.settings import ProposalSettings
+
+CLOCK = FakeClock()
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+TIDES = "The tide table of the harbour is printed on the last Friday of each month by the office."
+
+
+def fact(content: str, **values: Value) -> Fact:
+    given: dict[str, Value] = {"type": "fact", "agentId": "indy", "scope": "team-core"}
+    given |= {"id": CLOCK.new_id(), "createdAt": "2026-02-14T13:45:00Z", "content": content}
+    return make_fact({**given, **values}).evolve(revision="1-a")
+
+
+def found(kind: str, *facts: Fact) -> list[Candidate]:
+    return list(PRODUCERS[kind].find(facts, NOW))
+
+
+def test_each_producer_is_of_a_kind_that_undo_takes_back_and_has_a_setting() -> None:
+    assert all(KINDS[kind].reversible for kind in PRODUCERS)
+    assert {each.name for each in structs.fields(ProposalSettings)} == PRODUCERS.keys()
+
+
+def test_retired_facts_are_not_live() -> None:
+    assert is_live(fact("a"))
+    assert not is_live(fact("a", status="archived"))
+    assert not is_live(fact("a", supersededById=CLOCK.new_id()))
+
+
+# ------------------------------------------------------------------------- duplicates
+
+WORDS = st.lists(st.sampled_from("abcdefgh"), min_size=0, max_size=9)
+TEXTS = st.lists(WORDS.map(" ".join), max_size=8)
+
+
+@given(TEXTS)
+def test_the_pairs_are_those_that_comparing_all_finds(texts: list[str]) -> None:
+    def repeats(one: str, other: str) -> bool:
+        seen = NearDuplicates()
+        seen.find(one)
+        return seen.find(other) is not None
+
+    wanted = {
+        (a, b)
+        for (a, one), (b, other) in combinations(enumerate(texts), 2)
+        if one and repeats(one, other)
+    }
+
+    assert set(near_duplicate_pairs(texts)) == wanted
+
+
+def test_scripts_without_blanks_are_compared_by_characters() -> None:
+    text = "潮汐表由港务局在每月最后一个星期五印刷并分发给所有船长"
+
+    assert list(near_duplicate_pairs(["", text, text + "。"])) == [(1, 2)]
+
+
+def test_merged_texts_have_all_lines_once() -> None:
+    assert merged_text("One.\nTwo.", "Two.\n\nThree.") == "One.\nTwo.\nThree."
+    assert merged_text("One.", "One.") == "One."
+
+
+def test_two_facts_that_say_nearly_the_same_are_merged_into_the_one_that_is_used() -> None:
+    long = f"{TIDES} {TIDES.replace('tide', 'duty')}"
+    used = fact(long, tags=["port"], accessCount=3)
+    other = fact(f"{long}\nBring cash.", tags=["cash"])
+    (merge,) = found("duplicates", used, other)
+    kept, gone = merge.changes
+
+    assert (kept.fact_id, gone.fact_id, gone.after) == (used.id, other.id, None)
+    assert kept.after is not None
+    assert kept.after["content"] == f"{long}\nBring cash."
+    assert kept.after["tags"] == ["port", "cash"]
+    assert "entities" not in kept.after
+
+
+def test_of_two_equal_facts_one_just_goes() -> None:
+    (merge,) = found("duplicates", fact(TIDES), fact(TIDES))
+
+    assert [each.after for each in merge.changes] == [{}, None]
+
+
+def test_the_users_own_facts_stay() -> None:
+    mine = fact(TIDES, agentId=None)
+    (merge,) = found("duplicates", mine, fact(TIDES, accessCount=9))
+
+    assert (merge.changes[0].fact_id, merge.changes[0].after) == (mine.id, {})
+    assert found("duplicates", mine, fact(TIDES, agentId=None)) == []
+
+
+def test_what_differs_in_a_name_a_number_or_a_denial_is_no_duplicate() -> None:
+    for now in (
+        TIDES.replace("Friday", "Sunday"),
+        TIDES.replace("the office", "the Office"),
+        TIDES.replace("is printed", "is not printed"),
+        TIDES.replace("the last Friday", "the 3 Friday"),
+    ):
+        assert found("duplicates", fact(TIDES), fact(now)) == [], now
+
+
+def test_scopes_types_and_records_are_kept_apart() -> None:
+    one = fact(TIDES)
+    assert found("duplicates", one, fact(TIDES, scope="public")) == []
+    assert found("duplicates", one, fact(TIDES, type="lesson")) == []
+    assert found("duplicates", fact(TIDES, sessionId="s"), fact(TIDES, sessionId="s")) == []
+    assert found("duplicates", *(fact(TIDES, type="episodic") for _ in "ab")) == []
+
+
+# ---------------------------------------------------------------------- contradictions
+
+OLD = "The quay has 38 berths."
+NEW = "The quay has 42 berths."
+
+
+def test_a_newer_value_supersedes_an_older_one() -> None:
+    old = fact(OLD, createdAt="2026-01-01T00:00:00Z")
+    new = fact(NEW, createdAt="2026-02-01T00:00:00Z")
+    for order in ((old, new), (new, old)):
+        (one,) = found("contradiction", *order)
+        first, second = one.changes
+        assert (first.fact_id, first.after) == (old.id, {"supersededById": new.id})
+        assert (second.fact_id, second.after) == (new.id, {"supersedesId": old.id})
+        assert "42 berths” against" in one.why
+
+
+def test_a_more_general_sentence_is_compared_with_the_older_and_the_newer() -> None:
+    general = "The budget is 40 EUR."
+    special = "The kitchen budget is 60 EUR."
+    for one, other in ((general, special), (special, general)):
+        assert len(found("contradiction", fact(one), fact(other))) == 1
+
+
+def test_a_denial_and_other_scopes_and_replaced_facts_and_long_texts_contradict_nothing() -> None:
+    old = fact(OLD)
+    for now in (
+        fact("The quay never has 38 berths."),
+        fact("The quay has not 38 berths."),
+        fact(NEW, scope="public"),
+        fact(NEW, supersedesId=CLOCK.new_id()),
+        fact(f"{NEW}\nIt rains.\nIt snows.\nIt pours."),
+        fact(NEW, type="observation"),
+        fact("The mast has 2 lamps."),
+        fact(""),
+    ):
+        assert found("contradiction", old, now) == [], now.content
+
+
+def test_a_word_of_many_facts_leads_to_none() -> None:
+    many = [fact(f"The quay {n} has berths.") for n in range(MAX_SHARING + 1)]
+
+    assert found("contradiction", *many, fact("Quay."), fact("Berths.")) == []
+
+
+# ------------------------------------------------------------------ links, titles, junk
+
+
+def named(*names: str, times: int = MIN_MENTIONS, **values: Value) -> list[Fact]:
+    return [fact("It is so.", entities=[*names], **values) for _ in range(times)]
+
+
+def titles_of(candidates: Iterable[Candidate]) -> list[str]:
+    return [each.title for each in candidates]
+
+
+def test_a_name_that_is_mentioned_often_gets_a_note() -> None:
+    (made,) = found("link", *named("Pier Box"))
+    (change,) = made.changes
+
+    assert (change.fact_id, change.revision) == ("", "")
+    assert change.after == {
+        "type": "entity",
+        "title": "Pier Box",
+        "content": "",
+        "scope": "team-core",
+    }
+
+
+def test_names_with_a_note_an_alias_few_mentions_or_no_letters_get_none() -> None:
+    bob = fact("", type="person", title="Bob", aliases=["Robert"])
+    box = fact("", type="entity", title="Box", aliases=["Pier Box"])
+    facts = [*named("Bob", "Robert", "Pier Box", "42nd", "ab"), bob, box]
+
+    assert found("link", *facts) == []
+    assert found("link", *named("Crane", times=MIN_MENTIONS - 1)) == []
+    assert found("link") == []
+
+
+def test_a_title_that_is_cut_off_gets_its_first_clause() -> None:
+    long = "We print the tide table, " + "because the captains like paper " * 6
+    (made,) = found("retitle", fact(long), fact("Short."), fact("x", title="Mine…"))
+
+    assert made.changes[0].after == {"title": "We print the tide table"}
+    assert found("retitle", fact("Well, " + long)) == []
+    assert found("retitle", fact(long.replace(",", ""))) == []
+
+
+def test_background_that_nothing_used_is_junk() -> None:
+    old = "2026-01-01T00:00:00Z"
+    values: dict[str, Value] = {"priority": 4, "createdAt": old}
+    unused = fact("Noise.", **values)
+    recent = (NOW - timedelta(days=JUNK_DAYS - 1)).isoformat()
+    kept = [
+        fact("Noise.", **values | {"accessCount": 1}),
+        fact("Noise.", **values | {"priority": 2}),
+        fact("Noise.", **values | {"agentId": None}),
+        fact("Noise.", **values | {"createdAt": recent}),
+        fact("Noise.", **values).evolve(created_at=""),
+    ]
+
+    assert titles_of(found("junk", unused, *kept)) == ["Delete “Noise”"]

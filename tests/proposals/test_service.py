@@ -1,0 +1,436 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from tests import secrets
+from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
+from vaultsync.errors import (
+    ProposalDeniedError,
+    ProposalNotFoundError,
+    RevisionMismatchError,
+    ScopeDeniedError,
+    VaultMismatchError,
+    VaultMissingError,
+)
+from vaultsync.notes.proposal_note import decision_in, shown_proposal
+from vaultsync.notes.view import NoteView
+from vaultsync.operations.undo import undo_run
+from vaultsync.privacy.redaction import Redactor
+from vaultsync.proposals.service import (
+    EXPIRY_DAYS,
+    accept_proposals,
+    check_answer,
+    find_proposal,
+    reject_proposals,
+    settle_proposals,
+    visible_proposals,
+)
+
+DAY = 86_400
+
+
+@pytest.fixture
+def world() -> ProposalWorld:
+    return ProposalWorld()
+
+
+def test_a_proposal_is_shown_beside_its_note_and_changes_nothing_yet(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+
+    assert world.review_notes() == [str(made.note_path)]
+    assert str(made.note_path) == str(fact.path).replace(".md", ".proposal.md")
+    assert "+ A better title" in world.text(str(made.note_path))
+    world.assert_at_rest()
+    assert world.fact(fact.id).title == "A plain fact"
+
+
+def test_a_ticked_box_accepts_and_its_run_can_be_undone(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    world.proposed(world.change(fact, title="A better title"))
+    world.ticks(ACCEPT)
+    report = world.settle()
+
+    assert report is not None
+    assert [x.action for x in report.actions][-1] == "accept_proposal"
+    assert (world.fact(fact.id).title, world.review_notes()) == ("A better title", [])
+    assert "# A better title" in world.note(fact.id)
+    assert world.outcomes() == ["accepted"]
+    undo_run(world.ctx, report.run)
+    assert world.fact(fact.id).title == "A plain fact"
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("how", ["tick", "delete"])
+def test_a_rejected_proposal_is_not_made_again(world: ProposalWorld, how: str) -> None:
+    change = world.change(world.mirrored(), title="A better title")
+    made = world.proposed(change)
+    if how == "tick":
+        world.ticks(REJECT)
+    else:
+        world.person_deletes(str(made.note_path))
+    world.settle()
+    world.proposed(change)
+
+    assert (world.outcomes(), world.review_notes()) == (["rejected"], [])
+
+
+def test_without_an_answer_a_proposal_expires(world: ProposalWorld) -> None:
+    world.proposed(world.change(world.mirrored(), title="A better title"))
+    world.clock.advance(EXPIRY_DAYS * DAY + 60)
+    world.settle()
+
+    assert (world.outcomes(), world.review_notes()) == (["expired"], [])
+
+
+def test_a_moved_proposal_is_still_the_same(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    world.person_renames(str(made.note_path), "elsewhere.proposal.md")
+    world.ticks(ACCEPT)
+    world.settle()
+
+    assert (world.outcomes(), world.fact(fact.id).title) == (["accepted"], "A better title")
+
+
+def test_what_changed_since_is_shown_again_with_empty_boxes(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    world.proposed(world.change(fact, title="A better title"))
+    world.ticks(ACCEPT)
+    world.agent_updates(fact.id, title="Another title")
+    report = world.settle()
+
+    assert report is not None
+    assert [x.kind for x in report.attention] == ["proposal_changed"]
+    (path,) = world.review_notes()
+    text = world.text(path)
+    assert "- Another title" in text
+    assert "Look again" in text
+    assert decision_in(text) is None
+    assert world.fact(fact.id).title == "Another title"
+    world.ticks(ACCEPT)
+    world.settle()
+    assert world.fact(fact.id).title == "A better title"
+
+
+def test_what_others_changed_elsewhere_stays(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    world.proposed(world.change(fact, title="A better title"))
+    world.agent_updates(fact.id, tags=["new"])
+    world.ticks(ACCEPT)
+    world.settle()
+
+    assert world.fact(fact.id).title == "A better title"
+    assert list(world.fact(fact.id).tags) == ["new"]
+
+
+def test_a_proposal_may_make_change_and_delete_facts_at_once(world: ProposalWorld) -> None:
+    kept, gone = world.mirrored(title="Kept"), world.mirrored(title="Gone")
+    new = world.creation("Quite new.")
+    changes = (world.change(kept, content="Both."), world.deletion(gone), new)
+    made = world.proposed(*changes, kind="duplicates")
+    done = accept_proposals(world.ctx, [made])
+
+    assert [each.outcome for each in done.proposals] == ["accepted"]
+    assert world.fact(kept.id).content == "Both."
+    assert not world.is_alive(gone.id)
+    assert world.is_alive(new.fact_id)
+    undo_run(world.ctx, str(done.run))
+    assert world.fact(gone.id).content
+    assert not world.is_alive(new.fact_id)
+    world.assert_at_rest()
+
+
+def test_accepting_twice_does_it_once(world: ProposalWorld) -> None:
+    new = world.creation("Quite new.")
+    made = world.proposed(new, kind="write")
+    first = accept_proposals(world.ctx, [made])
+    again = accept_proposals(world.ctx, [find_proposal(world.ctx, made.id)])
+
+    assert first.run is not None
+    assert again.run is None
+    assert len(world.facts()) == 1
+
+
+def test_a_crash_after_the_write_is_finished_by_the_next_try(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    world.agent_updates(fact.id, title="A better title")  # what the first try had written
+    accept_proposals(world.ctx, [made])
+
+    assert world.outcomes() == ["accepted"]
+    world.assert_at_rest()
+
+
+def test_a_proposal_about_a_deleted_fact_expires(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    world.agent_forgets(fact.id)
+    accept_proposals(world.ctx, [made])
+
+    assert world.outcomes() == ["expired"]
+
+
+def test_a_deletion_that_was_done_already_is_accepted(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.deletion(fact), kind="junk")
+    world.agent_forgets(fact.id)
+    accept_proposals(world.ctx, [made])
+
+    assert world.outcomes() == ["accepted"]
+
+
+def test_without_the_store_a_ticked_box_waits(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    world.proposed(world.change(fact, title="A better title"))
+    world.ticks(ACCEPT)
+    with world.outage():
+        assert world.settle() is None
+    world.settle()
+
+    assert world.fact(fact.id).title == "A better title"
+
+
+def test_a_dry_run_says_what_would_be_done(world: ProposalWorld) -> None:
+    world.proposed(world.change(world.mirrored(), title="A better title"))
+    world.ticks(ACCEPT)
+    with world.nobody_writes():
+        report = settle_proposals(world.ctx, dry_run=True)
+
+    assert report is not None
+    assert [each.action for each in report.actions] == ["accept_proposal"]
+
+
+def test_a_vault_that_is_away_rejects_nothing(world: ProposalWorld) -> None:
+    world.proposed(world.change(world.mirrored(), title="A better title"))
+    world.vault.missing = True
+    with pytest.raises(VaultMissingError):
+        world.settle()
+
+    assert world.outcomes() == [""]
+
+
+def test_an_agent_sees_no_proposals_about_what_it_cannot_see(world: ProposalWorld) -> None:
+    secret = world.mirrored(scope="private-indy")
+    made = world.proposed(world.change(secret, title="A better title"))
+
+    assert visible_proposals(world.ctx, agent="ada") == []
+    assert [x.id for x in visible_proposals(world.ctx, agent="indy")] == [made.id]
+    with pytest.raises(ProposalNotFoundError):
+        find_proposal(world.ctx, made.id[:6], agent="ada")
+    assert find_proposal(world.ctx, made.id[:6]).id == made.id
+
+
+def test_rejecting_by_command_leaves_what_was_accepted(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    accept_proposals(world.ctx, [made])
+    rejected = reject_proposals(world.ctx, [find_proposal(world.ctx, made.id)])
+
+    assert [each.outcome for each in rejected.proposals] == ["accepted"]
+    assert shown_proposal(find_proposal(world.ctx, made.id)).run
+
+
+def test_a_proposal_is_found_by_its_note(world: ProposalWorld) -> None:
+    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+
+    assert find_proposal(world.ctx, str(made.note_path)).id == made.id
+
+
+def test_a_proposal_overwritten_by_another_is_rejected(world: ProposalWorld) -> None:
+    one = world.proposed(world.change(world.mirrored(title="One"), title="A better title"))
+    two = world.proposed(world.change(world.mirrored(title="Two"), title="A better title"))
+    world.person_renames(str(one.note_path), str(two.note_path))
+    world.ticks(ACCEPT)
+    world.settle()
+
+    assert world.outcomes() == ["accepted", "rejected"]
+
+
+def test_what_the_user_edits_in_the_note_meanwhile_is_not_overwritten(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    world.proposed(world.change(fact, title="A better title"))
+    world.person_edits(str(fact.path), "# A plain fact", "# My own title")
+    world.ticks(ACCEPT)
+    report = world.settle()
+
+    assert report is not None
+    assert [x.kind for x in report.attention] == ["proposal_changed"]
+    assert "update_store" in [x.action for x in report.actions]
+    assert world.fact(fact.id).title == "My own title"
+    assert world.outcomes() == [""]
+
+
+def test_a_folder_that_cannot_be_listed_rejects_nothing(world: ProposalWorld) -> None:
+    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+    world.person_renames(str(made.note_path), "elsewhere/kept.proposal.md")
+    world.vault.break_folder("elsewhere")
+    world.settle()
+
+    assert world.outcomes() == [""]
+
+
+def test_another_vault_at_the_same_place_rejects_nothing(world: ProposalWorld) -> None:
+    world.proposed(world.change(world.mirrored(), title="A better title"))
+    with world.archive.transaction():
+        world.archive.set_setting("vault_id", "another")
+    with pytest.raises(VaultMismatchError):
+        world.settle()
+
+    assert world.outcomes() == [""]
+
+
+def test_an_agent_accepts_what_it_may_write_and_rejects_what_it_made(world: ProposalWorld) -> None:
+    secret = world.mirrored(scope="private-ada", agent="ada")
+    made = world.proposed(world.change(secret, title="A better title"))
+    both = [made]
+
+    check_answer(world.ctx, both, agent=None, accepts=True)
+    check_answer(world.ctx, both, agent="ada", accepts=True)
+    check_answer(world.ctx, both, agent="indy", accepts=False)
+    with pytest.raises(ScopeDeniedError):
+        check_answer(world.ctx, both, agent="indy", accepts=True)
+    with pytest.raises(ProposalDeniedError):
+        check_answer(world.ctx, both, agent="ada", accepts=False)
+
+
+def test_a_deletion_waits_for_another_look_after_any_change(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.deletion(fact), kind="junk")
+    world.agent_updates(fact.id, tags=["new"])
+    done = accept_proposals(world.ctx, [made])
+
+    assert [each.outcome for each in done.proposals] == [""]
+    assert "revision changed since" in done.attention[0].message
+    assert world.is_alive(fact.id)
+
+
+def test_what_was_made_and_deleted_since_is_not_made_again(world: ProposalWorld) -> None:
+    made = world.proposed(world.creation("Quite new."), kind="write")
+    accept_proposals(world.ctx, [made])
+    world.agent_forgets(made.changes[0].fact_id)
+    accept_proposals(world.ctx, [made])
+
+    assert not world.is_alive(made.changes[0].fact_id)
+
+
+def test_others_that_keep_writing_are_told_apart_from_an_answer(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    busy = False
+
+    def write(method: str) -> None:
+        nonlocal busy
+        if method == "write" and not busy:
+            busy = True
+            world.agent_updates(fact.id, tags=[world.clock.new_id()])
+            busy = False
+
+    world.store.before = write
+    with pytest.raises(RevisionMismatchError):
+        accept_proposals(world.ctx, [made])
+    world.store.before = lambda _: None
+
+    assert world.outcomes() == [""]
+
+
+def test_one_who_writes_in_between_is_written_around(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    calls: list[str] = []
+
+    def write(method: str) -> None:
+        calls.append(method)
+        if calls.count("write") == 1 and method == "write":
+            world.agent_updates(fact.id, tags=["between"])
+
+    world.store.before = write
+    accept_proposals(world.ctx, [made])
+    world.store.before = lambda _: None
+
+    assert (world.fact(fact.id).title, [*world.fact(fact.id).tags]) == (
+        "A better title",
+        ["between"],
+    )
+
+
+def test_a_crash_before_the_note_goes_changes_no_outcome(world: ProposalWorld) -> None:
+    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+    with world.archive.transaction():
+        world.archive.put_proposal(replace(made, outcome="accepted"))
+    with world.nobody_writes():
+        settle_proposals(world.ctx, dry_run=True)
+    world.settle()
+
+    assert (world.outcomes(), world.review_notes()) == (["accepted"], [])
+    assert world.archive.proposals() == []
+
+
+def test_a_note_that_cannot_be_read_or_moved_in_a_dry_run_is_no_answer(
+    world: ProposalWorld,
+) -> None:
+    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+    folder = str(made.note_path).rpartition("/")[0]
+    world.vault.break_folder(folder)
+    world.settle()
+    world.vault.broken.clear()
+    world.person_renames(str(made.note_path), "elsewhere.proposal.md")
+    assert settle_proposals(world.ctx, dry_run=True) is None
+
+    assert world.outcomes() == [""]
+    assert world.archive.proposals()[0].note_path == made.note_path
+
+
+def test_a_stale_proposal_that_an_editor_is_saving_stays_stale(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    path = str(made.note_path)
+    world.agent_updates(fact.id, title="Another title")
+    world.ticks(ACCEPT)
+
+    def save(step: str) -> None:
+        if step == "exchange.swap" and f"again-{made.id}" in world.vault.ops():
+            world.vault.before = lambda _: None
+            world.person_edits(path, "# Proposal", "# My proposal")
+
+    world.vault.before = save
+    report = world.settle()
+    assert report is not None
+    assert list(report.attention) == []
+    report = world.settle()
+
+    assert report is not None
+    assert [x.kind for x in report.attention] == ["proposal_changed"]
+    assert world.fact(fact.id).title == "Another title"
+
+
+def test_a_change_of_a_long_text_shows_the_lines_that_differ(world: ProposalWorld) -> None:
+    text = "\n".join(f"Line {n} stays." for n in range(12))
+    fact = world.mirrored(text)
+    made = world.proposed(world.change(fact, content=text.replace("Line 6 stays", "Line 6 goes")))
+    said = world.text(str(made.note_path))
+
+    assert "-Line 6 stays.\n+Line 6 goes." in said.replace("- ", "-").replace("+ ", "+")
+    assert "Line 1 stays" not in said
+    assert decision_in("no frontmatter") is None
+
+
+def test_secrets_stay_hidden_in_the_note_and_go_to_the_store(world: ProposalWorld) -> None:
+    dice = random.Random("proposals")
+    token = secrets.token("github", dice)
+    hidden = ProposalWorld(view=NoteView.of(Redactor(b"k" * 32), redacts=True, escapes=True))
+    fact = hidden.mirrored(f"Alpha says this: {token}.")
+    change = hidden.change(fact, content=f"Alpha says: {token}.")
+    made = hidden.proposed(change, hidden.deletion(hidden.mirrored(f"Copy {token}.")))
+    (shown,) = visible_proposals(hidden.ctx, agent=None)
+
+    assert token not in hidden.text(str(made.note_path))
+    assert token not in repr(shown)
+    assert shown.changes[1].after is None
+    with hidden.outage():
+        assert token not in repr(visible_proposals(hidden.ctx, agent=None))
+    accept_proposals(hidden.ctx, [made])
+    assert hidden.fact(fact.id).content == f"Alpha says: {token}."

@@ -1,0 +1,122 @@
+"""Proposals through the engine: a run does what was ticked, and a daemon what it is asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import vaultsync
+from tests.daemons import watched
+from tests.mcp_clients import Home, make_home
+from vaultsync.api.memory import Memory
+from vaultsync.model.fact import Fact
+from vaultsync.notes.proposal_note import ProposedChange
+from vaultsync.proposals.answer_counts import MIN_ANSWERS, count_answers
+from vaultsync.proposals.service import ProposalDraft, propose
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return make_home(tmp_path)
+
+
+def proposed(memory: Memory, fact: Fact, title: str = "Crane 2") -> str:
+    """The id of a proposal to change the title of a fact."""
+    fact = memory._ctx.store.get(fact.id) or fact
+    values = {"title": fact.title}
+    change = ProposedChange(
+        fact.id, fact.revision or "", values, {"title": title}, memory.get(fact.id).path, fact.title
+    )
+    draft = ProposalDraft("retitle", "Rename it", "So it is.", "indy", fact.scope, (change,))
+    return propose(memory._ctx, draft).id
+
+
+def notes(home: Home) -> list[Path]:
+    return sorted(home.vault.rglob("*.proposal.md"))
+
+
+def tick(note: Path) -> None:
+    text = note.read_text("utf-8")
+    note.write_text(text.replace("- [ ] Accept", "- [x] Accept"), "utf-8")
+
+
+def test_a_sync_does_what_was_ticked_and_undo_takes_it_back(home: Home) -> None:
+    with home.memory() as memory:
+        fact = memory.remember("It is red.", title="Crane", scope="public")
+        proposed(memory, fact)
+        memory.sync()
+        (note,) = notes(home)
+        assert memory.status().proposals == 1
+        tick(note)
+        foreseen = memory.sync(dry_run=True)
+        assert [each.action for each in foreseen.actions] == ["accept_proposal"]
+        report = memory.sync()
+        assert memory.get(fact.id).title == "Crane 2"
+        assert notes(home) == []
+        assert memory.status().proposals == 0
+        memory.undo(report.run)
+        assert memory.get(fact.id).title == "Crane"
+        assert memory.verify().equal
+
+
+def test_an_update_of_a_fact_shows_and_settles_proposals_too(home: Home) -> None:
+    with home.memory() as memory:
+        fact = memory.remember("It is red.", title="Crane", scope="public")
+        proposed(memory, fact)
+        memory.update(fact.id, add_tags=["port"])
+        (note,) = notes(home)
+        tick(note)
+        memory.update(fact.id, add_tags=["sea"])
+        assert memory.get(fact.id).title == "Crane 2"
+
+
+def test_a_daemon_is_asked_to_answer_and_does_all_in_one_run(home: Home) -> None:
+    with home.memory() as memory:
+        facts = [memory.remember(f"It is {x}.", title=x, scope="public") for x in ("A", "B", "C")]
+        memory.sync()
+    with watched(env=home.environment), home.memory() as memory:
+        made = [proposed(memory, fact, f"{fact.title} 2") for fact in facts]
+        done = memory.accept_proposals(made[:2])
+        assert [each.outcome for each in done.proposals] == ["accepted", "accepted"]
+        assert {each.run for each in done.proposals} == {done.run}
+        (no,) = memory.reject_proposals(made[2:]).proposals
+        assert no.outcome == "rejected"
+        assert [memory.get(x.id).title for x in facts] == ["A 2", "B 2", "C"]
+        assert memory.accept_proposals([]).proposals == ()
+
+
+def test_commands_answer_all_proposals_of_a_kind(home: Home) -> None:
+    with home.memory() as memory:
+        for name in ("A", "B"):
+            proposed(memory, memory.remember(f"It is {name}.", title=name, scope="public"), "Z")
+    done = home.run("proposals", "accept", "--kind", "retitle", "--json")
+    answer = json.loads(done.stdout)
+
+    assert [each["outcome"] for each in answer["proposals"]] == ["accepted", "accepted"]
+    assert json.loads(home.run("proposals", "list", "--json").stdout) == {"proposals": []}
+
+
+def test_maintenance_proposes_and_status_says_what_fell_silent(home: Home) -> None:
+    text = "The crane at the second gate lifts ten tonnes, and no more."
+    with home.memory() as memory:
+        for _ in "ab":
+            memory.remember(text, scope="public")
+        memory.sync()
+        assert memory.maintain().proposed == {}  # the counts are of all facts
+        assert memory.status().proposals == 1
+    done = home.run("maintain", "--dry-run")
+    assert "propose" not in done.stdout
+    settings = home.vault / ".meta" / "config.toml"
+    settings.write_text(settings.read_text("utf-8") + '\n[proposals]\nduplicates = "auto"\n')
+    with vaultsync.open(str(home.vault), state_dir=str(home.state)) as user:
+        assert len(user.reject_proposals([user.proposals()[0].id]).proposals) == 1
+        for _ in "ab":
+            user.remember("The ferry leaves at nine on Sundays.", scope="public", agent="indy")
+        made = user.maintain()
+        assert (made.proposed, made.accepted) == ({"duplicates": 1}, {"duplicates": 1})
+        count_answers(user._ctx, ["duplicates"] * MIN_ANSWERS, accepted=False)
+        assert user.status().silent_proposals == ["duplicates: 11 of 11 were rejected"]
+        assert user.maintain().silent == ["duplicates: 11 of 11 were rejected"]
+    assert "11 of 11" in home.run("status").stdout

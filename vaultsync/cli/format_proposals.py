@@ -1,0 +1,104 @@
+"""Print proposals, as JSON or as text."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
+from vaultsync.cli.format_conflicts import changed_lines
+from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
+from vaultsync.cli.format_reports import print_notices
+from vaultsync.cli.output import (
+    Options,
+    clean,
+    clean_one_line,
+    echo,
+    print_json,
+    print_message,
+    style,
+    table,
+)
+from vaultsync.model.schema import Value
+from vaultsync.notes.proposal_note import ShownChange, ShownProposal
+from vaultsync.proposals.service import SettledProposals
+from vaultsync.sync.report import Proposals
+
+_DAY = 10
+"""Characters of the day of a time."""
+
+
+def print_proposals(options: Options, found: Sequence[ShownProposal]) -> None:
+    """Print proposals, one a line."""
+    if options.json:
+        print_json(Proposals(found))
+        return
+    heads = ["proposal", "kind", "what", "note", "until or outcome"]
+    rows = [
+        [each.id, each.kind, each.title, each.path or "", each.outcome or each.expires_at[:_DAY]]
+        for each in found
+    ]
+    table(heads, rows)
+    if not found:
+        print_message(options, "no proposals")
+    elif any(not each.outcome for each in found):
+        print_message(
+            options,
+            "`vaultsync proposals show ID` shows what would change; `accept` does it,"
+            " `reject` closes it",
+        )
+
+
+def print_proposal(options: Options, found: ShownProposal) -> None:
+    """Print what a proposal would change, and why."""
+    if options.json:
+        print_json(found)
+        return
+    echo(style(clean_one_line(found.title), bold=True))
+    print_pairs(
+        [
+            ("proposal", found.id),
+            ("kind", found.kind),
+            ("why", found.why),
+            ("proposed by", found.proposer),
+            ("note", found.path or "–"),
+            ("until", found.expires_at[:_DAY]),
+            ("outcome", found.outcome or "open"),
+            *([("run", found.run)] if found.run else []),
+        ]
+    )
+    for change in found.changes:
+        name = clean_one_line(change.path or change.title or change.fact_id)
+        verb = "delete" if change.after is None else "change" if change.before else "new"
+        verb = verb if change.after or change.after is None else "keep"
+        echo(f"\n{style(f'{verb} {name}', bold=True)}")
+        for line in _lines(change):
+            echo(line)
+
+
+def _lines(change: ShownChange) -> Iterator[str]:
+    after: Mapping[str, Value] = change.after or {}
+    width = max(20, shutil.get_terminal_size().columns - 4)
+    for key in sorted(after):
+        before = clean(display_value(change.before[key])) if key in change.before else ""
+        yield f"  {clean_one_line(key)}"
+        for line in changed_lines(before, clean(display_value(after[key])), width=width):
+            yield f"    {line}"
+
+
+def print_settled(options: Options, done: SettledProposals, verb: str) -> int:
+    """Print what became of proposals, and return the exit code."""
+    code = EXIT_NEEDS_REVIEW if done.attention else EXIT_DONE
+    if options.json:
+        print_json(done)
+        return code
+    for each in done.proposals:
+        word = each.outcome or "changed since; look again"
+        print_message(options, f"{clean_one_line(each.title)}: {word}")
+    print_notices(done.attention)
+    if not done.proposals:
+        print_message(options, f"no open proposals to {verb}")
+    if done.run:
+        number = count_noun(sum(x.run == done.run for x in done.proposals), "proposal")
+        print_message(options, f"{number} in one run; `vaultsync undo {done.run}` undoes it")
+    return code

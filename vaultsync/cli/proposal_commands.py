@@ -1,0 +1,96 @@
+"""`proposals`: what agents and rules propose, and the user decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from vaultsync.cli.format_proposals import print_proposal, print_proposals, print_settled
+from vaultsync.cli.open_vault import open_memory
+from vaultsync.cli.options import common, completes
+from vaultsync.cli.output import Options
+from vaultsync.errors import ProposalNotFoundError, UsageError
+from vaultsync.notes.proposal_note import ShownProposal
+from vaultsync.proposals.proposal_kinds import KINDS
+
+kind_option = click.option("--kind", type=click.Choice([*KINDS]), help="Only those of this kind.")
+ids_argument = click.argument(
+    "ids", metavar="[ID]...", nargs=-1, shell_complete=completes("proposal")
+)
+
+
+@click.group()
+def proposals() -> None:
+    """Show what agents and rules propose, and accept or reject it."""
+
+
+@proposals.command("list")
+@kind_option
+@click.option("--settled", is_flag=True, help="Those that are answered or expired, too.")
+@common
+def list_(options: Options, *, kind: str | None, settled: bool) -> None:
+    """List the proposals that wait for an answer."""
+    with open_memory(options) as memory:
+        found = memory.proposals(settled=settled)
+    print_proposals(options, [each for each in found if kind in (None, each.kind)])
+
+
+@proposals.command()
+@click.argument("proposal_id", metavar="ID", shell_complete=completes("proposal"))
+@common
+def show(options: Options, *, proposal_id: str) -> None:
+    """Show what a proposal would change, and why.
+
+    ID is its id, the beginning of it, or the path of its note.
+    """
+    with open_memory(options) as memory:
+        known = memory.proposals(settled=True)
+    print_proposal(options, _named(known, proposal_id))
+
+
+@proposals.command()
+@ids_argument
+@kind_option
+@common
+def accept(options: Options, *, ids: Sequence[str], kind: str | None) -> int:
+    """Do what proposals say, all in one run.
+
+    ID is the id of a proposal, the beginning of it, or the path of its note. One whose facts
+    changed since is shown again instead.
+    """
+    return _answer(options, ids, kind, accepts=True)
+
+
+@proposals.command()
+@ids_argument
+@kind_option
+@common
+def reject(options: Options, *, ids: Sequence[str], kind: str | None) -> int:
+    """Close proposals for good, without a change.
+
+    ID is the id of a proposal, the beginning of it, or the path of its note.
+    """
+    return _answer(options, ids, kind, accepts=False)
+
+
+def _answer(options: Options, ids: Sequence[str], kind: str | None, *, accepts: bool) -> int:
+    verb = "accept" if accepts else "reject"
+    if bool(ids) == bool(kind):
+        message = f"say which proposals to {verb}: their ids, or --kind"
+        raise UsageError(message, hint="`vaultsync proposals list` shows the open ones")
+    with open_memory(options) as memory:
+        found = memory.proposals() if kind else ()
+        wanted = [*ids, *(each.id for each in found if each.kind == kind)]
+        answer = memory.accept_proposals if accepts else memory.reject_proposals
+        done = answer(wanted)
+    return print_settled(options, done, verb)
+
+
+def _named(known: Sequence[ShownProposal], name: str) -> ShownProposal:
+    """The proposal that a name means; an open one where the beginning of the id is of more."""
+    matches = [each for each in known if name == each.path or each.id.startswith(name)]
+    matches = [each for each in matches if not each.outcome] or matches
+    if len(matches) != 1:
+        raise ProposalNotFoundError(name)
+    return matches[0]

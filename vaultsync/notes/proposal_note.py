@@ -1,0 +1,250 @@
+"""Proposal <-> the note that shows it.
+
+A proposal is a change that a person has to decide about. Its note is named and written by
+what the proposal says alone, and only its frontmatter and its two boxes are ever read back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from vaultsync.markdown.yaml.writer import quoted
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.notes.review_note import (
+    bold,
+    box,
+    code,
+    diff_of_texts,
+    fenced,
+    note_link,
+    plain,
+    review_id_in,
+    shown_value,
+    ticked,
+)
+
+PROPOSAL_KIND = "proposal"
+ACCEPTED, REJECTED, EXPIRED = "accepted", "rejected", "expired"
+"""How a proposal ends."""
+_ACCEPT, _REJECT = "accept", "reject"
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedChange:
+    """What a proposal would do to one fact."""
+
+    fact_id: str
+    revision: str
+    """The revision that it is for; empty for a new fact."""
+    before: Mapping[str, Value]
+    """The values that it replaces, by field, and others that must not change before it is
+    applied; empty for a new fact."""
+    after: Mapping[str, Value] | None
+    """The new values; None deletes the fact."""
+    path: VaultPath | None = None
+    """The note of the fact; None where it has none yet."""
+    title: str = ""
+    """What the fact is called in the note of the proposal."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalRecord:
+    """A change that a person has to decide about, as the archive records it."""
+
+    id: str
+    """16 hex digits, made of the kind and the changes: the same proposal, made again, has
+    the same id."""
+    kind: str
+    """A name in `proposals/proposal_kinds.py:KINDS`."""
+    title: str
+    """What is proposed, in one line."""
+    why: str
+    """The reason, in a sentence or two."""
+    proposer: str
+    """The agent, or the rule, that made it."""
+    scope: str
+    """Who may see it: those who may see this scope."""
+    created_at: str
+    expires_at: str
+    changes: tuple[ProposedChange, ...]
+    note_path: VaultPath | None = None
+    """Where its note lies; None when it has none (any more)."""
+    sha: str = ""
+    """Of the bytes of its note as written."""
+    outcome: str = ""
+    """Empty while open; then `accepted`, `rejected` or `expired`."""
+    settled_at: str = ""
+    """When it was accepted, rejected or expired."""
+    run: str = ""
+    """The run that applied it, which `undo` reverts."""
+    changed_since: tuple[str, ...] = ()
+    """The fields that others changed after it was made: it was written again for them."""
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether it waits for an answer, or its note for its removal."""
+        return not self.outcome or self.note_path is not None
+
+
+class ShownChange(Struct, frozen=True):
+    """What a proposal would do to one fact, as surfaces show it."""
+
+    fact_id: str
+    path: VaultPath | None
+    title: str
+    before: Mapping[str, Value]
+    after: Mapping[str, Value] | None
+    """None deletes the fact."""
+
+
+class ShownProposal(Struct, frozen=True):
+    """A proposal as surfaces show it."""
+
+    id: str
+    kind: str
+    title: str
+    path: VaultPath | None
+    """Its note in the vault."""
+    created_at: str
+    expires_at: str
+    changes: tuple[ShownChange, ...]
+    why: str = ""
+    proposer: str = ""
+    outcome: str = ""
+    """Empty while open; then `accepted`, `rejected` or `expired`."""
+    run: str = ""
+    """The run that applied it, which `undo` reverts."""
+
+
+def proposal_id(kind: str, changes: Sequence[ProposedChange]) -> str:
+    """16 hex digits, the same for the same kind, facts and new values.
+
+    What is replaced does not count: a proposal that is brought up to date stays the same.
+    """
+    rows = sorted(
+        json.dumps([x.fact_id if x.revision else "", x.after], sort_keys=True, default=dict)
+        for x in changes
+    )
+    return hashlib.sha256(json.dumps([kind, rows]).encode()).hexdigest()[:16]
+
+
+def shown_proposal(proposal: ProposalRecord) -> ShownProposal:
+    """What surfaces show of a proposal."""
+    changes = tuple(
+        ShownChange(x.fact_id, x.path, x.title, x.before, x.after) for x in proposal.changes
+    )
+    return ShownProposal(
+        proposal.id,
+        proposal.kind,
+        proposal.title,
+        proposal.note_path,
+        proposal.created_at,
+        proposal.expires_at,
+        changes,
+        proposal.why,
+        proposal.proposer,
+        proposal.outcome,
+        proposal.run,
+    )
+
+
+def render_proposal(proposal: ProposalRecord) -> str:
+    """The text of the note of a proposal, without secrets already."""
+    return "\n".join(
+        (
+            "---",
+            "vaultsync: proposal",
+            f"proposal: {quoted(proposal.id)}",
+            f"kind: {quoted(proposal.kind)}",
+            f"expires: {quoted(proposal.expires_at)}",
+            "---",
+            "",
+            f"# Proposal: {plain(proposal.title)}",
+            "",
+            _origin(proposal),
+            "",
+            *_changed_since(proposal.changed_since),
+            box("Accept: do what is shown below", "proposal", _ACCEPT),
+            box("Reject: change nothing, and do not propose it again", "proposal", _REJECT),
+            "",
+            _what_to_do(proposal),
+            "",
+            *chain.from_iterable(map(_shown_change, proposal.changes)),
+        )
+    )
+
+
+def _origin(proposal: ProposalRecord) -> str:
+    begun, until = proposal.created_at[:10], proposal.expires_at[:10]
+    return (
+        f"{plain(proposal.why)} Proposed by {code(proposal.proposer)} on {begun};"
+        f" it is dropped on {until} without an answer."
+    )
+
+
+def _what_to_do(proposal: ProposalRecord) -> str:
+    return (
+        "Tick one box and save; deleting this note rejects the proposal, too."
+        f" Or run `vaultsync proposals accept {proposal.id[:8]}`."
+        " What was accepted can be undone with `vaultsync undo`."
+    )
+
+
+def _changed_since(fields: Sequence[str]) -> Iterator[str]:
+    if fields:
+        names = ", ".join(map(bold, fields))
+        yield f"**Look again:** {names} changed after this was proposed; below is how it is now."
+        yield ""
+
+
+def _shown_change(change: ProposedChange) -> Iterator[str]:
+    name = note_link(change.path) if change.path else ""
+    title = plain(change.title or change.fact_id)
+    if change.after is None:
+        yield from (f"## Delete {name or title}", "")
+        return
+    if not change.revision:
+        yield from (f"## New: {title}", "")
+    else:
+        yield from (f"## {'Change' if change.after else 'Keep'} {name or title}", "")
+    for key in sorted(change.after):
+        before, after = change.before.get(key), change.after[key]
+        yield from (f"**{plain(key)}**", "")
+        if not change.revision or not shown_value(before):
+            yield from (fenced("text", shown_value(after) or "(empty)"), "")
+        elif differing := diff_of_texts(before, after):
+            yield from (fenced("diff", differing), "")
+        else:
+            lines = [f"- {line}" for line in (shown_value(before)).split("\n")]
+            lines += [f"+ {line}" for line in (shown_value(after) or "(empty)").split("\n")]
+            yield from (fenced("diff", "\n".join(lines)), "")
+
+
+def proposal_id_in(text: str) -> str | None:
+    """The id of the proposal whose note this is, from its frontmatter."""
+    return review_id_in(text, PROPOSAL_KIND)
+
+
+def decision_in(text: str) -> str | None:
+    """What the user ticked in the note of a proposal.
+
+    Returns:
+        `accepted` or `rejected`; None when no box is ticked, or both.
+    """
+    if proposal_id_in(text) is None:
+        return None
+    boxes = ticked(text, "proposal") or frozenset()
+    return _DECISIONS.get(boxes)
+
+
+_DECISIONS: Mapping[frozenset[str], str] = MappingProxyType(
+    {frozenset({_ACCEPT}): ACCEPTED, frozenset({_REJECT}): REJECTED}
+)

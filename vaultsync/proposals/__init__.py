@@ -1,0 +1,1 @@
+"""Proposals: changes that agents and rules suggest, and a person decides about."""

@@ -1,0 +1,100 @@
+"""Make the proposals of rules, as often as the settings and the user's answers allow.
+
+Maintenance does this, never a sync: a proposal is never urgent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from heapq import nlargest
+from typing import NamedTuple
+
+from vaultsync.model.decay import last_used
+from vaultsync.model.fact import Fact
+from vaultsync.notes.proposal_note import ProposalRecord, proposal_id
+from vaultsync.proposals.answer_counts import answer_counts, forget_answers, silent_kinds
+from vaultsync.proposals.producers import PRODUCERS, RULES, Candidate, is_live
+from vaultsync.proposals.service import ProposalDraft, accept_proposals, propose, settle_proposals
+from vaultsync.sync.context import SyncContext
+
+MAX_EXAMINED = 5_000
+"""Facts that one run of maintenance looks at: those written or used last."""
+OFF, PROPOSE, AUTO = "off", "propose", "auto"
+"""What a setting says about a kind."""
+
+
+class MadeProposals(NamedTuple):
+    """What the rules proposed in one run of maintenance."""
+
+    proposed: Mapping[str, int]
+    """How many of each kind are new."""
+    accepted: Mapping[str, int]
+    """How many of these were accepted at once, as the settings say."""
+    silent: Sequence[str]
+    """Kinds that propose nothing because the user rejected most of them, in words."""
+
+
+def make_proposals(
+    ctx: SyncContext, modes: Mapping[str, str], *, dry_run: bool = False
+) -> MadeProposals:
+    """Let each rule look at the facts; to be used under the engine's lock.
+
+    Args:
+        ctx: the two sides.
+        modes: `off`, `propose` or `auto` for each kind.
+        dry_run: whether nothing is to be recorded.
+
+    Raises:
+        StoreUnavailableError, VaultError.
+    """
+    if not dry_run:
+        forget_answers(ctx, [kind for kind, mode in modes.items() if mode == OFF])
+    silent = silent_kinds(answer_counts(ctx.archive))
+    facts = [*nlargest(MAX_EXAMINED, filter(is_live, ctx.store.iter_facts()), key=_freshness)]
+    facts.sort(key=lambda each: each.id)
+    known = {each.id: each for each in ctx.archive.proposals(settled=True)}
+    busy = {x.fact_id for each in known.values() if not each.outcome for x in each.changes}
+    proposed: dict[str, int] = {}
+    automatic: list[ProposalRecord] = []
+    for kind, producer in PRODUCERS.items():
+        if modes[kind] == OFF or kind in silent:
+            continue
+        drafts = _new(ctx, kind, producer.find(facts, ctx.clock.now()), known.keys(), busy)
+        for number, draft in zip(range(1, producer.most + 1), drafts, strict=False):
+            proposed[kind] = number
+            recorded = None if dry_run else propose(ctx, draft)
+            if recorded is not None and modes[kind] == AUTO:
+                automatic.append(recorded)
+    accepted: dict[str, int] = {}
+    if automatic:
+        for each in accept_proposals(ctx, automatic, learns=False).proposals:
+            accepted[each.kind] = accepted.get(each.kind, 0) + bool(each.outcome)
+    if not dry_run:
+        settle_proposals(ctx)  # the notes of those that wait
+    return MadeProposals(proposed, accepted, [*silent.values()])
+
+
+def _freshness(fact: Fact) -> tuple[str, str]:
+    return last_used(fact), fact.id
+
+
+def _new(
+    ctx: SyncContext,
+    kind: str,
+    candidates: Iterator[Candidate],
+    known: Collection[str],
+    busy: set[str],
+) -> Iterator[ProposalDraft]:
+    """Those that were never made, about facts that no other open proposal is about."""
+    for each in candidates:
+        ids = {x.fact_id for x in each.changes} - {""}
+        if busy & ids or proposal_id(kind, each.changes) in known:
+            continue
+        busy |= ids
+        paths = ctx.archive.note_paths(ids)
+        changes = tuple(
+            replace(x, fact_id=x.fact_id or ctx.clock.new_id(), path=paths.get(x.fact_id))
+            for x in each.changes
+        )
+        yield ProposalDraft(kind, each.title, each.why, RULES, each.scope, changes)

@@ -1,0 +1,36 @@
+"""THE TABLE of kinds of proposals: what each is about, and whether it may apply itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class ProposalKind(NamedTuple):
+    """A row of the table."""
+
+    name: str
+    says: str
+    """One line for the docs."""
+    reversible: bool = True
+    """Whether `undo` takes it back completely: only such a kind may be set to `auto`."""
+
+
+KINDS: Mapping[str, ProposalKind] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            ProposalKind(
+                "write", "an agent writes to a scope where it may only propose", reversible=False
+            ),
+            ProposalKind("duplicates", "two facts say nearly the same: merge them"),
+            ProposalKind("contradiction", "a newer fact contradicts an older one"),
+            ProposalKind("consolidation", "observations repeat: keep one fact"),
+            ProposalKind("link", "a name that is mentioned often gets a note of its own"),
+            ProposalKind("retype", "a fact has the form of another type"),
+            ProposalKind("retitle", "a title that says what the fact says"),
+            ProposalKind("junk", "background facts that no answer ever used"),
+        )
+    }
+)

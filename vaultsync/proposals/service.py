@@ -1,0 +1,555 @@
+"""Make proposals, show them in the vault, and do what the user decides.
+
+A proposal is recorded at once. The next run writes its note, finds what was ticked since,
+and applies it as a run of its own: compare-and-set, historied, undone like any other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from vaultsync.errors import (
+    FactNotFoundError,
+    NoteError,
+    NoteMissingError,
+    ProposalDeniedError,
+    ProposalNotFoundError,
+    RevisionMismatchError,
+    ScopeDeniedError,
+    StoreUnavailableError,
+)
+from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, is_visible
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath, join_path, slug
+from vaultsync.model.schema import Value
+from vaultsync.model.scope import can_see
+from vaultsync.notes.proposal_note import (
+    ACCEPTED,
+    EXPIRED,
+    PROPOSAL_KIND,
+    REJECTED,
+    ProposalRecord,
+    ProposedChange,
+    ShownProposal,
+    decision_in,
+    proposal_id,
+    proposal_id_in,
+    render_proposal,
+    shown_proposal,
+)
+from vaultsync.notes.review_note import PROPOSAL_SUFFIX
+from vaultsync.proposals.answer_counts import count_answers
+from vaultsync.proposals.producers import RULES
+from vaultsync.storage.archive import Notice
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.storage.vault import VaultScan
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.finish import join_reports
+from vaultsync.sync.preconditions import check_vault
+from vaultsync.sync.replaced_versions import overwrite
+from vaultsync.sync.report import ActionTaken, Report, ReportedNotice, counted, notices_of
+from vaultsync.sync.review_notes import (
+    ReviewPlace,
+    create_review_note,
+    is_review_note_of,
+    remove_review_note,
+    rewrite_review_note,
+)
+from vaultsync.sync.run import sync_once
+from vaultsync.sync.sync_request import SyncRequest
+
+RUN_KIND = "proposals"
+"""What the archive records the run as that applies proposals, and who writes then."""
+EXPIRY_DAYS = 30
+PROPOSALS_FOLDER = "proposals"
+"""The folder of a scope with the notes of proposals that are about no note."""
+
+
+class SettledProposals(Struct, frozen=True):
+    """What became of proposals that the user decided about."""
+
+    proposals: tuple[ShownProposal, ...]
+    """Each with its outcome; one without an outcome changed since it was made, and waits for
+    another look."""
+    run: str | None = None
+    """The run that applied those that were accepted; None when none was."""
+    attention: tuple[ReportedNotice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalDraft:
+    """A proposal that is to be made."""
+
+    kind: str
+    title: str
+    why: str
+    proposer: str
+    scope: str
+    changes: tuple[ProposedChange, ...]
+    expiry_days: int = EXPIRY_DAYS
+
+
+def propose(ctx: SyncContext, draft: ProposalDraft) -> ProposalRecord:
+    """Record a proposal; the next run shows it in the vault.
+
+    The same proposal is made once: while it is open, and after the user rejected it, the
+    recorded one is returned.
+    """
+    now = ctx.clock.now()
+    new = ProposalRecord(
+        id=proposal_id(draft.kind, draft.changes),
+        kind=draft.kind,
+        title=draft.title,
+        why=draft.why,
+        proposer=draft.proposer,
+        scope=draft.scope,
+        created_at=ctx.today(),
+        expires_at=_utc(now + timedelta(days=draft.expiry_days)),
+        changes=draft.changes,
+    )
+    with ctx.archive.transaction():
+        known = _by_id(ctx).get(new.id)
+        if known is not None and known.outcome in ("", REJECTED):
+            return known
+        ctx.archive.put_proposal(new)
+    return new
+
+
+def _utc(time: datetime) -> str:
+    return time.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _by_id(ctx: SyncContext) -> Mapping[str, ProposalRecord]:
+    return {each.id: each for each in ctx.archive.proposals(settled=True)}
+
+
+def visible_proposals(
+    ctx: SyncContext, *, agent: str | None, settled: bool = False
+) -> list[ProposalRecord]:
+    """The open proposals that an agent may know of, or all of them; without secrets."""
+    return [
+        redact_proposal(ctx, each)
+        for each in ctx.archive.proposals(settled=settled)
+        if (settled or not each.outcome) and _is_visible(ctx, each, agent)
+    ]
+
+
+def _is_visible(ctx: SyncContext, proposal: ProposalRecord, agent: str | None) -> bool:
+    return can_see(agent, proposal.scope) and all(
+        is_visible(ctx, each.fact_id, agent=agent) for each in proposal.changes if each.revision
+    )
+
+
+def find_proposal(ctx: SyncContext, name: str, *, agent: str | None = None) -> ProposalRecord:
+    """The proposal that a name means: the path of its note, its id, or the beginning of that.
+
+    Where more than one id begins so, the only open one is meant.
+
+    Raises:
+        ProposalNotFoundError: the agent can see none, or more than one.
+    """
+    known = ctx.archive.proposals(settled=True)
+    matches = [each for each in known if name and each.id.startswith(name)]
+    matches = [each for each in matches if not each.outcome] or matches
+    matches = [each for each in known if name == each.note_path] or matches
+    matches = [each for each in matches if _is_visible(ctx, each, agent)]
+    if len(matches) != 1:
+        raise ProposalNotFoundError(name)
+    return matches[0]
+
+
+def check_answer(
+    ctx: SyncContext, proposals: Sequence[ProposalRecord], *, agent: str | None, accepts: bool
+) -> None:
+    """Check that an agent may answer proposals.
+
+    It may accept what it may write itself, and reject what it made itself.
+
+    Raises:
+        ScopeDeniedError: it may not write to a scope.
+        ProposalDeniedError: it did not make what it rejects.
+        StoreUnavailableError: whether it may accept is not known then.
+    """
+    if agent is None:
+        return
+    for each in proposals:
+        if not accepts:
+            if each.proposer != agent:
+                raise ProposalDeniedError(agent, each.id)
+            continue
+        facts = ctx.store.find_many([x.fact_id for x in each.changes]).values()
+        for scope in {each.scope, *(fact.scope for fact in facts)}:
+            if not can_see(agent, scope):
+                raise ScopeDeniedError(agent, scope)
+
+
+# ---------------------------------------------------------------- the user's decisions
+
+
+def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | None:
+    """Bring the notes of proposals up to date, and do what the user decided in them.
+
+    To be used under the engine's lock, before a run.
+
+    Returns:
+        The report of what was done, or would be; None when there was nothing to do.
+
+    Raises:
+        VaultMissingError, VaultMismatchError: a note that is not there says nothing then.
+        StoreMismatchError, StoreRewoundError: what is accepted has to wait.
+    """
+    found = ctx.archive.proposals()
+    if not found:
+        return None
+    check_vault(ctx, dry_run=dry_run)
+    work = _Settling(ctx)
+    decided: dict[str, list[ProposalRecord]] = {ACCEPTED: [], REJECTED: [], EXPIRED: []}
+    if not dry_run:
+        _bring_up_to_date(ctx, found)
+    for each in found:
+        outcome = None if each.outcome else _decision(ctx, each, dry_run=dry_run)
+        if outcome is not None:
+            decided[outcome].append(each)
+    if dry_run:
+        for outcome, proposals in decided.items():
+            work.tell(proposals, outcome)
+        return work.report()
+    for outcome in (REJECTED, EXPIRED):
+        work.close(decided[outcome], outcome)
+    with suppress(StoreUnavailableError):  # the boxes stay ticked until it is back
+        if decided[ACCEPTED]:
+            work.accept(decided[ACCEPTED])
+    return work.report()
+
+
+def accept_proposals(
+    ctx: SyncContext, proposals: Sequence[ProposalRecord], *, learns: bool = True
+) -> SettledProposals:
+    """Apply proposals as one run; the user's word, so that settled ones may be among them.
+
+    Args:
+        ctx: the two sides.
+        proposals: what to apply.
+        learns: whether it is an answer of the user, from which the rules learn.
+
+    Raises:
+        StoreUnavailableError: nothing was done.
+    """
+    work = _Settling(ctx, learns=learns)
+    work.accept([each for each in proposals if each.outcome != ACCEPTED])
+    return work.settled([each.id for each in proposals])
+
+
+def reject_proposals(ctx: SyncContext, proposals: Sequence[ProposalRecord]) -> SettledProposals:
+    """Close proposals without doing anything; those that were accepted stay so."""
+    work = _Settling(ctx)
+    work.close([each for each in proposals if not each.outcome], REJECTED)
+    return work.settled([each.id for each in proposals])
+
+
+def _bring_up_to_date(ctx: SyncContext, proposals: Sequence[ProposalRecord]) -> None:
+    """Write the notes that are missing, and remove those that a crash left behind."""
+    for each in proposals:
+        if each.outcome:
+            _remove_note(ctx, each)
+        elif each.note_path is None:
+            _show(ctx, each)
+
+
+def _decision(ctx: SyncContext, proposal: ProposalRecord, *, dry_run: bool) -> str | None:
+    """What the user decided in the note of a proposal, or that its time is over."""
+    path = proposal.note_path
+    decided = None
+    if path is not None:
+        try:
+            text = ctx.vault.read(path).data.decode(errors="replace")
+        except NoteMissingError:
+            text = None
+        except NoteError:
+            return None  # it cannot be read now
+        if text is None or proposal_id_in(text) not in (None, proposal.id):
+            scan = ctx.vault.scan()
+            moved = _moved_note(ctx, proposal, scan)
+            if moved is None:
+                return None if scan.unreadable else REJECTED
+            found = replace(proposal, note_path=moved)
+            if not dry_run:
+                _record(ctx, found)
+            return _decision(ctx, found, dry_run=dry_run)
+        decided = decision_in(text)
+    if decided is None and proposal.expires_at <= ctx.today():
+        return EXPIRED
+    return decided
+
+
+def _moved_note(ctx: SyncContext, proposal: ProposalRecord, scan: VaultScan) -> VaultPath | None:
+    """Where the user moved the note of a proposal; None when it is nowhere."""
+    for folder in scan.folders.values():
+        for name in folder.files:
+            path = join_path(folder.path, name)
+            if name.casefold().endswith(PROPOSAL_SUFFIX) and is_review_note_of(
+                ctx, path, PROPOSAL_KIND, proposal.id
+            ):
+                return path
+    return None
+
+
+def _record(ctx: SyncContext, proposal: ProposalRecord) -> None:
+    with ctx.archive.transaction():
+        ctx.archive.put_proposal(proposal)
+
+
+def _remove_note(ctx: SyncContext, proposal: ProposalRecord) -> None:
+    if proposal.note_path is not None:
+        remove_review_note(ctx, proposal.id, proposal.note_path)
+        _record(ctx, replace(proposal, note_path=None))
+
+
+def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
+    """Write the note of a proposal: in place of that which it has, or beside what it is about.
+
+    None when that was not possible now.
+    """
+    beside = next((x.path for x in proposal.changes if x.path), None)
+    if beside is None:
+        folder = VaultPath(f"{proposal.scope}/{PROPOSALS_FOLDER}")
+        beside = join_path(folder, f"{slug(proposal.title) or proposal.kind}.md")
+    data = render_proposal(_escaped(ctx, redact_proposal(ctx, proposal))).encode()
+    place = ReviewPlace(PROPOSAL_KIND, proposal.id, beside, PROPOSAL_SUFFIX)
+    path = proposal.note_path
+    if path is None:
+        path = create_review_note(ctx, place, data)
+    elif not rewrite_review_note(ctx, proposal.id, path, data):
+        return None  # its boxes may be ticked: the next run finds it stale again
+    shown = replace(proposal, note_path=path, sha=hashlib.sha256(data).hexdigest())
+    _record(ctx, shown)
+    return shown
+
+
+def redact_proposal(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord:
+    """A proposal as answers and notes show it: without the secrets of its facts."""
+    if ctx.view.redactor is None:
+        return proposal
+    ids = [each.fact_id for each in proposal.changes]
+    bases = ctx.archive.find_bases(ids)
+    facts: list[Fact | None] = [base.fact for base in bases.values()]
+    with suppress(StoreUnavailableError):  # the bases alone are known then
+        facts += ctx.store.find_many(ids).values()
+    sides = [side for x in proposal.changes for side in (x.before, x.after or {})]
+    named: list[tuple[str, Value]] = [("title", proposal.title), ("content", proposal.why)]
+    named += [("title", x.title) for x in proposal.changes]
+    named += [item for side in sides for item in side.items()]
+    title, why, *values = ctx.view.redact_values(named, *facts)
+    shown = iter(values)
+    titles = [str(next(shown)) for _ in proposal.changes]
+    changes = []
+    for change, name in zip(proposal.changes, titles, strict=True):
+        before = {key: next(shown) for key in change.before}
+        after = {key: next(shown) for key in change.after or {}}
+        hidden = None if change.after is None else after
+        changes.append(replace(change, title=name, before=before, after=hidden))
+    return replace(proposal, title=str(title), why=str(why), changes=tuple(changes))
+
+
+def _escaped(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord:
+    """A proposal as a file in the vault may show it: without active content."""
+
+    def escape(values: Mapping[str, Value]) -> Mapping[str, Value]:
+        return {key: ctx.view.escape(value) for key, value in values.items()}
+
+    changes = (
+        replace(x, before=escape(x.before), after=None if x.after is None else escape(x.after))
+        for x in proposal.changes
+    )
+    return replace(proposal, changes=tuple(changes))
+
+
+class _Settling:
+    """What becomes of proposals, and the report of it."""
+
+    def __init__(self, ctx: SyncContext, *, learns: bool = True) -> None:
+        self._ctx = ctx
+        self._learns = learns
+        self._actions: list[ActionTaken] = []
+        self._notices: list[Notice] = []
+        self._run: Report | None = None
+        self._before: Report | None = None
+
+    def tell(self, proposals: Sequence[ProposalRecord], outcome: str) -> None:
+        """Add the outcome of proposals to the report."""
+        for each in proposals:
+            fields = tuple(dict.fromkeys(key for x in each.changes for key in x.after or ()))
+            word = f"{_WORDS[outcome]}_proposal"
+            fact_id, path = each.changes[0].fact_id, each.note_path or each.changes[0].path
+            self._actions.append(ActionTaken(word, fact_id, path, fields, each.title))
+
+    def close(self, proposals: Sequence[ProposalRecord], outcome: str, run: str = "") -> None:
+        """Record the outcome of proposals, and remove their notes."""
+        at = self._ctx.today()
+        for each in proposals:
+            closed = replace(each, outcome=outcome, settled_at=at, run=run)
+            _record(self._ctx, closed)  # first: a note that is gone would be an answer
+            _remove_note(self._ctx, closed)
+        self.tell(proposals, outcome)
+        kinds = [each.kind for each in proposals if each.proposer == RULES]
+        if kinds and self._learns and outcome != EXPIRED:
+            count_answers(self._ctx, kinds, accepted=outcome == ACCEPTED)
+
+    def accept(self, proposals: Sequence[ProposalRecord]) -> None:
+        """Apply proposals, all in one run; those whose facts changed since wait.
+
+        What the user just wrote in the notes of these facts is synced before, so that it
+        counts as a change.
+
+        Raises:
+            StoreUnavailableError: what was written is found again by the next try.
+            StoreMismatchError, StoreRewoundError: nothing was done.
+        """
+        known = dict.fromkeys(x.fact_id for each in proposals for x in each.changes if x.revision)
+        if known:
+            self._before = sync_once(self._ctx, SyncRequest.for_facts(known, "follow"))
+        applied, gone = [], []
+        for each in proposals:
+            try:
+                newer = _apply(self._ctx, each)
+            except FactNotFoundError:
+                gone.append(each)
+                continue
+            if newer is None:
+                applied.append(each)
+            else:
+                self._ask_again(each, newer)
+        self.close(gone, EXPIRED)
+        if not applied:
+            return
+        run = self._ctx.clock.new_id()
+        ids = dict.fromkeys(x.fact_id for each in applied for x in each.changes)
+        request = SyncRequest.for_facts(ids, RUN_KIND, guarded=False)
+        self._run = sync_once(self._ctx, replace(request, run=run))
+        self.close(applied, ACCEPTED, run)
+
+    def _ask_again(self, old: ProposalRecord, newer: ProposalRecord) -> None:
+        """Show a proposal as it is now, with its boxes empty."""
+        shown = _show(self._ctx, replace(newer, note_path=old.note_path))
+        if shown is None:
+            return
+        fields = ", ".join(newer.changed_since)
+        message = f"{shown.note_path}: {fields} changed since this was proposed"
+        hint = "look at the proposal again; nothing was done"
+        place = shown.note_path or VaultPath("")
+        self._notices.append(Notice("proposal_changed", place, message, hint, seen=self._ctx.now()))
+
+    def report(self) -> Report | None:
+        """The report of all; None when nothing was done."""
+        before = None if self._before is None or self._before.quiet else self._before
+        if not self._actions and not self._notices:
+            return before
+        own = Report(
+            self._run.run if self._run else "",
+            dry_run=False,
+            seconds=0.0,
+            counts=counted({}),
+            actions=self._actions,
+            attention=notices_of(self._notices),
+        )
+        done = join_reports(self._run, own) if self._run else own
+        return done if before is None else join_reports(before, done)
+
+    def settled(self, ids: Sequence[str]) -> SettledProposals:
+        """What became of the proposals with these ids."""
+        known = _by_id(self._ctx)
+        return SettledProposals(
+            tuple(shown_proposal(redact_proposal(self._ctx, known[each])) for each in ids),
+            self._run.run if self._run else None,
+            tuple(notices_of(self._notices)),
+        )
+
+
+_WORDS = {ACCEPTED: "accept", REJECTED: "reject", EXPIRED: "expire"}
+"""How a proposal ended -> the action of the report."""
+
+
+def _apply(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
+    """Write the changes of a proposal to the store, as far as they are not there yet.
+
+    Returns:
+        None when they are in the store; else the proposal as it has to be shown again,
+        because others changed what it changes.
+
+    Raises:
+        FactNotFoundError: a fact that it changes was deleted since.
+        RevisionMismatchError: others kept writing.
+    """
+    for _ in range(MAX_UPDATE_TRIES):
+        current = ctx.store.find_many([each.fact_id for each in proposal.changes])
+        newer = tuple(_with_current(x, current.get(x.fact_id)) for x in proposal.changes)
+        since = tuple(
+            dict.fromkeys(
+                key
+                for old, new in zip(proposal.changes, newer, strict=True)
+                for key in _changed(old, new)
+            )
+        )
+        if since:
+            return replace(proposal, changes=newer, changed_since=since, outcome="")
+        writes: list[StoreWrite] = []
+        for change in newer:
+            write = _write_of(ctx, proposal, change, current.get(change.fact_id))
+            if write is not None:
+                needs = writes[-1].fact_id if writes else None
+                writes.append(write._replace(needs=needs))
+        results = ctx.store.write(writes) if writes else []
+        if not any(isinstance(each, RevisionMismatch) for each in results):
+            return None
+    raise RevisionMismatchError(proposal.changes[0].fact_id, *CONTENDED)
+
+
+def _changed(old: ProposedChange, new: ProposedChange) -> Iterator[str]:
+    """The fields that others changed; of a fact that is to be deleted any change counts."""
+    keys = [key for key in new.before if old.before.get(key) != new.before[key]]
+    if old.after is None and not keys and old.revision != new.revision:
+        yield "revision"
+    yield from keys
+
+
+def _with_current(change: ProposedChange, fact: Fact | None) -> ProposedChange:
+    """A change with the present values as those that it replaces, unless it is done already."""
+    if fact is None or not change.revision:
+        return change
+    done = change.after or {}
+    before = {
+        key: value if fact.plain(key) == done.get(key, value) else fact.plain(key)
+        for key, value in change.before.items()
+    }
+    return replace(change, before=before, revision=fact.revision or "")
+
+
+def _write_of(
+    ctx: SyncContext, proposal: ProposalRecord, change: ProposedChange, fact: Fact | None
+) -> StoreWrite | None:
+    """The write of a change; None when it is in the store already."""
+    if not change.revision:
+        if fact is not None or ctx.store.tombstone(change.fact_id) is not None:
+            return None
+        values = {
+            "createdAt": ctx.today(),
+            **(change.after or {}),
+            "id": change.fact_id,
+            "updatedAt": ctx.today(),
+        }
+        return StoreWrite(change.fact_id, make_fact(values), None, proposal.proposer)
+    if fact is None:
+        if change.after is None:
+            return None
+        raise FactNotFoundError(change.fact_id)
+    wanted = None if change.after is None else fact.replace(change.after)
+    if wanted == fact:
+        return None
+    wanted = wanted and wanted.evolve(updated_at=ctx.today())
+    return overwrite(ctx, fact.id, wanted, change.revision, proposal.proposer)

@@ -1,0 +1,94 @@
+"""Write and remove the notes that ask the user: those of conflicts and of proposals."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vaultsync.errors import NoteError, NoteExistsError
+from vaultsync.model.paths import VaultPath
+from vaultsync.notes.review_note import review_id_in, review_path
+from vaultsync.sync.context import ReadContext, SyncContext
+
+
+def count_open_proposals(ctx: ReadContext) -> int:
+    """How many proposals wait for an answer."""
+    return sum(not each.outcome for each in ctx.archive.proposals())
+
+
+class ReviewPlace(NamedTuple):
+    """Where a note that asks the user belongs."""
+
+    kind: str
+    """`conflict` or `proposal`."""
+    id: str
+    """16 hex digits."""
+    beside: VaultPath
+    """The note that it asks about."""
+    suffix: str
+
+
+def create_review_note(ctx: SyncContext, place: ReviewPlace, data: bytes) -> VaultPath:
+    """Write a note that asks the user beside the note it asks about, under a free name.
+
+    The same note again changes nothing, so that a crash is harmless.
+
+    Returns:
+        Where it lies.
+    """
+    op = f"{place.kind}-{place.id}"
+    ctx.vault.stage(op, data)
+    ctx.vault.sync()  # it must never be seen half written
+    taken: frozenset[str] = frozenset()
+    path = review_path(place.beside, place.suffix)
+    while True:
+        try:
+            ctx.vault.create(op, path)
+        except NoteExistsError:
+            if is_review_note_of(ctx, path, place.kind, place.id):
+                break
+            taken |= {path.casefold()}
+            path = review_path(place.beside, place.suffix, taken=taken, review_id=place.id)
+        else:
+            break
+    ctx.vault.discard(op)
+    return path
+
+
+def is_review_note_of(ctx: SyncContext, path: VaultPath, kind: str, review_id: str) -> bool:
+    """Whether the file at a path asks about the conflict or the proposal of an id."""
+    file = ctx.find_file(path)
+    return file is not None and review_id_in(file.data.decode(errors="replace"), kind) == review_id
+
+
+def rewrite_review_note(ctx: SyncContext, review_id: str, path: VaultPath, data: bytes) -> bool:
+    """Write a note that asks the user again, in place; the archive keeps what it said.
+
+    Returns:
+        Whether it was written; False when it is not there, or an editor is writing to it.
+    """
+    op = f"again-{review_id}"
+    ctx.vault.stage(op, data)
+    ctx.vault.sync()
+    try:
+        file = ctx.vault.read(path)
+        with ctx.archive.transaction():
+            ctx.archive.put_blobs({file.sha: file.data})
+        ctx.vault.exchange(op, path, file.sha)
+    except NoteError:
+        return False
+    finally:
+        ctx.vault.discard(op)
+    return True
+
+
+def remove_review_note(ctx: SyncContext, review_id: str, path: VaultPath) -> None:
+    """Remove a note that is settled; the archive keeps its bytes."""
+    try:
+        file = ctx.vault.read(path)
+        with ctx.archive.transaction():
+            ctx.archive.put_blobs({file.sha: file.data})
+        op = f"settled-{review_id}"
+        ctx.vault.stage_removal(op, path, file.sha)
+        ctx.vault.discard(op)
+    except NoteError:
+        return  # it is gone already, or an editor is writing to it: it stays
