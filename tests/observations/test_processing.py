@@ -16,7 +16,7 @@ from vaultsync.model.hiding import COMPRESSED, ORIGINAL
 from vaultsync.notes.render import MAX_ORIGINAL_LENGTH
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
 from vaultsync.observations.compression import MAX_WORDS
-from vaultsync.observations.listing import (
+from vaultsync.observations.observation_lists import (
     listed_observation,
     newest_observations,
     shown_observation,

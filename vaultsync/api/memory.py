@@ -69,7 +69,7 @@ from vaultsync.model.serialization import Contradiction
 from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
 from vaultsync.notes.proposal_note import ShownProposal, shown_proposal
 from vaultsync.observations import service as observations
-from vaultsync.observations.listing import (
+from vaultsync.observations.observation_lists import (
     LISTED_TIERS,
     ListedObservation,
     ShownObservation,
@@ -348,7 +348,7 @@ class Memory:
     def process_observations(
         self, *, dry_run: bool = False, is_synced: bool = False, progress: Progress | None = None
     ) -> ProcessReport:
-        """Classify the pending observations, in a run that `undo()` takes back.
+        """Classify the pending observations, in a run that `undo()` reverts.
 
         What matters becomes active; the background is shortened and archived, and keeps its
         original. A person's edits and moves stand. A daemon that has the vault is asked to.

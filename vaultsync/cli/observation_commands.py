@@ -27,7 +27,7 @@ from vaultsync.cli.output import (
     progress_bar,
     table,
 )
-from vaultsync.observations.listing import LISTED_TIERS, Observations
+from vaultsync.observations.observation_lists import LISTED_TIERS, Observations
 
 
 @click.command()

@@ -28,7 +28,7 @@ from vaultsync.model.serialization import (
     public_new,
     public_values,
 )
-from vaultsync.observations.listing import Observations, ShownObservation
+from vaultsync.observations.observation_lists import Observations, ShownObservation
 from vaultsync.observations.processing import ProcessReport
 from vaultsync.observations.service import Observed
 from vaultsync.operations.check_links import LinkReport

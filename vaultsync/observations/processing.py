@@ -1,4 +1,4 @@
-"""Classify pending observations, as a run that `undo` takes back.
+"""Classify pending observations, as a run that `undo` reverts.
 
 What is critical or notable becomes active; the background is shortened and archived, with its
 original kept. The word of a person stands: an observation whose note they edited is neither
