@@ -15,6 +15,7 @@ import sys
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from vaultsync.mcp_server.server import TOOLS_BY_NAME
 from vaultsync.mcp_server.tool import Tool
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner
+from vaultsync.model.time_span import TimeSpan
 from vaultsync.notes.conflict_note import (
     ConflictRecord,
     FieldConflict,
@@ -45,6 +47,16 @@ from vaultsync.notes.conflict_note import (
 )
 from vaultsync.notes.render import render_note
 from vaultsync.privacy.error_json import Failure
+from vaultsync.recall.asked_for import (
+    JAPANESE_ORDERS,
+    JAPANESE_STATES,
+    JAPANESE_TYPES,
+    ORDER_WORDS,
+    STATE_WORDS,
+    TYPE_NOUNS,
+    TYPE_VERBS,
+)
+from vaultsync.recall.query import QUERY_FILTERS, ParsedQuery, parse_query
 from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.settings import MachineSettings
 from vaultsync.storage.archive import HistoryEntry
@@ -628,9 +640,122 @@ def _is_property(node: ast.FunctionDef) -> bool:
     return bool(found & {"property", "cached_property"})
 
 
+# ---------------------------------------------------------------------------- filters
+
+_ASKED_ON = date(2026, 6, 15)
+"""The day that the examples of questions are asked on, a Monday."""
+_FILTER_EXAMPLES: Mapping[str, tuple[str, str]] = {
+    "type": ("type:decision", "type:nonsense"),
+    "tag": ("tag:ops, #ops", ""),
+    "tier": ("tier:critical", "tier:urgent"),
+    "theme": ("theme:harbour", ""),
+    "since": ("since:2026-03", "since:banana"),
+    "until": ('until:"last week"', "until:banana"),
+    "after": ("after:2026-03-01", "after:banana"),
+    "before": ("before:yesterday", "before:banana"),
+}
+"""Filter -> how it is written, and what it refuses."""
+_QUESTIONS = (
+    ("English", "What decisions did we make last week?"),
+    ("German", "Welche Entscheidungen haben wir letzte Woche getroffen?"),
+    ("French", "Quelles décisions avons-nous prises la semaine dernière ?"),
+    ("Spanish", "¿Qué decisiones tomamos la semana pasada?"),
+    ("Japanese", "先週の決定は？"),
+    ("English", "Which promises are still open?"),
+    ("German", "Welche Zusagen sind noch offen?"),
+    ("French", "Quelles promesses sont encore ouvertes ?"),
+    ("Spanish", "¿Qué promesas siguen pendientes?"),
+    ("Japanese", "未完了のタスクは？"),
+    ("English", "What is our latest decision about deposits?"),
+    ("German", "Was ist die neueste Entscheidung zu Anzahlungen?"),
+    ("French", "Quelle est la décision la plus récente sur les acomptes ?"),
+    ("Spanish", "¿Cuál es la decisión más reciente sobre los depósitos?"),
+    ("Japanese", "最新の決定は？"),
+)
+_JAPANESE_WORDS = {**JAPANESE_TYPES, **JAPANESE_STATES, **JAPANESE_ORDERS}
+
+
+def _parsed(question: str) -> ParsedQuery:
+    return parse_query(question, today=_ASKED_ON)
+
+
+def filter_table() -> str:
+    """The filters of a question, what each takes, and what it says to anything else."""
+    found = []
+    for name, takes in QUERY_FILTERS.items():
+        example, refused = _FILTER_EXAMPLES[name]
+        for each in example.split(", "):
+            if not _parsed(each).has_filters:
+                raise SystemExit(f"docs: {each} is no filter")
+        found.append([code(f"{name}:"), takes, listed(example.split(", ")), _refusal(refused)])
+    return table(["filter", "takes", "such as", "refused"], found)
+
+
+def _refusal(question: str) -> str:
+    if not question:
+        return "nothing"
+    try:
+        _parsed(question)
+    except errors.InvalidFieldError:
+        return code(question)
+    raise SystemExit(f"docs: {question} is not refused")
+
+
+def filter_errors() -> str:
+    """What a refused filter answers."""
+    texts = []
+    for question in ("type:nonsense", "since:banana"):
+        try:
+            _parsed(question)
+        except errors.InvalidFieldError as error:
+            texts.append(f"error: {error.message}\n\nhint: {error.hint}")
+    return fenced("\n\n".join(texts), "text")
+
+
+def asked_words() -> str:
+    """The words of a question that name a type, a state or an order."""
+    named = [
+        *((f"type {code(name)}", name, words) for name, words in TYPE_NOUNS.items()),
+        *((f"type {code(name)}, by a verb", "", words) for name, words in TYPE_VERBS.items()),
+        *((f"state {code(name)}", name, words) for name, words in STATE_WORDS.items()),
+        *((f"order {code(name)}", name, words) for name, words in ORDER_WORDS.items()),
+    ]
+    return table(
+        ["asks for", "words of English, German, French and Spanish", "of Japanese"],
+        [
+            [what, ", ".join(words.split()), ", ".join(_JAPANESE_WORDS.get(name, "").split("|"))]
+            for what, name, words in named
+        ],
+    )
+
+
+def asked_examples() -> str:
+    """Questions in five languages, and what each was understood to ask for."""
+    return table(
+        ["", "question", "asks for"],
+        [[language, f"*{question}*", _understood(question)] for language, question in _QUESTIONS],
+    )
+
+
+def _understood(question: str) -> str:
+    found = _parsed(question)
+    span = found.hinted_span or TimeSpan()
+    parts = [
+        " or ".join(code(f"type:{each}") for each in sorted(found.asked.types)),
+        found.asked.state,
+        found.asked.order and f"{found.asked.order} first",
+        span.since and f"from {code(span.since)}",
+        span.until and f"before {code(span.until)}",
+        "a set" if found.is_set else f"about {listed(found.asked.topic)}",
+    ]
+    return ", ".join(filter(None, parts))
+
+
 # ------------------------------------------------------------------------------ parts
 
 PARTS: Mapping[str, Callable[[], str]] = {
+    "asked-examples": asked_examples,
+    "asked-words": asked_words,
     "commands": commands,
     "conflict": conflict,
     "decision-matrix": matrix,
@@ -638,6 +763,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "decisions-unknown": lambda: rows(DECISIONS_WITHOUT_BASE),
     "errors": error_reference,
     "fields": fields,
+    "filter-errors": filter_errors,
+    "filters": filter_table,
     "guard": guard,
     "packages": packages,
     "mcp-prompts": mcp_prompts,

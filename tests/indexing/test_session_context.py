@@ -74,7 +74,9 @@ def test_whom_a_fact_is_about_or_who_said_it_counts_once() -> None:
     fact = Fact("a", content="Caroline: I went: twice.", agent_id="indy", session_id="s")
     assert speaker_names(fact) == ("indy", "Caroline")
     assert speaker_names(fact.evolve(entities=("Caroline", "Mel"))) == ("Caroline", "Mel", "indy")
-    assert speaker_names(fact.evolve(session_id=None)) == ("indy",)
+    alone = fact.evolve(session_id=None)
+    assert speaker_names(alone) == ("indy",)
+    assert speaker_names(alone, in_row=True) == ("indy", "Caroline")
     assert speaker_names(Fact("a", content="see https://x.org", session_id="s")) == ()
     assert speaker_names(Fact("a", content="At 10:30 we met", session_id="s")) == ()
 

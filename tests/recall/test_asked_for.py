@@ -37,6 +37,7 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "Quelles tâches sont en retard ?": ({"task"}, OVERDUE, ""),
     "¿Qué decisiones hemos tomado?": ({"decision"}, "", ""),
     "¿Qué tareas están pendientes?": ({"task"}, OPEN, ""),
+    "¿Qué promesas siguen pendientes?": ({"commitment"}, OPEN, ""),
     "どんな決定をしましたか？": ({"decision"}, "", ""),
     "未完了のタスク": ({"task"}, OPEN, ""),
     "最新の決定": ({"decision"}, "", NEWEST),

@@ -14,6 +14,7 @@ from msgspec import json, to_builtins
 from tests.doubles.vectors import MemoryVectors
 from tests.recalls import BrokenEmbedder, BrokenReranker, LengthReranker, RecallWorld
 from vaultsync.backends.embedders.hashing import HashEmbedder
+from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import (
     IndexBusyError,
     InvalidFieldError,
@@ -22,12 +23,13 @@ from vaultsync.errors import (
     UsageError,
 )
 from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
+from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import HINT_MISMATCH_FACTOR, RankingWeights
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
-from vaultsync.recall.service import INDEX_ONLY_CONFIDENCE, RecallSearch
+from vaultsync.recall.service import FUSED_CANDIDATES, INDEX_ONLY_CONFIDENCE, RecallSearch
 from vaultsync.storage.feed_cursor import make_version
 from vaultsync.storage.store import StoreWrite
 
@@ -440,6 +442,25 @@ def test_a_reranker_reads_one_passage_of_a_long_fact(embeds: bool, world: Recall
 
     assert len(world.ask(PASSAGE, mode="fused")) == 2
     assert {*reranker.read} == {"Fish\nHerring is a fish.", PASSAGE}
+
+
+def test_what_is_fused_in_any_case_is_asked_once_by_keywords(
+    monkeypatch: pytest.MonkeyPatch, world: RecallWorld
+) -> None:
+    for number in range(2 * FUSED_CANDIDATES):
+        world.agent_remembers(f"Boat {number} has a berth.")
+    world.embed()
+    asked: list[int] = []
+    search = MemoryIndex.search
+
+    def counted(index: MemoryIndex, *words: Any, limit: int, **more: Any) -> list[IndexMatch]:  # noqa: ANN401 - as it is
+        asked.append(limit)
+        return search(index, *words, limit=limit, **more)
+
+    monkeypatch.setattr(MemoryIndex, "search", counted)
+    assert world.ask("berth", mode="fused").source == "fused"
+    # The last one counts what is hidden, among all facts.
+    assert asked == [FUSED_CANDIDATES, 2 * FUSED_CANDIDATES]
 
 
 def test_a_reranker_reads_as_many_candidates_as_are_worth_its_time(world: RecallWorld) -> None:

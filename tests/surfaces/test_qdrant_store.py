@@ -269,3 +269,29 @@ def test_the_facts_of_a_folder_are_closed_to_other_users(tmp_path: Path, kind: s
     for file in files:
         above = [each for each in file.parents if each.is_relative_to(folder)]
         assert any(each.stat().st_mode & 0o077 == 0 for each in above), file
+
+
+@pytest.mark.parametrize("kind", ["edge", "local"])
+def test_no_file_of_facts_is_open_to_other_users(tmp_path: Path, kind: str) -> None:
+    """Not even where the folder above it is opened to them later, or is copied."""
+    vault, folder = str(tmp_path / "vault"), tmp_path / "facts"
+    app.init(vault, store=f"qdrant+{kind}:../facts")
+    (elsewhere := tmp_path / "elsewhere").write_text("")
+    elsewhere.chmod(0o644)
+
+    def opened() -> list[Path]:
+        return [each for each in folder.rglob("*") if each.lstat().st_mode & 0o077]
+
+    with app.open(vault) as memory:
+        memory.remember("Ferry.")
+    assert opened() == []
+
+    for each in folder.rglob("*"):  # as they were made before
+        if ".lock" not in each.name:
+            each.chmod(0o755 if each.is_dir() else 0o644)
+    (folder / "link").symlink_to(elsewhere)
+    with app.open(vault) as memory:
+        assert memory.list().facts
+    (folder / "link").unlink()
+    assert opened() == []
+    assert elsewhere.stat().st_mode & 0o777 == 0o644

@@ -221,7 +221,8 @@ def recall(
     """Find the facts that answer a question.
 
     A phrase "in quotes" must occur. These filter: type:decision, tag:ops, tier:critical,
-    since:2026-03, until:2026-05-01 and since:"last week".
+    since:2026-03, until:2026-05-01 and since:"last week". All of them, and the words that ask for
+    types, states and orders: docs/reference/filters.md.
     """
     if vault_only:
         if explain or request["as_of"] or mode not in {"auto", "index"}:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping
-from itertools import repeat
 from typing import NamedTuple, TypeAlias
 
 from vaultsync.errors import UnreadableNoteError
@@ -61,11 +60,11 @@ def rewrite_note_links(text: str, path: str, retarget: RetargetLink) -> str:
 def rewrite_links(text: str, retarget: RetargetLink) -> str:
     """The body of a note with its links retargeted; unchanged if that cannot be proved safe."""
     edits: list[tuple[int, int, str]] = []
-    before: list[Link] = []
+    before: list[tuple[Link, Retarget | None]] = []
     for prose in prose_blocks(text):
-        before += prose.links
         for link in prose.links:
             new = _new_target(link, retarget)
+            before.append((link, new))
             if new is not None:
                 row = prose.block.kind == TABLE_ROW_BLOCK
                 edits += _edits(text, link, new, pipe="\\|" if row else "|")
@@ -74,7 +73,7 @@ def rewrite_links(text: str, retarget: RetargetLink) -> str:
     rewritten = replace_spans(text, sorted(edits))
     after = find_links(rewritten)
     same = len(before) == len(after)
-    return rewritten if same and all(map(_is_retargeted, before, after, repeat(retarget))) else text
+    return rewritten if same and all(map(_is_retargeted, before, after)) else text
 
 
 def _new_target(link: Link, retarget: RetargetLink) -> Retarget | None:
@@ -119,9 +118,10 @@ _UNSAFE = {
 }
 
 
-def _is_retargeted(before: Link, after: Link, retarget: RetargetLink) -> bool:
+def _is_retargeted(pair: tuple[Link, Retarget | None], after: Link) -> bool:
     """Whether a link is the same, but for its target."""
-    new = _new_target(before, retarget) or Retarget(before.target)
+    before, found = pair
+    new = found or Retarget(before.target)
     alias = new.shown_text if before.alias is None else before.alias
     return (
         (after.target, after.subpath, after.embed, after.kind)

@@ -428,9 +428,10 @@ def wiki_link(path_or_name: str, title: str | None) -> str:
 
 def is_linkable(name: str) -> bool:
     """Whether a wiki-link can hold the name; Obsidian has no escapes for `#^|[]` and `%%`."""
-    return re.search(r"[#^|\[\]\r\n]|%%", name) is None
+    return _UNLINKABLE.search(name) is None
 
 
+_UNLINKABLE = re.compile(r"[#^|\[\]\r\n]|%%")
 _UNNAMED = re.compile(r"[\[\]|\r\n]")
 # Control characters, and those that change the direction of the following text.
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f\u202a-\u202e\u2066-\u2069]")

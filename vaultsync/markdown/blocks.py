@@ -194,8 +194,10 @@ class _BlockScanner:
         if self._fence is not None or sign in _COMPLEX:
             return 0
         if sign in _BULLETS:
-            if text[at + 1 : at + 2] != " " or not text[at + 2 : at + 3].isalpha():
-                return 0
+            after = text[at + 1 : at + 2]
+            if after != " " or not text[at + 2 : at + 3].isalpha():
+                # Without a blank behind it, it begins no item.
+                return 0 if not after or after.isspace() else self._leaf(at, at, 0)
             self._close(at)
             self._containers[:] = (2,)
             self._begin, self._inner = at + 1, at + 2
@@ -276,7 +278,8 @@ class _BlockScanner:
 
     def _end_fence(self, close: int, end: int = 0) -> None:
         if self._fence is not None:
-            self.fences.append(self._fence._replace(close=close, end=end or close))
+            start, inner, _, _, mark, depth = self._fence
+            self.fences.append(Fence(start, inner, close, end or close, mark, depth))
         self._fence = None
 
     def _enter_quote(self) -> None:
@@ -350,7 +353,7 @@ class _BlockScanner:
         row = sign == "|"
         heading = sign == "#" and _HEADING.match(text, at, end) is not None
         under = continues and sign in "=-" and self._begin >= 0 and _UNDERLINE.match(text, at, end)
-        alone = row or heading or (not under and self._is_rule(at, end))
+        alone = row or heading or (sign in _RULE_RUNS and not under and self._is_rule(at, end))
         if alone:
             self._close(begin)
         self._kind = TABLE_ROW_BLOCK if row else HEADING_BLOCK if heading or under else TEXT_BLOCK

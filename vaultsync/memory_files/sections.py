@@ -225,8 +225,13 @@ def _metadata(
 
 def normalize(text: str) -> str:
     r"""The text that is hashed: `\n`, no trailing blanks, single blank lines, trimmed."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _BLANK_LINES.sub("\n\n", _TRAILING.sub("", text)).strip()
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if " \n" in text or "\t\n" in text:
+        text = _TRAILING.sub("", text)
+    if "\n\n\n" in text:
+        text = _BLANK_LINES.sub("\n\n", text)
+    return text.strip()
 
 
 def hash_of(text: str) -> str:
@@ -397,7 +402,8 @@ def _sections(
 
 def _split(text: str, lines: Sequence[FencedLine], limit: int) -> Iterator[Sequence[FencedLine]]:
     """Groups of paragraphs of at most `limit` characters; a longer paragraph stays whole."""
-    if not lines or len(normalize(text[lines[0].start : lines[-1].end])) <= limit:
+    words = text[lines[0].start : lines[-1].end] if lines else ""
+    if len(words) <= limit or len(normalize(words)) <= limit:
         yield lines
         return
     part: list[FencedLine] = []

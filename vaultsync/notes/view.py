@@ -178,13 +178,14 @@ class NoteView:
         if self.redactor is None:
             return NO_REDACTION
         words = joined_texts(fact)
-        if (is_surely_clean(words) and not self.has_own_rules) or self._is_plain(
-            words, hash(words)
-        ):
+        digest = hash(words)
+        if digest in self._seen or (is_surely_clean(words) and not self.has_own_rules):
             return NO_REDACTION
         key = tuple(fact_text_pieces(fact)), self.redacts if hides is None else hides
         found = self._redactions.get(key)
         if found is None:
+            if self._is_plain(words, digest):
+                return NO_REDACTION
             found = redaction_for(self.redactor, key[0], hides=key[1])
             if len(self._redactions) >= MAX_CACHED_REDACTIONS:
                 self._redactions.clear()

@@ -164,10 +164,12 @@ class NoteViewWriter:
         fresh = escape(self.redaction.hide(text, shown=shown), runs=True)
         if shown:
             lines, others = fresh.split("\n"), shown.split("\n")
-            for here, there in common_lines(self._originals(lines), self._originals(others)):
+            original = {line: self._original(line) for line in {*lines, *others}}
+            before, after = ([original[line] for line in many] for many in (lines, others))
+            for here, there in common_lines(before, after):
                 lines[here] = others[there]
             fresh = "\n".join(lines)
         return fresh if self.runs else escape_active(fresh, active_constructs(shown))
 
-    def _originals(self, lines: list[str]) -> list[str]:
-        return [self.redaction.secrets.restore(unescape(line))[0] for line in lines]
+    def _original(self, line: str) -> str:
+        return self.redaction.secrets.restore(unescape(line))[0]

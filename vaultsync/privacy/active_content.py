@@ -12,7 +12,7 @@ import sys
 import tomllib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from vaultsync.markdown.blocks import fences, joined_spans
@@ -66,16 +66,17 @@ class ActiveContent:
         self._text = text
         self._identified = 0
         """Characters of the constructs that were asked for."""
+        self._identifiable = 4 * len(text) + _REACH
         self._next: dict[str, tuple[int, int]] = {}
         """By the end of a construct: its last one that was found."""
 
     def runs(self, site: ActiveSite) -> bool:
         """Whether the site would run or load something, or lead out of the vault."""
         text, at = self._text, site.at
-        anywhere = site.kind in _IN_CODE_TOO
-        if not anywhere and _is_in(at, self._code):
+        kind = site.kind
+        if kind not in _IN_CODE_TOO and _is_in(at, self._code):
             return False
-        match site.kind:
+        match kind:
             case "templater" | "tag" | "scheme":
                 return True
             case "fence":
@@ -104,11 +105,12 @@ class ActiveContent:
         Where many constructs contain each other, none of them is known by its own text alone,
         but by that of the whole: each change makes all of them unknown.
         """
-        end = self._end_of(site)
-        self._identified += end - site.start
-        if self._identified <= 4 * len(self._text) + _REACH:
-            return self._text[site.start : end]
-        return f"{site.start}:{self._digest}"
+        if self._identified <= self._identifiable:
+            end = self._end_of(site)
+            self._identified += end - site.start
+            if self._identified <= self._identifiable:
+                return self._text[site.start : end]
+        return self._digest
 
     @cached_property
     def _digest(self) -> str:
@@ -178,7 +180,7 @@ class ActiveContent:
             end = self._after(_SCHEME_END, at)
             return end - 1 if end < len(text) or _ENDED.match(text, end - 1) else end
         if site.kind == "fence":
-            return self._after(rf"\n[ \t>]*{re.escape(text[site.start])}{{3,}}", at)
+            return self._after(_FENCE_ENDS[text[site.start]], at)
         if site.kind == "tag":
             name = _NAME.match(text, at)
             closed = self._after(re.escape(f"</{name[0] if name else ''}"), at)
@@ -198,7 +200,7 @@ class ActiveContent:
 
 def _is_in(at: int, spans: Sequence[tuple[int, int]]) -> bool:
     """Whether a place is in one of some spans, which are in order."""
-    number = bisect_right(spans, (at, sys.maxsize))
+    number = bisect_right(spans, (at, sys.maxsize)) if spans else 0
     return number > 0 and at < spans[number - 1][1]
 
 
@@ -225,7 +227,7 @@ def is_active_fence(text: str, at: int) -> bool:
     those are that are known to run.
     """
     line = text[at : at + 200].partition("\n")[0]
-    if ACTIVE_FENCES.match(_unescaped(line).lstrip("{. \t")) or line.startswith("$="):
+    if _runs(line):
         return True
     start = at
     while text[start - 1 : start] in (" ", "\t"):
@@ -242,6 +244,13 @@ def is_active_fence(text: str, at: int) -> bool:
         return False
     close = text.find(f"\n{mark * 3}", at, at + _MAX_DIAGRAM)
     return close < 0 or unless.search(text, at, close) is not None
+
+
+@lru_cache(maxsize=256)  # a note has few languages, and many fences
+def _runs(line: str) -> bool:
+    """Whether the line behind a fence names what is known to run."""
+    runs = ACTIVE_FENCES.match(_unescaped(line).lstrip("{. \t"))
+    return runs is not None or line.startswith("$=")
 
 
 _CONTAINERS = frozenset(" \t>-*+.)0123456789")
@@ -287,8 +296,14 @@ _TARGET = re.compile(
 )
 
 
+_ENDS_AT_ONCE = frozenset("!\"$%'()*,=>?@[]^_`{|}~")
+"""Of what no scheme is spelled: a destination that begins with it leads nowhere else."""
+
+
 def _destination(text: str, at: int) -> str:
     """How the destination of a link begins, without the escapes of Markdown and HTML."""
+    if text[at : at + 1] in _ENDS_AT_ONCE:
+        return ""
     found = _TARGET.match(text, at)
     assert found is not None  # noqa: S101 - each part of it may be empty
     if found[1] is not None:
@@ -318,7 +333,7 @@ def _unescaped(text: str) -> str:
         import html  # noqa: PLC0415 - its tables are large, and rarely needed
 
         text = html.unescape(text)
-    return _PUNCTUATED.sub(r"\1", text)
+    return _PUNCTUATED.sub(r"\1", text) if "\\" in text else text
 
 
 _OUT = re.compile(
@@ -372,6 +387,7 @@ _ENDS = {
     "marker": "-->",
 }
 """How constructs end, as patterns."""
+_FENCE_ENDS = {mark: rf"\n[ \t>]*{mark}{{3,}}" for mark in "`~"}
 _NAME = re.compile(r"[A-Za-z]*")
 _SCHEME_END = r"[\s<>\"'`]"
 _ENDED = re.compile(_SCHEME_END)

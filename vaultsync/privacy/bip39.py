@@ -35,11 +35,10 @@ def seed_phrases(text: str) -> Iterator[tuple[int, int]]:
     """The spans of seed phrases in a text."""
     places: list[tuple[int, int]] = []
     row: list[int] = []
+    known = numbers()
     for match in _WORD.finditer(text):
-        number = numbers().get(match[0].lower())
-        end = places[-1][1] if places else match.start()
-        goes_on = not places or _BETWEEN.fullmatch(text, end, match.start())
-        if number is None or not goes_on:
+        number = known.get(match[0].lower())
+        if row and (number is None or not _BETWEEN.fullmatch(text, places[-1][1], match.start())):
             yield from _phrases_in(row, places)
             places, row = [], []
         if number is not None:

@@ -201,7 +201,7 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
         far.append(text[max(at - _FAR, 0) : end + _AFTER])
         near.append(far[-1][max(min(at, _FAR) - _BEFORE, 0) :])
         at = runs.find(_LONG, end)
-    windows = "\n".join(near), "\n".join(far)
+    windows = "\n".join(dict.fromkeys(near)), "\n".join(dict.fromkeys(far))
     for row in providers():
         window = windows[row.far]
         if any(need in window for need in row.needs):

@@ -147,8 +147,12 @@ def _escape_sites(text: str) -> Iterator[ActiveSite]:
         lines="$=" in text or any(each in text for each in _BUTTONS),
     )
     for match in pattern.finditer(text):
-        at = match.start() + len(match[0].rstrip("\\"))
-        yield ActiveSite(kinds[match.lastindex or 0], match.start(), at, match.end() - at)
+        start, end = match.span()
+        at = end
+        while text[at - 1] == "\\":
+            at -= 1
+        # The constructor of a named tuple takes as long as all else here.
+        yield tuple.__new__(ActiveSite, (kinds[match.lastindex or 0], start, at, end - at))
 
 
 def escape(text: str, *, runs: bool = False) -> str:

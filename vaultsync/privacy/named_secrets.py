@@ -96,7 +96,9 @@ def named_secrets(text: str, low: str) -> Iterator[tuple[int, int, str]]:
             if inside == _MOST_OVERLAPS:
                 yield at, behind, "secret"
             elif inside < _MOST_OVERLAPS:
-                for start, end, stop, kind in _values_at(text, low, at):
+                found = _value_at(text, low, at)
+                if found is not None:
+                    start, end, stop, kind = found
                     behind = max(behind, stop)
                     if kind:
                         yield start, end, kind
@@ -106,7 +108,7 @@ def named_secrets(text: str, low: str) -> Iterator[tuple[int, int, str]]:
 _VALUE_SIGN = re.compile("[:=\uff1a\uff1d→—–>]")
 
 
-def _values_at(text: str, low: str, at: int) -> Iterator[tuple[int, int, int, str]]:
+def _value_at(text: str, low: str, at: int) -> tuple[int, int, int, str] | None:
     """The span and kind of a value, and where its characters end; no kind if it is no secret."""
     end = at + _WITHIN
     match = None
@@ -118,7 +120,7 @@ def _values_at(text: str, low: str, at: int) -> Iterator[tuple[int, int, int, st
         match = _compiled(WRITTEN_VALUE).match(text, at)
     # What was found before is all NUL in a second look.
     if match is None or not match["s"].strip("\0") or not _names_a_secret(text, match):
-        return
+        return None
     known = match.re.groupindex
     of_password = ("pass" in known and bool(match["pass"])) or (
         (match["other"] or "").lower() in _OF_PASSWORD
@@ -129,27 +131,28 @@ def _values_at(text: str, low: str, at: int) -> Iterator[tuple[int, int, int, st
     kind = ""
     if len(value) >= 6 and not is_dummy(value) and likely(value):  # noqa: PLR2004
         kind = "password" if of_password else "secret"
-    yield start, start + len(value), match.end("s"), kind
+    return start, start + len(value), match.end("s"), kind
 
 
+_LAST_PART = re.compile("[_-]")
+_PATH_BEFORE = re.compile(r"[\w.-]/[\w./-]*\Z")
 _IN_PLACEHOLDER = re.compile(r"REDACTED:[a-z0-9-]*\Z")
 
 
 def _names_a_secret(text: str, match: re.Match[str]) -> bool:
     """Whether the name is that of a secret, and not of what belongs to one."""
-    groups = match.groupdict()
-    at = match.start()
+    groups, at = match.groupdict(), match.start()
     before = text[max(at - 60, 0) : at]
     if "REDACTED:" in before and _IN_PLACEHOLDER.search(before):
         return False
-    tail = (groups.get("tail") or "").lower().strip("_-").replace("-", "_")
-    if tail.rpartition("_")[2] in _NOT_ITSELF:
+    tail = groups.get("tail")
+    if tail and _LAST_PART.split(tail.lower().strip("_-"))[-1] in _NOT_ITSELF:
         return False
     if groups.get("key") and not before[-12:].rstrip(" _-").lower().endswith(_KEYS_OF):
         return False
     # `registry/token-service:v1`: an image.
     image = groups.get("sign") == ":" and match.end("sign") == match.start("s")
-    return not (image and re.search(r"[\w.-]/[\w./-]*\Z", text[max(at - 100, 0) : at]))
+    return not (image and _PATH_BEFORE.search(text, max(at - 100, 0), at))
 
 
 _FOLLOWED = re.compile(
@@ -168,10 +171,12 @@ def _value_of(text: str, match: re.Match[str]) -> str:
         closed = value.find(_CLOSERS[quote[-1]])
         if closed >= 0:
             return value[:closed]
-    before = text[max(match.start() - _LONGEST_ADDRESS, 0) : match.start()]
-    address = before.rpartition("://")[2]
-    if "?" in address and not any(map(str.isspace, address)):  # in the query of a URL
-        value = re.split("[&#]", value, maxsplit=1)[0]
+    end = match.start()
+    begin = max(end - _LONGEST_ADDRESS, 0)
+    if text.find("?", begin, end) >= 0:
+        address = text[begin:end].rpartition("://")[2]
+        if "?" in address and not any(map(str.isspace, address)):  # in the query of a URL
+            value = re.split("[&#]", value, maxsplit=1)[0]
     found = _FOLLOWED.search(value)
     return (value[: found.start()] if found else value).rstrip(_AROUND)
 

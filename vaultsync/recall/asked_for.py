@@ -42,7 +42,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_NOUNS: Mapping[str, str] = MappingProxyType(
+TYPE_NOUNS: Mapping[str, str] = MappingProxyType(
     {
         "decision": "decision decisions entscheidung entscheidungen beschluss beschlüsse décision"
         " décisions decisión decisiones",
@@ -64,7 +64,7 @@ _NOUNS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Type -> the nouns for it."""
-_VERBS: Mapping[str, str] = MappingProxyType(
+TYPE_VERBS: Mapping[str, str] = MappingProxyType(
     {
         "decision": "decide decided entschieden entscheiden beschlossen décidé décidés decidido"
         " decidimos decidió",
@@ -74,7 +74,7 @@ _VERBS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Type -> the verbs for doing it."""
-_JAPANESE: Mapping[str, str] = MappingProxyType(
+JAPANESE_TYPES: Mapping[str, str] = MappingProxyType(
     {
         "decision": "決定|決めた|決まった",
         "commitment": "約束|コミットメント",
@@ -91,10 +91,10 @@ _JAPANESE: Mapping[str, str] = MappingProxyType(
 """Type -> the words for it in a language without blanks, as a pattern."""
 _HINT_ONLY = frozenset({"person", "project"})
 """Types that are asked for, but not hinted at: their words have other common meanings."""
-_TYPE_OF_NOUN = MappingProxyType({w: name for name, ws in _NOUNS.items() for w in ws.split()})
-_TYPE_OF_VERB = MappingProxyType({w: name for name, ws in _VERBS.items() for w in ws.split()})
+_TYPE_OF_NOUN = MappingProxyType({w: name for name, ws in TYPE_NOUNS.items() for w in ws.split()})
+_TYPE_OF_VERB = MappingProxyType({w: name for name, ws in TYPE_VERBS.items() for w in ws.split()})
 
-_STATES: Mapping[str, str] = MappingProxyType(
+STATE_WORDS: Mapping[str, str] = MappingProxyType(
     {
         OVERDUE: "overdue late überfällig überfällige überfälligen retard vencidas vencidos"
         " atrasadas atrasados",
@@ -105,13 +105,13 @@ _STATES: Mapping[str, str] = MappingProxyType(
         DUE: "due fällig dû dues vence vencen",
     }
 )
-_STATE_OF_WORD = MappingProxyType({w: name for name, ws in _STATES.items() for w in ws.split()})
-_JAPANESE_STATES = MappingProxyType(
+_STATE_OF_WORD = MappingProxyType({w: name for name, ws in STATE_WORDS.items() for w in ws.split()})
+JAPANESE_STATES = MappingProxyType(
     {OVERDUE: "期限切れ|遅れ", OPEN: "未完了|未解決|残って", DONE: "完了|済み", DUE: "期限"}
 )
 _WITH_STATE = frozenset({"commitment", "task"})
 """The types that have a state."""
-_ORDERS: Mapping[str, str] = MappingProxyType(
+ORDER_WORDS: Mapping[str, str] = MappingProxyType(
     {
         NEWEST: "latest newest recent neueste neuesten neuster jüngste jüngsten aktuellste"
         " récente récent récentes récents reciente recientes",
@@ -119,12 +119,12 @@ _ORDERS: Mapping[str, str] = MappingProxyType(
         " premier premiers primera primero primeras primeros",
     }
 )
-_ORDER_OF_WORD = MappingProxyType({w: name for name, ws in _ORDERS.items() for w in ws.split()})
+_ORDER_OF_WORD = MappingProxyType({w: name for name, ws in ORDER_WORDS.items() for w in ws.split()})
 _LAST = _words(
     "last letzte letzten dernière dernières dernier derniers última últimas último últimos"
 )
 """Ask for the newest right before or after the noun of a type: *our last decision*."""
-_JAPANESE_ORDERS = MappingProxyType({NEWEST: "最新|最近の", OLDEST: "最初|最古"})
+JAPANESE_ORDERS = MappingProxyType({NEWEST: "最新|最近の", OLDEST: "最初|最古"})
 _GENERIC = _words(
     "fall falls fell filed notes note thing things everything anything"
     " all any current currently every exist existing far find give got list made make makes making"
@@ -135,7 +135,7 @@ _GENERIC = _words(
     " actuelles actuels encore faites faits liste montre pris prises toutes tous existe quelles"
     " quels avons nous nos apprise apprises prise passé passe faire qu s l d"
     " todas todos actuales aún hecho hemos hicimos lista muestra tomado tomamos tomaron hay dime"
-    " qué pasó nuestra nuestras nuestros"
+    " qué pasó nuestra nuestras nuestros sigue siguen"
 )
 """Words of a question for a set that name no topic."""
 _JAPANESE_GENERIC = (
@@ -232,14 +232,14 @@ def _without_modifiers(content: list[int], words: list[str]) -> list[int]:
 
 
 def _asked_in_japanese(text: str) -> AskedFor:
-    types = {name for name, pattern in _JAPANESE.items() if re.search(pattern, text)}
-    state = next((s for s, p in _JAPANESE_STATES.items() if re.search(p, text)), "")
-    order = next((o for o, p in _JAPANESE_ORDERS.items() if re.search(p, text)), "")
+    types = {name for name, pattern in JAPANESE_TYPES.items() if re.search(pattern, text)}
+    state = next((s for s, p in JAPANESE_STATES.items() if re.search(p, text)), "")
+    order = next((o for o, p in JAPANESE_ORDERS.items() if re.search(p, text)), "")
     if not types & _WITH_STATE:
         state = ""
-    spoken = [_JAPANESE[name] for name in types]
-    spoken += [_JAPANESE_STATES[state]] if state else []
-    spoken += [_JAPANESE_ORDERS[order]] if order else []
+    spoken = [JAPANESE_TYPES[name] for name in types]
+    spoken += [JAPANESE_STATES[state]] if state else []
+    spoken += [JAPANESE_ORDERS[order]] if order else []
     rest = text
     for pattern in (*spoken, _JAPANESE_GENERIC):
         rest = re.sub(pattern, " ", rest)
@@ -262,7 +262,7 @@ def due_then(asked: AskedFor) -> AskedFor:
 
 def type_word(fact: Fact) -> str:
     """The type of a fact if it is a word that questions use, such as lesson; else empty."""
-    return fact.type if fact.type in _NOUNS and fact.type not in _HINT_ONLY else ""
+    return fact.type if fact.type in TYPE_NOUNS and fact.type not in _HINT_ONLY else ""
 
 
 _ROLE = re.compile(

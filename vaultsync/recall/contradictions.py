@@ -99,7 +99,9 @@ _NEVER = _words(
     never nie niemals jamais nunca jamás
     """
 )
-_DENIAL = rf"n['’]t\b|no longer|\b(?:{'|'.join(sorted(_NOT | _NO))})\b"
+_CONTRACTED = r"n['’]t\b"
+_NO_LONGER = "no longer"
+_DENIAL = rf"{_CONTRACTED}|{_NO_LONGER}|\b(?:{'|'.join(sorted(_NOT | _NO))})\b"
 _ANY_NEVER = rf"\b(?:{'|'.join(sorted(_NEVER))})\b"
 _STATIVE = _words(
     """
@@ -216,7 +218,8 @@ _UNREAL = _words(
     """
 )
 """Words by which a clause that begins with them is a question, a wish or a plan."""
-_SENTENCE_END = r"(?<!\b\d\.)(?<!\b\d\d\.)(?<=[.!?;])\s+|\n+"
+# It begins with the blank, where few positions are looked at any further.
+_SENTENCE_END = r"\s(?<=[.!?;]\s)(?<!\b\d\.\s)(?<!\b\d\d\.\s)\s*|\n+"
 _CLAUSE_END = r",\s+|\s[-–—]\s|\s(?:but|though|although|aber|doch|mais|pero|aunque)\s|[()]"
 _PAST = (
     r"['’]ve\s|\b(?:have|just|\w{2,}ed|habe|hatte|ge\w{2,}[tn]|ai|avons|he|hemos|\w{2,}[aií]do)\b"
@@ -306,11 +309,17 @@ class Glance:
 
     def __init__(self, fact: Fact) -> None:
         self._text = fact.content[:EXAMINED_CHARS].casefold()
-        self._denies = bool(re.search(_DENIAL, self._text))
-        self._has_never = bool(re.search(_ANY_NEVER, self._text))
+        # A set of words is made in a tenth of the time that patterns of these words take.
+        words = set(re.findall(r"\w+", self._text))
+        self._denies = (
+            not words.isdisjoint(_NOT | _NO)
+            or _NO_LONGER in self._text
+            or bool(re.search(_CONTRACTED, self._text))
+        )
+        self._has_never = not words.isdisjoint(_NEVER)
         self.denies = self._denies or self._has_never
         """Whether it denies anything."""
-        self._has_number = bool(re.search(_ANY_NUMBER, self._text))
+        self._has_number = not words.isdisjoint(_NUMBERS) or bool(re.search(r"\d", self._text))
 
     def may_contradict(self, claim: Claim) -> bool:
         """Whether the text has the words that it takes to contradict a sentence."""

@@ -179,6 +179,12 @@ def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> st
     return f"{before}{words}{after}" if words else ""
 
 
+def densest_passage(text: str, terms: QueryTerms, *, length: int) -> str:
+    """The part of a text with most of the terms, as it is written, of some length."""
+    begin = _sentence_start(text, _densest_window(terms.positions(text), length), length)
+    return text[begin : begin + length]
+
+
 def _densest_window(positions: Sequence[tuple[int, int, int]], length: int) -> int:
     """The start of the first window of `length` characters with most different terms."""
     best, start, first = 0, 0, 0

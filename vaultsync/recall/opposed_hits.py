@@ -6,6 +6,7 @@ Nothing is changed: which of two facts holds is not for a rule to say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from math import ceil
 
 from vaultsync.errors import DerivedError, StoreUnavailableError
@@ -164,6 +165,10 @@ class OpposedHits:
         other = self._statement(fact_id, self._least)
         return bool(other.claims and contradiction(statement, other))
 
+    @cached_property
+    def _has_denial(self) -> bool:
+        return any(self._glance(each).denies for each in self.order[: self._shown])
+
     def _glance(self, fact_id: str) -> Glance:
         if fact_id not in self._glances:
             self._glances[fact_id] = Glance(self._facts[fact_id])
@@ -187,10 +192,7 @@ class OpposedHits:
         if key not in self._statements:
             fact = self._facts[fact_id]
             self._statements[key] = statement_of(
-                fact,
-                self._question,
-                least=least,
-                with_value=not any(self._glance(x).denies for x in self.order[: self._shown]),
+                fact, self._question, least=least, with_value=not self._has_denial
             )
         return self._statements[key]
 

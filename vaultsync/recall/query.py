@@ -9,13 +9,21 @@ make?*, *What happened last week?*, `type:lesson`) asks for a *set*: there, hint
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import check_type
-from vaultsync.model.dates import NamedSpan, date_bounds, find_all, relative_span, time_span
+from vaultsync.model.dates import (
+    WHAT_IS_A_DATE,
+    NamedSpan,
+    date_bounds,
+    find_all,
+    relative_span,
+    time_span,
+)
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
@@ -129,8 +137,21 @@ _TAGGED = (
     r"(?:mit\s+|unter\s+)?dem\s+tag|(?:avec\s+)?l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
     r"(?:\s+con)?)\s+[\"'“„«]?#?([^\W\d_][\w/-]*)[\"'”“»]?"
 )
-_FILTER = r'(?<!\S)(type|tag|tier|theme|since|until|after|before):("[^"\n]+"(?!\S)|\S+)'
-_VALUES = {"type": "one of " + ", ".join(sorted(TYPES)), "tier": "one of " + ", ".join(TIERS)}
+QUERY_FILTERS: Mapping[str, str] = MappingProxyType(
+    {
+        "type": "one of " + ", ".join(sorted(TYPES)),
+        "tag": "a tag; tags below it count",
+        "tier": "one of " + ", ".join(TIERS),
+        "theme": "the id of a theme",
+        "since": WHAT_IS_A_DATE,
+        "until": WHAT_IS_A_DATE,
+        "after": WHAT_IS_A_DATE,
+        "before": WHAT_IS_A_DATE,
+    }
+)
+"""The filters that stand in a question as `type:decision`, and what each takes."""
+_FILTER = rf'(?<!\S)({"|".join(QUERY_FILTERS)}):("[^"\n]+"(?!\S)|\S+)'
+_DATES = frozenset({"since", "until", "after", "before"})
 
 
 def parse_request(request: RecallRequest, *, now: datetime) -> tuple[ParsedQuery, FactFilters]:
@@ -280,12 +301,12 @@ def _text_filters(text: str, today: date) -> _TextFilters:
             themes.add(value.casefold())
         elif key == "tier" and value.lower() in TIERS:
             tiers.add(value.lower())
-        elif key not in _VALUES:
+        elif key in _DATES:
             first, after = date_bounds(key, value, today=today)
             since = first if key == "since" else after if key == "after" else since
             until = after if key == "until" else first if key == "before" else until
         else:
-            raise InvalidFieldError(key, match[2][:80], _VALUES[key])
+            raise InvalidFieldError(key, match[2][:80], QUERY_FILTERS[key])
     rest = _without_matches(text, filters)
     for pattern, needed in ((_TAG, ("#",)), (_TAGGED, ("tag", "étiquette", "etiquet"))):
         named_tags = list(find_all(pattern, rest, *needed))

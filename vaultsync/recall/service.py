@@ -29,6 +29,7 @@ from vaultsync.recall.asked_for import roles_of
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
+    densest_passage,
     explain_hit,
     fact_text,
     has_phrases,
@@ -70,6 +71,9 @@ FUSED_CANDIDATES = 50
 the same to 0.005."""
 RERANKED_CHARS = 2_000
 """How much a reranker reads of a candidate."""
+PASSAGE_CHARS = 400
+"""How much it reads of a long one of which vectors know no passage: about as much as a paragraph.
+To divide it into chunks takes as long as ten such passages."""
 WORDS_ONLY = "Keyword search alone answers for the past: the vectors are of the present texts."
 OPPOSED_CANDIDATES = 30
 """Facts that are examined for each of the first hits that says something has never been."""
@@ -240,7 +244,9 @@ class RecallSearch:
         """Find candidates by one search or both; returns the source of the answer."""
         is_sure = False
         if mode != "vector":
-            self._search_keywords()
+            # What is fused in any case is asked for at once.
+            is_fused = mode == "fused" or (mode == "auto" and self._sources.warm)
+            self._search_keywords(limit=FUSED_CANDIDATES if is_fused else 0)
             is_sure = mode == "auto" and self._confidence >= INDEX_ONLY_CONFIDENCE
             if mode == "index" or (is_sure and not self._sources.warm):
                 return "index"
@@ -279,10 +285,10 @@ class RecallSearch:
         self._record_stage("browse", self._similarities)
         return "index"
 
-    def _search_keywords(self) -> None:
+    def _search_keywords(self, *, limit: int = 0) -> None:
         self._catch_up()
         self._correct_spelling()
-        self._collect(self._query_note_index, limit=self._pool_size + 1)
+        self._collect(self._query_note_index, limit=max(limit, self._pool_size + 1))
         self._record_stage("index", self._keyword_scores)
 
     def _correct_spelling(self) -> None:
@@ -676,7 +682,9 @@ class RecallSearch:
         return utility(fact.importance, fact.access_count)
 
     def _passage(self, fact: Fact) -> str:
-        """The nearest chunk of a fact; without one, the chunk with most terms of the question."""
+        """The nearest chunk of a fact; without one, the part with most terms of the question."""
+        if fact.id not in self._nearest_chunks and len(fact.content) > PASSAGE_CHARS:
+            return densest_passage(fact.content, self._terms, length=PASSAGE_CHARS)
         from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415 - as below
 
         texts = {chunk.id: chunk.text for chunk in chunk_fact(fact)}

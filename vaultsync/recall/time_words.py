@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -142,7 +143,8 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
             found.append(
                 NamedSpan(_span(_JAPANESE_HOW.get(match["how"], "in"), *days), *match.span())
             )
-    found += _quarters(text, today, is_near=is_near)
+            break
+    found += islice(_quarters(text, today, is_near=is_near), 1)
     return min(found, key=lambda each: each.begin, default=None)
 
 

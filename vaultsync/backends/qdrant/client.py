@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from vaultsync.backends.qdrant import collection as layout
-from vaultsync.backends.qdrant.connection import QdrantConnection
+from vaultsync.backends.qdrant.connection import QdrantConnection, close_files_to_others
 from vaultsync.backends.qdrant.folder_lock import FolderLock
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
@@ -167,7 +167,9 @@ class ClientPointCollection(PointCollection):
         place = self._place
         if place.kind == "local":
             # Several threads may ask; one after the other, which the retry policy sees to.
-            return QdrantClient(path=str(place.path), force_disable_check_same_thread=True)
+            client = QdrantClient(path=str(place.path), force_disable_check_same_thread=True)
+            close_files_to_others(place.path)
+            return client
         return QdrantClient(
             host=place.host,
             port=place.port,
@@ -256,6 +258,8 @@ class ClientPointCollection(PointCollection):
         except Exception as error:
             if not exists_already(error):
                 raise
+        if self._ours and place.kind == "local":
+            close_files_to_others(place.path)
         self.index()
         self.exists()
 

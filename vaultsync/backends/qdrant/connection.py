@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from dataclasses import dataclass
 from os.path import normpath
 from pathlib import Path
@@ -53,6 +54,18 @@ def close_to_others(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder.stat().st_mode & 0o077:
         folder.chmod(0o700)
+
+
+def close_files_to_others(folder: Path) -> None:
+    """Close what a library made in it, too: the folder may be opened to others, or copied.
+
+    Only while no other process has it. The mask of modes is no help: it belongs to the whole
+    process, in which other threads write notes.
+    """
+    for each in folder.rglob("*"):
+        mode = each.lstat().st_mode
+        if mode & 0o077 and not stat.S_ISLNK(mode):
+            each.chmod(stat.S_IMODE(mode) & 0o700)
 
 
 def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> QdrantConnection:

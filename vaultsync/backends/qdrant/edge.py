@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from vaultsync.backends.qdrant import collection as layout
-from vaultsync.backends.qdrant.connection import QdrantConnection, close_to_others
+from vaultsync.backends.qdrant.connection import (
+    QdrantConnection,
+    close_files_to_others,
+    close_to_others,
+)
 from vaultsync.backends.qdrant.folder_lock import FolderLock, FolderLockedError
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
@@ -109,6 +113,7 @@ class EdgePointCollection(PointCollection):
     def _load(self) -> None:
         self._not_closed()
         close_to_others(self._folder)
+        close_files_to_others(self._folder)
         self._shard = _edge().EdgeShard.load(str(self._folder))
         _make_indexes(self._shard)
 
@@ -249,6 +254,7 @@ class EdgePointCollection(PointCollection):
         if self._shard is not None:
             self._shard.close()
             self._shard = None
+            close_files_to_others(self._folder)
         self._lock.release()
 
 

@@ -102,6 +102,7 @@ class TantivyIndex:
         language: str = ENGLISH,
     ) -> None:
         self._folder = Path(folder)
+        self._stamped = [str(self._folder / name) for name in ("meta.json", _VERSION_FILE)]
         self._schema = make_schema()
         self._terms = Analyzers(language)
         self._asking = QueryBuilder(self._schema, self._terms, {**FIELD_WEIGHTS, **weights})
@@ -272,8 +273,8 @@ class TantivyIndex:
         """Stamps that change with every commit and version; empty when there is no index."""
         found: tuple[int, ...] = ()
         with suppress(OSError):  # it may have no later version
-            for name in ("meta.json", _VERSION_FILE):
-                stat = os.stat(self._folder / name)  # noqa: PTH116 - for each search
+            for path in self._stamped:
+                stat = os.stat(path)  # noqa: PTH116 - for each search
                 found += (stat.st_ino, stat.st_mtime_ns, stat.st_size)
         return found
 
@@ -457,7 +458,9 @@ class TantivyIndex:
 
 
 def _count(view: _CommitReader, clauses: Sequence[Clause]) -> int:
-    found: Any = view.searcher.search(Query.boolean_query(clauses), 1, count=True)
+    # By a column, no scores are computed.
+    asked = Query.boolean_query(clauses)
+    found: Any = view.searcher.search(asked, 1, count=True, order_by_field="priority")
     return int(found.count)
 
 

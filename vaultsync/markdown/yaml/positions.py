@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 _DEEPEST = 64
@@ -53,6 +54,7 @@ class KeyNodes(NamedTuple):
     """The end of a list or map; else the value itself."""
 
 
+@lru_cache(maxsize=2)  # one text is asked for to be read, checked and edited
 def yaml_outline(yaml: str) -> YamlOutline:
     """The nodes of `yaml`; never raises."""
     found: list[YamlNode] = []

@@ -183,11 +183,18 @@ def _check_before(yaml: str, path: str) -> None:
             return
 
 
+_ALIAS = re.compile(r"[&*](?<![^\s,\[\]{}:\"'?-].)(?![\s,\[\]{}]|\Z)")
+"""What may begin an anchor or an alias; a lookbehind follows, for speed."""
+
+
 def _check_notation(yaml: str, path: str) -> None:
     """Refuse tags and too many anchors, which leave no trace in the values."""
     if refused := _tagged(yaml, path):
         raise refused
-    if yaml.count("&") + yaml.count("*") > MAX_ALIASES:
+    if (
+        yaml.count("&") + yaml.count("*") > MAX_ALIASES
+        and sum(1 for _ in _ALIAS.finditer(yaml)) > MAX_ALIASES
+    ):
         outline = yaml_outline(yaml)
         anchored = [node.start for node in outline.nodes if node.anchored]
         if len(anchored) > MAX_ALIASES or not outline.whole:
