@@ -91,6 +91,7 @@ class Planted:
     fact: str
     entity: str
     gone: str
+    observation: str
     conflict: str
     proposal: str
     run: str
@@ -110,6 +111,7 @@ def plant(folder: Path) -> Planted:
         fact = _remember(memory, "decision", "Deploy")
         entity = _remember(memory, "person", "Bob")
         gone = _remember(memory, "lesson", "Gone")
+        observation = memory.observe(TEXT, context=f"why {WORD} {TOKEN}").id
         memory.sync()
         memory.update(gone, content=f"{OTHER}, {CODE}. Password: {SAID}.")
         memory.forget(gone)
@@ -143,7 +145,9 @@ def plant(folder: Path) -> Planted:
         file.write_text(f"# Memory\n\n## Keys {OTHER}\n\nThe deploy says {CODE}.\n")
     (root / ".obsidian").mkdir()
     typed = [note, other_note, inbox, broken, file]
-    return Planted(folder, fact, entity, gone, conflict.id, proposal.id, run, file, typed)
+    return Planted(
+        folder, fact, entity, gone, observation, conflict.id, proposal.id, run, file, typed
+    )
 
 
 def _remember(memory: Memory, type_name: str, title: str) -> str:

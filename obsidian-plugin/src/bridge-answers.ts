@@ -261,6 +261,16 @@ export interface LinkReport {
 	run: string | null;
 }
 
+/** An observation in a list. */
+export interface ListedObservation {
+	id: string;
+	tier: string;
+	status: string;
+	content: string;
+	created_at: string;
+	path: string | null;
+}
+
 /** What maintenance did, or with `dry_run` would do. */
 export interface MaintenanceReport {
 	run: string;
@@ -306,6 +316,17 @@ export interface NewFact {
 	updatedAt?: string;
 }
 
+/** Observations, the newest first. */
+export interface Observations {
+	observations: Array<ListedObservation>;
+}
+
+/** An observation that was stored, and waits to be classified. */
+export interface Observed {
+	id: string;
+	status: string;
+}
+
 /** A fact that was packed. */
 export interface PackedItem {
 	id: string;
@@ -315,6 +336,22 @@ export interface PackedItem {
 	citation: string;
 	title: string;
 	cut: boolean;
+}
+
+/** What a run over the pending observations did, or with `dry_run` would do. */
+export interface ProcessReport {
+	run: string;
+	dry_run: boolean;
+	seconds: number;
+	counts: Record<string, number>;
+	actions: Array<ActionTaken>;
+	attention: Array<ReportedNotice>;
+	classified: number;
+	critical: number;
+	notable: number;
+	background: number;
+	compressed: number;
+	pending: number;
 }
 
 /** Proposals, oldest first. */
@@ -435,6 +472,20 @@ export interface ShownConflict {
 	path: string;
 	conflict_path: string | null;
 	fields: Array<FieldConflict>;
+}
+
+/** An observation with what is not in its note. */
+export interface ShownObservation {
+	id: string;
+	tier: string;
+	status: string;
+	content: string;
+	created_at: string;
+	path: string | null;
+	context: string | null;
+	original: string;
+	compressed: boolean;
+	why: Array<string>;
 }
 
 /** A proposal as surfaces show it. */

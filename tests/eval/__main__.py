@@ -15,9 +15,10 @@ from tests.eval.collections import HEADLINE, KINDS, LOCOMO, Collection, as_notes
 from tests.eval.packs import Packed, pack_all
 from tests.eval.questions import HELP_VAULT, SPLITS, Split, questions, vaults
 from tests.eval.replies import Reply, replies, table
+from tests.eval.tiers import print_tiers
 from tests.eval.worlds import MODELS, conversation, open_vault, plain_notes, sample_vault
 
-PARTS = ("retrieval", "questions", "locomo", "notes")
+PARTS = ("retrieval", "questions", "locomo", "notes", "tiers")
 HEAD = (
     f"{'arm':7} {'questions':16} {'n':>4} {'R@5':>6} {'R@10':>6} {'nDCG':>6}"
     f" {'MRR':>6} {'hit@5':>6} {'tokens':>7} {'index':>6} {'sure':>6} {'right':>6}"
@@ -57,6 +58,8 @@ def main() -> None:
         _locomo(asked.arms, asked.least)
     if "notes" in parts:
         _locomo_notes(asked.arms, asked.least)
+    if "tiers" in parts:
+        print_tiers(asked.splits)
 
 
 def _retrieval(arms: Sequence[str], least: float) -> None:

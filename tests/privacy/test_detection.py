@@ -169,6 +169,12 @@ def test_a_key_with_slashes_is_random_and_a_path_is_not() -> None:
     assert list(find_secrets("api_key: src/lib/App2/Main/Keys")) == []
 
 
+@pytest.mark.parametrize("before", ["Which one? ", "https://a.example/?q=1 and ", "a?b="])
+def test_a_question_mark_before_a_secret_hides_it_from_nobody(before: str) -> None:
+    (found,) = find_secrets(f"{before}api_key=Ab3dE6gH9jKlMn0pQr5t")
+    assert found.start == len(before) + len("api_key=")
+
+
 def test_a_run_of_names_hides_as_a_whole_and_what_follows_is_looked_at() -> None:
     text = "pwd=" * 40 + " and password: hunter2x"
     spans = merge_spans(list(find_secrets(text)))

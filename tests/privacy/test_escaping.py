@@ -231,3 +231,10 @@ def test_it_takes_no_time_over_any_text() -> None:
 @pytest.mark.parametrize("text", ["[" * 50, "[" + "a" * 5_000, "[a`b`]"])
 def test_where_brackets_that_are_deep_or_far_apart_close_is_uncertain(text: str) -> None:
     assert _closing(text, 0) is None
+
+
+def test_of_many_constructs_inside_each_other_none_is_known_once_the_text_changes() -> None:
+    text = "<%" * 2_000
+    live = active_constructs(text)
+    assert escape_active(text, live) == text
+    assert escape_active(text + "x", live).endswith("<\\%x")

@@ -139,6 +139,11 @@ def _facts(pages: Pages, vault: Path) -> None:
     pages.ask("fact-related", "GET", f"{one}/related")
     pages.ask("fact-history", "GET", f"{one}/history")
     pages.ask("facts-list", "GET", "/v1/facts?type=decision&limit=2")
+    seen = {"text": "The berth sensor was restarted.", "scope": "private-moss"}
+    observed = pages.ask("observations-create", "POST", "/v1/observations", seen)
+    pages.ask("observations-list", "GET", "/v1/observations?tier=pending")
+    pages.ask("observations-process", "POST", "/v1/observations/process", {})
+    pages.ask("observation", "GET", f"/v1/observations/{observed['id']}")
     loose = pages.client("POST", "/v1/facts", {"text": "To be forgotten."}).json
     where = f"/v1/facts/{loose['id']}"
     pages.ask("fact-forget", "POST", f"{where}/forget", {"expect": loose["revision"]})

@@ -68,6 +68,17 @@ from vaultsync.model.schema import Value
 from vaultsync.model.serialization import Contradiction
 from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
 from vaultsync.notes.proposal_note import ShownProposal, shown_proposal
+from vaultsync.observations import service as observations
+from vaultsync.observations.observation_lists import (
+    LISTED_TIERS,
+    ListedObservation,
+    ShownObservation,
+    listed_observation,
+    newest_observations,
+    shown_observation,
+)
+from vaultsync.observations.processing import ProcessReport, process
+from vaultsync.observations.service import Observed
 from vaultsync.operations.adopt import adopt_notes, find_note_with_id
 from vaultsync.operations.check_links import LinkReport, check_links, fix_links, fixed_links_for
 from vaultsync.operations.export_import import export_facts, import_facts
@@ -295,6 +306,118 @@ class Memory:
         self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
         return self._ctx.view.redact(written)
+
+    def observe(
+        self,
+        text: str,
+        *,
+        context: str | None = None,
+        scope: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+    ) -> Observed:
+        """Store what an agent noticed, at once; `process_observations()` classifies it later.
+
+        Until then its words find it, and no context pack has it.
+
+        Args:
+            text: what was noticed, in Markdown.
+            context: when or why, in one line.
+            scope: who may see it, as in `remember()`, but no team's.
+            user: the user whom it is about (`userId`).
+            agent: who noticed it; the agent of this memory when it is None.
+
+        Returns:
+            Its id and its status, `pending`.
+
+        Raises:
+            UsageError: a value that its field does not take.
+        """
+        agent = agent or self.agent
+        fact = observations.observe(
+            self._ctx,
+            _check_text("text", text),
+            context=context,
+            scope=scope,
+            user=user,
+            agent=agent,
+        )
+        self._wrote = True
+        self._engine.write_note(fact, actor=agent or "person")
+        return Observed(fact.id, fact.status)
+
+    def process_observations(
+        self, *, dry_run: bool = False, is_synced: bool = False, progress: Progress | None = None
+    ) -> ProcessReport:
+        """Classify the pending observations, in a run that `undo()` reverts.
+
+        What matters becomes active; the background is shortened and archived, and keeps its
+        original. A person's edits and moves stand. A daemon that has the vault is asked to.
+
+        Args:
+            dry_run: whether to report what would be done, and do nothing.
+            is_synced: whether a run has just looked at the whole vault.
+            progress: called with the stage, how many are done, and of how many.
+
+        Raises:
+            EngineBusyError: another engine has the vault and cannot be asked.
+            StoreError, GuardError: nothing was classified.
+        """
+        try:
+            with self._engine.exclusive() as ctx:
+                report = process(
+                    ctx,
+                    self._services.note_index,
+                    self._services.classifier,
+                    agent=self.agent,
+                    dry_run=dry_run,
+                    is_synced=is_synced,
+                    actor=self._actor,
+                    progress=progress,
+                )
+                self._engine.derive_after(report, progress)
+        except EngineBusyError as busy:
+            path, body = "/v1/observations/process", {"dry_run": dry_run}
+            report = self._ask_daemon(path, body, busy, ProcessReport)
+        return self.as_seen(report)
+
+    def observations(
+        self, *, tier: str | None = None, limit: int = 50
+    ) -> tuple[ListedObservation, ...]:
+        """The newest observations.
+
+        Args:
+            tier: only those of `critical`, `notable` or `background`, or those that are
+                `pending`; all when it is None.
+            limit: the maximum number of them, 1 or more.
+
+        Raises:
+            InvalidFieldError: no such tier.
+        """
+        self._engine.record_bases()
+        if tier is not None and tier not in LISTED_TIERS:
+            raise InvalidFieldError("tier", tier, "one of " + ", ".join(LISTED_TIERS))
+        found = newest_observations(
+            self._ctx,
+            self._services.note_index,
+            tier=tier,
+            agent=self.agent,
+            limit=max(1, _check_number("limit", limit)),
+        )
+        return tuple(map(listed_observation, found))
+
+    def observation(self, id: str) -> ShownObservation:
+        """One observation, with its original and why it has its tier; without its secrets.
+
+        Args:
+            id: of the observation, or what else names it, as in `get()`.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+            InvalidFieldError: it is a fact of another type.
+        """
+        fact = self.get(id, used=False)
+        return shown_observation(fact, self._services.classifier)
 
     def new_id(self) -> str:
         """A new id, for a note that is to become a fact."""
@@ -1354,7 +1477,8 @@ class Memory:
 
         It also makes proposals, as the settings of `[proposals]` say.
         What is older than the settings of `[retention]` say is removed for good, and a purge
-        that was interrupted is finished. A daemon that has the vault is asked to.
+        that was interrupted is finished. Pending observations are classified first, in a run
+        of their own. A daemon that has the vault is asked to.
 
         Args:
             dry_run: whether to report what would be done, and do nothing.
@@ -1376,6 +1500,8 @@ class Memory:
         floor, actor = self.settings.decay_floor, self._actor
         try:
             with self._engine.exclusive() as ctx:
+                if not dry_run:
+                    self.process_observations()
                 report = run_maintenance(
                     ctx, **arguments, floor=floor, actor=actor, progress=progress
                 )

@@ -30,6 +30,8 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
 from vaultsync.links.entity_names import EntityNames
+from vaultsync.observations.classifier import Classifier
+from vaultsync.observations.rules import RuleClassifier
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import RecallSearch
@@ -196,6 +198,11 @@ class Services:
         archive = SqliteArchive.open(self._archive_path)
         self._closing.callback(archive.close)
         return archive
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        """Tells the tiers of observations."""
+        return RuleClassifier()
 
     @cached_property
     def vault(self) -> Vault:

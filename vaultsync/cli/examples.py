@@ -13,6 +13,19 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         'vaultsync remember "Use SQLite." --type decision --field outcome=accepted',
         "git log -1 --format=%B | vaultsync remember --type episode",
     ),
+    "observe": (
+        'vaultsync observe "The deploy failed: the disk of the Pier Box is full."',
+        'vaultsync observe "All 41 tests pass." --context "nightly build"',
+    ),
+    "observations process": (
+        "vaultsync observations process --dry-run",
+        "vaultsync observations process",
+    ),
+    "observations list": (
+        "vaultsync observations list --tier critical",
+        "vaultsync observations list --tier pending --json",
+    ),
+    "observations show": ('vaultsync observations show "The green cabinet gets warm"',),
     "get": ('vaultsync get "Use SQLite on the Pier Box"', "vaultsync get 019c7b82-e02f --json"),
     "list": (
         "vaultsync list --type decision --newest --limit 10",

@@ -31,6 +31,8 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Facts": {
         "init": "Turn a folder into a vault; safe to run again.",
         "remember": "Store a fact, and write its note.",
+        "observe": "Store what was noticed; it is classified later.",
+        "observations": "Classify, list and show observations.",
         "get": "Show a fact.",
         "list": "List facts, one page at a time.",
         "update": "Change a fact in the store, and its note.",
@@ -89,6 +91,7 @@ COMMAND_MODULES = {
     **dict.fromkeys(("remember", "get", "list", "update", "edit"), "fact_commands"),
     **dict.fromkeys(("supersede", "forget", "restore"), "fact_commands"),
     "eval": "eval_commands",
+    **dict.fromkeys(("observe", "observations"), "observation_commands"),
     "mcp": "mcp_commands",
     "memory-file": "memory_file_commands",
     "model": "model_commands",

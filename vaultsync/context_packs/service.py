@@ -17,6 +17,7 @@ from vaultsync.indexing.ports import NoteIndex
 from vaultsync.links.wikilinks import fold_case
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.hiding import PENDING, is_pending_observation
 from vaultsync.model.scope import can_see
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallSources
@@ -50,6 +51,7 @@ memory, and none of the others. At 0.82 it would silence half of those of
 the sample vault, a quarter of the others, and lose one in ten."""
 REASON_LITTLE_FIT = f"fits less than {MIN_RELATIVE_FIT} as well as the best"
 REASON_UNSURE = "hardly has to do with the question"
+REASON_PENDING = "is an observation that is not classified yet"
 NOTHING_FOUND = "Nothing in the memory matches the question."
 NOTHING_FITS = (
     "The memory does not seem to know: what was found has little in common with the question, and"
@@ -102,10 +104,13 @@ def build_context(
     rejected: list[tuple[PackCandidate, str]] = []
     kept = []
     is_silent = not search.asks_for_set and found.answerable < MIN_ANSWERABLE
+    packs_pending = request.all or request.status == PENDING
     for candidate, hit in zip(candidates, hits, strict=True):
         fit = max(fits.get(each, 0.0) for each in (hit.id, *hit.contradicts))
         if is_silent:
             rejected.append((candidate, REASON_UNSURE))
+        elif is_pending_observation(candidate.fact) and not packs_pending:
+            rejected.append((candidate, REASON_PENDING))
         elif fit < MIN_RELATIVE_FIT and not search.concerns(candidate.fact):
             rejected.append((candidate, REASON_LITTLE_FIT))
         else:
@@ -160,7 +165,11 @@ def _critical_facts(
         facts = sources.ctx.redacted_store.find_many([x for x in ids if x not in known])
     except StoreUnavailableError:
         return []
-    about = [fact for fact in facts.values() if filters.admits(fact) and search.concerns(fact)]
+    about = [
+        fact
+        for fact in facts.values()
+        if filters.admits(fact) and search.concerns(fact) and not is_pending_observation(fact)
+    ]
     paths = sources.ctx.archive.note_paths([fact.id for fact in about])
     return [
         PackCandidate(

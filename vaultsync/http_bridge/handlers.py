@@ -28,6 +28,9 @@ from vaultsync.model.serialization import (
     public_new,
     public_values,
 )
+from vaultsync.observations.observation_lists import Observations, ShownObservation
+from vaultsync.observations.processing import ProcessReport
+from vaultsync.observations.service import Observed
 from vaultsync.operations.check_links import LinkReport
 from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
@@ -133,6 +136,31 @@ def remember(bridge: BridgeServices, body: bodies.RememberBody) -> NewFact:
         return public_new(fact, memory.contradictions(fact))
 
     return bridge.writing(write)
+
+
+@route("POST", "/v1/observations")
+def observe(bridge: BridgeServices, body: bodies.ObserveBody) -> Observed:
+    """Store an observation, which is classified later."""
+    return bridge.writing(lambda memory: memory.observe(**structs.asdict(body)))
+
+
+@route("GET", "/v1/observations")
+def observations(bridge: BridgeServices, body: bodies.ObservationsQuery) -> Observations:
+    """List observations, the newest first."""
+    rows = bridge.reading(lambda memory: memory.observations(**structs.asdict(body)))
+    return Observations(rows)
+
+
+@route("GET", "/v1/observations/{id}")
+def observation(bridge: BridgeServices, fact_id: str) -> ShownObservation:
+    """Read an observation with its original, and why it has its tier."""
+    return bridge.reading(lambda memory: memory.observation(fact_id))
+
+
+@route("POST", "/v1/observations/process")
+def process_observations(bridge: BridgeServices, body: bodies.ProcessBody) -> ProcessReport:
+    """Classify the pending observations."""
+    return _run(bridge, lambda memory: memory.process_observations(dry_run=body.dry_run))
 
 
 @route("GET", "/v1/facts/{id}")

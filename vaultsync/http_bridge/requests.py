@@ -45,6 +45,27 @@ class RememberBody(EmptyBody):
     fields: dict[Word, Any] = {}
 
 
+class ObserveBody(EmptyBody):
+    """An observation."""
+
+    text: Text
+    context: Word | None = None
+    scope: Word | None = None
+
+
+class ObservationsQuery(EmptyBody):
+    """The tier of the observations that are listed."""
+
+    tier: Word | None = None
+    limit: PageSize = 50
+
+
+class ProcessBody(EmptyBody):
+    """Whether observations are only looked at."""
+
+    dry_run: bool = False
+
+
 class UpdateBody(EmptyBody):
     """A change of a fact."""
 

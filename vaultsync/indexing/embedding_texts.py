@@ -9,6 +9,7 @@ from vaultsync.indexing.instructions import instructions_for
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
 from vaultsync.indexing.session_context import CONTEXT_RULES, borrowers, neighbour_texts, turn_of
 from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import is_compressed_observation, is_pending_observation
 from vaultsync.storage.store import Store
 
 
@@ -26,9 +27,17 @@ def embedding_identity(embedder: Embedder) -> str:
 def embedding_chunks(
     store: Store, index: NoteIndex, facts: Mapping[str, Fact]
 ) -> dict[str, list[Chunk]]:
-    """The chunks of facts by id, those of a session in their context."""
+    """The chunks of facts by id, those of a session in their context.
+
+    An observation has none before it is classified, nor in the background: words find it.
+    """
     contexts = neighbour_texts(store, index, facts)
-    return {key: chunk_fact(fact, around=contexts.get(key, "")) for key, fact in facts.items()}
+    return {
+        key: []
+        if is_pending_observation(fact) or is_compressed_observation(fact)
+        else chunk_fact(fact, around=contexts.get(key, ""))
+        for key, fact in facts.items()
+    }
 
 
 def facts_without_vectors(

@@ -12,6 +12,7 @@ from vaultsync.facts.listing import PublicPage
 from vaultsync.facts.service import ForgetResult
 from vaultsync.model.serialization import ChangedFact, NewFact, PublicFact
 from vaultsync.notes.conflict_note import ShownConflict
+from vaultsync.observations.service import Observed
 from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.result import RecallResult
 from vaultsync.sync.report import Conflicts, Proposals, Status
@@ -22,6 +23,7 @@ __all__ = [
     "ExportGraphResult",
     "ForgetResult",
     "NewFact",
+    "Observed",
     "OpenConflicts",
     "OpenProposals",
     "PublicFact",

@@ -18,6 +18,7 @@ from vaultsync.mcp_server.tool import (
     Until,
     about,
 )
+from vaultsync.model.scope import is_team
 from vaultsync.model.serialization import public_changed, public_new, public_values
 from vaultsync.recall.recall_request import TypeName
 
@@ -37,15 +38,15 @@ class StoreFactArgs(ToolArgs, frozen=True):
         Meta(min_length=1),
     ]
     type: Annotated[TypeName | None, about("`note` when no other fits.")] = None
-    title: Annotated[str | None, about("Else the first sentence.")] = None
-    context: Annotated[str | None, about("When or why it came about.")] = None
-    scope: Annotated[
-        str | None, about("Who may see it: you (default), team-NAME, project-NAME or public.")
-    ] = None
+    title: Annotated[str | None, about("Without it, the first sentence.")] = None
+    context: Annotated[str | None, about("When or why.")] = None
+    scope: Annotated[str | None, about("Yours by default; team-NAME, project-NAME or public.")] = (
+        None
+    )
     priority: Annotated[
         Annotated[int, Meta(ge=0, le=4)] | None, about("0 is critical, 4 background; default 2.")
     ] = None
-    tags: Annotated[tuple[str, ...], about("Tags, without #.")] = ()
+    tags: Annotated[tuple[str, ...], about("Without #.")] = ()
     entities: Annotated[tuple[str, ...], about("People, projects and things.")] = ()
     fields: Fields = field(default_factory=dict)
 
@@ -63,19 +64,32 @@ def store(memory: AgentMemory, args: StoreFactArgs) -> ToolAnswer:
     return public_new(fact, memory.contradictions(fact))
 
 
+class ObserveArgs(ToolArgs, frozen=True):
+    """The arguments of `memory_observe`."""
+
+    content: Annotated[str, about("What happened."), Meta(min_length=1)]
+    context: Annotated[str | None, about("When or why.")] = None
+
+
+def observe(memory: AgentMemory, args: ObserveArgs) -> ToolAnswer:
+    """`observe`."""
+    scope = None if is_team(memory.scope) else memory.scope
+    return memory.observe(args.content, context=args.context, scope=scope, user=memory.user)
+
+
 class UpdateFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_update_fact`."""
 
     id: FactId
     content: Annotated[str | None, about("All of it.")] = None
     set: Annotated[
-        dict[str, Any], about("Such as title, priority, status, type or entities; null clears one.")
+        dict[str, Any], about("Such as title, priority, status or entities; null clears one.")
     ] = field(default_factory=dict)
     add_tags: Annotated[tuple[str, ...], about("New ones.")] = ()
     remove_tags: Annotated[tuple[str, ...], about("Old ones.")] = ()
-    expect: Annotated[
-        str | None, about("The `revision` that you read; refused if it changed since.")
-    ] = None
+    expect: Annotated[str | None, about("The `revision` you read; refused if changed since.")] = (
+        None
+    )
 
 
 def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
@@ -125,7 +139,7 @@ class QueryVaultArgs(ToolArgs, frozen=True):
     tag: Annotated[str | None, about("Or below it.")] = None
     status: Annotated[str | None, about("Such as forgotten.")] = None
     links_to: Annotated[str | None, about("Links to this note.")] = None
-    links_from: Annotated[str | None, about("This note links to it.")] = None
+    links_from: Annotated[str | None, about("From this note.")] = None
     since: Since = None
     until: Until = None
     all: Annotated[bool, about("Deleted too.")] = False
@@ -157,19 +171,26 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_store_fact",
         "Store a fact",
-        "Remember one fact, a note in the user's vault: a decision with its reasons, a"
-        " commitment, lesson or preference, who someone is. First memory_recall whether it is"
-        " known: then memory_update_fact or memory_supersede.",
+        "Store one fact, a note in the user's vault: a decision and why, a commitment, lesson"
+        " or preference, who someone is. First memory_recall: if known, memory_update_fact or"
+        " memory_supersede.",
         StoreFactArgs,
         "NewFact",
         store,
     ),
     Tool(
+        "memory_observe",
+        "Observe",
+        "Note what happened; rules sort it later.",
+        ObserveArgs,
+        "Observed",
+        observe,
+    ),
+    Tool(
         "memory_update_fact",
         "Update a fact",
-        "Change a fact and its note; what you leave out stays. If the user edited the same"
-        " field, their value stands and yours becomes a `conflict`. For what is no longer"
-        " true use memory_supersede.",
+        "Change a fact; what you leave out stays. If the user edited the same field, their"
+        " value stands and yours becomes a `conflict`. If no longer true: memory_supersede.",
         UpdateFactArgs,
         "UpdateFactResult",
         update,
@@ -179,7 +200,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_supersede",
         "Replace a fact",
-        "Store a fact that replaces one no longer true. Both are kept; recall returns the newer.",
+        "Replace what is no longer true. Both are kept; recall returns the newer.",
         SupersedeArgs,
         "PublicFact",
         supersede,
@@ -187,7 +208,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_forget",
         "Forget a fact",
-        "Delete a fact and its note: what should never have been stored, or when the user asks.",
+        "Delete what should never have been stored, or when the user asks.",
         ForgetArgs,
         "ForgetResult",
         forget,
@@ -197,8 +218,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "query_vault",
         "Look up facts",
-        "List facts by type, scope, tag, status, date or links, or read facts in full by"
-        " their ids.",
+        "List facts by filters, date or links, or read them in full by ids.",
         QueryVaultArgs,
         "QueryVaultResult",
         query,

@@ -88,9 +88,8 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_recall",
         "Recall facts",
-        "Find the facts that answer a question, best first, with their origin. Use it before"
-        " you answer from memory and before you store. query_vault with `ids` returns them in"
-        " full.",
+        "Find facts that answer a question, best first, with origin. Use it before you answer"
+        " from memory or store. query_vault with `ids` has them in full.",
         RecallArgs,
         "RecallResult",
         recall,
@@ -100,8 +99,8 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_get_context",
         "Get a context",
-        "Get what is known about a task as one text within a budget of tokens, critical facts"
-        " first, with sources. Use it at the start of work.",
+        "Get what is known about a task in a budget of tokens, critical first. Use it when"
+        " work starts.",
         ContextArgs,
         "ContextPack",
         context,

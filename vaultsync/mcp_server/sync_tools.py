@@ -126,8 +126,8 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_conflicts",
         "List conflicts",
-        "List the open conflicts: fields that the user and an agent both changed. The value of"
-        " the vault, the user's, stands.",
+        "List fields that the user and an agent both changed. The vault's value, the user's,"
+        " stands.",
         ConflictsArgs,
         "OpenConflicts",
         conflicts,
@@ -137,8 +137,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_resolve_conflict",
         "Resolve a conflict",
-        "Resolve a conflict by taking one side. `store` overwrites what the user wrote: ask"
-        " them first.",
+        "Take one side. `store` overwrites what the user wrote: ask them first.",
         ResolveArgs,
         "ResolvedConflict",
         resolve,
@@ -179,7 +178,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_status",
         "Get the status",
-        "Your name and scope, counts, changes not synced yet, notices.",
+        "Your scope, counts, unsynced changes, notices.",
         StatusArgs,
         "AgentStatus",
         status,

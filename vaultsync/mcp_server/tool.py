@@ -30,10 +30,7 @@ def about(description: str) -> Meta:
 
 
 FactId = Annotated[str, about("`id` of a fact.")]
-Fields = Annotated[
-    dict[str, Any],
-    about("Other fields, such as decisionOutcome or aliases, and properties of the note."),
-]
+Fields = Annotated[dict[str, Any], about("Such as decisionOutcome, aliases or a property.")]
 Since = Annotated[Word | None, about("Such as 2026-02.")]
 Until = Annotated[Word | None, about("Day or month.")]
 Types = Annotated[tuple[TypeName, ...], about("As when stored."), Meta(max_length=1_000)]

@@ -30,6 +30,23 @@ def is_agents_background(fact: Fact) -> bool:
     return bool(fact.agent_id) and fact.priority in TIERS["background"]
 
 
+PENDING = "pending"
+"""The status of an observation that no classifier has looked at yet."""
+OBSERVATION = "observation"
+COMPRESSED, ORIGINAL = "observationCompressed", "observationOriginalContent"
+"""The fields of an observation that was shortened: that it was, and what it said before."""
+
+
+def is_pending_observation(fact: Fact) -> bool:
+    """Whether a fact is an observation that is not classified yet."""
+    return fact.type == OBSERVATION and fact.status == PENDING
+
+
+def is_compressed_observation(fact: Fact) -> bool:
+    """Whether a fact is an observation of the background that was shortened and archived."""
+    return fact.type == OBSERVATION and fact.status == ARCHIVED and fact.own.get(COMPRESSED) is True
+
+
 class HiddenMatches(Struct, frozen=True):
     """Facts that match, and were left out by a default."""
 

@@ -43,6 +43,11 @@ def is_private(scope: str) -> bool:
     return scope.startswith("private-")
 
 
+def is_team(scope: str) -> bool:
+    """Whether a scope is that of a team."""
+    return scope.startswith("team-")
+
+
 def can_see(agent: str | None, scope: str) -> bool:
     """Whether `agent` may read and write facts of `scope`; the user (None) sees all."""
     if agent is None or not scope.startswith("private-"):

@@ -15,6 +15,7 @@ from vaultsync.markdown.yaml.writer import emit_property
 from vaultsync.model.canonical import canonical, link_name
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import ORIGINAL
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import (
     ALL_FIELDS_BY_KEY,
@@ -33,6 +34,9 @@ from vaultsync.notes.parse import Note, read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.privacy.redaction import REDACTION_PREFIX
 
+MAX_ORIGINAL_LENGTH = 200
+"""Characters of the original of a compressed observation up to which its note shows it; the store
+keeps longer ones, and `vaultsync observations show` prints them."""
 _UNSET: tuple[Value, ...] = ("", (), [])
 _SHOWN = [row for row in FIELDS if row.key not in ("id", "title", "context", "content", "scope")]
 _MIDDLE = [row.key for row in _SHOWN].index("createdAt")
@@ -65,7 +69,11 @@ _cached_line = lru_cache(maxsize=1 << 15)(_line)  # most values of a vault are i
 
 def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
     """A new note; `links` has the text of the link to each related fact, by id."""
-    others = {key: _written(OWN_FIELDS_BY_KEY[key], value) for key, value in fact.own.items()}
+    others = {
+        key: _written(OWN_FIELDS_BY_KEY[key], value)
+        for key, value in fact.own.items()
+        if not _is_left_out(key, value)
+    }
     others.update(fact.properties)
     lines = ["---\n", emit_property("id", fact.id, "\n"), *_field_lines(_FIELDS_ABOVE, fact)]
     lines += [emit_property(key, value, "\n") for key, value in others.items()]
@@ -130,7 +138,7 @@ def stale_keys(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
             shown = note.values[key]
         elif key in note.properties:
             shown = note.properties[key]
-        elif _is_unset(row, value):
+        elif _is_unset(row, value) or _is_left_out(key, value):
             continue  # the note does not show it, so it need not take it back
         else:
             shown = vault.value(key)
@@ -149,6 +157,11 @@ def _same(row: Field | None, one: Value, other: Value) -> bool:
             return set(left) == set(right)
         return left == right
     return one == other or (_is_unset(row, one) and _is_unset(row, other))
+
+
+def _is_left_out(key: str, value: Value) -> bool:
+    """Whether a value is too long for the frontmatter of a note that does not show it yet."""
+    return key == ORIGINAL and isinstance(value, str) and len(value) > MAX_ORIGINAL_LENGTH
 
 
 def _is_unset(row: Field | None, value: Value) -> bool:
@@ -292,6 +305,7 @@ def _prove(note: Note, vault: Fact, merged: Fact, data: bytes, view: NoteView) -
         for key in differing_keys(apply_note_edits(vault, note, again), merged)
         if key not in ("relatedFactIds", "scope", *invalid, *again.values)
         and (key in again.properties or not _is_unset(row_of(key), merged.value(key)))
+        and not _is_left_out(key, merged.value(key))
     )
     for keys, why in (
         (left, "cannot be written into it"),

@@ -14,10 +14,12 @@ from msgspec import structs
 
 from vaultsync.errors import GuardError
 from vaultsync.model.decay import FADED_DECAY
+from vaultsync.model.hiding import OBSERVATION
 from vaultsync.operations.retention import MAX_CHAIN_LENGTH, RetentionAction, plan_retention
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.history import is_by_person
 from vaultsync.sync.plausibility import guard
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of
 from vaultsync.sync.run import record_run, sync_once
@@ -80,7 +82,11 @@ def run_maintenance(
         full_compare(ctx)
         sync_once(ctx, SyncRequest(actor=actor))
     facts = ctx.store.iter_facts()
-    planned = plan_retention(facts, ctx.clock.now(), floor=floor, longest=longest)
+    planned = [
+        action
+        for action in plan_retention(facts, ctx.clock.now(), floor=floor, longest=longest)
+        if not _is_kept(ctx, action)
+    ]
     if not dry_run:
         if not confirmed:
             _guard(ctx, request, planned)
@@ -100,6 +106,13 @@ def run_maintenance(
     )
     record_run(ctx, request, whole)
     return whole
+
+
+def _is_kept(ctx: SyncContext, action: RetentionAction) -> bool:
+    """Whether it would delete an observation that a person edited or moved."""
+    if action.becomes is not None or action.fact.type != OBSERVATION:
+        return False
+    return any(map(is_by_person, ctx.archive.history(fact_id=action.fact.id)))
 
 
 def _guard(ctx: SyncContext, request: SyncRequest, planned: Sequence[RetentionAction]) -> None:

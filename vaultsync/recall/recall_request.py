@@ -19,7 +19,7 @@ DEFAULT_BUDGET = 4_000
 """Default budget of a pack in tokens."""
 
 QUERY_HELP = (
-    'What you want to know, in plain words; a "quoted phrase" must occur, and type:decision,'
+    'In plain words; a "quoted phrase" must occur, and type:decision,'
     " tag:ops, tier:critical, since:2026-03 filter."
 )
 Word: TypeAlias = Annotated[str, Meta(max_length=1_000)]

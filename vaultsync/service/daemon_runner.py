@@ -30,6 +30,7 @@ from vaultsync.service.bridge_service import BridgeServices, bridge_status, daem
 from vaultsync.service.daily_maintenance import DailyMaintenance
 from vaultsync.service.events import EventBus
 from vaultsync.service.memory_file_watch import MemoryFileWatch
+from vaultsync.service.observation_watch import ObservationWatch
 from vaultsync.service.obsidian_writes import ObsidianWrites
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
@@ -307,9 +308,10 @@ class DaemonRunner:
         self._daemon = daemon
         files = MemoryFileWatch(memory, self._publish)
         daily = DailyMaintenance(memory, lambda: memory.ctx, self._publish, daemon.record_error)
+        observed = ObservationWatch(memory, lambda: memory.ctx, self._publish, daemon.record_error)
         self._publish("ready", {"vault": str(self.settings.root)})
         try:
-            self._loop(daemon, files, daily, memory)
+            self._loop(daemon, files, daily, observed, memory)
         except DaemonStoppedError:
             pass  # in the middle of a run; the next one continues it
         finally:
@@ -322,12 +324,18 @@ class DaemonRunner:
         return state
 
     def _loop(
-        self, daemon: DaemonLoop, files: MemoryFileWatch, daily: DailyMaintenance, memory: Memory
+        self,
+        daemon: DaemonLoop,
+        files: MemoryFileWatch,
+        daily: DailyMaintenance,
+        observed: ObservationWatch,
+        memory: Memory,
     ) -> None:
         while not self._stopping:
             wait = daemon.tick()
             wait = min(wait, files.tick(time.monotonic()))
             if daemon.is_idle:
+                observed.tick(time.monotonic())
                 daily.tick(time.monotonic())
             self._publish_lag(daemon)
             self._keep_telemetry(daemon)

@@ -16,6 +16,15 @@ from vaultsync.storage.archive import Archive, HistoryEntry
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 
 VAULT_SIDE, STORE_SIDE = "vault", "store"
+PERSON = "person"
+_EVENTS_OF_NOTES = frozenset({"note", "path", "outbox"})
+
+
+def is_by_person(entry: HistoryEntry) -> bool:
+    """Whether an entry says that a person changed the fact: in its note, or by a command."""
+    return entry.field not in _EVENTS_OF_NOTES and (
+        entry.side == VAULT_SIDE or entry.actor == PERSON
+    )
 
 
 def history_entries(

@@ -116,6 +116,13 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "export": lambda memory, _: _exported(memory),
     "import_": lambda memory, _: memory.import_([]),
     "remember": lambda memory, _: memory.remember("It is known."),
+    "observations": lambda memory, _: memory.observations(),
+    "observation": lambda memory, planted: memory.observation(planted.ids["edited"]),
+    "process_observations": lambda memory, _: [
+        memory.process_observations(dry_run=True),
+        memory.process_observations(),
+    ],
+    "observe": lambda memory, _: memory.observe("It was seen."),
     "recall": lambda memory, _: memory.recall("Text of edited", all=True, explain=True),
     "context": lambda memory, _: memory.context("Text of edited", all=True),
     "is_empty": lambda memory, _: memory.is_empty,
@@ -222,7 +229,8 @@ def check_hidden(planted: Planted, name: str) -> None:
     assert PLANTED not in said
     assert "private-ada" not in said
     hidden = {key for key in planted.ids.values() if key in said}
-    if name not in ("get", "history", "update", "edit", "supersede", "forget", "restore", "purge"):
+    named = ("get", "history", "update", "edit", "supersede", "forget", "restore", "purge")
+    if name not in (*named, "observation"):
         assert not hidden, said
 
 

@@ -46,6 +46,8 @@ REQUESTS = {
     "[qdrant]\ntimeout_seconds = 1": ("how the store is used",),
 }
 """What a marker may ask for, and words of what is said of it."""
+GROUPS = ("graph", "links", "plugin", "proposals", "observations", "memory-file", "eval")
+"""Commands whose first argument is another command."""
 ARGUMENTS = {
     "remember": ["Hello."],
     "get": [VAULT_ID],
@@ -68,6 +70,8 @@ ARGUMENTS = {
     "graph": ["stats"],
     "links": ["check"],
     "proposals": ["list"],
+    "observe": ["Hello."],
+    "observations": ["list"],
     "watch": ["--once-settled"],
     "bridge": ["--port", "0"],
     "plugin": ["install"],
@@ -100,7 +104,7 @@ class Downloaded:
     def run(self, command: str, *words: str, stdin: str = "") -> Result:
         place = ["--vault", str(self.root), "--state-dir", str(self.state)]
         first, *rest = [command, *words]
-        if first in ("graph", "links", "plugin", "proposals", "memory-file", "eval"):
+        if first in GROUPS:
             first, rest = f"{first} {rest[0]}", rest[1:]
         return CliRunner().invoke(cli, [*first.split(), *place, *rest], input=stdin)
 

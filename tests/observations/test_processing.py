@@ -1,0 +1,328 @@
+"""Pending observations get tiers in one run, a person's word stands, and undo gives all back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.world import World
+from vaultsync.backends.memory.note_index import MemoryIndex
+from vaultsync.errors import InvalidFieldError
+from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import COMPRESSED, ORIGINAL
+from vaultsync.notes.render import MAX_ORIGINAL_LENGTH
+from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
+from vaultsync.observations.compression import MAX_WORDS
+from vaultsync.observations.observation_lists import (
+    listed_observation,
+    newest_observations,
+    shown_observation,
+)
+from vaultsync.observations.processing import ProcessReport, classified, expanded, process
+from vaultsync.observations.rules import RuleClassifier
+from vaultsync.observations.service import observe
+from vaultsync.operations.maintain import run_maintenance
+from vaultsync.operations.undo import undo_run
+
+PRIVATE = "private-indy"
+LONG = (
+    "The nightly job started at two and loaded its configuration, then it fetched 4,211 rows"
+    " from the Skarvik warehouse, wrote them to the cache, and waited for the next tick as it"
+    " does each night, while the log said nothing that was not there the night before."
+)
+
+
+class Answers:
+    """A classifier whose answers a test chooses."""
+
+    name = "answers"
+
+    def __init__(self, *tiers: str | None) -> None:
+        self.tiers = list(tiers)
+        self.asked: list[str] = []
+
+    def classify(self, texts: Sequence[ObservedText]) -> list[str | None]:
+        self.asked += [each.content for each in texts]
+        return [self.tiers[0] if len(self.tiers) == 1 else self.tiers.pop(0) for _ in texts]
+
+    def explain(self, text: ObservedText) -> tuple[str, ...]:
+        return ()
+
+
+def _observed(world: World, text: str = LONG) -> Fact:
+    world.clock.advance(1)
+    fact = observe(world.ctx, text, agent="indy")
+    world.quiesce()
+    return world.fact(fact.id)
+
+
+def _process(world: World, *tiers: str | None, dry_run: bool = False) -> ProcessReport:
+    world.clock.advance(1)
+    report = process(world.ctx, MemoryIndex(), Answers(*tiers), dry_run=dry_run)
+    world.quiesce()
+    world.assert_at_rest()
+    return report
+
+
+def _timeless(world: World) -> dict[str, list[str]]:
+    return {
+        path: [line for line in world.text(path).split("\n") if "updatedAt" not in line]
+        for path in world.notes()
+    }
+
+
+def _values(fact: Fact) -> Fact:
+    return fact.evolve(updated_at=None)
+
+
+def test_an_observation_waits_with_the_status_pending(world: World) -> None:
+    fact = _observed(world)
+
+    assert (fact.type, fact.status, fact.scope) == ("observation", "pending", PRIVATE)
+
+
+def test_no_observation_lives_in_the_scope_of_a_team(world: World) -> None:
+    with pytest.raises(InvalidFieldError, match="scope"):
+        observe(world.ctx, "We met.", scope="team-core", agent="indy")
+
+
+@pytest.mark.parametrize(("tier", "priority"), [(CRITICAL, 0), (NOTABLE, 1)])
+def test_what_matters_becomes_active_in_the_folder_of_its_tier(
+    world: World, tier: str, priority: int
+) -> None:
+    fact = _observed(world)
+
+    report = _process(world, tier)
+
+    now = world.fact(fact.id)
+    assert (now.priority, now.status, now.content) == (priority, "active", fact.content)
+    assert world.path(fact.id).startswith(f"{PRIVATE}/observations/{tier}/")
+    assert (report.classified, report.compressed, report.pending) == (1, 0, 0)
+
+
+def test_the_background_is_shortened_archived_and_expires_with_its_original_kept(
+    world: World,
+) -> None:
+    fact = _observed(world)
+
+    report = _process(world, BACKGROUND)
+
+    now = world.fact(fact.id)
+    assert (now.priority, now.status) == (4, "archived")
+    assert len(now.content.split()) <= MAX_WORDS
+    assert (now.own[COMPRESSED], now.own[ORIGINAL]) == (True, fact.content)
+    assert now.expires_at is not None
+    assert len(LONG) > MAX_ORIGINAL_LENGTH
+    assert ORIGINAL not in world.note(fact.id)
+    assert (report.background, report.compressed) == (1, 1)
+
+
+def test_a_short_original_stands_in_its_note(world: World) -> None:
+    text = "Opened a file, and then one more; " * 4 + "closed it."
+    fact = _observed(world, text)
+
+    _process(world, BACKGROUND)
+
+    assert len(text) <= MAX_ORIGINAL_LENGTH
+    assert ORIGINAL in world.note(fact.id)
+
+
+def test_a_background_text_of_few_words_is_archived_as_it_is(world: World) -> None:
+    fact = _observed(world, "Opened a file.")
+
+    _process(world, BACKGROUND)
+
+    now = world.fact(fact.id)
+    assert (now.status, now.content, now.own) == ("archived", "Opened a file.", {COMPRESSED: False})
+
+
+def test_an_observation_that_is_not_answered_stays_pending(world: World) -> None:
+    fact = _observed(world)
+
+    report = _process(world, None)
+
+    assert world.fact(fact.id) == fact
+    assert (report.classified, report.pending, report.quiet) == (0, 1, True)
+
+
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(world: World) -> None:
+    fact = _observed(world)
+
+    report = _process(world, CRITICAL, dry_run=True)
+
+    assert world.fact(fact.id) == fact
+    assert (report.dry_run, report.critical) == (True, 1)
+
+
+def test_what_was_classified_is_not_asked_again(world: World) -> None:
+    _observed(world)
+    _process(world, NOTABLE)
+    again = Answers(CRITICAL)
+
+    report = process(world.ctx, MemoryIndex(), again)
+
+    assert (again.asked, report.quiet) == ([], True)
+
+
+def test_a_note_that_a_person_edited_is_neither_shortened_nor_archived(world: World) -> None:
+    fact = _observed(world)
+    world.person_edits(world.path(fact.id), "while the log said", "and the log said")
+
+    _process(world, BACKGROUND)
+
+    now = world.fact(fact.id)
+    assert now.content == LONG.replace("while the log said", "and the log said")
+    assert (now.priority, now.status, now.own, now.expires_at) == (4, "active", {}, None)
+
+
+def test_the_tier_of_the_folder_that_a_person_moved_a_pending_note_to_stands(world: World) -> None:
+    fact = _observed(world)
+    old = world.path(fact.id)
+    world.person_renames(old, old.replace("/notable/", "/critical/"))
+
+    _process(world, BACKGROUND)
+
+    now = world.fact(fact.id)
+    assert (now.priority, now.status, now.content) == (0, "active", fact.content)
+
+
+def test_a_person_who_moves_a_shortened_note_up_gets_its_original_back(world: World) -> None:
+    fact = _observed(world)
+    _process(world, BACKGROUND)
+    old = world.path(fact.id)
+    world.person_renames(old, old.replace("/background/", "/notable/"))
+
+    _process(world, BACKGROUND)
+
+    now = world.fact(fact.id)
+    assert (now.priority, now.status, now.content) == (1, "active", fact.content)
+    assert (now.own, now.expires_at) == ({}, None)
+
+
+def test_a_text_that_was_changed_after_it_was_shortened_stands() -> None:
+    fact = Fact("1", type="observation", content="Mine.", own={COMPRESSED: True, ORIGINAL: LONG})
+
+    assert expanded(fact).content == "Mine."
+
+
+def test_an_observation_whose_classification_was_undone_stays_pending(world: World) -> None:
+    fact = _observed(world)
+    undo_run(world.ctx, _process(world, CRITICAL).run)
+    world.quiesce()
+
+    report = _process(world, CRITICAL)
+
+    assert report.classified == 0
+    assert world.fact(fact.id).status == "pending"
+
+
+def test_what_another_writes_while_it_is_classified_stands_and_is_classified_later(
+    world: World,
+) -> None:
+    fact = _observed(world)
+    world.at_store("write", lambda: world.agent_updates(fact.id, content="Another text."))
+
+    first = _process(world, CRITICAL)
+    second = _process(world, CRITICAL)
+
+    assert (first.classified, first.pending, second.classified) == (0, 1, 1)
+    assert world.fact(fact.id).content == "Another text."
+
+
+def test_two_daemons_on_one_store_classify_once(world: World) -> None:
+    fact = _observed(world)
+    other = World()
+    ctx = other.ctx.__class__(
+        world.store, other.archive, world.clock, world.ctx.policy, vault=other.vault
+    )
+    process(ctx, MemoryIndex(), Answers(CRITICAL))
+    late = Answers(BACKGROUND)
+
+    report = process(world.ctx, MemoryIndex(), late)
+
+    assert (late.asked, report.classified) == ([], 0)
+    assert world.fact(fact.id).priority == 0
+
+
+def test_the_newest_observations_are_listed_by_tier(world: World) -> None:
+    first, second = _observed(world, "One."), _observed(world, "Two.")
+    _process(world, CRITICAL, BACKGROUND)
+    third = _observed(world, "Three.")
+
+    def listed(tier: str | None) -> list[str]:
+        found = newest_observations(world.ctx, MemoryIndex(), tier=tier, agent=None, limit=10)
+        return [each.id for each in found]
+
+    assert listed(None) == [third.id, second.id, first.id]
+    assert (listed(CRITICAL), listed(BACKGROUND)) == ([first.id], [second.id])
+    assert listed("pending") == [third.id]
+
+
+def test_progress_is_told_and_an_observation_without_a_date_does_not_expire(world: World) -> None:
+    fact = _observed(world)
+    told: list[tuple[str, int, int]] = []
+
+    process(world.ctx, MemoryIndex(), Answers(BACKGROUND), progress=lambda *each: told.append(each))
+
+    assert ("observations", 1, 1) in told
+    undated = classified(fact.evolve(created_at=""), BACKGROUND, is_edited=False)
+    assert undated.expires_at is None
+
+
+def test_a_shown_observation_has_its_original_and_the_reasons(world: World) -> None:
+    fact = _observed(world, "We decided to keep the old berth plan. " + LONG)
+    _process(world, BACKGROUND)
+
+    shown = shown_observation(world.fact(fact.id), RuleClassifier())
+
+    assert (shown.tier, shown.compressed, shown.original) == (BACKGROUND, True, fact.content)
+    assert "critical: decision (decided)" in shown.why
+    assert listed_observation(fact).tier == "pending"
+
+
+def test_only_observations_are_shown(world: World) -> None:
+    with pytest.raises(InvalidFieldError, match="observation"):
+        shown_observation(world.agent_remembers("A fact."), RuleClassifier())
+
+
+def test_maintenance_deletes_the_expired_background_but_nothing_that_a_person_edited(
+    world: World,
+) -> None:
+    kept, gone = _observed(world), _observed(world, LONG.replace("nightly", "daily"))
+    _process(world, BACKGROUND)
+    world.person_edits(world.path(kept.id), "priority: 4", "priority: 3")
+    world.quiesce()
+    world.clock.advance(57 * 24 * 3600)
+
+    run_maintenance(world.ctx, max_delete=5)
+
+    assert world.is_alive(kept.id)
+    assert not world.is_alive(gone.id)
+
+
+@given(
+    texts=st.lists(
+        st.sampled_from([LONG, "Short.", LONG[:150], "We lost 3 boxes; " * 12]),
+        min_size=1,
+        max_size=3,
+    ),
+    tiers=st.lists(st.sampled_from([CRITICAL, NOTABLE, BACKGROUND]), min_size=3, max_size=3),
+)
+def test_classifying_and_undoing_leaves_both_sides_as_they_were(
+    texts: list[str], tiers: list[str]
+) -> None:
+    world = World()
+    facts = [_observed(world, text) for text in texts]
+    notes = _timeless(world)
+
+    run = process(world.ctx, MemoryIndex(), Answers(*tiers)).run
+    world.quiesce()
+    undo_run(world.ctx, run)
+    world.quiesce()
+
+    assert _timeless(world) == notes
+    assert [_values(world.fact(x.id)) for x in facts] == [_values(x) for x in facts]
+    world.assert_at_rest()

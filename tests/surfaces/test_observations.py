@@ -1,0 +1,83 @@
+"""Observations on the surfaces: stored at once, found by words, classified by the daemon."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import vaultsync
+from vaultsync.cli.main import cli
+from vaultsync.errors import InvalidFieldError
+from vaultsync.service.daemon_runner import DaemonRunner
+
+FAILED = "The deploy failed: the disk of the Pier Box is full."
+ROUTINE = "The nightly build ran its steps, and " + "then saved its cache, " * 9 + "as usual."
+
+
+def test_a_pending_observation_is_found_by_its_words_and_is_in_no_pack(vault: Path) -> None:
+    with vaultsync.open(str(vault), agent="indy") as memory:
+        seen = memory.observe(FAILED, context="during the release")
+
+        assert seen.status == "pending"
+        assert [hit.id for hit in memory.recall("deploy disk Pier Box").hits] == [seen.id]
+        assert not memory.context("Why did the deploy to the Pier Box fail?").items
+        memory.process_observations()
+        packed = memory.context("Why did the deploy to the Pier Box fail?").items
+        assert [each.id for each in packed] == [seen.id]
+
+
+def test_the_background_is_left_out_of_recall_and_can_be_asked_for(vault: Path) -> None:
+    with vaultsync.open(str(vault), agent="indy") as memory:
+        seen = memory.observe(ROUTINE)
+        memory.process_observations()
+
+        assert not memory.recall("nightly build steps").hits
+        assert [hit.id for hit in memory.recall("nightly build steps", all=True).hits] == [seen.id]
+        shown = memory.observation(seen.id)
+        assert (shown.tier, shown.original) == ("background", ROUTINE)
+
+
+def test_a_daemon_classifies_what_waits(vault: Path) -> None:
+    with vaultsync.open(str(vault), agent="indy") as memory:
+        seen = memory.observe(FAILED)
+    with vaultsync.open(str(vault)) as memory:
+        settings = memory.settings
+
+    DaemonRunner(settings, once=True).run()
+
+    with vaultsync.open(str(vault)) as memory:
+        assert memory.get(seen.id).status == "active"
+        assert memory.observations(tier="critical")[0].id == seen.id
+
+
+def test_maintenance_classifies_what_waits(vault: Path) -> None:
+    with vaultsync.open(str(vault)) as memory:
+        seen = memory.observe(FAILED)
+        memory.maintain()
+
+        assert memory.get(seen.id).priority == 0
+
+
+def test_an_unknown_tier_is_refused(vault: Path) -> None:
+    with vaultsync.open(str(vault)) as memory, pytest.raises(InvalidFieldError, match="tier"):
+        memory.observations(tier="vital")
+
+
+def test_the_command_line_observes_processes_lists_and_shows(vault: Path) -> None:
+    def said(*words: str) -> str:
+        done = CliRunner().invoke(cli, [*words, "--vault", str(vault)])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    assert "no observations" in said("observations", "list")
+    seen = json.loads(said("observe", ROUTINE, "--json"))
+    said("observe", FAILED)
+    assert seen["status"] == "pending"
+    assert "1 critical, 0 notable, 1 background" in said("observations", "process")
+    assert FAILED in said("observations", "list", "--tier", "critical")
+    assert ROUTINE in said("observations", "show", seen["id"])
+    assert json.loads(said("observations", "show", seen["id"], "--json"))["compressed"]
+    assert json.loads(said("observations", "list", "--json"))["observations"]

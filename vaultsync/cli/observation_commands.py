@@ -1,0 +1,119 @@
+"""`observe` and `observations`: what agents notice, and how it is classified."""
+
+from __future__ import annotations
+
+import click
+
+from vaultsync.cli.format_reports import print_report
+from vaultsync.cli.open_vault import open_memory
+from vaultsync.cli.options import (
+    agent_option,
+    common,
+    dry_run_option,
+    fact_argument,
+    number_option,
+    scope_option,
+    text_or_stdin,
+    verbose_option,
+)
+from vaultsync.cli.output import (
+    Options,
+    clean,
+    clean_one_line,
+    dim,
+    echo,
+    print_json,
+    print_message,
+    progress_bar,
+    table,
+)
+from vaultsync.observations.observation_lists import LISTED_TIERS, Observations
+
+
+@click.command()
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@click.option("--context", metavar="S", help="When or why it was noticed, in one line.")
+@scope_option("Who may see it; default: only the agent, else the vault's default.")
+@agent_option
+@common
+def observe(options: Options, *, text: str | None, context: str | None, scope: str | None) -> None:
+    """Store what was noticed; it is classified later.
+
+    TEXT may be piped in.
+    """
+    content = text_or_stdin(text, what="text to store")
+    with open_memory(options) as memory:
+        done = memory.observe(content, context=context, scope=scope)
+    if options.json:
+        print_json(done)
+        return
+    echo(clean_one_line(done.id))
+    print_message(options, "pending: `vaultsync observations process` classifies it")
+
+
+@click.group()
+def observations() -> None:
+    """Classify, list and show observations."""
+
+
+@observations.command()
+@dry_run_option
+@verbose_option
+@agent_option
+@common
+def process(options: Options, *, dry_run: bool, verbose: bool) -> int:
+    """Classify pending observations.
+
+    What matters becomes active; the background is shortened and archived, and keeps its
+    original. Your own edits and moves stand.
+    """
+    with open_memory(options) as memory:
+        with progress_bar(options) as bar:
+            report = memory.process_observations(dry_run=dry_run, progress=bar)
+        open_conflicts = memory.conflicts()
+    if not options.json and not options.quiet and report.classified:
+        tiers = (f"{getattr(report, tier)} {tier}" for tier in LISTED_TIERS)
+        shortened = f"{report.compressed} of them shortened"
+        echo(f"observations: {', '.join(tiers)}; {shortened}")
+    return print_report(options, report, open_conflicts, verbose=verbose)
+
+
+@observations.command("list")
+@click.option(
+    "--tier",
+    type=click.Choice(LISTED_TIERS),
+    help="Only observations of this tier, or those not classified yet.",
+)
+@number_option("--limit", "Maximum number of observations.", least=1, default=50)
+@agent_option
+@common
+def list_observations(options: Options, *, tier: str | None, limit: int) -> None:
+    """List observations, the newest first."""
+    with open_memory(options) as memory:
+        found = memory.observations(tier=tier, limit=limit)
+    if options.json:
+        print_json(Observations(found))
+        return
+    rows = [[each.id, each.tier, each.created_at[:10], each.content] for each in found]
+    table(["id", "tier", "seen", "observation"], rows)
+    if not found:
+        print_message(options, "no observations")
+
+
+@observations.command()
+@fact_argument
+@agent_option
+@common
+def show(options: Options, *, fact_id: str) -> None:
+    """Show an observation: its original, and why it has its tier."""
+    with open_memory(options) as memory:
+        found = memory.observation(fact_id)
+    if options.json:
+        print_json(found)
+        return
+    echo(clean(found.original))
+    if found.compressed:
+        print_message(options, f"\nshortened to: {clean_one_line(found.content)}")
+    print_message(options, dim(f"\n{found.tier}, {clean_one_line(found.status)}"))
+    for each in found.why:
+        print_message(options, dim(f"- {clean_one_line(each)}"))

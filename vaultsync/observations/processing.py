@@ -1,0 +1,299 @@
+"""Classify pending observations, as a run that `undo` reverts.
+
+What is critical or notable becomes active; the background is shortened and archived, with its
+original kept. The word of a person stands: an observation whose note they edited is neither
+shortened nor archived, one that they moved to the folder of a tier has that tier for good, and
+one whose classification they undid stays pending.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from msgspec import structs
+
+from vaultsync.indexing.note_index_sync import catch_up_note_index
+from vaultsync.indexing.ports import OLDEST, NoteIndex
+from vaultsync.model.compare import differing_keys
+from vaultsync.model.fact import Fact
+from vaultsync.model.filters import FactFilters
+from vaultsync.model.hiding import (
+    ARCHIVED,
+    COMPRESSED,
+    OBSERVATION,
+    ORIGINAL,
+    PENDING,
+    is_compressed_observation,
+    is_pending_observation,
+)
+from vaultsync.model.schema import DEFAULT_STATUS, TIERS, TYPES, Value, tier_of
+from vaultsync.observations.classifier import (
+    BACKGROUND,
+    CRITICAL,
+    NOTABLE,
+    TIER_PRIORITIES,
+    Classifier,
+    ObservedText,
+)
+from vaultsync.observations.compression import compress
+from vaultsync.storage.archive import HistoryEntry
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import is_by_person
+from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of
+from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.sync_request import SyncRequest
+
+RUN_KIND = "observations"
+"""The kind of the runs, and who the history says made their changes."""
+MAX_PER_RUN = 10_000
+"""Observations that one run looks at, the oldest first."""
+TEXTS_PER_BATCH = 250
+"""Observations that are classified, and written, at once."""
+HALF_LIVES_KEPT = 4
+"""Half-lives after which the background expires."""
+IMPORTANCE: Mapping[str, float] = {CRITICAL: 0.8, NOTABLE: 0.5, BACKGROUND: 0.1}
+"""Importance by tier; each entity that an observation is about adds to it."""
+IMPORTANCE_PER_ENTITY, MAX_COUNTED_ENTITIES = 0.05, 4
+
+
+class ProcessReport(Report, frozen=True):
+    """What a run over the pending observations did, or with `dry_run` would do."""
+
+    classified: int = 0
+    critical: int = 0
+    notable: int = 0
+    background: int = 0
+    compressed: int = 0
+    """Of the background, how many were shortened."""
+    pending: int = 0
+    """How many wait: the classifier did not answer, or they changed meanwhile."""
+
+
+class _Decision(NamedTuple):
+    """What becomes of an observation."""
+
+    before: Fact
+    after: Fact
+    reason: str
+
+
+def process(
+    ctx: SyncContext,
+    index: NoteIndex,
+    classifier: Classifier,
+    *,
+    agent: str | None = None,
+    dry_run: bool = False,
+    is_synced: bool = False,
+    actor: str = "person",
+    progress: Progress | None = None,
+) -> ProcessReport:
+    """Classify the pending observations that an agent may see.
+
+    A sync run comes first, so that edits and moves of notes are known; another one brings the
+    changes into the notes. What others write in the meantime stays, and waits for the next run.
+
+    Args:
+        ctx: the two sides.
+        index: the note index, which finds pending observations.
+        classifier: tells the tiers.
+        agent: who asks; None is the user, who sees all.
+        dry_run: whether to report what would be done, and do nothing.
+        is_synced: whether a run has just looked at the whole vault.
+        actor: who changed the notes, for the history.
+        progress: called with the stage, how many are done, and of how many.
+
+    Raises:
+        StoreUnavailableError: the store is away.
+        GuardError: the first sync run is not plausible; nothing was classified.
+    """
+    began = ctx.clock.monotonic()
+    if not (dry_run or is_synced):
+        sync_once(ctx, SyncRequest(actor=actor))
+    catch_up_note_index(ctx, index)
+    ids = [
+        *_ids(index, agent, PENDING),
+        *_ids(index, agent, ARCHIVED, frozenset({CRITICAL, NOTABLE})),
+    ]
+    run = ctx.clock.new_id()
+    done: list[_Decision] = []
+    waiting = 0
+    for start in range(0, len(ids), TEXTS_PER_BATCH):
+        batch = ids[start : start + TEXTS_PER_BATCH]
+        decisions, unanswered = _decide(ctx, classifier, batch)
+        written = decisions if dry_run else list(_written(ctx, decisions))
+        waiting += unanswered + len(decisions) - len(written)
+        done += written
+        if progress is not None:
+            progress("observations", len(done) + waiting, len(ids))
+    report = _report(ctx, run, done, began, waiting=waiting, dry_run=dry_run)
+    if dry_run or not done:
+        return report
+    changed = tuple(each.before.id for each in done)
+    request = SyncRequest(
+        kind=RUN_KIND,
+        actor=actor,
+        run=run,
+        fact_ids=changed,
+        facts_only=True,
+        exempt_from_guard=frozenset(changed),
+    )
+    followed = sync_once(ctx, request, progress=progress)
+    whole = structs.replace(
+        report,
+        seconds=round(ctx.clock.monotonic() - began, 3),
+        counts=counted(Counter(report.counts) + Counter(followed.counts)),
+        actions=[*report.actions, *followed.actions],
+        attention=followed.attention,
+    )
+    record_run(ctx, request, whole)
+    return whole
+
+
+def _ids(
+    index: NoteIndex, agent: str | None, status: str, tiers: frozenset[str] = frozenset()
+) -> list[str]:
+    filters = FactFilters(
+        types=frozenset({OBSERVATION}), status=status, heads_only=False, tiers=tiers, agent=agent
+    )
+    return index.browse(filters, order=OLDEST, limit=MAX_PER_RUN)
+
+
+def _decide(
+    ctx: SyncContext, classifier: Classifier, ids: Sequence[str]
+) -> tuple[list[_Decision], int]:
+    """What becomes of some observations, and how many the classifier did not answer."""
+    decisions: list[_Decision] = []
+    asked: list[tuple[Fact, bool]] = []
+    for fact in ctx.store.find_many(ids).values():
+        history = ctx.archive.history(fact_id=fact.id)
+        moved = any(each.field == "priority" for each in history if is_by_person(each))
+        if is_pending_observation(fact) and not _was_undone(history):
+            if moved:
+                active = fact.evolve(status=DEFAULT_STATUS, importance=importance_of(fact))
+                reason = f"{tier_of(fact.priority)}: a person chose the tier"
+                decisions.append(_Decision(fact, active, reason))
+            else:
+                asked.append((fact, any(map(is_by_person, history))))
+        elif is_compressed_observation(fact) and fact.priority not in TIERS[BACKGROUND] and moved:
+            decisions.append(
+                _Decision(fact, expanded(fact), "a person moved it out of the background")
+            )
+    texts = [_observed(ctx, fact) for fact, _ in asked]
+    tiers = classifier.classify(texts) if texts else []
+    unanswered = 0
+    for (fact, is_edited), text, tier in zip(asked, texts, tiers, strict=True):
+        if tier is None:
+            unanswered += 1
+            continue
+        why = "; ".join(classifier.explain(text)[:1])
+        reason = f"{tier}, by {classifier.name}" + (f": {why}" if why else "")
+        decisions.append(_Decision(fact, classified(fact, tier, is_edited=is_edited), reason))
+    return decisions, unanswered
+
+
+def _observed(ctx: SyncContext, fact: Fact) -> ObservedText:
+    """An observation as a classifier may read it, without its secrets."""
+    shown = ctx.view.redact(fact)
+    return ObservedText(shown.content or shown.title, shown.context or "")
+
+
+def _was_undone(history: Sequence[HistoryEntry]) -> bool:
+    """Whether an observation is pending again because its classification was undone."""
+    return any(
+        each.field == "status" and each.after == PENDING and each.before is not None
+        for each in history
+    )
+
+
+def importance_of(fact: Fact) -> float:
+    """The importance of an observation: by its tier, and 0.05 for each of up to 4 entities."""
+    entities = min(len(fact.entities), MAX_COUNTED_ENTITIES)
+    return round(IMPORTANCE[tier_of(fact.priority)] + IMPORTANCE_PER_ENTITY * entities, 2)
+
+
+def classified(fact: Fact, tier: str, *, is_edited: bool) -> Fact:
+    """An observation with its tier; the background is shortened unless a person edited it."""
+    fact = fact.evolve(priority=TIER_PRIORITIES[tier], status=DEFAULT_STATUS)
+    fact = fact.evolve(importance=importance_of(fact))
+    if tier != BACKGROUND or is_edited:
+        return fact
+    short = compress(fact.content)
+    is_shorter = len(short) < len(fact.content)
+    own: dict[str, Value] = {**fact.own, COMPRESSED: is_shorter}
+    if is_shorter:
+        own[ORIGINAL] = fact.content
+        fact = fact.evolve(content=short)
+    return fact.evolve(status=ARCHIVED, own=own, expires_at=_expiry(fact))
+
+
+def _expiry(fact: Fact) -> str | None:
+    """When an observation of the background expires."""
+    if not fact.created_at:
+        return None
+    days = HALF_LIVES_KEPT * TYPES[OBSERVATION].half_life
+    end = datetime.fromisoformat(fact.created_at) + timedelta(days=days)
+    return end.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def expanded(fact: Fact) -> Fact:
+    """A shortened observation with its original; the text stands if it was changed since."""
+    own = {key: value for key, value in fact.own.items() if key not in (COMPRESSED, ORIGINAL)}
+    original = fact.own.get(ORIGINAL)
+    if isinstance(original, str) and compress(original) == fact.content:
+        fact = fact.evolve(content=original)
+    fact = fact.evolve(own=own, status=DEFAULT_STATUS, expires_at=None)
+    return fact.evolve(importance=importance_of(fact))
+
+
+def _written(ctx: SyncContext, decisions: Sequence[_Decision]) -> Iterator[_Decision]:
+    """Write to the store; yields what was done. Facts that others changed are left alone."""
+    at = ctx.today()
+    writes = [
+        StoreWrite(d.before.id, d.after.evolve(updated_at=at), d.before.revision, RUN_KIND)
+        for d in decisions
+    ]
+    for decision, result in zip(decisions, ctx.store.write(writes), strict=True):
+        if not isinstance(result, RevisionMismatch):
+            yield decision
+
+
+def _report(
+    ctx: SyncContext,
+    run: str,
+    done: Sequence[_Decision],
+    began: float,
+    *,
+    waiting: int,
+    dry_run: bool,
+) -> ProcessReport:
+    paths = ctx.archive.note_paths([each.before.id for each in done])
+    tiers = Counter(tier_of(each.after.priority) for each in done)
+    actions = [
+        ActionTaken(
+            "update_store",
+            each.before.id,
+            paths.get(each.before.id),
+            differing_keys(each.before, each.after),
+            each.reason,
+            ("updated_in_store",),
+        )
+        for each in done
+    ]
+    return ProcessReport(
+        run=run,
+        dry_run=dry_run,
+        seconds=round(ctx.clock.monotonic() - began, 3),
+        counts=counted(counts_of(actions)),
+        actions=actions,
+        classified=len(done),
+        critical=tiers[CRITICAL],
+        notable=tiers[NOTABLE],
+        background=tiers[BACKGROUND],
+        compressed=sum(each.after.own.get(COMPRESSED) is True for each in done),
+        pending=waiting,
+    )

@@ -1,0 +1,51 @@
+"""Observe: store what an agent noticed at once, for a classifier to look at later."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from vaultsync.errors import InvalidFieldError
+from vaultsync.facts import service as fact_service
+from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import OBSERVATION, PENDING
+from vaultsync.model.scope import is_team
+from vaultsync.sync.context import SyncContext
+
+
+class Observed(Struct, frozen=True):
+    """An observation that was stored, and waits to be classified."""
+
+    id: str
+    status: str
+
+
+def observe(
+    ctx: SyncContext,
+    text: str,
+    *,
+    context: str | None = None,
+    scope: str | None = None,
+    user: str | None = None,
+    agent: str | None,
+) -> Fact:
+    """Store an observation as `facts.service.remember` stores a fact, with the status `pending`.
+
+    Raises:
+        InvalidFieldError: the text is blank, or the scope is that of a team: what one agent
+            noticed is noise to the others.
+        InvalidScopeError, ScopeDeniedError, IdTakenError: as for any fact.
+    """
+    if scope is not None and is_team(scope):
+        raise InvalidFieldError("scope", scope, "`private-AGENT`, `project-NAME` or `public`")
+    return fact_service.remember(
+        ctx,
+        {
+            "content": text,
+            "type": OBSERVATION,
+            "status": PENDING,
+            "context": context,
+            "scope": scope,
+            "userId": user,
+        },
+        agent=agent,
+    )
