@@ -38,6 +38,7 @@ MAY_ASK = {
     "tests/eval/questions.py",
     "tests/eval/observations.py",
     "tests/eval/__main__.py",
+    "tests/eval/tiers.py",
     "tests/test_golden_questions.py",
 }
 LEADS_THERE = {"FOLDER", "SPLITS", "Split", "split_of"}

@@ -11,6 +11,8 @@ from tests.watching import Daemonic
 from tests.world import LINES, SCOPE
 from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import DaemonStoppedError, GuardError, StoreUnavailableError
+from vaultsync.notes.proposal_note import ProposedChange
+from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.sync.report import Progress
 from vaultsync.sync.status import daemon_status, read_status
 from vaultsync.sync.sync_request import SyncRequest
@@ -514,6 +516,16 @@ def test_intervals_are_what_they_are_set_to() -> None:
     assert noted.content() == LINES
     noted.runs(0.3)
     assert NEW in noted.content()
+
+
+def test_a_proposal_that_an_agent_makes_is_told(noted: Noted) -> None:
+    noted.rests()
+    change = ProposedChange(noted.fact, "r", {"title": "A"}, {"title": "B"})
+    draft = ProposalDraft("retitle", "Say it better", "It reads better.", "indy", SCOPE, (change,))
+    propose(noted.world.ctx, draft)
+    noted.runs(noted.intervals.rescan + 1)
+
+    assert noted.daemon.current_state().proposals == 1
 
 
 # ------------------------------------------------------------------- what is measured

@@ -30,6 +30,7 @@ def _code(text: str) -> list[str]:
         ("    ```\n\n    a\n", []),  # code by indentation
         ("> ```\n> a\nb\n", ["> ```\n", "> a\n"]),  # the quote ends, and its code
         ("- ```\n\n  a\nb\n", ["- ```\n", "\n", "  a\n"]),
+        ("+ + ```\n    a\nb\n", ["+ + ```\n", "    a\n"]),  # two items, and no rule
         ("1. a\n   ```\n   b\n   ```\n", ["   ```\n", "   b\n", "   ```\n"]),
         ("<!--\n```\n-->\na\n", []),
         ("$$\n```\n$$\na\n", []),

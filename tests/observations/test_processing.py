@@ -31,7 +31,8 @@ PRIVATE = "private-indy"
 LONG = (
     "The nightly job started at two and loaded its configuration, then it fetched 4,211 rows"
     " from the Skarvik warehouse, wrote them to the cache, and waited for the next tick as it"
-    " does each night, while the log said nothing that was not there the night before."
+    " does each night, while the log said nothing that was not there the night"
+    " before, and the night before that one, too."
 )
 
 

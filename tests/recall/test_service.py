@@ -34,6 +34,14 @@ from vaultsync.storage.feed_cursor import make_version
 from vaultsync.storage.store import StoreWrite
 
 
+def _leave_index_as_it_is(world: RecallWorld) -> None:
+    """Say that the note index has all that the store has, whatever it holds."""
+    state = world.store.state()
+    of_store = make_version(world.store, state.store_id, state.seq, NOTE_INDEX_SCHEMA)
+    last_move = world.ctx.archive.last_move()
+    world.index.update([], [], version=f"{of_store}|{last_move}")
+
+
 @pytest.fixture
 def world() -> RecallWorld:
     return RecallWorld()
@@ -103,9 +111,7 @@ def test_a_hit_is_checked_against_the_store(world: RecallWorld) -> None:
     hidden = fact.evolve(status="archived", revision="")
     # The index claims to be up to date, and still has the fact as it was.
     world.store.write([StoreWrite(fact.id, hidden, world.store.get(fact.id).revision, "x")])
-    state = world.store.state()
-    version = make_version(world.store, state.store_id, state.seq, NOTE_INDEX_SCHEMA)
-    world.index.update([], [], version=version)
+    _leave_index_as_it_is(world)
     assert world.index.search("berths", FactFilters(), limit=1)
     assert len(world.ask("berths")) == 0
 
@@ -720,9 +726,7 @@ def test_the_store_decides_whether_a_fact_may_date_an_event(world: RecallWorld) 
     world.ask("berths")
     moved = outage.evolve(scope="private-moss", revision="")
     world.store.write([StoreWrite(outage.id, moved, world.store.get(outage.id).revision, "x")])
-    state = world.store.state()
-    version = make_version(world.store, state.store_id, state.seq, NOTE_INDEX_SCHEMA)
-    world.index.update([], [], version=version)
+    _leave_index_as_it_is(world)
     found = world.ask("What decisions about berths came after the outage?", agent="indy")
     assert {hit.id for hit in found} == {early.id, late.id}
 

@@ -262,7 +262,7 @@ def test_equal_sides_without_an_archive_are_recorded_without_holding_their_texts
 
 
 @pytest.mark.usefixtures("brief_files")
-@pytest.mark.parametrize("changed", ["note", "fact", "no note", "no fact"])
+@pytest.mark.parametrize("changed", ["note", "fact", "both", "no note", "no fact"])
 @pytest.mark.parametrize("step", ["compared", "recorded"])
 def test_a_side_that_changes_after_it_was_compared_waits_for_the_next_pass(
     world: World, monkeypatch: pytest.MonkeyPatch, changed: str, step: str
@@ -272,13 +272,13 @@ def test_a_side_that_changes_after_it_was_compared_waits_for_the_next_pass(
     (which,) = [each.id for each in facts if each.id in world.text(path)]
 
     def change() -> None:
-        if changed == "note":
+        if changed in ("note", "both"):
             world.person_edits(path, "It is", "It was")
-        elif changed == "no note":
+        if changed == "no note":
             world.person_deletes(path)
-        elif changed == "fact":
+        elif changed in ("fact", "both"):
             world.agent_updates(which, title="Another one")
-        else:
+        elif changed == "no fact":
             world.agent_forgets(which)
 
     of, name = (run, "resolve_identities") if step == "compared" else (run, "apply_plan")
@@ -298,7 +298,7 @@ def test_a_side_that_changes_after_it_was_compared_waits_for_the_next_pass(
     assert world.ctx.archive.find_base(which) is None or changed != "note"
     world.quiesce()
     world.assert_at_rest()
-    if changed == "note":
+    if changed in ("note", "both"):
         assert world.fact(which).content.startswith("It was")
-    if changed == "fact":
+    if changed in ("fact", "both"):
         assert "Another one" in world.everything_kept()  # without a base, the note wins

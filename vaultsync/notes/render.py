@@ -34,7 +34,7 @@ from vaultsync.notes.parse import Note, read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.privacy.redaction import REDACTION_PREFIX
 
-MAX_ORIGINAL_LENGTH = 200
+MAX_ORIGINAL_LENGTH = 280
 """Characters of the original of a compressed observation up to which its note shows it; the store
 keeps longer ones, and `vaultsync observations show` prints them."""
 _UNSET: tuple[Value, ...] = ("", (), [])
