@@ -30,8 +30,6 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
 from vaultsync.links.entity_names import EntityNames
-from vaultsync.observations.classifier import Classifier
-from vaultsync.observations.rules import RuleClassifier
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import RecallSearch
@@ -50,6 +48,7 @@ if TYPE_CHECKING:
     from vaultsync.index_files.service import TableInputs
     from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
     from vaultsync.links.ports import LinkIndex
+    from vaultsync.observations.classifier import Classifier
     from vaultsync.recall.access_counts import AccessCounter
     from vaultsync.recall.ports import Reranker
     from vaultsync.storage.erasure import Erasable
@@ -202,6 +201,8 @@ class Services:
     @cached_property
     def classifier(self) -> Classifier:
         """Tells the tiers of observations."""
+        from vaultsync.observations.rules import RuleClassifier
+
         return RuleClassifier()
 
     @cached_property
