@@ -40,7 +40,7 @@ from vaultsync.memory_files.sections import (
 )
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import Notice
-from vaultsync.storage.clock import Clock
+from vaultsync.storage.clock import Clock, time_text
 
 WRITTEN, UNCHANGED, QUEUED = "written", "unchanged", "queued"
 MAX_MEMORY_FILE_BYTES = 5 << 20
@@ -129,7 +129,7 @@ def queue_text(
         InvalidFieldError: the text does not fit in one section.
         UnreadableMemoryFileError: the file is not text, or cannot be written.
     """
-    at = clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    at = time_text(clock.now(), "milliseconds")
     item = QueuedText(clock.new_id(), file.name, section, text, replace_all, agent, at)
     insert_section("", section, text, replace_all=replace_all)  # reject it before it is queued
     item = replace(item, creates=file.read(MAX_MEMORY_FILE_BYTES) is None)

@@ -40,6 +40,7 @@ from vaultsync.observations.classifier import (
 )
 from vaultsync.observations.compression import compress
 from vaultsync.storage.archive import HistoryEntry
+from vaultsync.storage.clock import time_text
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import is_by_person
@@ -237,7 +238,7 @@ def _expiry(fact: Fact) -> str | None:
         return None
     days = HALF_LIVES_KEPT * TYPES[OBSERVATION].half_life
     end = datetime.fromisoformat(fact.created_at) + timedelta(days=days)
-    return end.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return time_text(end)
 
 
 def expanded(fact: Fact) -> Fact:

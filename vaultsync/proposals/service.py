@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from msgspec import Struct
 
@@ -47,6 +47,7 @@ from vaultsync.notes.review_note import PROPOSAL_SUFFIX
 from vaultsync.proposals.answer_counts import count_answers
 from vaultsync.proposals.producers import RULES
 from vaultsync.storage.archive import Notice
+from vaultsync.storage.clock import time_text
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import VaultScan
 from vaultsync.sync.context import SyncContext
@@ -110,7 +111,7 @@ def propose(ctx: SyncContext, draft: ProposalDraft) -> ProposalRecord:
         proposer=draft.proposer,
         scope=draft.scope,
         created_at=ctx.today(),
-        expires_at=_utc(now + timedelta(days=draft.expiry_days)),
+        expires_at=time_text(now + timedelta(days=draft.expiry_days)),
         changes=draft.changes,
     )
     with ctx.archive.transaction():
@@ -119,10 +120,6 @@ def propose(ctx: SyncContext, draft: ProposalDraft) -> ProposalRecord:
             return known
         ctx.archive.put_proposal(new)
     return new
-
-
-def _utc(time: datetime) -> str:
-    return time.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _by_id(ctx: SyncContext) -> Mapping[str, ProposalRecord]:

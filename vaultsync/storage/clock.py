@@ -7,6 +7,16 @@ from datetime import datetime
 from typing import Protocol
 
 
+def time_text(time: datetime, precision: str = "seconds") -> str:
+    """A time in UTC as facts and archives hold it: ISO 8601, with a `Z`.
+
+    Args:
+        time: in UTC.
+        precision: as `timespec` of `datetime.isoformat()`.
+    """
+    return time.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
 class Clock(Protocol):
     """Time and ids: the only things that differ from run to run."""
 

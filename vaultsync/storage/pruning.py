@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
+from vaultsync.storage.clock import time_text
+
 HISTORY_SINCE_SETTING = "history_since"
 """The setting of the archive with the time before which the history was pruned."""
 
@@ -27,15 +29,11 @@ class KeepSince(NamedTuple):
 
         def since(days: float) -> str:
             try:
-                return _text(now - timedelta(days=days)) if days else ""
+                return time_text(now - timedelta(days=days)) if days else ""
             except OverflowError:  # before the year 1
                 return ""
 
-        return cls(_text(now), since(history), since(runs), since(blobs), since(tombstones))
-
-
-def _text(time: datetime) -> str:
-    return time.isoformat(timespec="seconds").replace("+00:00", "Z")
+        return cls(time_text(now), since(history), since(runs), since(blobs), since(tombstones))
 
 
 class Prunable(Protocol):

@@ -14,6 +14,7 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import DEFAULT_TYPE
 from vaultsync.model.scope import PUBLIC
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
+from vaultsync.storage.clock import time_text
 from vaultsync.storage.redacted_store import FactCache, RedactedStore
 
 if TYPE_CHECKING:  # a question has a context too, and uses little of it
@@ -76,11 +77,11 @@ class ReadContext:
 
     def now(self) -> str:
         """The time in UTC, to the millisecond; as text, later times are greater."""
-        return self.clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return time_text(self.clock.now(), "milliseconds")
 
     def today(self) -> str:
         """The time in UTC, to the second, as facts hold it."""
-        return self.clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        return time_text(self.clock.now())
 
 
 @dataclass(frozen=True, slots=True)
