@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.proofs.turns import THOROUGH
+from vaultsync.api.embedding import EmbeddingWorker
 from vaultsync.api.memory import Memory
 from vaultsync.api.opening import init
 from vaultsync.api.opening import open as open_memory
@@ -228,19 +229,30 @@ def test_who_waits_does_not_depend_on_what_time_the_worker_gets(
     _check_vectors(vault)
 
 
-def test_a_worker_goes_on_when_who_waited_gives_up(vault: Path) -> None:
-    _fill(vault, 40)
+def test_a_worker_goes_on_when_who_waited_gives_up(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "off")
 
     def give_up(stage: str, *_: object) -> None:
         if stage == "embed":
             raise KeyboardInterrupt
 
-    with _opened(vault) as memory:
+    _fill(vault, 10)
+    with _opened(vault) as memory, closing(Services(memory.settings)) as services:
         memory.adopt()
+        worker = EmbeddingWorker(services)
+        worker.idle = PATIENCE  # it is there until it is stopped, however fast it embeds
+        worker.start(asked=True)
         _until(lambda: _worker(vault))
-        os.kill(_worker(vault) or 0, signal.SIGSTOP)  # it is not done before the command is
+        pid = _worker(vault)
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        _fill(vault, 40)
+        memory.adopt()
         with pytest.raises(KeyboardInterrupt):
             memory.index(progress=give_up)
+    _until(lambda: not _runs(pid))
     _until(lambda: _is_complete(vault))
     _check_vectors(vault)
 
