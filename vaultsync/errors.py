@@ -608,6 +608,32 @@ class MemoryFileBusyError(MemoryFileError):
         )
 
 
+# --- one git repository ------------------------------------------------------------------
+
+
+class RepositoryError(VaultsyncError):
+    """A git repository cannot be read."""
+
+
+class NotARepositoryError(RepositoryError):
+    """The folder is in no git repository that may be read."""
+
+    def __init__(self, where: str, why: str = "", *, hint: str = "") -> None:
+        super().__init__(
+            f"{where} is in no git repository" + (f": {why}" if why else ""),
+            hint=hint or "name a folder of one with --repo, or make one: `git init`",
+        )
+
+
+class GitFailedError(RepositoryError):
+    """The git command failed, took too long, or is not there."""
+
+    def __init__(self, what: str, why: str, *, hint: str = "") -> None:
+        super().__init__(
+            f"git cannot {what}: {why}", hint=hint or "`git fsck` checks the repository"
+        )
+
+
 # --- a whole side, or what is kept about both --------------------------------------------
 
 
