@@ -312,6 +312,28 @@ class PluginNotBuiltError(UsageError):
         )
 
 
+class HostFileError(UsageError):
+    """A settings file of a host cannot be changed; it was left alone."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path} cannot be changed: {why}; it was left alone",
+            hint="repair the file, or add the entry that `--dry-run` shows by hand",
+        )
+        self.path = path
+
+
+class HostEntryExistsError(UsageError):
+    """A host has an MCP server of that name that is not vaultsync."""
+
+    def __init__(self, path: str, name: str) -> None:
+        super().__init__(
+            f"{path} has another server named {name!r}; it was left alone",
+            hint="choose another name with --name",
+        )
+        self.path = path
+
+
 class MalformedBodyError(UsageError):
     """The route does not accept the body of the HTTP request; nothing was done."""
 

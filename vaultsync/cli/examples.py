@@ -122,6 +122,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     ),
     "bridge": ("vaultsync bridge", "vaultsync bridge --port 0"),
     "bridge token": ("vaultsync bridge token", "vaultsync bridge token --rotate"),
+    "install": (
+        "vaultsync install claude-code --dry-run",
+        "vaultsync install cursor --project . --no-hooks --dry-run",
+        "vaultsync install codex --remove --dry-run",
+    ),
     "mcp": ("vaultsync mcp --agent indy", "vaultsync mcp --agent indy --http"),
     "plugin install": ("vaultsync plugin install",),
     "completion": ('eval "$(vaultsync completion bash)"',),
