@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from shlex import quote
+from typing import Any
 
 _PERMISSION = "change the permissions, or use another path"
 _SPACE = "free some space and try again; the next sync repairs what was interrupted"
@@ -192,6 +193,35 @@ class ScopeDeniedError(UsageError):
         """Whether a person may accept what the agent proposes to write there."""
 
 
+class ProposedError(VaultsyncError):
+    """Nothing was written: the agent may only propose it, and the user decides."""
+
+    def __init__(
+        self,
+        title: str,
+        proposal_id: str,
+        outcome: str = "",
+        *,
+        proposal: Any = None,  # noqa: ANN401 - rooms above define it
+    ) -> None:
+        message = f"this waits for the user: {title}"
+        hint = (
+            "nothing was written, and there is no need to try again; the user ticks a box in the"
+            f" note of the proposal, or says `vaultsync proposals accept {proposal_id[:8]}`"
+        )
+        if outcome:
+            message = f"the user {outcome} this before: {title}"
+            hint = "it is not proposed again; write to a scope of your own, or ask the user"
+        super().__init__(message, hint=hint)
+        self.proposal = proposal
+        """What was proposed, as `Memory.proposals()` has it."""
+
+    @property
+    def answer(self) -> Mapping[str, object]:
+        """What surfaces answer in place of what was to be written."""
+        return {"proposal": self.proposal}
+
+
 class ProposalDeniedError(UsageError):
     """An agent may reject only proposals that it made."""
 
@@ -206,12 +236,14 @@ class ProposalDeniedError(UsageError):
 class ImportLineError(UsageError):
     """A line of an import file is not a valid fact; nothing was imported."""
 
-    def __init__(self, line: int, why: str) -> None:
+    def __init__(self, line: int, why: str, *, proposes: bool = False) -> None:
         super().__init__(
             f"line {line}: {why}; nothing was imported",
             hint="correct the line and import the file again",
         )
         self.line = line
+        self.proposes = proposes
+        """Whether a person may accept what the agent proposes to import."""
 
 
 class ConfigError(UsageError):

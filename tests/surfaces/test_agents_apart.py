@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from tests.machines import configure_machine
 from tests.mcp_clients import Home, make_home
 from tests.surfaces.attacks.test_private_words import MEMBERS
-from vaultsync.errors import ScopeDeniedError
+from vaultsync.errors import ProposedError, ScopeDeniedError
 from vaultsync.mcp_server.agent_memory import AgentMemory
 
 _TIDES = "tide tide harbour crane"
@@ -130,7 +130,7 @@ def test_an_agent_changes_by_no_command_what_it_may_only_read(home: Home) -> Non
             indy.purge(fact.id)
         with pytest.raises(ScopeDeniedError):
             indy.resolve(conflict.id, take="store")
-        with pytest.raises(ScopeDeniedError):
+        with pytest.raises(ProposedError):
             indy.edit(fact.id, append="More.")
         assert indy.links_check(fix=True).fixed == ()
         assert len(indy.conflicts()) == 1

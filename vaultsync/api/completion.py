@@ -90,7 +90,8 @@ def _proposals(archive: Archive, _typed: str, reader: Reader | None) -> Offers:
     return (
         (each.id, each.title)
         for each, changed in paths
-        if _sees(reader, VaultPath(each.scope)) and all(_sees(reader, path) for path in changed)
+        if all(_sees(reader, VaultPath(scope)) for scope in each.scopes)
+        and all(_sees(reader, path) for path in changed)
     )
 
 

@@ -302,7 +302,9 @@ class Memory:
                 message = f"{key} was given twice, and differently"
                 raise UsageError(message, hint="give it once")
         agent = agent or self.agent
-        fact = fact_service.remember(self._ctx, named | own, agent=agent)
+        fact = self._engine.proposing(
+            agent, lambda ctx: fact_service.remember(ctx, named | own, agent=agent)
+        )
         self._wrote = True
         self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
@@ -553,14 +555,15 @@ class Memory:
         values = {fact_service.field_key(k, kind): v for k, v in (set or {}).items()}
         if content is not None:
             values["content"] = content
-        fact = fact_service.update(
-            self._ctx,
-            fact_id,
-            values,
-            agent=agent,
-            add_tags=_check_texts("add_tags", add_tags),
-            remove_tags=_check_texts("remove_tags", remove_tags),
-            expect=expect,
+        tags = {
+            "add_tags": _check_texts("add_tags", add_tags),
+            "remove_tags": _check_texts("remove_tags", remove_tags),
+        }
+        fact = self._engine.proposing(
+            agent,
+            lambda ctx: fact_service.update(
+                ctx, fact_id, values, agent=agent, expect=expect, **tags
+            ),
         )
         self._wrote = True
         cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
@@ -650,7 +653,9 @@ class Memory:
         """
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
-        fact = fact_service.supersede(self._ctx, fact_id, text, agent=agent)
+        fact = self._engine.proposing(
+            agent, lambda ctx: fact_service.supersede(ctx, fact_id, text, agent=agent)
+        )
         self._wrote = True
         self._engine.update_notes(fact.id, fact.supersedes_id or "")
         return self._ctx.view.redact(self._with_path(fact))
@@ -682,10 +687,16 @@ class Memory:
         """
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
-        done = fact_service.forget(self._ctx, fact_id, agent=agent, expect=expect)
+
+        def work(ctx: SyncContext) -> ForgetResult:
+            done = fact_service.forget(ctx, fact_id, agent=agent, expect=expect)
+            if restore_previous and done.previous is not None:
+                fact_service.restore(ctx, done.previous, agent=agent)
+            return done
+
+        done = self._engine.proposing(agent, work)
         self._engine.update_notes(done.id)
         if restore_previous and done.previous is not None:
-            fact_service.restore(self._ctx, done.previous, agent=agent or self.agent)
             self._engine.update_notes(done.previous)
             done = ForgetResult(done.id, done.status)
         try:
@@ -793,7 +804,10 @@ class Memory:
             ImportLineError: names the bad line.
         """
         self._wrote = True
-        return import_facts(self._ctx, lines, agent=self.agent)
+        given = lines if self.agent is None else [*lines]  # a proposal reads them again
+        return self._engine.proposing(
+            self.agent, lambda ctx: import_facts(ctx, given, agent=self.agent)
+        )
 
     # ------------------------------------------------------------------------- recall
 

@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Final, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from vaultsync.model.scope import is_private, is_scope
 
@@ -73,6 +73,17 @@ class Permissions(Struct, frozen=True, forbid_unknown_fields=True):
         """Whether an agent may ask a person to accept what it would write in a scope."""
         return agent is None or (
             self._may(agent, scope, self._of(agent).propose) and self.may_read(agent, scope)
+        )
+
+    def with_proposals(self) -> Permissions:
+        """The permissions of agents that may also write what they may propose."""
+        table = {EVERY_AGENT: _DEFAULT, **self.agents}
+        return structs.replace(
+            self,
+            agents={
+                name: structs.replace(row, write=(*row.write, *row.propose))
+                for name, row in table.items()
+            },
         )
 
     def readers_also_read(self, scope: str, other: str) -> bool:

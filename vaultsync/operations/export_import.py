@@ -117,7 +117,7 @@ def _check_scope(ctx: SyncContext, number: int, scope: str, agent: str | None) -
     try:
         check_scope_access(ctx, scope, agent=agent)
     except ScopeDeniedError as error:
-        raise ImportLineError(number, error.message) from None
+        raise ImportLineError(number, error.message, proposes=error.proposes) from None
 
 
 def _field_values(exported: Mapping[str, Value]) -> dict[str, Value]:
