@@ -658,6 +658,10 @@ class SqliteArchive:
             [(proposal.id, proposal.is_unfinished, value_to_json(proposal))],
         )
 
+    def find_proposal(self, proposal_id: str) -> ProposalRecord | None:
+        rows = self._rows("SELECT body FROM proposals WHERE id = ?", proposal_id)
+        return next((proposal_from_json(body) for (body,) in rows), None)
+
     def proposals(self, *, settled: bool = False) -> list[ProposalRecord]:
         which = "" if settled else "WHERE open "
         rows = self._rows(f"SELECT body FROM proposals {which}ORDER BY n")  # noqa: S608 - ours
