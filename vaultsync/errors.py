@@ -176,13 +176,20 @@ class InvalidAgentError(InvalidScopeError):
 
 
 class ScopeDeniedError(UsageError):
-    """The agent may not use the scope."""
+    """The agent may not write in the scope."""
 
-    def __init__(self, agent: str, scope: str) -> None:
-        super().__init__(
-            f"agent {agent!r} has no access to {scope!r}",
-            hint=f"only agent {scope.removeprefix('private-')!r} may use that scope",
-        )
+    def __init__(self, agent: str, scope: str, *, proposes: bool = False) -> None:
+        owner = scope.removeprefix("private-")
+        may = "may only propose to" if proposes else "has no access to"
+        hint = f"only agent {owner!r} may use that scope"
+        if scope == owner:
+            hint = (
+                f"write to private-{agent} or a project's scope, or let the user allow it in the"
+                " table [permissions] of their own settings for this vault"
+            )
+        super().__init__(f"agent {agent!r} {may} {scope!r}", hint=hint)
+        self.proposes = proposes
+        """Whether a person may accept what the agent proposes to write there."""
 
 
 class ProposalDeniedError(UsageError):

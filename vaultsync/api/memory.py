@@ -64,6 +64,7 @@ from vaultsync.memory_files.write_queue import files_with_queue
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import Contradiction
 from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
@@ -1211,7 +1212,7 @@ class Memory:
         try:
             return count_visible_facts(self._ctx, index, agent)
         except StoreUnavailableError:
-            return index.count(agent)
+            return index.count(self._permissions.reader(agent))
 
     def _refused(self) -> Sequence[ReportedNotice]:
         """A notice if the settings were changed to what would be refused at the next start."""
@@ -1707,7 +1708,7 @@ class Memory:
             return check_links(self._ctx, files=files, agent=self.agent, progress=progress)
         try:
             with self._engine.exclusive() as ctx:
-                done = fix_links(ctx, files=files, progress=progress)
+                done = fix_links(ctx, files=files, agent=self.agent, progress=progress)
         except EngineBusyError as busy:
             done = self._ask_daemon("/v1/links/fix", {}, busy, LinkReport)
         if self.agent is None:
@@ -1806,6 +1807,10 @@ class Memory:
         return self._engine.ctx
 
     @property
+    def _permissions(self) -> Permissions:
+        return self.settings.permissions
+
+    @property
     def _actor(self) -> str:
         return self.agent or "person"
 
@@ -1840,7 +1845,8 @@ class Memory:
         index = self._services.note_index
         if catch_up_note_index(self._ctx, index).degraded:
             return None
-        filters = FactFilters(status=None, heads_only=False, agent=self.agent)
+        reader = self._permissions.reader(self.agent)
+        filters = FactFilters(status=None, heads_only=False, reader=reader)
         found = index.search(name, filters, limit=MAX_CALLED, names_only=True)
         return [each.fact_id for each in found]
 
@@ -1863,6 +1869,7 @@ class Memory:
         try:
             with self._engine.exclusive() as ctx:
                 conflict = find_conflict(ctx, conflict_id, agent=agent)
+                fact_service.check_writable(ctx, [conflict.fact_id], agent=agent)
                 settable = [x for x in conflict.fields if text is None or not is_deletion(x)]
                 fields = tuple(each.field for each in settable)
                 if field is not None and field not in fields:

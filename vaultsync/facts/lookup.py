@@ -20,7 +20,6 @@ from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, NoteNames, find_by_name
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.scope import can_see
 from vaultsync.sync.context import SyncContext
 
 MIN_PREFIX_LENGTH = 8
@@ -95,10 +94,10 @@ def find_fact(
         NotFoundError: the agent can see no such fact.
         AmbiguousNameError: it can see more than one.
     """
-    store = ctx.redacted_store
+    store, permissions = ctx.redacted_store, ctx.policy.permissions
 
     def among(facts: Iterable[Fact], paths: Mapping[str, VaultPath]) -> Fact:
-        visible = (fact for fact in facts if can_see(agent, fact.scope))
+        visible = (fact for fact in facts if permissions.may_read(agent, fact.scope))
         found = find_by_name(
             name,
             visible,

@@ -23,11 +23,11 @@ from vaultsync.errors import (
     MemoryFileMissingError,
     NoteLimitError,
     RevisionMismatchError,
-    ScopeDeniedError,
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
 from vaultsync.facts.note_limits import check_note_limits
+from vaultsync.facts.service import check_scope_access
 from vaultsync.memory_files.plan import (
     KnownSection,
     SectionAction,
@@ -64,7 +64,7 @@ from vaultsync.memory_files.state import (
 from vaultsync.memory_files.write_queue import LOCK_TIMEOUT, drain_write_queue
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
-from vaultsync.model.scope import can_see, check_scope, private_scope
+from vaultsync.model.scope import check_scope, private_scope
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite
@@ -399,7 +399,7 @@ class FileSync:
         return (
             fact is not None
             and (fact.source, fact.agent_id) == (self.source, agent)
-            and can_see(agent, fact.scope)
+            and self.ctx.policy.permissions.may_write(agent, fact.scope)
         )
 
     def _write(self, plan: _FilePlan) -> list[str] | None:
@@ -410,8 +410,7 @@ class FileSync:
         agent = self.request.agent
         default = private_scope(agent) if agent else self.ctx.policy.default_scope
         scope = self.request.scope or default
-        if not can_see(agent, check_scope(scope)):
-            raise ScopeDeniedError(agent or "", scope)
+        check_scope_access(self.ctx, check_scope(scope), agent=agent)
         writer = _FactWriter(self, plan, scope)
         ids = [writer.prepare(step) for step in plan.steps]
         for start in range(0, len(writer.writes), _BATCH):

@@ -21,14 +21,12 @@ from vaultsync.errors import (
     ProposalDeniedError,
     ProposalNotFoundError,
     RevisionMismatchError,
-    ScopeDeniedError,
     StoreUnavailableError,
 )
-from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, is_visible
+from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access, is_visible
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath, join_path, slug
 from vaultsync.model.schema import Value
-from vaultsync.model.scope import can_see
 from vaultsync.notes.proposal_note import (
     ACCEPTED,
     EXPIRED,
@@ -138,7 +136,7 @@ def visible_proposals(
 
 
 def _is_visible(ctx: SyncContext, proposal: ProposalRecord, agent: str | None) -> bool:
-    return can_see(agent, proposal.scope) and all(
+    return ctx.policy.permissions.may_read(agent, proposal.scope) and all(
         is_visible(ctx, each.fact_id, agent=agent) for each in proposal.changes if each.revision
     )
 
@@ -182,8 +180,7 @@ def check_answer(
             continue
         facts = ctx.store.find_many([x.fact_id for x in each.changes]).values()
         for scope in {each.scope, *(fact.scope for fact in facts)}:
-            if not can_see(agent, scope):
-                raise ScopeDeniedError(agent, scope)
+            check_scope_access(ctx, scope, agent=agent)
 
 
 # ---------------------------------------------------------------- the user's decisions

@@ -11,6 +11,7 @@ from vaultsync.errors import NoteError
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import DEFAULT_TYPE
 from vaultsync.model.scope import PUBLIC
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
@@ -51,6 +52,8 @@ class SyncPolicy(NamedTuple):
     """Whether entities that an agent mentions become links."""
     index_folder: VaultPath = VaultPath("")
     """The folder of the vault that also shows the index pages; none when empty."""
+    permissions: Permissions = Permissions()
+    """What agents may do in which scopes."""
 
 
 @dataclass(frozen=True, slots=True)
