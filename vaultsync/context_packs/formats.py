@@ -275,7 +275,9 @@ def _json_piece(piece: PackPiece) -> str:
 PACK_FORMS: Mapping[str, PackFormat] = MappingProxyType(
     {
         "markdown": PackFormat(
-            header=lambda question: f"# Context: {question}\n\n{QUOTE_NOTE}",
+            header=lambda question: (
+                "# Context" + f": {question}" * bool(question) + f"\n\n{QUOTE_NOTE}"
+            ),
             open_tier=lambda tier: (
                 f"\n\n## {tier.capitalize()}"
                 + ("\n\n~~~ memory of names" if tier == "entities" else "")
