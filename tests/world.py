@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from tests.doubles.links import MemoryLinks
 from tests.doubles.store import MemoryStore

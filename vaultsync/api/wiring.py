@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import sha256
 from importlib.util import find_spec
@@ -478,7 +477,7 @@ class Services:
         report = catch_up_note_index(ctx, index)
         if index.count(agent) == index.count():
             return index, report
-        visible = replace(ctx, store=VisibleStore(ctx.store, agent))
+        visible = structs.replace(ctx, store=VisibleStore(ctx.store, agent))
         index = self._index_of(agent)
         return index, catch_up_note_index(visible, index)
 
