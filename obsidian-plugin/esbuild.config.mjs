@@ -2,6 +2,7 @@
 import { copyFile, mkdir } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { join } from "node:path";
+import process from "node:process";
 import { build } from "esbuild";
 
 const out = process.argv[2] ?? "dist";

@@ -38,6 +38,16 @@ export function fieldName(field: string): string {
 	return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+const KINDS: Record<string, string> = {
+	write: "Write of an agent", duplicates: "Duplicates", contradiction: "Contradiction", consolidation: "Repeated observations",
+	link: "Missing note", retype: "Other type", retitle: "Better title", junk: "Never used",
+};
+
+/** The kind of a proposal, as a label. */
+export function kindWords(kind: string): string {
+	return KINDS[kind] ?? fieldName(kind);
+}
+
 /** A conflict in which one side deleted what the other changed: in words, and which side keeps the note. */
 export interface Deletion {
 	said: string;
