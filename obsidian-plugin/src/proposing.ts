@@ -17,10 +17,12 @@ export interface ProposedField {
 	after: string;
 }
 
-/** The fields that a change sets, or what is deleted with a fact. */
-export function fieldsOf({ before, after }: ProposedChange): ProposedField[] {
+/** The fields that a change sets, or what is deleted with a fact; other facts of the proposal by their titles. */
+export function fieldsOf({ before, after }: ProposedChange, { changes }: Pick<Proposal, "changes">): ProposedField[] {
+	const titles = new Map<unknown, string>(changes.map(({ fact_id: id, title }) => [id, title]));
+	const words = (value: unknown): string => titles.get(value) ?? shown(value);
 	const keys = Object.keys(after ?? before).sort();
-	return keys.map((field) => ({ field, before: shown(before[field]), after: shown(after?.[field]) }));
+	return keys.map((field) => ({ field, before: words(before[field]), after: words(after?.[field]) }));
 }
 
 /** The kinds that occur, each with its proposals, in order of appearance. */

@@ -28,7 +28,7 @@ export function shown(value: unknown): string {
 	return JSON.stringify(value, null, 2);
 }
 
-const FIELDS: Record<string, string> = { note: "Note", createdAt: "Created", updatedAt: "Updated", agentId: "Agent" };
+const FIELDS: Record<string, string> = { note: "Note", createdAt: "Created", updatedAt: "Updated", agentId: "Agent", supersedesId: "Supersedes", supersededById: "Superseded by" };
 
 /** The name of a field, as a heading: `decisionOutcome` is “Decision outcome”. */
 export function fieldName(field: string): string {

@@ -136,14 +136,14 @@ export class ProposalsView extends BridgeView {
 			const fields = proposal.changed_since.map(fieldName).join(", ");
 			el.createDiv({ cls: "vaultsync-stale-word", text: `Look again: ${fields} changed after this was proposed. Below is how it is now.` });
 		}
-		for (const change of proposal.changes) this.drawChange(el, change);
+		for (const change of proposal.changes) this.drawChange(el, proposal, change);
 		const actions = el.createDiv({ cls: "vaultsync-actions vaultsync-choose" });
 		button(actions, "Accept", () => this.answer("accept"), "mod-cta");
 		button(actions, "Reject", () => this.answer("reject"));
 		if (pathOf(proposal) !== null) button(actions, "Open note", () => this.openNote());
 	}
 
-	private drawChange(parent: HTMLElement, change: ProposedChange): void {
+	private drawChange(parent: HTMLElement, proposal: Proposal, change: ProposedChange): void {
 		const el = parent.createEl("section", { cls: "vaultsync-field" });
 		const verb = verbOf(change);
 		const head = el.createEl("h4");
@@ -153,7 +153,7 @@ export class ProposalsView extends BridgeView {
 		if (path === null) head.appendText(name);
 		else link(head, name, () => this.host.openNote(path));
 		if (verb === "Keep") el.createDiv({ cls: "vaultsync-muted", text: "Nothing of it changes." });
-		for (const { field, before, after } of fieldsOf(change)) {
+		for (const { field, before, after } of fieldsOf(change, proposal)) {
 			el.createDiv({ cls: "vaultsync-muted", text: fieldName(field) });
 			if (verb === "Change") {
 				drawDiff(el, { left: before, right: after, leftName: "Now", rightName: "Proposed", field: fieldName(field), sides: NOW_AND_NEW });

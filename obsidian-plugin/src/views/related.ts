@@ -12,6 +12,8 @@ import { button, empty } from "./parts";
 /** How long the user must have paused, in milliseconds: longer than between two words. */
 const PAUSE = 700;
 const MOST = 6;
+/** Share of the best score that a hit must have: a paragraph has many words, and one in common says little. */
+const SHARE = 0.5;
 
 export class RelatedView extends BridgeView {
 	private sayEl!: HTMLElement;
@@ -59,7 +61,10 @@ export class RelatedView extends BridgeView {
 		if (words === this.asked) return;
 		this.asked = words;
 		const { hits } = await this.host.bridge.recall({ query: words, mode: "index", limit: MOST + 1 });
-		if (!stale()) this.draw(hits.filter((hit) => hit.id !== id).slice(0, MOST));
+		if (stale()) return;
+		const others = hits.filter((hit) => hit.id !== id);
+		const least = SHARE * Math.max(0, ...others.map(({ score }) => score));
+		this.draw(others.filter(({ score }) => score >= least).slice(0, MOST));
 	}
 
 	/** Look again when the user pauses. */

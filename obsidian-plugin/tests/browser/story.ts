@@ -64,6 +64,23 @@ export async function twoProposals(memory: Memory): Promise<void> {
 	await memory.cli("maintain");
 }
 
+/** One proposal of each of four kinds, as a person meets them. */
+export async function fewProposals(memory: Memory): Promise<void> {
+	await propose(memory);
+	const old = new Date(Date.now() - 100 * 86_400_000).toISOString().replace(/\.\d+Z/, "Z");
+	const more = { scope: "project-tidebell", agentId: "indy" };
+	const winch = "The winch at the slipway carries two tonnes and needs a second hand at the brake.";
+	await memory.import([
+		{ content: winch, type: "fact", ...more },
+		{ content: `${winch} Oskar keeps the key to its box.`, type: "fact", ...more, agentId: "moss" },
+		{ content: "The fee for a guest berth is 180 kroner.", type: "fact", ...more, createdAt: old },
+		{ content: "The fee for a guest berth is 220 kroner.", type: "fact", ...more },
+		{ content: `The third camera on the pier sees nothing after dusk, ${CAUSES[2] ?? ""}.`, type: "lesson", ...more },
+		{ content: "A gull sat on the mast of the ferry during the test.", type: "fact", priority: 4, ...more, createdAt: old },
+	]);
+	await memory.cli("maintain");
+}
+
 /** Let all rules propose that the tests need. */
 async function propose(memory: Memory): Promise<void> {
 	const config = join(".meta", "config.toml");

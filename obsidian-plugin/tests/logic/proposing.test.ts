@@ -18,15 +18,20 @@ describe("what a proposal would do", () => {
 	});
 
 	test("is told field by field, without what must only stay as it is", () => {
-		const shown = fieldsOf(change({ before: { content: "read", tags: ["a"] }, after: { tags: ["a", "b"], priority: 1 } }));
+		const shown = fieldsOf(change({ before: { content: "read", tags: ["a"] }, after: { tags: ["a", "b"], priority: 1 } }), { changes: [] });
 		expect(shown).toEqual([
 			{ field: "priority", before: "", after: "1" },
 			{ field: "tags", before: "a", after: "a\nb" },
 		]);
 	});
 
+	test("names the other facts of the proposal by their titles", () => {
+		const changes = [change({ fact_id: "1", title: "Old", after: { supersededById: "2" } }), change({ fact_id: "2", title: "New" })];
+		expect(changes.flatMap((each) => fieldsOf(each, { changes }))).toEqual([{ field: "supersededById", before: "", after: "New" }]);
+	});
+
 	test("of a deletion is what is lost", () => {
-		expect(fieldsOf(change({ before: { content: "gone" }, after: null }))).toEqual([{ field: "content", before: "gone", after: "" }]);
+		expect(fieldsOf(change({ before: { content: "gone" }, after: null }), { changes: [] })).toEqual([{ field: "content", before: "gone", after: "" }]);
 	});
 });
 
