@@ -66,6 +66,19 @@ inBrowser("proposals", () => {
 		await stage.run("show-proposals");
 	});
 
+	test.each(["light", "dark"] as const)("fit a pane of 300 pixels (%s)", async (theme) => {
+		await stage.theme(theme);
+		const view = stage.page.locator(".vaultsync-view:visible").first();
+		const sizes = await view.evaluate((el) => {
+			const frame = el.parentElement;
+			if (frame) frame.style.cssText = "display: flex; position: fixed; inset: 0 auto 0 0; width: 300px; z-index: 99";
+			const found = [el.scrollWidth, el.clientWidth];
+			if (frame) frame.style.cssText = "";
+			return found;
+		});
+		expect(sizes).toEqual([300, 300]);
+	});
+
 	test("of which one has changed since is shown again, with what changed", async () => {
 		const { page } = stage;
 		const { id, changes } = (await listed()).find(({ kind }) => kind === "retitle") ?? { id: "", changes: [] };

@@ -30,7 +30,7 @@ export async function lampConflict(memory: Memory): Promise<Fact> {
 
 /** A decision, and the one that took its place. */
 export async function supersededGlands(memory: Memory): Promise<Fact> {
-	const first = await memory.remember("We order cable glands from Nordkabel.", "--type", "decision", "--scope", "team-core", "--priority", "1");
+	const first = await memory.remember("We order cable glands from Nordkabel.", "--type", "decision", "--scope", "project-tidebell", "--priority", "1");
 	const made = await memory.cli("supersede", first.id, "We order cable glands from Havnegear; Nordkabel stopped making the wet ones.", "--agent", "indy");
 	const fact = made as unknown as Fact;
 	await memory.cli("update", fact.id, "--set", "priority=0", "--add-tag", "hardware", "--agent", "moss");
