@@ -17,6 +17,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
 OTHER_VALUES: dict[str, Any] = {
     "store": "sqlite:x",
     "embedder": "hub:x",
+    "classifier": "model",
     "language": "german",
     "default_scope": "team-core",
     "watch.watcher": "polling",

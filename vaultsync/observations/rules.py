@@ -143,10 +143,15 @@ class RuleClassifier:
 
 
 def tier_of_text(text: str) -> str:
+    """The tier of a text by its signals, its words and its form."""
+    return tier_by_scores(text, tier_scores(text, signal_strengths(text)))
+
+
+def tier_by_scores(text: str, scores: Sequence[float]) -> str:
     """The tier of a text; in doubt the one that keeps it. Where nothing is said, nothing is."""
     if not text.strip():
         return BACKGROUND
-    critical, notable, background = tier_scores(text, signal_strengths(text))
+    critical, notable, background = scores
     if critical + CRITICAL_MARGIN > max(notable, background):
         return CRITICAL
     return NOTABLE if notable + KEPT_MARGIN > background else BACKGROUND
