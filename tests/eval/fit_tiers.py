@@ -21,8 +21,11 @@ from numpy.typing import NDArray
 from tests.eval.observations import observations
 from vaultsync.observations.fitted_tiers import BUCKETS, SIGNAL_SCALE, TIERS_SCORED, bucket_of
 from vaultsync.observations.rules import (
+    ALL_CRITICAL,
+    ALL_SMALL,
     CRITICAL_MARGIN,
     KEPT_MARGIN,
+    PLAINLY_CRITICAL,
     SMALL,
     signal_strengths,
     signals,
@@ -85,10 +88,13 @@ def fit(rows: Rows, tiers: Places) -> tuple[Rows, Rows]:
     return rows.T @ dual, BIAS * dual.sum(axis=0)
 
 
-def tiers_of(scores: Rows) -> Places:
-    """The tier of each row of scores, as `rules.tier_of_text` chooses it."""
+def tiers_of(scores: Rows, rows: Rows) -> Places:
+    """The tier of each row, as `rules.tier_by_scores` chooses it."""
     critical, notable, background = scores.T
-    kept = np.where(notable + KEPT_MARGIN > background, 1, 2)
+    strengths = rows[:, BUCKETS:] / SIGNAL_SCALE
+    plain = strengths[:, SIGNALS.index(ALL_CRITICAL)] - strengths[:, SIGNALS.index(ALL_SMALL)]
+    hidden = np.where(plain >= PLAINLY_CRITICAL, 0, 2)
+    kept = np.where(notable + KEPT_MARGIN > background, 1, hidden)
     return np.where(critical + CRITICAL_MARGIN > np.maximum(notable, background), 0, kept)
 
 
@@ -107,7 +113,7 @@ def left_out(*, seed: int = 1) -> tuple[float, float]:
         test = places[fold::FOLDS]
         train = np.setdiff1d(np.arange(len(texts)), test)
         weights, bias = fit(rows[train], tiers[train])
-        found[test] = tiers_of(rows[test] @ weights + bias)
+        found[test] = tiers_of(rows[test] @ weights + bias, rows[test])
     known = tiers[:asked]
     seen = [[int(((known == a) & (found == b)).sum()) for b in range(3)] for a in range(3)]
     scores = [2 * seen[t][t] / (sum(seen[t]) + sum(row[t] for row in seen)) for t in range(3)]

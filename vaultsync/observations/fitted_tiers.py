@@ -20,7 +20,7 @@ from vaultsync.observations.text_features import text_features
 
 TIERS_SCORED = (CRITICAL, NOTABLE, BACKGROUND)
 BUCKETS = 8192
-SIGNAL_SCALE = 0.2
+SIGNAL_SCALE = 0.3
 """What a signal counts beside the words. More of it trusts the table of phrases too much: on
 texts that its author had not seen it is right less often than the words."""
 
@@ -79,7 +79,7 @@ def telling_words(text: str, tier: str, count: int = 3) -> list[str]:
     weights, place = tier_weights(), TIERS_SCORED.index(tier)
     found: dict[str, float] = {}
     for feature, shown in text_features(text).items():
-        if shown[0].isalpha():
+        if shown[0].isalpha() and not feature.startswith("l:"):
             found[shown] = found.get(shown, 0.0) + weights.of(feature)[place]
     best = sorted((-total, shown) for shown, total in found.items() if total > 0)
     return [shown for _, shown in best[:count]]

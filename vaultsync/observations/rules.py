@@ -25,6 +25,10 @@ SMALL = "small"
 CRITICAL_MARGIN, KEPT_MARGIN = 0.1, 0.1
 """How much less a text may resemble what is critical, or notable, and be of that tier. What is put
 into the background is hidden, so that in doubt a text is kept."""
+PLAINLY_CRITICAL = 0.8
+"""The strength of critical signals, without that of small subjects, that keeps any text."""
+ALL_CRITICAL, ALL_SMALL = "all critical", f"all {SMALL}"
+"""What the strengths of all signals of these tiers are called."""
 QUESTION_SHARE = 0.4
 """What a signal in a question counts."""
 LEVEL_WEIGHT, AMOUNT_WEIGHT, FIGURE_WEIGHT = 0.7, 0.6, 0.6
@@ -144,17 +148,25 @@ class RuleClassifier:
 
 def tier_of_text(text: str) -> str:
     """The tier of a text by its signals, its words and its form."""
-    return tier_by_scores(text, tier_scores(text, signal_strengths(text)))
+    strengths = signal_strengths(text)
+    return tier_by_scores(text, tier_scores(text, strengths), strengths)
 
 
-def tier_by_scores(text: str, scores: Sequence[float]) -> str:
-    """The tier of a text; in doubt the one that keeps it. Where nothing is said, nothing is."""
+def tier_by_scores(text: str, scores: Sequence[float], strengths: Mapping[str, float]) -> str:
+    """The tier of a text; in doubt the one that keeps it. Where nothing is said, nothing is.
+
+    What signals alone call critical, and no small subject makes small, is not hidden because of
+    its other words.
+    """
     if not text.strip():
         return BACKGROUND
     critical, notable, background = scores
     if critical + CRITICAL_MARGIN > max(notable, background):
         return CRITICAL
-    return NOTABLE if notable + KEPT_MARGIN > background else BACKGROUND
+    if notable + KEPT_MARGIN > background:
+        return NOTABLE
+    plain = strengths.get(ALL_CRITICAL, 0.0) - strengths.get(ALL_SMALL, 0.0)
+    return CRITICAL if plain >= PLAINLY_CRITICAL else BACKGROUND
 
 
 def signal_strengths(text: str) -> dict[str, float]:

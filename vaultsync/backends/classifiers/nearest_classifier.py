@@ -106,8 +106,9 @@ class _Examples:
         if total := float(votes.sum()):
             by_people = float(weights[near < self._moved].sum()) / total
             votes = votes / total
-        rules = np.asarray(tier_scores(text, signal_strengths(text)))
-        return tier_by_scores(text, list(votes + (1 - by_people) * rules))
+        strengths = {name: (1 - by_people) * each for name, each in signal_strengths(text).items()}
+        rules = np.asarray(tier_scores(text, strengths))
+        return tier_by_scores(text, list(votes + (1 - by_people) * rules), strengths)
 
     def nearest(self, vector: NDArray[np.float64]) -> list[str]:
         """What lies nearest, in words."""
