@@ -88,6 +88,7 @@ def test_the_words_that_count_most_are_told_after_the_signals() -> None:
 
     assert last.startswith("background: words (")
     assert "morning" in last
+    assert RuleClassifier().explain(ObservedText("")) == ()
 
 
 def test_the_figures_are_printed_by_half(capsys: pytest.CaptureFixture[str]) -> None:

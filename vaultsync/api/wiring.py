@@ -235,6 +235,13 @@ class Services:
 
         return RuleClassifier()
 
+    @staticmethod
+    def transcript_end(path: str, host: str) -> str:
+        """The end of a transcript of an agent's host; raises InvalidFieldError for another file."""
+        from vaultsync.backends.state.transcript_end import transcript_end
+
+        return transcript_end(path, host)
+
     @cached_property
     def vault(self) -> Vault:
         """The notes."""

@@ -101,7 +101,8 @@ class _Examples:
         """The tier of a text."""
         near, similarities = self._near(vector)
         weights = np.maximum(similarities - MIN_SIMILARITY, 0) * self._weights[near]
-        votes = np.bincount(self._tiers[near], weights, minlength=len(TIERS_SCORED))
+        votes = np.zeros(len(TIERS_SCORED))
+        np.add.at(votes, self._tiers[near], weights)
         by_people = 0.0
         if total := float(votes.sum()):
             by_people = float(weights[near < self._moved].sum()) / total
