@@ -46,6 +46,9 @@ from vaultsync.privacy import redaction as redact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.sync.report import DaemonState
 
+HOOK = json.dumps(
+    {"hook_event_name": "Stop", "session_id": "s", "text": TEXT, "tool_input": {"command": CODE}}
+)
 MAY_HOLD = {
     "store.sqlite3",
     "archive.sqlite3",
@@ -142,6 +145,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
             m.process_observations(),
         ],
         "observe": lambda m: m.observe(TEXT, context=CODE),
+        "observe_hook": lambda m: m.observe_hook(HOOK),
         "update": lambda m: m.update(planted.fact, content=f"{TEXT} {OTHER}"),
         "edit": lambda m: m.edit(planted.fact, append=f"{CODE} {TOKEN}"),
         "log": lambda m: m.log(),
@@ -220,7 +224,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "eval score": [(str(questions), str(answers))],
         "model list": [()],
         "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
-        "observe": [(TEXT, "--context", CODE)],
+        "observe": [(TEXT, "--context", CODE), ("--hook", HOOK), (HOOK,)],
         "observations process": [("--dry-run",), ()],
         "observations list": [()],
         "observations show": [(planted.observation,)],

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from vaultsync.memory_files.report import AddResult, MemoryFileReport
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ShownProposal
+    from vaultsync.observations.hooks import CaptureReport
     from vaultsync.observations.observation_lists import ListedObservation, ShownObservation
     from vaultsync.observations.processing import ProcessReport
     from vaultsync.observations.service import Observed
@@ -305,6 +306,47 @@ class Memory:
         self._wrote = True
         self._engine.write_note(fact, actor=agent or "person")
         return Observed(fact.id, fact.status)
+
+    def observe_hook(
+        self,
+        payload: str,
+        *,
+        scope: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+    ) -> CaptureReport:
+        """Store what matters of what the hook of an agent's host told.
+
+        It is split into observations, without secrets; what the classifier calls background
+        is left out. A hook without text names a transcript, whose end is read where it lies
+        in the host's own folder. What an earlier hook of the session brought is not stored
+        again.
+
+        Args:
+            payload: the JSON of a hook of Claude Code, Codex, Cursor or Gemini CLI.
+            scope: who may see the observations, as in `observe()`.
+            user: the user whom they are about (`userId`).
+            agent: who observed; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError: it is no hook's, or names a file elsewhere.
+            UsageError: a value that its field does not take.
+        """
+        from vaultsync.observations.capture import capture
+        from vaultsync.observations.hooks import read_hook, transcript_texts
+
+        hook = read_hook(_check_text("payload", payload))
+        texts: Sequence[str] = hook.texts
+        if hook.transcript:
+            texts = transcript_texts(self._services.transcript_end(hook.transcript, hook.host))
+        agent = agent or self.agent
+        report, facts = capture(
+            self._ctx, hook, texts, self._services.classifier, scope=scope, user=user, agent=agent
+        )
+        self._wrote = self._wrote or bool(facts)
+        for fact in facts:
+            self._engine.write_note(fact, actor=agent or "person")
+        return report
 
     def process_observations(
         self, *, dry_run: bool = False, is_synced: bool = False, progress: Progress | None = None
