@@ -36,6 +36,8 @@ def test_what_was_saved_is_not_missing_until_the_parser_changes(index: CodeIndex
 
     assert index.missing([KEY, OTHER], "p 1") == {OTHER}
     assert index.missing([KEY], "p 2") == {KEY}
+    assert index.load([KEY, OTHER], "p 1") == {KEY: SYMBOLS}
+    assert index.load([KEY], "p 2") == {}
 
 
 def test_symbols_come_in_the_order_asked_for_and_none_for_an_unknown_key(index: CodeIndex) -> None:

@@ -104,6 +104,17 @@ def test_a_second_map_reads_nothing_and_a_changed_file_costs_one() -> None:
     assert repo.map(refresh=True).read == 5
 
 
+def test_what_another_branch_has_read_is_not_read_again() -> None:
+    repo, other = Repo(APP), Repo(APP | {"app/cli.py": "def cli():\n    pass\n"})
+    other.map()
+
+    mapper = CodeMapper(repo.index, PatternReader(), str, [other.index])
+    made = mapper.make_map(repo.files, repo.read_blobs)
+
+    assert made.text == Repo(APP).map().text
+    assert (made.read, repo.asked) == (1, [APP["app/cli.py"]])
+
+
 def test_what_cannot_be_read_or_is_no_source_is_listed_by_name() -> None:
     made = Repo({"a.py": "unreadable", "b.py": "def x():\0", "c.py": ""}).map()
 
@@ -112,19 +123,13 @@ def test_what_cannot_be_read_or_is_no_source_is_listed_by_name() -> None:
 
 
 def test_secrets_are_redacted_before_they_are_kept() -> None:
-    repo = Repo({"a.py": "def login(password='hunter2'):\n    'With hunter2.'\n"})
+    source = "def login(password='hunter2'):\n    'With hunter2.'\n"
+    repo = Repo({"hunter2.py": source, "b.py": "hunter2()\n"})
 
-    assert repo.map().text == "a.py\n  1: def login(password='***')  # With ***.\n"
+    text = repo.map().text
+
+    assert text == "***.py\n  1: def login(password='***')  # With ***.\nb.py\n"
     assert "hunter2" not in str(repo.index.symbols.values())
-
-
-def test_a_secret_of_several_lines_does_not_mix_up_definitions() -> None:
-    repo = Repo({"a.py": "def one():\n    'A'\ndef two():\n    'B'\n"})
-    mapper = CodeMapper(repo.index, PatternReader(), lambda text: text.replace("A\ndef", "***"))
-
-    made = mapper.make_map(repo.files, repo.read_blobs)
-
-    assert made.text == "a.py\n  1: def one()  # A\n  3: def two()  # B\n"
 
 
 def test_an_index_that_lost_symbols_meanwhile_costs_lines_and_no_error() -> None:

@@ -41,6 +41,10 @@ class CodeIndex(Protocol):
         """Those keys whose symbols are not here, or are of another parser."""
         ...
 
+    def load(self, keys: Collection[SymbolKey], parser: str) -> Mapping[SymbolKey, FileSymbols]:
+        """The symbols of those keys that are here and of this parser."""
+        ...
+
     def save(self, symbols: Mapping[SymbolKey, FileSymbols], parser: str) -> None:
         """Keep symbols, in place of what was kept for their keys."""
         ...

@@ -13,7 +13,6 @@ from itertools import islice
 from typing import TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from vaultsync.repos.code_graph import CodeFile, CodeGraph, RankedCode, build_graph
 from vaultsync.repos.code_index import CodeIndex, SymbolKey, SymbolReader
@@ -25,7 +24,7 @@ DEFAULT_MAX_CHARS = 4_000
 """About 1,000 tokens, which is what the map of aider takes."""
 FORMAT = "1"
 """Of what is kept: another one is read again."""
-_BATCH_FILES = 64
+_BATCH_FILES = 256
 _MAX_MISSES = 20
 """Definitions that are too long for the rest of the budget, after which no more are tried."""
 _MAX_PATH = 200
@@ -70,18 +69,24 @@ class CodeMapper:
     """Makes maps of one repository."""
 
     def __init__(
-        self, index: CodeIndex, reader: SymbolReader, redact: Callable[[str], str]
+        self,
+        index: CodeIndex,
+        reader: SymbolReader,
+        redact: Callable[[str], str],
+        others: Iterable[CodeIndex] = (),
     ) -> None:
         """A mapper.
 
         Args:
             index: of this repository.
             reader: of symbols.
-            redact: replaces the secrets of a text, in its place.
+            redact: replaces the secrets of a text.
+            others: indexes of other branches and clones, which may have the same files.
         """
         self._index = index
         self._reader = reader
         self._redact = redact
+        self._others = others
 
     def make_map(
         self,
@@ -109,6 +114,10 @@ class CodeMapper:
             keys = [SymbolKey(files[path], language_of(path)) for path in paths]
             known = {key for key in keys if key.language}
             missing = known if refresh else self._index.missing(known, self._reader.parser)
+            for other in self._others if missing and not refresh else ():
+                found = other.load(missing, self._reader.parser)
+                self._index.save(found, self._reader.parser)
+                missing = missing.difference(found)
             read = self._read(sorted(missing), read_blobs)
             graph = self._build(paths, keys)
             self._index.save_graph(version, graph, known)
@@ -133,36 +142,21 @@ class CodeMapper:
         todo = iter(missing)
         while batch := list(islice(todo, _BATCH_FILES)):
             contents = dict(read_blobs([key.blob for key in batch]))
-            readable = [key for key in batch if is_source(contents.get(key.blob, b""))]
-            found = self._reader.read([(key.language, contents[key.blob]) for key in readable])
-            symbols: dict[SymbolKey, FileSymbols] = dict.fromkeys(batch, FileSymbols())
-            for key, each in zip(readable, found, strict=True):
-                symbols[key] = FileSymbols(
-                    self._redacted(each.definitions), self._without_secrets(each.references)
-                )
+            sources = {
+                key: self._without_secrets(contents[key.blob])
+                for key in batch
+                if is_source(contents.get(key.blob, b""))
+            }
+            found = self._reader.read([(key.language, text) for key, text in sources.items()])
+            symbols = dict.fromkeys(batch, FileSymbols()) | dict(zip(sources, found, strict=True))
             self._index.save(symbols, self._reader.parser)
         return len(missing)
 
-    def _redacted(self, definitions: tuple[Definition, ...]) -> tuple[Definition, ...]:
-        texts = [f"{each.signature}\n{each.summary}" for each in definitions]
-        redacted = self._redact("\n".join(texts)).split("\n")
-        if len(redacted) != 2 * len(definitions):  # a secret of several lines
-            redacted = [
-                self._redact(text) for d in definitions for text in (d.signature, d.summary)
-            ]
-        return tuple(
-            replace(each, signature=signature, summary=summary)
-            for each, signature, summary in zip(
-                definitions, redacted[::2], redacted[1::2], strict=True
-            )
-        )
-
-    def _without_secrets(self, references: Mapping[str, int]) -> Mapping[str, int]:
-        """References without those that are secrets; found by a pattern, one may be any word."""
-        text = "\n".join(references)
-        if self._redact(text) == text:
-            return references
-        return {name: count for name, count in references.items() if self._redact(name) == name}
+    def _without_secrets(self, source: bytes) -> bytes:
+        """Source to be parsed; what is kept and shown of it then holds no part of a secret."""
+        text = source.decode("utf-8", "replace")
+        redacted = self._redact(text)
+        return source if redacted == text else redacted.encode()
 
     def _build(self, paths: Sequence[str], keys: Sequence[SymbolKey]) -> CodeGraph:
         files = [
@@ -187,7 +181,7 @@ class CodeMapper:
             if place >= len(cache[file]):
                 continue  # another process has removed it
             line = _definition_line(cache[file][place])
-            cost = len(line) + (0 if file in chosen else len(_file_line(graph.paths[file])))
+            cost = len(line) + (0 if file in chosen else len(self._file_line(graph.paths[file])))
             if cost > budget:
                 misses += 1
                 if misses > _MAX_MISSES:
@@ -197,11 +191,11 @@ class CodeMapper:
             chosen[file][place] = line
         lines: list[str] = []
         for file, places in chosen.items():
-            lines.append(_file_line(graph.paths[file]))
+            lines.append(self._file_line(graph.paths[file]))
             lines += [places[place] for place in sorted(places)]
         named = 0
         for file in _without_definitions(ranked) if not misses else ():
-            line = _file_line(graph.paths[file])
+            line = self._file_line(graph.paths[file])
             if len(line) > budget:
                 break
             budget -= len(line)
@@ -214,14 +208,13 @@ class CodeMapper:
         text = "".join(lines)
         return text if len(text) <= max_chars else ""
 
+    def _file_line(self, path: str) -> str:
+        return one_line(self._redact(path), _MAX_PATH) + "\n"
+
 
 def _without_definitions(ranked: RankedCode) -> Iterator[int]:
     counts = ranked.definition_counts()
     return (file for file, count in enumerate(counts) if not count)
-
-
-def _file_line(path: str) -> str:
-    return one_line(path, _MAX_PATH) + "\n"
 
 
 def _definition_line(definition: Definition) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -49,6 +50,11 @@ class SqliteCodeIndex(DerivedFile):
     def missing(self, keys: Collection[SymbolKey], parser: str) -> set[SymbolKey]:
         rows = self._rows("SELECT blob, language FROM symbols WHERE parser = ?", parser)
         return {*keys}.difference(SymbolKey(*row) for row in rows)
+
+    def load(self, keys: Collection[SymbolKey], parser: str) -> Mapping[SymbolKey, FileSymbols]:
+        here = sorted({*keys}.difference(self.missing(keys, parser)))
+        pairs = zip(self.definitions(here), self.references(here), strict=True)
+        return dict(zip(here, itertools.starmap(FileSymbols, pairs), strict=True))
 
     def save(self, symbols: Mapping[SymbolKey, FileSymbols], parser: str) -> None:
         rows = [
