@@ -91,7 +91,7 @@ def test_comments_and_the_last_comma_stay() -> None:
     "text",
     [
         "{", "[1", "{]", '{"a" 1}', '{"a": 1 "b": 2}', "{1: 2}", '{"a": }', "{} {}", "[1,, 2]",
-        '{"a": tru}', '{"\\x": 1}', '{"a": "\n"}', "[" * 200,
+        '{"a": nul}', '{"\\x": 1}', '{"a": "\n"}', "[" * 200,
     ],
 )  # fmt: skip
 def test_what_is_not_json_is_refused(text: str) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -149,3 +152,64 @@ def test_the_change_is_shown_as_a_diff(home: Path) -> None:
     done = run("install", "claude-desktop")
     assert "start Claude Desktop again" in done.stderr
     assert run("install", "claude-desktop").stderr.strip() == "nothing to change"
+
+
+SESSIONS = {
+    "claude-code": {
+        "session_id": "abc123",
+        "transcript_path": "/home/ada/.claude/projects/tidebell/abc123.jsonl",
+        "cwd": "/home/ada/tidebell",
+        "hook_event_name": "SessionStart",
+        "source": "startup",
+    },
+    "codex": {"session_id": "1", "cwd": "/", "hook_event_name": "SessionStart", "source": "resume"},
+    "cursor": {"conversation_id": "2", "hook_event_name": "sessionStart", "cursor_version": "2.4"},
+    "gemini": {"session_id": "3", "hook_event_name": "SessionStart", "source": "startup"},
+}
+"""What hosts hand to their hooks at the start of a session, by their documentation."""
+
+
+@pytest.mark.parametrize("host", SESSIONS)
+def test_a_session_begins_with_the_most_important_facts(home: Path, host: str) -> None:
+    run("remember", "The harbour pays on Fridays.", "--type", "decision", "--field", "priority=0")
+    run("remember", "The boat is blue.")
+    run("install", host, "--json")
+    texts = [each.read_text() for each in home.rglob("*.json")]
+    (command,) = {
+        found for text in texts for found in re.findall(r'"command": "(.* hook .*)"', text)
+    }
+    answered = subprocess.run(
+        shlex.split(command),
+        input=json.dumps(SESSIONS[host]),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer = json.loads(answered.stdout)
+    if host == "cursor":
+        text = answer["additional_context"]
+    else:
+        text = answer["hookSpecificOutput"]["additionalContext"]
+        assert answer["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+    assert text.startswith("# Context\n")
+    assert text.index("pays on Fridays") < text.index("boat is blue")
+
+
+@pytest.mark.parametrize("given", ["", "[]", "{", '{"hook_event_name": 7}', "[" * 9_999])
+def test_a_hook_never_fails_its_host(home: Path, given: str) -> None:
+    done = CliRunner().invoke(cli, ["hook", "codex"], input=given)
+    assert (done.exit_code, done.stdout) == (0, "")
+
+
+def test_a_hook_without_its_vault_says_so_and_ends_well(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_VAULT", str(home / "gone"))
+    done = CliRunner().invoke(cli, ["hook", "cursor"], input=json.dumps(SESSIONS["cursor"]))
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "gone" in done.stderr
+
+
+def test_an_empty_memory_adds_nothing_to_a_session(home: Path) -> None:
+    done = CliRunner().invoke(cli, ["hook", "gemini"], input=json.dumps(SESSIONS["gemini"]))
+    assert (done.exit_code, done.stdout) == (0, "")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
+from typing import TypeVar
 
 from msgspec import structs
 
@@ -27,6 +27,9 @@ from vaultsync.daemon.on_demand import OnDemandSync
 from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import (
     EngineBusyError,
+    ImportLineError,
+    ProposedError,
+    ScopeDeniedError,
     StoreError,
     StoreUnavailableError,
     VaultError,
@@ -36,8 +39,10 @@ from vaultsync.index_files.service import tables_are_current, write_tables
 from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.proposal_note import ProposalRecord, shown_proposal
 from vaultsync.operations.relink import sync_and_relink
-from vaultsync.proposals.service import settle_proposals
+from vaultsync.proposals.service import redact_proposal, settle_proposals
+from vaultsync.proposals.write_proposals import propose_write
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
 from vaultsync.sync.recovery import release_displaced
@@ -50,6 +55,7 @@ MAX_TABLE_ROUNDS = 3
 DERIVE_POLL_SECONDS, DERIVE_STALL_SECONDS = 0.25, 60.0
 """How often the work of another engine is looked at, and how long nothing of it may be seen
 until it is given up."""
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -134,6 +140,39 @@ class Engine:
             _log.debug("the next run updates the notes of %s: %s", fact_ids, error)
         finally:
             self.lock.unlock()
+
+    def show_proposals(self) -> None:
+        """Write the notes of new proposals, unless another engine has the vault."""
+        if not self.lock.try_lock():
+            self._signal_daemon()
+            return
+        try:
+            self._writer.flush()
+            settle_proposals(self.ctx)
+        except (VaultsyncError, OSError) as error:
+            _log.debug("the next run shows the proposals: %s", error)
+        finally:
+            self.lock.unlock()
+
+    def proposing(self, agent: str | None, work: Callable[[SyncContext], T]) -> T:
+        """What a write of an agent returns.
+
+        Raises:
+            ProposedError: the agent may only propose it, which it did by this.
+            VaultsyncError: as the write.
+        """
+        try:
+            return work(self.ctx)
+        except (ScopeDeniedError, ImportLineError) as denied:
+            if agent is None or not denied.proposes:
+                raise
+            made = propose_write(self.ctx, work, denied, agent=agent)
+        if not isinstance(made, ProposalRecord):
+            return made
+        self.show_proposals()
+        found = self.ctx.archive.find_proposal(made.id) or made
+        shown = shown_proposal(redact_proposal(self.ctx, found))
+        raise ProposedError(shown.title, shown.id, shown.outcome, proposal=shown)
 
     def update_tables(self) -> None:
         """Bring `.index/` up to the facts that were written here, unless another engine does.
@@ -280,5 +319,5 @@ class Engine:
             self.ctx.store.state()
         except StoreUnavailableError:
             store = self._services.open_store(create=True)
-            self.ctx = replace(self.ctx, store=store)
+            self.ctx = structs.replace(self.ctx, store=store)
             self._writer = NoteWriter(self.ctx)

@@ -64,6 +64,7 @@ from vaultsync.memory_files.write_queue import files_with_queue
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import Contradiction
 from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
@@ -301,7 +302,9 @@ class Memory:
                 message = f"{key} was given twice, and differently"
                 raise UsageError(message, hint="give it once")
         agent = agent or self.agent
-        fact = fact_service.remember(self._ctx, named | own, agent=agent)
+        fact = self._engine.proposing(
+            agent, lambda ctx: fact_service.remember(ctx, named | own, agent=agent)
+        )
         self._wrote = True
         self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
@@ -552,14 +555,15 @@ class Memory:
         values = {fact_service.field_key(k, kind): v for k, v in (set or {}).items()}
         if content is not None:
             values["content"] = content
-        fact = fact_service.update(
-            self._ctx,
-            fact_id,
-            values,
-            agent=agent,
-            add_tags=_check_texts("add_tags", add_tags),
-            remove_tags=_check_texts("remove_tags", remove_tags),
-            expect=expect,
+        tags = {
+            "add_tags": _check_texts("add_tags", add_tags),
+            "remove_tags": _check_texts("remove_tags", remove_tags),
+        }
+        fact = self._engine.proposing(
+            agent,
+            lambda ctx: fact_service.update(
+                ctx, fact_id, values, agent=agent, expect=expect, **tags
+            ),
         )
         self._wrote = True
         cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
@@ -649,7 +653,9 @@ class Memory:
         """
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
-        fact = fact_service.supersede(self._ctx, fact_id, text, agent=agent)
+        fact = self._engine.proposing(
+            agent, lambda ctx: fact_service.supersede(ctx, fact_id, text, agent=agent)
+        )
         self._wrote = True
         self._engine.update_notes(fact.id, fact.supersedes_id or "")
         return self._ctx.view.redact(self._with_path(fact))
@@ -681,10 +687,16 @@ class Memory:
         """
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
-        done = fact_service.forget(self._ctx, fact_id, agent=agent, expect=expect)
+
+        def work(ctx: SyncContext) -> ForgetResult:
+            done = fact_service.forget(ctx, fact_id, agent=agent, expect=expect)
+            if restore_previous and done.previous is not None:
+                fact_service.restore(ctx, done.previous, agent=agent)
+            return done
+
+        done = self._engine.proposing(agent, work)
         self._engine.update_notes(done.id)
         if restore_previous and done.previous is not None:
-            fact_service.restore(self._ctx, done.previous, agent=agent or self.agent)
             self._engine.update_notes(done.previous)
             done = ForgetResult(done.id, done.status)
         try:
@@ -792,7 +804,10 @@ class Memory:
             ImportLineError: names the bad line.
         """
         self._wrote = True
-        return import_facts(self._ctx, lines, agent=self.agent)
+        given = lines if self.agent is None else [*lines]  # a proposal reads them again
+        return self._engine.proposing(
+            self.agent, lambda ctx: import_facts(ctx, given, agent=self.agent)
+        )
 
     # ------------------------------------------------------------------------- recall
 
@@ -1211,7 +1226,7 @@ class Memory:
         try:
             return count_visible_facts(self._ctx, index, agent)
         except StoreUnavailableError:
-            return index.count(agent)
+            return index.count(self._permissions.reader(agent))
 
     def _refused(self) -> Sequence[ReportedNotice]:
         """A notice if the settings were changed to what would be refused at the next start."""
@@ -1707,7 +1722,7 @@ class Memory:
             return check_links(self._ctx, files=files, agent=self.agent, progress=progress)
         try:
             with self._engine.exclusive() as ctx:
-                done = fix_links(ctx, files=files, progress=progress)
+                done = fix_links(ctx, files=files, agent=self.agent, progress=progress)
         except EngineBusyError as busy:
             done = self._ask_daemon("/v1/links/fix", {}, busy, LinkReport)
         if self.agent is None:
@@ -1806,6 +1821,10 @@ class Memory:
         return self._engine.ctx
 
     @property
+    def _permissions(self) -> Permissions:
+        return self.settings.permissions
+
+    @property
     def _actor(self) -> str:
         return self.agent or "person"
 
@@ -1840,7 +1859,8 @@ class Memory:
         index = self._services.note_index
         if catch_up_note_index(self._ctx, index).degraded:
             return None
-        filters = FactFilters(status=None, heads_only=False, agent=self.agent)
+        reader = self._permissions.reader(self.agent)
+        filters = FactFilters(status=None, heads_only=False, reader=reader)
         found = index.search(name, filters, limit=MAX_CALLED, names_only=True)
         return [each.fact_id for each in found]
 
@@ -1863,6 +1883,7 @@ class Memory:
         try:
             with self._engine.exclusive() as ctx:
                 conflict = find_conflict(ctx, conflict_id, agent=agent)
+                fact_service.check_writable(ctx, [conflict.fact_id], agent=agent)
                 settable = [x for x in conflict.fields if text is None or not is_deletion(x)]
                 fields = tuple(each.field for each in settable)
                 if field is not None and field not in fields:

@@ -49,9 +49,10 @@ def install(
     remove: bool,
     yes: bool,
 ) -> int:
-    """Connect HOST to the vault: its MCP server, hooks and instructions.
+    """Connect an agent's program to the vault.
 
-    The changes are shown first. Everything else in the files of the host stays as it is, and
+    Adds the MCP server, hooks and instructions to the files of HOST. The changes are shown
+    first. Everything else in the files of the host stays as it is, and
     --remove puts back what was there.
     """
     session = HostSession(

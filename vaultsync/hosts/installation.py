@@ -40,7 +40,7 @@ class Installation:
     hook: str
     """The command of a hook, for a shell; "" for no hooks."""
     instructions: str
-    """What the agent is told about its memory; "" for nothing."""
+    """How an agent is to use its memory; "" for nothing."""
 
 
 class HostChange(Struct, frozen=True):
@@ -226,11 +226,11 @@ def _our_hooks(text: str, event: str, host: str) -> list[tuple[int, object]]:
     """The entries of an event that call us, with their numbers."""
     node = find(text, ("hooks", event))
     entries = [(n, value_of(text, each)) for n, each in enumerate(node.values if node else ())]
-    return [
-        (n, x)
-        for n, x in entries
-        if PROGRAM in (said := json.dumps(x)) and f" hook {host} " in said
-    ]
+    return [(n, x) for n, x in entries if _calls_us(json.dumps(x), host)]
+
+
+def _calls_us(entry: str, host: str) -> bool:
+    return PROGRAM in entry and f" hook {host} " in entry
 
 
 def _is_ours(server: object) -> bool:

@@ -1,4 +1,4 @@
-"""A block of lines of our own in a file of somebody else, between two marked lines."""
+"""A block of lines of our own in a file of another program, between two marked lines."""
 
 from __future__ import annotations
 

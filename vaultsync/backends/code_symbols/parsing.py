@@ -101,9 +101,9 @@ def parse_symbols(language: str, source: bytes) -> FileSymbols:
     counts = Counter(node.text or b"" for node in captured.get("r", ()))
     for node in captured.get("m", ()):
         counts[b"." + (node.text or b"")] += 1
-    references = {
-        name.decode("utf-8", "replace"): count for name, count in counts.most_common(MAX_REFERENCES)
-    }
+    # Captures come in no order.
+    most = sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:MAX_REFERENCES]
+    references = {name.decode("utf-8", "replace"): count for name, count in most}
     return FileSymbols(definitions, references)
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from vaultsync.backends.git.git_command import SECONDS, GitCommand
 from vaultsync.errors import NotARepositoryError
-from vaultsync.repos.repo_identity import WorkingCopy
 from vaultsync.repos.ports import Commit, TrackedFile, Worktree
+from vaultsync.repos.repo_identity import WorkingCopy
 
 _log = logging.getLogger(__name__)
 
@@ -200,15 +200,15 @@ class GitRepository:
         if head is None:
             return [each.path for each in self.tracked_files()]
         words = ("diff-index", "--cached", "-z", "--name-only", "--no-renames")
-        said = self._git.ask("compare the index", *words, "--ignore-submodules=all", head)
-        return [each for each in _text(said).split("\0") if each]
+        text = self._git.ask("compare the index", *words, "--ignore-submodules=all", head)
+        return [each for each in _text(text).split("\0") if each]
 
     def _changed(self) -> Iterator[str]:
         """Files that differ from the index; whether a touched one does is found out here."""
         words = ("diff-files", "-z", "--raw", "--no-abbrev", "--no-renames")
         with self._git.without_config(*self._parts) as git:
-            said = git.ask("compare files", *words, "--ignore-submodules=all")
-        parts = _text(said).split("\0")
+            text = git.ask("compare files", *words, "--ignore-submodules=all")
+        parts = _text(text).split("\0")
         left = _MOST_COMPARED
         for meta, path in zip(parts[::2], parts[1::2], strict=False):
             blob = meta.split()[2]
