@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,7 +71,7 @@ def test_a_text_is_replaced_where_it_occurs_once() -> None:
     [{}, {"replace": "a"}, {"append": "a", "find": "b", "replace": "c"}, {"section": "a"}],
     ids=str,
 )
-def test_one_edit_at_a_time(given: dict[str, str]) -> None:
+def test_one_edit_at_a_time(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         content_edit(**given)
 

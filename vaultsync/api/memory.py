@@ -597,6 +597,7 @@ class Memory:
         section: str | None = None,
         find: str | None = None,
         replace: str | None = None,
+        count: int = 1,
         expect: str | None = None,
         agent: str | None = None,
     ) -> Fact:
@@ -607,9 +608,11 @@ class Memory:
         Args:
             id: of the fact.
             append: text for the end of the content.
-            section: the heading whose text is replaced.
-            find: text that the content has exactly once, which is replaced.
+            section: the heading whose text is replaced, up to the next one of its level or
+                above; or a path of headings, such as `Linux > Install`.
+            find: text that the content has exactly `count` times, which is replaced.
             replace: the new text.
+            count: how often the content has `find`.
             expect: the revision that the change is for; any when it is None.
             agent: who changes it; the agent of this memory when it is None.
 
@@ -617,12 +620,13 @@ class Memory:
             The fact as it is now.
 
         Raises:
-            FactNotFoundError, UsageError.
-            EditTargetError: the section or text is not there, or more than once.
+            FactNotFoundError.
+            UsageError: not one edit is given, or it would change the sections around it.
+            EditTargetError: the section is not there once, or the text not `count` times.
             RevisionMismatchError: the fact has another revision than `expect`, or was
                 changed by others at every try.
         """
-        edit = content_edit(append=append, section=section, find=find, replace=replace)
+        edit = content_edit(append=append, section=section, find=find, replace=replace, count=count)
         fact_id = self._fact_id(id, agent)
         tries_left = fact_service.MAX_UPDATE_TRIES
         while True:
