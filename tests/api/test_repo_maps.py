@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,18 @@ from tests import secrets
 from tests.gits import GitFolder
 from tests.packs import fact
 from vaultsync.api import repo_maps
-from vaultsync.api.repo_maps import map_code, write_instructions
+from vaultsync.api.repo_maps import write_instructions
 from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.errors import HostFileError, InvalidFieldError
+from vaultsync.repos.code_map import RepoMap
+from vaultsync.repos.ports import Repository
+
+
+def map_code(repository: Repository, folder: Path, **given: Any) -> RepoMap:  # noqa: ANN401
+    made = repo_maps.map_code(repository, folder, **given)
+    assert made is not None
+    return made
+
 
 TABS = fact(1, title="No tabs", content="Four spaces.", type="convention")
 

@@ -299,4 +299,5 @@ def test_a_map_by_parsers_shows_members_with_their_class(reader: TreeSitterReade
 
     made = mapper.make_map({"a.py": "1"}, lambda _: [("1", SOURCES["python"][0])])
 
+    assert made is not None
     assert "  8: Foo > def run(self, x: Baz) -> int\n" in made.text

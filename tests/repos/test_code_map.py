@@ -52,9 +52,11 @@ class Repo:
         mapper = CodeMapper(
             self.index, PatternReader(), lambda text: text.replace("hunter2", "***")
         )
-        return mapper.make_map(
+        made = mapper.make_map(
             self.files, self.read_blobs, changed=changed, max_chars=max_chars, refresh=refresh
         )
+        assert made is not None
+        return made
 
 
 def test_what_is_referred_to_most_comes_first_and_files_without_code_last() -> None:
@@ -109,8 +111,10 @@ def test_what_another_branch_has_read_is_not_read_again() -> None:
     other.map()
 
     mapper = CodeMapper(repo.index, PatternReader(), str, [other.index])
-    made = mapper.make_map(repo.files, repo.read_blobs)
+    assert mapper.make_map(repo.files, repo.read_blobs, max_read=0) is None
+    made = mapper.make_map(repo.files, repo.read_blobs, max_read=1)
 
+    assert made is not None
     assert made.text == Repo(APP).map().text
     assert (made.read, repo.asked) == (1, [APP["app/cli.py"]])
 

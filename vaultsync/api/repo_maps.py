@@ -37,7 +37,8 @@ def map_code(
     changed: Sequence[str] = (),
     max_chars: int = DEFAULT_MAX_CHARS,
     refresh: bool = False,
-) -> RepoMap:
+    max_read: int | None = None,
+) -> RepoMap | None:
     """The map of what a repository tracks, from what is kept of earlier maps.
 
     Args:
@@ -46,6 +47,10 @@ def map_code(
         changed: paths around which definitions count more.
         max_chars: the maximum length of the text.
         refresh: read all files again.
+        max_read: the maximum number of files to read; any number when it is None.
+
+    Returns:
+        The map; None if it takes reading more files.
 
     Raises:
         InvalidFieldError: `max_chars` is negative.
@@ -70,10 +75,16 @@ def map_code(
             return repository.read_blobs(ids, MAX_FILE_BYTES)
 
         made = mapper.make_map(
-            files, read_blobs, changed=changed, max_chars=max_chars, refresh=refresh
+            files,
+            read_blobs,
+            changed=changed,
+            max_chars=max_chars,
+            refresh=refresh,
+            max_read=max_read,
         )
-        if not made.cached:
+        if made is not None and not made.cached:
             whole = mapper.make_map(files, read_blobs)
+            assert whole is not None  # noqa: S101 - nothing limits what it reads
             replace_file(folder / _TEXT, whole.text.encode(), durable=False)
     return made
 

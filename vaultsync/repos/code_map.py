@@ -96,7 +96,8 @@ class CodeMapper:
         changed: Collection[str] = (),
         max_chars: int = DEFAULT_MAX_CHARS,
         refresh: bool = False,
-    ) -> RepoMap:
+        max_read: int | None = None,
+    ) -> RepoMap | None:
         """The map of some files.
 
         Args:
@@ -105,6 +106,10 @@ class CodeMapper:
             changed: paths around which definitions count more.
             max_chars: the maximum length of the text.
             refresh: read all files again.
+            max_read: the maximum number of files to read; any number when it is None.
+
+        Returns:
+            The map; None if it takes reading more files.
         """
         version = self._version(files)
         graph = None if refresh else self._index.find_graph(version)
@@ -118,6 +123,8 @@ class CodeMapper:
                 found = other.load(missing, self._reader.parser)
                 self._index.save(found, self._reader.parser)
                 missing = missing.difference(found)
+            if max_read is not None and len(missing) > max_read:
+                return None
             read = self._read(sorted(missing), read_blobs)
             graph = self._build(paths, keys)
             self._index.save_graph(version, graph, known)
