@@ -61,6 +61,7 @@ from vaultsync.indexing.ports import Embedder
 from vaultsync.memory_files.report import AddResult, MemoryFileReport
 from vaultsync.memory_files.service import FileSyncRequest
 from vaultsync.memory_files.write_queue import files_with_queue
+from vaultsync.model.dates import time_span
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
@@ -1361,14 +1362,20 @@ class Memory:
         self._engine.record_bases()
         return fact_service.history(self._ctx, self._fact_id(id), agent=self.agent)
 
-    def log(self, *, limit: int = 20) -> tuple[RunSummary, ...]:
+    def log(self, *, limit: int = 20, since: str | date | None = None) -> tuple[RunSummary, ...]:
         """The runs that did something, newest first; for an agent, to what it may see.
 
         Args:
             limit: the maximum number of runs, 1 or more.
+            since: only runs on this day (`2026-01-31`), in this month or year, at this moment
+                or later, or such as `last week`.
+
+        Raises:
+            InvalidFieldError: `since` is not a date.
         """
+        span = time_span(_check_day("since", since), None, today=self._ctx.clock.now().date())
         self._engine.record_bases()
-        return run_summaries(self._ctx, limit=limit, agent=self.agent)
+        return run_summaries(self._ctx, limit=limit, agent=self.agent, span=span)
 
     def last_undoable_run(self) -> RunSummary:
         """The run that `undo()` takes when it is given none.
