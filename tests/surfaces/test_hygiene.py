@@ -306,6 +306,7 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
         "graph": [("/v1/graph", None)],
         "graph_colours": [("/v1/graph/colours", {})],
         "update": [(one, {"content": TEXT}), (one, {"set": {"priority": TOKEN}})],
+        "edit": [(f"{other}/edit", {"append": f"{CODE} {TOKEN}"})],
         "supersede": [(f"{other}/supersede", {"text": f"now {CODE}, password: {SAID}"})],
         "forget": [(f"{one}/forget", {})],
         "restore": [(f"{one}/restore", {})],
@@ -363,6 +364,11 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
             {"id": fact, "set": {"importance": f"{TOKEN}"}},
             {"id": TOKEN},
         ],
+        "memory_edit_fact": [
+            {"id": fact, "append": TEXT},
+            {"id": fact, "find": TOKEN, "replace": "x"},
+            {"id": fact, "section": TOKEN, "replace": "x"},
+        ],
         "memory_supersede": [{"id": planted.entity, "text": f"now {CODE}, password: {SAID}"}],
         "memory_resolve_conflict": [{"conflict": planted.conflict, "take": "store"}],
         "memory_proposals": [{}],
@@ -370,6 +376,7 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
             {"proposal": planted.proposal, "accept": each} for each in (True, False)
         ],
         "memory_forget": [{"id": fact}],
+        "memory_restore": [{"id": fact}, {"id": TOKEN}],
     }
     assert asked.keys() == TOOLS_BY_NAME.keys()
     with AgentMemory(settings_for(planted.vault, agent="indy")) as memory:
@@ -451,7 +458,9 @@ def test_nor_does_an_error_of_a_tool(folder: Path) -> None:
         ("memory_store_fact", {"text": "x", "{}": 1}),
         ("memory_update_fact", {"id": "{}", "content": "x"}),
         ("memory_resolve_conflict", {"conflict": "{}", "take": "store"}),
+        ("memory_edit_fact", {"id": "{}", "append": "x"}),
         ("memory_forget", {"id": "{}"}),
+        ("memory_restore", {"id": "{}"}),
     ]
     with AgentMemory(settings_for(str(folder / "vault"), agent="indy")) as memory:
         for secret, (name, given) in product(OURS, asked):

@@ -610,6 +610,7 @@ class Memory:
         section: str | None = None,
         find: str | None = None,
         replace: str | None = None,
+        count: int = 1,
         expect: str | None = None,
         agent: str | None = None,
     ) -> Fact:
@@ -620,9 +621,11 @@ class Memory:
         Args:
             id: of the fact.
             append: text for the end of the content.
-            section: the heading whose text is replaced.
-            find: text that the content has exactly once, which is replaced.
+            section: the heading whose text is replaced, up to the next one of its level or
+                above; or a path of headings, such as `Linux > Install`.
+            find: text that the content has exactly `count` times, which is replaced.
             replace: the new text.
+            count: how often the content has `find`.
             expect: the revision that the change is for; any when it is None.
             agent: who changes it; the agent of this memory when it is None.
 
@@ -630,14 +633,15 @@ class Memory:
             The fact as it is now.
 
         Raises:
-            FactNotFoundError, UsageError.
-            EditTargetError: the section or text is not there, or more than once.
+            FactNotFoundError.
+            UsageError: not one edit is given, or it would change the sections around it.
+            EditTargetError: the section is not there once, or the text not `count` times.
             RevisionMismatchError: the fact has another revision than `expect`, or was
                 changed by others at every try.
         """
         from vaultsync.facts.content_edits import content_edit
 
-        edit = content_edit(append=append, section=section, find=find, replace=replace)
+        edit = content_edit(append=append, section=section, find=find, replace=replace, count=count)
         fact_id = self._fact_id(id, agent)
         tries_left = fact_service.MAX_UPDATE_TRIES
         while True:
@@ -1413,16 +1417,23 @@ class Memory:
         self._engine.record_bases()
         return fact_service.history(self._ctx, self._fact_id(id), agent=self.agent)
 
-    def log(self, *, limit: int = 20) -> tuple[RunSummary, ...]:
+    def log(self, *, limit: int = 20, since: str | date | None = None) -> tuple[RunSummary, ...]:
         """The runs that did something, newest first; for an agent, to what it may see.
 
         Args:
             limit: the maximum number of runs, 1 or more.
+            since: only runs on this day (`2026-01-31`), in this month or year, at this moment
+                or later, or such as `last week`.
+
+        Raises:
+            InvalidFieldError: `since` is not a date.
         """
+        from vaultsync.model.dates import time_span
         from vaultsync.sync.status import run_summaries
 
+        span = time_span(_check_day("since", since), None, today=self._ctx.clock.now().date())
         self._engine.record_bases()
-        return run_summaries(self._ctx, limit=limit, agent=self.agent)
+        return run_summaries(self._ctx, limit=limit, agent=self.agent, span=span)
 
     def last_undoable_run(self) -> RunSummary:
         """The run that `undo()` takes when it is given none.

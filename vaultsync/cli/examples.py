@@ -69,7 +69,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync proposals reject --kind junk",
     ),
     "history": ('vaultsync history "Use SQLite on the Pier Box"',),
-    "log": ("vaultsync log", "vaultsync log --limit 5 --json"),
+    "log": ("vaultsync log", "vaultsync log --since 'last week' --json"),
     "undo": ("vaultsync undo", "vaultsync undo 01a1fd60-2f48"),
     "verify": ("vaultsync verify",),
     "rebuild": ("vaultsync rebuild --from vault",),
