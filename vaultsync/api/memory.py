@@ -35,6 +35,7 @@ from vaultsync.context_packs.pack import ContextPack
 from vaultsync.errors import (
     ConfigError,
     EngineBusyError,
+    IdNotInVaultError,
     InvalidFieldError,
     NoteMissingError,
     RevisionMismatchError,
@@ -1169,6 +1170,8 @@ class Memory:
         """
         with self._engine.exclusive() as ctx:
             note = find_note_with_id(ctx, id)
+            if not AgentView(ctx, self.agent).sees_note(note):
+                raise IdNotInVaultError(id)
             report = adopt_notes(ctx, [note], scope=scope, type_name=type, actor=self._actor)
             return self.as_seen(self._engine.derive_after(report))
 
@@ -1373,11 +1376,8 @@ class Memory:
             RunNotFoundError: there is none.
         """
         self._engine.record_bases()
-        run = last_undoable_run(self._ctx)
-        seen = run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)
-        if not seen:
-            raise RunNotFoundError("")
-        return seen[0]
+        run = last_undoable_run(self._ctx, agent=self.agent)
+        return run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)[0]
 
     def undo(
         self, run: str | None = None, *, agent: str | None = None, progress: Progress | None = None
@@ -1398,8 +1398,11 @@ class Memory:
             EngineBusyError: another engine has the vault and cannot be asked.
         """
         self._engine.record_bases()
-        run = last_undoable_run(self._ctx) if run is None else find_run_id(self._ctx, run)
         agent = agent or self.agent
+        if run is None:
+            run = last_undoable_run(self._ctx, agent=agent)
+        else:
+            run = find_run_id(self._ctx, run, agent=agent)
         seen = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
         if not seen:
             raise RunNotFoundError(run)
