@@ -351,6 +351,28 @@ class PluginNotBuiltError(UsageError):
         )
 
 
+class HostFileError(UsageError):
+    """A settings file of a host cannot be changed; it was left alone."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path} cannot be changed: {why}; it was left alone",
+            hint="repair the file, or add the entry that `--dry-run` shows by hand",
+        )
+        self.path = path
+
+
+class HostEntryExistsError(UsageError):
+    """A host has an MCP server of that name that is not vaultsync."""
+
+    def __init__(self, path: str, name: str) -> None:
+        super().__init__(
+            f"{path} has another server named {name!r}; it was left alone",
+            hint="choose another name with --name",
+        )
+        self.path = path
+
+
 class MalformedBodyError(UsageError):
     """The route does not accept the body of the HTTP request; nothing was done."""
 
@@ -644,6 +666,32 @@ class MemoryFileBusyError(MemoryFileError):
             f"another process has been working with {name} for {seconds:g} s",
             hint="try again when it has finished",
             name=name,
+        )
+
+
+# --- one git repository ------------------------------------------------------------------
+
+
+class RepositoryError(VaultsyncError):
+    """A git repository cannot be read."""
+
+
+class NotARepositoryError(RepositoryError):
+    """The folder is in no git repository that may be read."""
+
+    def __init__(self, where: str, why: str = "", *, hint: str = "") -> None:
+        super().__init__(
+            f"{where} is in no git repository" + (f": {why}" if why else ""),
+            hint=hint or "name a folder of one with --repo, or make one: `git init`",
+        )
+
+
+class GitFailedError(RepositoryError):
+    """The git command failed, took too long, or is not there."""
+
+    def __init__(self, what: str, why: str, *, hint: str = "") -> None:
+        super().__init__(
+            f"git cannot {what}: {why}", hint=hint or "`git fsck` checks the repository"
         )
 
 

@@ -65,6 +65,8 @@ def build_context(
     """Return what an agent should read for a question, in at most `request.budget` tokens.
 
     It is put into a prompt unasked, so it is empty where the memory hardly has an answer.
+    Without a question it has what is worth knowing at the start of a session: the most important
+    facts that the filters admit.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument is invalid.
@@ -75,11 +77,11 @@ def build_context(
     question = RecallRequest(
         limit=MAX_RECALLED, **{name: getattr(request, name) for name in shared}
     )
-    search = RecallSearch(sources, question)
+    search = RecallSearch(sources, question, browse=True)
     if search.may_ask_for_set:
         # A set is packed as far as the budget goes; its smallest facts take a few tokens.
         most = max(MAX_RECALLED, min(MAX_SET, budget // MIN_FACT_TOKENS))
-        search = RecallSearch(sources, replace(question, limit=most))
+        search = RecallSearch(sources, replace(question, limit=most), browse=True)
     found = search.answer()
     hits, facts = found.hits, search.facts
     if not search.asks_for_set:

@@ -129,6 +129,8 @@ class ShownProposal(Struct, frozen=True):
     """Empty while open; then `accepted`, `rejected` or `expired`."""
     run: str = ""
     """The run that applied it, which `undo` reverts."""
+    changed_since: tuple[str, ...] = ()
+    """The fields that others changed after it was made; `changes` has their values of now."""
 
 
 def proposal_id(kind: str, changes: Sequence[ProposedChange]) -> str:
@@ -164,6 +166,7 @@ def shown_proposal(proposal: ProposalRecord) -> ShownProposal:
         proposal.proposer,
         proposal.outcome,
         proposal.run,
+        proposal.changed_since,
     )
 
 

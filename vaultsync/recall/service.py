@@ -98,12 +98,16 @@ class RecallSearch:
     Args:
         sources: where facts and indexes are.
         request: the question and its filters.
+        browse: whether an empty question asks for all facts, the most important first, instead
+            of none.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
     """
 
-    def __init__(self, sources: RecallSources, request: RecallRequest) -> None:
+    def __init__(
+        self, sources: RecallSources, request: RecallRequest, *, browse: bool = False
+    ) -> None:
         if request.mode not in RECALL_MODES:
             raise InvalidFieldError("mode", request.mode, "one of " + ", ".join(RECALL_MODES))
         self._clock = sources.ctx.clock
@@ -116,6 +120,8 @@ class RecallSearch:
         query, self._filters = parse_request(
             request, now=self._now, permissions=sources.ctx.policy.permissions
         )
+        if browse and not request.query.strip():
+            query = query._replace(asked=query.asked._replace(order=IMPORTANT))
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
         self._ask(query)
         self._keyword_scores: dict[str, float] = {}
