@@ -134,7 +134,9 @@ class ProposalSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     duplicates: ProposalMode = "propose"
     contradiction: ProposalMode = "propose"
+    consolidation: ProposalMode = "propose"
     link: ProposalMode = "off"
+    retype: ProposalMode = "off"
     retitle: ProposalMode = "off"
     junk: ProposalMode = "off"
 

@@ -27,6 +27,7 @@ from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
     ConfigError,
     EngineBusyError,
+    IdNotInVaultError,
     InvalidFieldError,
     NoteMissingError,
     RevisionMismatchError,
@@ -1211,6 +1212,8 @@ class Memory:
 
         with self._engine.exclusive() as ctx:
             note = find_note_with_id(ctx, id)
+            if not AgentView(ctx, self.agent).sees_note(note):
+                raise IdNotInVaultError(id)
             report = adopt_notes(ctx, [note], scope=scope, type_name=type, actor=self._actor)
             return self.as_seen(self._engine.derive_after(report))
 
@@ -1444,11 +1447,8 @@ class Memory:
         from vaultsync.sync.status import run_summaries
 
         self._engine.record_bases()
-        run = last_undoable_run(self._ctx)
-        seen = run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)
-        if not seen:
-            raise RunNotFoundError("")
-        return seen[0]
+        run = last_undoable_run(self._ctx, agent=self.agent)
+        return run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)[0]
 
     def undo(
         self, run: str | None = None, *, agent: str | None = None, progress: Progress | None = None
@@ -1473,8 +1473,11 @@ class Memory:
         from vaultsync.sync.status import run_summaries
 
         self._engine.record_bases()
-        run = last_undoable_run(self._ctx) if run is None else find_run_id(self._ctx, run)
         agent = agent or self.agent
+        if run is None:
+            run = last_undoable_run(self._ctx, agent=agent)
+        else:
+            run = find_run_id(self._ctx, run, agent=agent)
         seen = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
         if not seen:
             raise RunNotFoundError(run)
