@@ -302,3 +302,19 @@ def test_a_side_that_changes_after_it_was_compared_waits_for_the_next_pass(
         assert world.fact(which).content.startswith("It was")
     if changed in ("fact", "both"):
         assert "Another one" in world.everything_kept()  # without a base, the note wins
+
+
+@pytest.mark.usefixtures("brief_files")
+def test_many_notes_that_were_moved_at_once_keep_what_they_say(world: World) -> None:
+    facts = [world.agent_remembers(f"It is {n}.", title=f"Fact {n}") for n in range(5)]
+    world.sync()
+    for path in world.notes():
+        world.person_renames(path, path.replace("/notes/", "/notes/old/"))
+
+    report = world.sync()
+
+    assert report.counts["moved"] == len(facts)
+    assert [each.content for each in world.facts()] == [each.content for each in facts]
+    assert all("/old/" in path for path in world.notes())
+    world.quiesce()
+    world.assert_at_rest()
