@@ -231,7 +231,7 @@ def _whole_actions() -> list[bool]:
 @pytest.fixture
 def brief_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scans that read canonical notes and their facts again when they record them."""
-    monkeypatch.setattr(snapshot, "MAX_WHOLE_FILES", 1)
+    monkeypatch.setattr(snapshot, "MAX_PACKED_BYTES", 1)
     monkeypatch.setattr(apply, "BASES_PER_TRANSACTION", 2)
 
 

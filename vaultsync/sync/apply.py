@@ -26,7 +26,14 @@ from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import add_id_line, render_note, rewrite_note, stale_keys
-from vaultsync.storage.archive import Base, DisplacedFile, HistoryEntry, Notice, WriteIntent
+from vaultsync.storage.archive import (
+    Base,
+    DisplacedFile,
+    HistoryEntry,
+    Notice,
+    PackedBase,
+    WriteIntent,
+)
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import FileStamp
@@ -50,13 +57,7 @@ from vaultsync.sync.planning import SyncRun, with_fact
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED, release_displaced
 from vaultsync.sync.report import Progress
-from vaultsync.sync.snapshot import (
-    RACY_WINDOW_NS,
-    BriefFact,
-    leave_unsettled,
-    read_again,
-    trusted_stamp,
-)
+from vaultsync.sync.snapshot import RACY_WINDOW_NS, bytes_again, leave_unsettled, trusted_stamp
 
 BASES_PER_TRANSACTION = 1_000
 """How many bases go into one transaction, which writes each page of the archive once."""
@@ -568,24 +569,27 @@ def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
     ctx = work.ctx
     began_ns = int(ctx.clock.now().timestamp() * 1e9)
     for start in range(0, len(work.unchanged), BASES_PER_TRANSACTION):
-        bases: list[Base] = []
+        bases: list[PackedBase] = []
         blobs: dict[str, bytes] = {}
         some = work.unchanged[start : start + BASES_PER_TRANSACTION]
-        brief = [each.id or "" for each in some if each.is_brief]
-        facts = ctx.store.find_many(brief) if brief else {}
+        left_out = [x.canonical_of.id for x in some if x.canonical_of and not x.canonical_of.line]
+        facts = ctx.store.find_many(left_out) if left_out else {}
         for each in some:
-            seen, fact = read_again(ctx, work.snapshot, each), each.canonical_of
+            file, fact, path = each.file, each.canonical_of, each.path
             assert fact is not None  # noqa: S101 - they all have one
-            if isinstance(fact, BriefFact):
-                now = facts.get(fact.id)
-                if not seen.is_settled or now is None or now.revision != fact.revision:
+            if fact.line:
+                stamp = trusted_stamp(file.stamp, began_ns)
+                base = PackedBase(fact.id, fact.revision, path, fact.line, file.sha, stamp)
+            else:
+                again, now = bytes_again(ctx, each), facts.get(fact.id)
+                if again is None or now is None or now.revision != fact.revision:
                     leave_unsettled(work.snapshot, each)
                     outcome.waiting.append(fact.id)
                     continue
-                fact = now.evolve(path=each.path)
-            file = seen.file
-            stamp = outcome.stamps[seen.path] = trusted_stamp(file.stamp, began_ns)
-            bases.append(Base(fact, file.sha, stamp))
+                file, stamp = again, trusted_stamp(again.stamp, began_ns)
+                base = Base(now.evolve(path=path), file.sha, stamp).packed()
+            outcome.stamps[path] = stamp
+            bases.append(base)
             blobs[file.sha] = file.data
         newest = newest_row_mark(ctx)
         with ctx.archive.transaction():
