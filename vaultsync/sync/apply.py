@@ -35,11 +35,12 @@ from vaultsync.storage.archive import (
     WriteIntent,
 )
 from vaultsync.storage.clock import Clock
+from vaultsync.storage.packed_bytes import pack
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import FileStamp
 from vaultsync.sync.changes import MIRROR_ACTOR
 from vaultsync.sync.conflicts import conflict_of_action, write_conflict_note
-from vaultsync.sync.context import Background, LinkTexts, SyncContext
+from vaultsync.sync.context import Background, LinkTexts, SyncContext, map_in_two
 from vaultsync.sync.decision_table import (
     CREATES_FACT,
     CREATES_NOTE,
@@ -332,10 +333,11 @@ class ApplyBatch:
         self.newest = newest_row_mark(self.ctx)
         if not (intents or conflicts or history):
             return
+        blobs = _packed(self.ctx, self.blobs)
         with self.ctx.archive.transaction():
             # The notes will show what was read; an older store could not repeat it.
             self.ctx.archive.set_setting(HIGH_WATER_SETTING, self.newest)
-            self.ctx.archive.put_blobs(self.blobs)
+            self.ctx.archive.put_blobs(blobs)
             self.ctx.archive.add_history(history)
             for conflict in conflicts:
                 self.ctx.archive.put_conflict(conflict)
@@ -513,12 +515,14 @@ class ApplyBatch:
                     places.add(parent_folder(path))
             self.outcome.done.append(self.brief.get(action.fact_id) or action.without_facts())
         bases |= {x.fact.id: x for x in absent_bases(self.ctx, bases.values())}
+        for item in items:
+            if item.data is not None and not (item.failed or item.sha in self.kept):
+                self.blobs[item.sha] = item.data
+        blobs = _packed(self.ctx, self.blobs)
+        packed = map_in_two(Base.packed, [*bases.values()], self.ctx.background)
         with self.ctx.archive.transaction():
-            for item in items:
-                if item.data is not None and not (item.failed or item.sha in self.kept):
-                    self.blobs[item.sha] = item.data
-            self.ctx.archive.put_blobs(self.blobs)
-            self.ctx.archive.put_bases(bases.values())
+            self.ctx.archive.put_blobs(blobs)
+            self.ctx.archive.put_bases(packed)
             self.ctx.archive.set_setting(HIGH_WATER_SETTING, self.newest)
             # Should the run end here, the next one has to scan these folders again.
             places |= self.outcome.touched
@@ -549,6 +553,11 @@ class ApplyBatch:
         ):
             stamp = trusted_stamp(seen.file.stamp, self.began_ns)
         return Base(fact, item.sha, stamp)
+
+
+def _packed(ctx: SyncContext, blobs: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The same bytes packed, before the archive is locked."""
+    return dict(zip(blobs, map_in_two(pack, [*blobs.values()], ctx.background), strict=True))
 
 
 def _intent(item: PendingAction) -> WriteIntent:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import groupby
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from vaultsync.errors import NoteError, UnreadableNoteError
 from vaultsync.model.fact import Fact
@@ -26,7 +24,7 @@ from vaultsync.storage.archive import Base, Notice
 from vaultsync.storage.packed_bytes import pack, unpack
 from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
 from vaultsync.sync.changes import is_half_saved
-from vaultsync.sync.context import Background, SyncContext
+from vaultsync.sync.context import SyncContext, map_in_two
 from vaultsync.sync.report import Progress
 
 RACY_WINDOW_NS = 20_000_000
@@ -36,6 +34,8 @@ FILES_PER_LOOKUP = 500
 """How many files are read with their bases in memory."""
 MIN_BULK_FACTS = 100
 """How many facts are read from the store in one call while a folder is scanned."""
+NOTES_PACKED_AT_ONCE = 500
+"""How many canonical notes are kept with their facts until these are packed."""
 MAX_PACKED_BYTES = 16 << 20
 """Packed bytes of new canonical notes and their facts that a scan keeps, those of about 9,000
 notes of 2 KB; of more, both are read again when they are wanted."""
@@ -79,46 +79,6 @@ class ScannedFile(NamedTuple):
         return self.note.id if self.note is not None else None
 
 
-class PackedNotes:
-    """Packs new canonical notes and their facts beside the scan, as many as are to be kept."""
-
-    def __init__(self, background: Background | None) -> None:
-        """Pack in `background`, if there is one."""
-        self._background = background
-        self._running = ExitStack()
-        self._bytes = 0
-
-    def __enter__(self) -> Self:
-        """Wait at the end of `with`, whatever happens in it."""
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Wait until all is packed."""
-        self.wait()
-
-    def wait(self) -> None:
-        """Wait until what was added is packed. Raises what packing it raised."""
-        self._running.close()
-
-    def add(self, seen: dict[VaultPath, ScannedFile], facts: Mapping[VaultPath, Fact]) -> None:
-        """Pack some of the files that were seen, and replace them there."""
-        self.wait()
-        work = partial(self._pack, seen, facts)
-        if self._background is None or len(facts) < MIN_BULK_FACTS:
-            work()
-        else:
-            self._running.enter_context(self._background(work))
-
-    def _pack(self, seen: dict[VaultPath, ScannedFile], facts: Mapping[VaultPath, Fact]) -> None:
-        for path, fact in facts.items():
-            file, line, data = seen[path].file, b"", b""
-            if self._bytes < MAX_PACKED_BYTES:
-                line, data = pack(fact_line(fact)), pack(file.data)
-                self._bytes += len(line) + len(data)
-            packed = PackedFact(fact.id, fact.revision, line)
-            seen[path] = ScannedFile(path, file._replace(data=data), None, canonical_of=packed)
-
-
 class NewStamp(NamedTuple):
     """A note whose bytes are those of its base, under another stamp."""
 
@@ -147,6 +107,10 @@ class VaultSnapshot:
     non_regular: dict[VaultPath, str] = field(default_factory=dict)
     review_notes: set[VaultPath] = field(default_factory=set)
     """All conflict notes and proposals in dirty folders."""
+    canonical: dict[VaultPath, Fact] = field(default_factory=dict)
+    """Those of these that are canonical notes of facts, and are to be packed."""
+    packed_bytes: int = 0
+    """How many bytes of new canonical notes and their facts are kept."""
     known: set[VaultPath] = field(default_factory=set)
     """Notes in dirty folders whose stamps are those of their bases."""
     empty: set[VaultPath] = field(default_factory=set)
@@ -258,29 +222,16 @@ def take_snapshot(
         listed = {path: ctx.vault.folder(path) for path in scope.folders}
         scan = VaultScan({p: f for p, f in listed.items() if f is not None}, {}, at_ns)
     snapshot = VaultSnapshot(scan, is_partial=scope.folders is not None)
-    with PackedNotes(ctx.background) as packed:
-        _scan_folders(ctx, snapshot, scope, packed, progress=progress)
-    return snapshot
-
-
-def _scan_folders(
-    ctx: SyncContext,
-    snapshot: VaultSnapshot,
-    scope: ScanScope,
-    packed: PackedNotes,
-    *,
-    progress: Progress | None,
-) -> None:
-    scan, known = snapshot.scan, ctx.archive.folders()
+    known = ctx.archive.folders()
     reread = {parent_folder(path) for path in scope.reread}
     for number, (path, folder) in enumerate(scan.folders.items()):
         if known.get(path) != folder.fingerprint or path in reread or scope.read_all:
             snapshot.scanned_folders[path] = folder
-            _scan_folder(ctx, snapshot, folder, scope, packed)
+            _scan_folder(ctx, snapshot, folder, scope)
         if progress is not None:
             progress("scan", number, len(scan.folders))
-    _identify_new_files(ctx, snapshot, scope, packed)
-    packed.wait()
+    _identify_new_files(ctx, snapshot, scope)
+    _pack(ctx, snapshot)
     for path in known:
         if path not in scan.folders and not snapshot.is_unreadable(path):
             for base in ctx.archive.bases_in(path).values():
@@ -288,7 +239,9 @@ def _scan_folders(
     _check_missing_notes(ctx, snapshot)
     if snapshot.absent:
         _read_untracked_files(ctx, snapshot)
-        _identify_new_files(ctx, snapshot, scope, packed)
+        _identify_new_files(ctx, snapshot, scope)
+        _pack(ctx, snapshot)
+    return snapshot
 
 
 def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
@@ -323,11 +276,7 @@ def _read_untracked_files(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
 
 
 def _scan_folder(
-    ctx: SyncContext,
-    snapshot: VaultSnapshot,
-    folder: FolderListing,
-    scope: ScanScope,
-    packed: PackedNotes,
+    ctx: SyncContext, snapshot: VaultSnapshot, folder: FolderListing, scope: ScanScope
 ) -> None:
     held = ctx.archive.stamps_in(folder.path)
     to_read: list[tuple[VaultPath, FileStamp, str]] = []
@@ -346,7 +295,9 @@ def _scan_folder(
         for path, stamp, fact_id in some:
             _look_at_file(ctx, snapshot, scope, path, stamp, base=bases.get(fact_id))
             if len(snapshot.unread) >= MIN_BULK_FACTS:  # keep few files in memory
-                _identify_new_files(ctx, snapshot, scope, packed)
+                _identify_new_files(ctx, snapshot, scope)
+            if len(snapshot.canonical) >= NOTES_PACKED_AT_ONCE:
+                _pack(ctx, snapshot)
     for name, what in folder.non_regular.items():
         snapshot.non_regular[path_in(folder.path, name)] = what
         held.pop(name, None)
@@ -416,25 +367,37 @@ def _classify_file(
     snapshot.seen[path] = _read(ctx, path, file, base)
 
 
-def _identify_new_files(
-    ctx: SyncContext, snapshot: VaultSnapshot, scope: ScanScope, packed: PackedNotes
-) -> None:
+def _identify_new_files(ctx: SyncContext, snapshot: VaultSnapshot, scope: ScanScope) -> None:
     """Set new files against their facts; parse those that are not written as these are."""
     if not snapshot.unread:
         return
     facts: Mapping[str, Fact] = {}
     if scope.ask_store:
         facts = ctx.store.find_many(fact_id for fact_id, _ in snapshot.unread.values())
-    canonical: dict[VaultPath, Fact] = {}
     for path, (fact_id, file) in snapshot.unread.items():
         fact = facts.get(fact_id)
         if fact is None or not canonical_form.is_canonical(file.data, path, fact, ctx.view):
             snapshot.seen[path] = _read(ctx, path, file, None)
         else:
             snapshot.seen[path] = ScannedFile(path, file, None)  # it keeps its place among them
-            canonical[path] = fact
-    packed.add(snapshot.seen, canonical)
+            snapshot.canonical[path] = fact
     snapshot.unread.clear()
+
+
+def _pack(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
+    """Pack the canonical notes that were found, or leave their bytes out."""
+    facts = snapshot.canonical
+    lines = texts = [b""] * len(facts)
+    if snapshot.packed_bytes < MAX_PACKED_BYTES:
+        files = [snapshot.seen[path].file.data for path in facts]
+        packed = map_in_two(pack, [*map(fact_line, facts.values()), *files], ctx.background)
+        snapshot.packed_bytes += sum(map(len, packed))
+        lines, texts = packed[: len(files)], packed[len(files) :]
+    for (path, fact), line, text in zip(facts.items(), lines, texts, strict=True):
+        file = snapshot.seen[path].file._replace(data=text)
+        packed_fact = PackedFact(fact.id, fact.revision, line)
+        snapshot.seen[path] = ScannedFile(path, file, None, canonical_of=packed_fact)
+    facts.clear()
 
 
 def read_again(ctx: SyncContext, snapshot: VaultSnapshot, seen: ScannedFile) -> ScannedFile:
