@@ -23,6 +23,8 @@ OTHER_VALUES: dict[str, Any] = {
     "language": "german",
     "default_scope": "team-core",
     "watch.watcher": "polling",
+    "modules.preset": "cipher",
+    "modules.min_confidence": 0.5,
     "hygiene.patterns": ["acme-[0-9]"],
     "memory_file.scope": "team-core",
     "qdrant.read_consistency": "all",

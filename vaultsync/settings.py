@@ -60,6 +60,10 @@ Watcher = Literal["auto", "watchfiles", "watchdog", "polling"]
 """The source of file events; `auto` chooses by the file system of the vault."""
 
 
+ModulePreset = Literal["byterover", "cipher", "vaultsync"]
+"""Names and arguments of the tools of a remote that speaks MCP."""
+
+
 class WatchTiming(Struct, frozen=True, forbid_unknown_fields=True):
     """What a vault sets in the table `[watch]`: when the daemon works."""
 
@@ -162,6 +166,41 @@ class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How long a tombstone is kept."""
 
 
+class ModuleFolderSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a vault sets in the table `[modules]`: where modules are, and when to be told."""
+
+    folder: VaultPath = VaultPath("docs/memories")
+    """The folder of modules, in a repository or in the vault."""
+    alert_pending: Count = 10
+    """Number of modules that may wait for the remote before there is an alert."""
+    alert_hours: Number = 48.0
+    """How long one may wait before there is an alert."""
+
+
+class ModuleSettings(ModuleFolderSettings, frozen=True):
+    """The table `[modules]`: layered documents and the remote that mirrors them."""
+
+    remote: str = ""
+    """The remote; see docs/guides/modules.md. Empty while there is none yet, and `none` if
+    there is to be none."""
+    space: str = ""
+    """The name of the space there; empty for that of the repository."""
+    key: str = ""
+    """Name of the environment variable that holds the remote's key."""
+    preset: ModulePreset = "byterover"
+    """Whose tools a remote that speaks MCP has."""
+    store_tool: str = ""
+    """The name of the tool that stores, in place of the preset's."""
+    retrieve_tool: str = ""
+    """The name of the tool that retrieves."""
+    remove_tool: str = ""
+    """The name of the tool that removes."""
+    min_confidence: Decay = 0.4
+    """Confidence from which an answer of the remote is taken."""
+    timeout_seconds: Seconds = 10.0
+    """How long to wait for an answer of the remote."""
+
+
 class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of `.meta/config.toml`: harmless, no matter who wrote them."""
 
@@ -192,6 +231,8 @@ class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What `maintain` proposes."""
     hygiene: FurtherSecrets = FurtherSecrets()
     """Redaction and escaping."""
+    modules: ModuleFolderSettings = ModuleFolderSettings()
+    """Layered documents."""
     map: Mapping[str, Mapping[str, Any]] = {}
     """Field -> a word that notes give it and that it does not take -> the value it means."""
     watch: WatchTiming = WatchTiming()
@@ -217,6 +258,8 @@ class MachineSettings(VaultSettings, frozen=True):
     memory_file: MemoryFileSettings = MemoryFileSettings()
     """The memory files that `watch` syncs."""
     qdrant: QdrantSettings = QdrantSettings()
+    modules: ModuleSettings = ModuleSettings()
+    """Layered documents and the remote that mirrors them."""
     permissions: Permissions = Permissions()
     """Which agents read, write and propose in which scopes."""
 
@@ -224,6 +267,7 @@ class MachineSettings(VaultSettings, frozen=True):
 HARMLESS: Mapping[str, frozenset[object]] = {
     "embedder": frozenset({"sentence", "hash", "none"}),
     "reranker": frozenset({"none"}),
+    "modules.remote": frozenset({"none"}),
 }
 """Values of machine settings, beside their defaults, that a vault may set by itself."""
 
@@ -315,6 +359,9 @@ def check_file(given: Table, where: str) -> MachineSettings:
         "default_scope": check_scope(found.default_scope or PUBLIC),
         "embedder": check_embedder(found.embedder),
         "index_folder": _index_folder(found.index_folder, where),
+        "modules": structs.replace(
+            found.modules, folder=_modules_folder(found.modules.folder, where)
+        ),
         "language": _language(found.language, where),
         "weights": _weights(found.weights, where),
         "map": _meanings(found.map, where),
@@ -419,6 +466,14 @@ def _index_folder(folder: str, where: str) -> VaultPath:
     except UnsafePathError as unsafe:
         expected = f"a folder of the vault, such as Index ({unsafe.message})"
         raise _bad_value("index_folder", folder, expected, where) from None
+
+
+def _modules_folder(folder: str, where: str) -> VaultPath:
+    try:
+        return vault_path(folder.strip("/"))
+    except UnsafePathError as unsafe:
+        expected = f"a folder of the repository, such as docs/memories ({unsafe.message})"
+        raise _bad_value("modules.folder", folder, expected, where) from None
 
 
 def _check_ignored(path: str, where: str) -> None:

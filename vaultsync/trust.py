@@ -152,6 +152,8 @@ def _allowed(name: str, value: object, root: str) -> str:
         return _embedder(str(value), root)
     if name == "reranker":
         return f"load the model in {_path(str(value).removeprefix('local:'), root)}"
+    if name == "modules.remote":
+        return _modules_remote(str(value), root)
     if name == "memory_file.files" and isinstance(value, list):
         places = ", ".join(_path(str(each), root) for each in value)
         return f"read and change {places}, and make notes of what is there"
@@ -168,6 +170,8 @@ _WORDS: Mapping[str, str] = {
     "hygiene.environment": "read the environment variables {}, and show which texts contain their"
     " values",
     "embed_in_background": "choose whether texts are embedded in the background",
+    "modules.key": "send the environment variable {} to the remote of modules as its key",
+    "modules": "choose how modules are mirrored",
     "watch.watcher": "choose how files are watched on this machine",
     _KEY: "send the environment variable {} to the store as its API key",
     "qdrant": "choose how the store is used",
@@ -201,6 +205,16 @@ def _embedder(embedder: str, root: str) -> str:
     if kind == "hub":
         return f"download the model {name} from the Hugging Face hub, and load it"
     return f"load the model in {_path(name, root)}"
+
+
+def _modules_remote(remote: str, root: str) -> str:
+    kind, _, rest = remote.partition(":")
+    if kind == "mcp" and not rest.startswith(("http://", "https://")):
+        return f"run the command {rest}, and send it the texts of all modules"
+    if kind == "qdrant+local":
+        return f"write the texts of all modules to {_path(rest, root)}"
+    url = rest if kind in ("mcp", "vaultsync") else remote
+    return f"send the texts of all modules to {_host(url)}"
 
 
 def _path(path: str, root: str) -> str:

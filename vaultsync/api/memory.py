@@ -22,6 +22,7 @@ from vaultsync.api.embedding import FEW_CHANGES
 from vaultsync.api.engine import Engine
 from vaultsync.api.erasing import purge_parts
 from vaultsync.api.memory_files import MemoryFiles
+from vaultsync.api.modules import Modules
 from vaultsync.api.privacy import redaction_check
 from vaultsync.api.wiring import Services
 from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
@@ -212,6 +213,8 @@ class Memory:
             limit_heaps()
         self._engine = Engine(self._services)
         self._memory_files = MemoryFiles(self._services, self._engine)
+        self.modules = Modules(self._services, self._engine)
+        """Layered documents of a project, and their mirror."""
         self._wrote = False
         """Whether facts were written that no run has derived anything from."""
 
