@@ -6,6 +6,7 @@ order and unknown keys stay, and is read again to prove that nothing else change
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ LIST_KEY = "modules"
 """The key of the list of modules in a new manifest; any other is read, too."""
 REMOTE_ID, BYTEROVER_ID = "remote_id", "byterover_id"
 SYNCED, PENDING, FAILED = "synced", "pending", "failed"
+_DASH = re.compile(r"^([ ]*)- ", re.MULTILINE)
+"""How far the first item of a list is indented, which is how far those of the modules are."""
 _WIDEST = 1 << 30
 """Columns: no line is folded."""
 
@@ -209,15 +212,15 @@ def _round_trip(text: str, name: str, changes: Mapping[str, Mapping[str, Value]]
     from ruamel.yaml import YAML  # noqa: PLC0415 - takes 60 ms
     from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415
-    from ruamel.yaml.util import load_yaml_guess_indent  # noqa: PLC0415
 
     eol = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
     yaml, out = YAML(), _Pieces()
     yaml.preserve_quotes, yaml.width, yaml.allow_unicode = True, _WIDEST, True
     try:
-        _, indent, offset = load_yaml_guess_indent(plain)
-        yaml.indent(mapping=2, sequence=indent or 4, offset=2 if offset is None else offset)
+        dash = _DASH.search(plain)
+        offset = len(dash[1]) if dash else 2
+        yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
         found = yaml.load(plain)
         entries = _listed(found, name)
         if not entries and hasattr(entries, "fa"):

@@ -175,7 +175,7 @@ class ModuleWork:
             entry.chunk_id,
             entry.sync_status,
             entry.remote_id,
-            f"{self.folder.name}/{intent.path}",
+            f"{self.folder.name}/{intent.topic}/{entry.file}",
             entry.checksum,
             fact_id,
             reason,
@@ -251,13 +251,12 @@ class ModuleWork:
             and entry.sync_status == SYNCED
         )
         if not is_done:
-            path = entry.module_path if entry else ""
             self._edit_entry(
                 topic,
                 intent.chunk_id,
                 {
                     "title": intent.title,
-                    "module_path": path or intent.path.rpartition("/")[2],
+                    "module_path": entry.module_path if entry else change.file,
                     "tags": list(intent.tags),
                     "checksum": checksum,
                     "last_updated_by": intent.agent,
@@ -288,9 +287,9 @@ class ModuleWork:
                 intent = structs.replace(intent, path=f"{intent.topic}/{name}")
                 self.state.put_intent(intent)
                 continue
-            if current != intent.before:
-                merged = merge_text(intent.before or "", current or "", intent.text)
-                text = merged if merged is not None else current or intent.text
+            if current is not None and current != intent.before:
+                merged = merge_text(intent.before or "", current, intent.text)
+                text = current if merged is None else merged
                 if merged is None:
                     kept = self.state.keep(intent.text.encode())
                     why = "a person edited it at the same moment; that version stands"
