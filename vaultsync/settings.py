@@ -25,6 +25,7 @@ from vaultsync.errors import EXTRAS, ConfigError, MissingExtraError, UnsafePathE
 from vaultsync.indexing.language import ENGLISH, STEMMER_LANGUAGES
 from vaultsync.model.canonical import canonical
 from vaultsync.model.decay import FADED_DECAY
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.permissions import Permissions, normal_permissions
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, FieldOwner
@@ -338,7 +339,7 @@ def check_vault_id(marker: Table, *, state_root: Path) -> str:
     )
 
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """In lower case only: where file names ignore case, `A` would have the files of `a`."""
 
 

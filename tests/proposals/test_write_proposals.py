@@ -9,6 +9,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 import pytest
+from msgspec import structs
 
 from tests.proposals.world import ACCEPT, ProposalWorld
 from tests.world import OPEN
@@ -150,9 +151,9 @@ def _theirs(world: ProposalWorld) -> Fact:
     """A fact of the team that another agent wrote when it might."""
     policy = world.ctx.policy
     free = world.ctx.policy._replace(permissions=OPEN)
-    object.__setattr__(world.ctx, "policy", free)
+    structs.force_setattr(world.ctx, "policy", free)
     fact = world.mirrored(agent="moss")
-    object.__setattr__(world.ctx, "policy", policy)
+    structs.force_setattr(world.ctx, "policy", policy)
     return fact
 
 
@@ -187,7 +188,7 @@ def test_without_the_store_nothing_is_proposed_and_nothing_waits(
 def test_accepting_on_two_machines_writes_it_once(world: ProposalWorld) -> None:
     fact = _theirs(world)
     other = ProposalWorld(permissions=Permissions())
-    other.ctx = replace(other.ctx, store=world.store, clock=world.clock)
+    other.ctx = structs.replace(other.ctx, store=world.store, clock=world.clock)
     sync_once(other.ctx)
     for name in ("remember", "supersede", "forget"):
         made = proposed(world, partial(ACTS[name], fact=fact))
@@ -316,7 +317,7 @@ def test_a_draft_that_is_deleted_again_is_nothing(world: ProposalWorld) -> None:
 
 def test_an_agent_proposes_where_its_table_says(world: ProposalWorld) -> None:
     table = Permissions({AGENT: AgentPermissions(write=(), propose=("project-x",))})
-    object.__setattr__(world.ctx, "policy", world.ctx.policy._replace(permissions=table))
+    structs.force_setattr(world.ctx, "policy", world.ctx.policy._replace(permissions=table))
     said_there = {"content": "Said.", "scope": "project-x"}
     made = proposed(world, lambda ctx: work.remember(ctx, said_there, agent=AGENT))
     assert made.scope == "project-x"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -320,5 +319,5 @@ class Engine:
             self.ctx.store.state()
         except StoreUnavailableError:
             store = self._services.open_store(create=True)
-            self.ctx = replace(self.ctx, store=store)
+            self.ctx = structs.replace(self.ctx, store=store)
             self._writer = NoteWriter(self.ctx)

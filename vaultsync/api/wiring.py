@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import sha256
 from importlib.util import find_spec
@@ -492,7 +491,7 @@ class Services:
         reader = Reader(agent.casefold(), ctx.policy.permissions)
         if index.count(reader) == index.count():
             return index, report
-        visible = replace(ctx, store=VisibleStore(ctx.store, reader))
+        visible = structs.replace(ctx, store=VisibleStore(ctx.store, reader))
         index = self._index_of(reader.agent)
         return index, catch_up_note_index(visible, index)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from vaultsync.errors import InvalidAgentError, InvalidScopeError
+from vaultsync.model.lazy_pattern import lazy_pattern
 
 PUBLIC = "public"
-_SCOPE = re.compile(r"\A(?:public|(?:private|team|project)-[a-z0-9][a-z0-9_-]{0,62})\Z")
+_SCOPE = lazy_pattern(r"\A(?:public|(?:private|team|project)-[a-z0-9][a-z0-9_-]{0,62})\Z")
 
 
 def is_scope(name: str) -> bool:

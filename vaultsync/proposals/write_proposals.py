@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, TypeVar
 
+from msgspec import structs
+
 from vaultsync.errors import (
     FactNotFoundError,
     ImportLineError,
@@ -194,7 +196,7 @@ def propose_write(
     draft = DraftStore(ctx.store)
     allowed = ctx.policy._replace(permissions=ctx.policy.permissions.with_proposals())
     try:
-        done = work(replace(ctx, store=draft, policy=allowed))
+        done = work(structs.replace(ctx, store=draft, policy=allowed))
     except _AwayError as away:
         raise away.error from None
     if draft.brings_back:

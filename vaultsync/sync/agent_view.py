@@ -14,6 +14,7 @@ from msgspec import structs
 
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.fact import Fact
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.scope import is_scope
 from vaultsync.sync.context import ReadContext
@@ -21,7 +22,7 @@ from vaultsync.sync.decision_table import PlannedAction
 from vaultsync.sync.report import Report, ReportedNotice, Verification, counted, counts_of, proof_of
 
 AnyReport = TypeVar("AnyReport", bound=Report)
-_SCOPE = re.compile(r"(?<![\w-])(?:private|team|project)-[\w-]+", re.IGNORECASE)
+_SCOPE = lazy_pattern(r"(?<![\w-])(?:private|team|project)-[\w-]+", re.IGNORECASE)
 
 
 class AgentView:
