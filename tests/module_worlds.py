@@ -159,7 +159,9 @@ class SimRemote:
             if found is not None:
                 text = "I do not know." if self.garbles else found.text
                 remote_id = f"id-{each}"
-                hits.append(RemoteHit(text, self.confidence, each, found.checksum, remote_id))
+                digest = None if self.verbatim else found.digest
+                hit = RemoteHit(text, self.confidence, each, found.checksum, remote_id, digest)
+                hits.append(hit)
         return hits
 
     def remove(self, space: str, chunk_id: str) -> None:
@@ -185,7 +187,7 @@ class SimRemote:
 class ModuleWorld(World):
     """A folder of modules, a remote, and both sides of a vault."""
 
-    def __init__(self, **world: Any) -> None:
+    def __init__(self, **world: Any) -> None:  # noqa: ANN401 - those of a world
         super().__init__(**world)
         self.folder = SimFolder()
         self.state = SimState()
@@ -200,7 +202,12 @@ class ModuleWorld(World):
         return ModuleWork(self.ctx, self.folder, self.state, self.rules, opened)
 
     def write(
-        self, chunk: str, text: str, *, topic: str = "patterns", **more: Any
+        self,
+        chunk: str,
+        text: str,
+        *,
+        topic: str = "patterns",
+        **more: Any,  # noqa: ANN401
     ) -> ModuleWritten:
         self.clock.advance(1)
         return self.work.write(ModuleWrite(topic, chunk, text, agent="indy", **more))
@@ -231,5 +238,5 @@ class ModuleWorld(World):
     def fact(self, key: str) -> Fact:
         return self.store.get(self.work.facts.fact_id(key))
 
-    def set(self, **rules: Any) -> None:
+    def set(self, **rules: Any) -> None:  # noqa: ANN401
         self.rules = structs.replace(self.rules, **rules)

@@ -24,6 +24,7 @@ OTHER_VALUES: dict[str, Any] = {
     "default_scope": "team-core",
     "watch.watcher": "polling",
     "modules.preset": "cipher",
+    "modules.tools": {"store": "x"},
     "modules.min_confidence": 0.5,
     "hygiene.patterns": ["acme-[0-9]"],
     "memory_file.scope": "team-core",

@@ -190,12 +190,8 @@ class ModuleSettings(ModuleFolderSettings, frozen=True):
     """Name of the environment variable that holds the remote's key."""
     preset: ModulePreset = "byterover"
     """Whose tools a remote that speaks MCP has."""
-    store_tool: str = ""
-    """The name of the tool that stores, in place of the preset's."""
-    retrieve_tool: str = ""
-    """The name of the tool that retrieves."""
-    remove_tool: str = ""
-    """The name of the tool that removes."""
+    tools: Mapping[Literal["store", "retrieve", "remove"], str] = {}
+    """Names of tools in place of the preset's."""
     min_confidence: Decay = 0.4
     """Confidence from which an answer of the remote is taken."""
     timeout_seconds: Seconds = 10.0
@@ -359,9 +355,9 @@ def check_file(given: Table, where: str) -> MachineSettings:
         "store": found.store or "sqlite",
         "default_scope": check_scope(found.default_scope or PUBLIC),
         "embedder": check_embedder(found.embedder),
-        "index_folder": _index_folder(found.index_folder, where),
+        "index_folder": _folder("index_folder", found.index_folder, where),
         "modules": structs.replace(
-            found.modules, folder=_modules_folder(found.modules.folder, where)
+            found.modules, folder=_folder("modules.folder", found.modules.folder, where)
         ),
         "language": _language(found.language, where),
         "weights": _weights(found.weights, where),
@@ -461,20 +457,12 @@ def check_embedder(setting: str) -> str:
     raise ConfigError(f"unknown embedder {setting!r}", hint=hint)
 
 
-def _index_folder(folder: str, where: str) -> VaultPath:
+def _folder(name: str, folder: str, where: str) -> VaultPath:
     try:
         return vault_path(folder.strip("/")) if folder else VaultPath("")
     except UnsafePathError as unsafe:
         expected = f"a folder of the vault, such as Index ({unsafe.message})"
-        raise _bad_value("index_folder", folder, expected, where) from None
-
-
-def _modules_folder(folder: str, where: str) -> VaultPath:
-    try:
-        return vault_path(folder.strip("/"))
-    except UnsafePathError as unsafe:
-        expected = f"a folder of the repository, such as docs/memories ({unsafe.message})"
-        raise _bad_value("modules.folder", folder, expected, where) from None
+        raise _bad_value(name, folder, expected, where) from None
 
 
 def _check_ignored(path: str, where: str) -> None:

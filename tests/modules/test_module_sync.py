@@ -497,7 +497,7 @@ def test_a_row_that_a_crash_left_goes_without_another_attempt(written: ModuleWor
 def test_the_line_that_names_a_module_survives_the_way_through_a_remote() -> None:
     record = RemoteRecord("a", "t", "Title", (), "Text.\n", "0" * 64)
     hit = from_header("s", with_header("s", record), 0.5, "x")
-    assert hit == RemoteHit("Title\n\nText.\n", 0.5, "a", "0" * 64, "x")
+    assert hit == RemoteHit("Title\n\nText.\n", 0.5, "a", "0" * 64, "x", record.digest)
     assert from_header("other", with_header("s", record), 0.5, "x").confidence == 0
     removed = with_header("s", RemoteRecord("a", "t", "", (), "", ""))
     assert from_header("s", removed, 0.9, "x").confidence == 0

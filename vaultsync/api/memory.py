@@ -1192,7 +1192,7 @@ class Memory:
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
-        """A status, with a notice for each memory file that texts of agents wait for.
+        """A status, with notices of memory files and modules that wait.
 
         An agent's counts and notices are of what it may see.
 
@@ -1200,7 +1200,11 @@ class Memory:
             status: without these notices.
         """
         view = AgentView(self._ctx, self.agent)
-        waiting = [*notices_of(files_with_queue(self._memory_files.queue)), *self._refused()]
+        waiting = [
+            *notices_of(files_with_queue(self._memory_files.queue)),
+            *notices_of(self.modules.alerts()),
+            *self._refused(),
+        ]
         status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
         if self.agent is None:
             return status

@@ -14,13 +14,16 @@ from msgspec import structs
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
+from vaultsync.backends.remotes.choose_remote import remote_for
 from vaultsync.backends.state.module_files import ModuleStateFiles, known_folders
 from vaultsync.errors import EngineBusyError, VaultsyncError
+from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
 from vaultsync.modules.ports import FolderRecord
 from vaultsync.modules.remote import Remote
 from vaultsync.modules.report import ModuleAnswer, ModuleStatus, ModuleSyncReport, ModuleWritten
 from vaultsync.modules.service import ModuleRules, ModuleWork, ModuleWrite
 from vaultsync.settings import ModuleSettings
+from vaultsync.storage.archive import Notice
 from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
@@ -146,6 +149,16 @@ class Modules:
                 _log.debug("the modules in %s were left out: %s", record.folder, error)
         return found
 
+    def alerts(self) -> list[Notice]:
+        """A notice for each folder of which too many modules wait, or one for too long."""
+        return [backlog_notice(each) for each in self.all_statuses() if each.alert]
+
+    def metrics(self) -> str:
+        """What a bridge serves at `/metrics`, in Prometheus' text format."""
+        success, failure = ModuleStateFiles(self._services.settings.state_dir, "").count()
+        pending = {each.space: each.pending for each in self.all_statuses()}
+        return render_metrics(success, failure, pending)
+
     def sync_known(self) -> list[ModuleSyncReport]:
         """Sync each folder that this vault has worked with, as a daemon does."""
         return [self.sync(automatic=True, folder=record.folder) for record in self._known()]
@@ -181,7 +194,8 @@ class Modules:
     def _open_remote(self) -> Remote | None:
         """The remote of the settings, which stays open."""
         if self._remote is None:
-            self._remote = self._services.open_modules_remote()
+            settings = self._services.settings
+            self._remote = remote_for(settings.modules, root=settings.root)
             self._services.closing(self.close)
         return self._remote
 

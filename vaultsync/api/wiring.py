@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from vaultsync.index_files.service import TableInputs
     from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
     from vaultsync.links.ports import LinkIndex
-    from vaultsync.modules.remote import Remote
     from vaultsync.observations.classifier import Classifier
     from vaultsync.recall.access_counts import AccessCounter
     from vaultsync.recall.ports import Reranker
@@ -251,16 +250,6 @@ class Services:
             names=EntityNames(self.link_index, Lock()),
             background=run_in_thread,
         )
-
-    def open_modules_remote(self) -> Remote | None:
-        """The remote that mirrors modules; None where the settings name none.
-
-        Raises:
-            MirrorError: it cannot be used on this machine.
-        """
-        from vaultsync.backends.remotes.choose_remote import remote_for
-
-        return remote_for(self.settings.modules, root=self.settings.root)
 
     # ------------------------------------------------------------------- derived data
 

@@ -103,6 +103,7 @@ class MirrorRecord(Struct, frozen=True):
 
     topic: str
     digest: str
+    """Of what was sent; empty while it is not known whether the remote took any version."""
     text_sha256: str
     """Of what was sent."""
 

@@ -15,7 +15,8 @@ MIN_CONFIDENCE = 0.4
 MAX_REMOTE_CHARS = 1 << 20
 """Characters of an answer; a longer one is none."""
 _HEADER = re.compile(
-    r"\A\[module (?P<chunk>\S+) space=(?P<space>\S+) checksum=(?P<checksum>[0-9a-f]{64}|removed)\]"
+    r"\A\[module (?P<chunk>\S+) space=(?P<space>\S+) checksum=(?P<checksum>[0-9a-f]{64}|removed)"
+    r" record=(?P<digest>[0-9a-f]{64})\]"
     r"(?:\n+|\Z)"
 )
 
@@ -58,6 +59,8 @@ class RemoteHit(Struct, frozen=True):
     """None where the remote does not know."""
     checksum: str | None = None
     remote_id: str | None = None
+    digest: str | None = None
+    """That of the record which it was stored as, from a remote that is not verbatim."""
 
 
 class Remote(Protocol):
@@ -112,7 +115,8 @@ class Remote(Protocol):
 def with_header(space: str, record: RemoteRecord) -> str:
     """The text of a module for a remote that has texts only: a line says what it is."""
     checksum = record.checksum or "removed"
-    head = f"[module {record.chunk_id} space={space} checksum={checksum}]"
+    head = f"[module {record.chunk_id} space={space} checksum={checksum}"
+    head += f" record={record.digest}]"
     title = f"{record.title}\n\n" if record.title else ""
     return f"{head}\n\n{title}{record.text}" if record.text else head
 
@@ -128,7 +132,12 @@ def from_header(space: str, text: str, confidence: float, remote_id: str | None)
     if found["space"] != space or found["checksum"] == "removed":
         return RemoteHit("", 0.0)
     return RemoteHit(
-        text[found.end() :], confidence, found["chunk"], found["checksum"], remote_id=remote_id
+        text[found.end() :],
+        confidence,
+        found["chunk"],
+        found["checksum"],
+        remote_id,
+        found["digest"],
     )
 
 

@@ -27,6 +27,7 @@ from vaultsync.errors import (
     StoreUnavailableError,
     UnreadableModuleError,
 )
+from vaultsync.facts.service import check_scope_access
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
@@ -44,7 +45,7 @@ from vaultsync.modules.manifest import (
     read_manifest,
 )
 from vaultsync.modules.memory_index import INDEX_FILE, render_index
-from vaultsync.modules.module_facts import ModuleDocument, ModuleFacts
+from vaultsync.modules.module_facts import ModuleDocument, ModuleFacts, project_scope
 from vaultsync.modules.module_text import (
     CORE_SUFFIX,
     MODULE_NAME,
@@ -154,6 +155,7 @@ class ModuleWork:
 
         Raises:
             InvalidFieldError: a name that none can have, or no text.
+            ScopeDeniedError: the agent may not write in the scope of the project.
             ModuleChangedError: the module is not what `expect` says.
             UnreadableModuleError: a file of the topic cannot be read or written.
             ModulesBusyError: another process works with the folder.
@@ -161,6 +163,7 @@ class ModuleWork:
         _check_names(asked.topic, asked.chunk_id)
         if not asked.text.strip():
             raise InvalidFieldError("text", asked.text, "some text")
+        self._check_may_write(asked.agent)
         with self._locked():
             self._recover()
             intent = self._intent(asked)
@@ -320,6 +323,8 @@ class ModuleWork:
             UnreadableModuleError: the files cannot be read, and the remote has nothing.
         """
         _check_names(topic, chunk_id)
+        if not self._may_read():
+            raise ModuleMissingError(topic, self.folder.name)
         files = self._topic(topic)
         known = files.manifest.entries if files.manifest else ()
         asked = [each for each in known if chunk_id in (None, each.chunk_id)]
@@ -388,8 +393,8 @@ class ModuleWork:
         if hit.checksum is None:
             return not remote.verbatim
         sent = self.state.read().mirror.get(entry.chunk_id)
-        is_same = sent is None or not remote.verbatim or _sha(hit.text) == sent.text_sha256
-        return hit.checksum == entry.checksum and is_same
+        text_sha256 = sent.text_sha256 if sent is not None and remote.verbatim else ""
+        return hit.checksum == entry.checksum and text_sha256 in ("", _sha(hit.text))
 
     def _read_files(
         self, topic: str, chunk_id: str | None, asked: Sequence[ManifestEntry]
@@ -421,8 +426,10 @@ class ModuleWork:
 
         Raises:
             ModuleMissingError: there is no such chunk, and none waits.
+            ScopeDeniedError: the agent may not write in the scope of the project.
             ModulesBusyError: another process works with the folder.
         """
+        self._check_may_write(self.rules.agent)
         with self._locked():
             self._recover()
             listing = self.folder.listing()
@@ -562,11 +569,12 @@ class ModuleWork:
     def _needs_mirror(self, topic: str, entry: ManifestEntry, text: str, waits: bool) -> bool:  # noqa: FBT001
         record = self._remote_record(topic, entry, text)
         sent = self._record.mirror.get(entry.chunk_id)
-        if entry.sync_status != SYNCED or (sent is not None and sent.digest != record.digest):
+        known = sent.digest if sent is not None else ""
+        if entry.sync_status != SYNCED or known not in ("", record.digest):
             return True
         if waits:  # a crash after it was mirrored
             self._drop_row(entry.chunk_id)
-        if sent is None:
+        if not known:
             self._note_mirrored(record)
         return False
 
@@ -610,6 +618,9 @@ class ModuleWork:
         held = self._held(remote, record) if is_again and not remote.verbatim else None
         if held is not None and held.remote_id:  # it came through, and the answer was lost
             return held.remote_id
+        if record.chunk_id not in self._record.mirror:  # it may arrive, and the answer not
+            attempted = MirrorRecord(record.topic, "", "")
+            self._keep(mirror={**self._record.mirror, record.chunk_id: attempted})
         remote_id = remote.store(space, record)
         if not isinstance(remote_id, str) or not 0 < len(remote_id) <= _MAX_ID_CHARS:
             raise MirrorError("it gave no id")
@@ -621,8 +632,9 @@ class ModuleWork:
         """What the remote has of a module, if that is its present version."""
         query = RemoteQuery((record.chunk_id,), record.tags, record.title)
         for hit in remote.retrieve(self.rules.space, query):
-            is_it = (hit.chunk_id, hit.checksum) == (record.chunk_id, record.checksum)
-            if is_it and (hit.text == record.text or not remote.verbatim):
+            if hit.chunk_id != record.chunk_id or hit.checksum != record.checksum:
+                continue
+            if hit.text == record.text if remote.verbatim else hit.digest == record.digest:
                 return hit
         return None
 
@@ -698,10 +710,11 @@ class ModuleWork:
 
     def status(self) -> ModuleStatus:
         """How far the mirror is; changes nothing."""
-        rows = {each.chunk_id: each for each in self._rows()} if self.rules.mirrors else {}
         waiting: dict[str, str] = {}
         failed = 0
-        for name in sorted(self.folder.listing().topics) if self.rules.mirrors else ():
+        is_shown = self.rules.mirrors and self._may_read()
+        rows = {each.chunk_id: each for each in self._rows()} if is_shown else {}
+        for name in sorted(self.folder.listing().topics) if is_shown else ():
             files = self._topic(name, reports=True)
             for entry in files.manifest.entries if files.manifest else ():
                 data = self.folder.read(f"{name}/{entry.file}") if entry.file else None
@@ -738,7 +751,8 @@ class ModuleWork:
     # ------------------------------------------------------------------------- index
 
     def index(self) -> bytes:
-        """Generate the index of the folder, and return it."""
+        """Generate the index of the folder, and return it; raises as `sync()`."""
+        self._check_may_write(self.rules.agent)
         with self._locked():
             self._recover()
             return self._write_index(reports=True)
@@ -913,6 +927,14 @@ class ModuleWork:
                 raise InvalidFieldError("chunk_id", chunk_id, expected)
 
     # ------------------------------------------------------------------------ shared
+
+    def _may_read(self) -> bool:
+        scope = project_scope(self.rules.space)
+        return self.ctx.policy.permissions.may_read(self.rules.agent, scope)
+
+    def _check_may_write(self, agent: str | None) -> None:
+        scope = project_scope(self.rules.space)
+        check_scope_access(self.ctx, scope, agent=agent or self.rules.agent)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

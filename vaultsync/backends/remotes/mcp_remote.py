@@ -63,7 +63,7 @@ class KnowledgeRemote:
 
     Such servers may digest what they get, and have neither keys nor deletion. So each text
     begins with a line that names its module and its checksum; a newer one replaces an older one
-    when it is read, and a removed module is stored as removed, unless `remove_tool` is set.
+    when it is read, and a removed module is stored as removed, unless a tool to remove is set.
     """
 
     verbatim = False
@@ -72,9 +72,9 @@ class KnowledgeRemote:
         """Use the tools of a preset, or those that the settings name."""
         self._session = session
         self._preset = preset
-        self._store = settings.store_tool or preset.store
-        self._retrieve = settings.retrieve_tool or preset.retrieve
-        self._remove = settings.remove_tool
+        self._store = settings.tools.get("store") or preset.store
+        self._retrieve = settings.tools.get("retrieve") or preset.retrieve
+        self._remove = settings.tools.get("remove")
         self.name = session.name
 
     def store(self, space: str, record: RemoteRecord) -> str:
@@ -110,8 +110,8 @@ class ModuleToolsRemote:
     def __init__(self, session: McpSession, settings: ModuleSettings) -> None:
         """Use its tools for modules."""
         self._session = session
-        self._write = settings.store_tool or "module_write"
-        self._read = settings.retrieve_tool or "module_read"
+        self._write = settings.tools.get("store") or "module_write"
+        self._read = settings.tools.get("retrieve") or "module_read"
         self.name = session.name
 
     def store(self, space: str, record: RemoteRecord) -> str:

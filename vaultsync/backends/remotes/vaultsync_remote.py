@@ -15,7 +15,7 @@ from vaultsync.modules.remote import RemoteHit, RemoteQuery, RemoteRecord
 _NAMESPACE = UUID("b2f1c6de-58b4-5a5f-8f0e-6d1f0f6f3c55")
 _OURS, _THEIRS = "[REDACTED:", "[REDACTED HERE:"
 """A placeholder of this machine means nothing to another vaultsync, which would refuse it."""
-CHUNK, CHECKSUM = "moduleChunk", "moduleChecksum"
+CHUNK, CHECKSUM, DIGEST = "moduleChunk", "moduleChecksum", "moduleRecord"
 """Properties of the fact that mirrors a module."""
 
 
@@ -61,6 +61,7 @@ class FactRemote:
     def store(self, space: str, record: RemoteRecord) -> str:
         fact_id = _fact_id(space, record.chunk_id)
         own = {CHUNK: f"{record.topic}/{record.chunk_id}", CHECKSUM: record.checksum}
+        own[DIGEST] = record.digest
         values = {
             "text": record.text.replace(_OURS, _THEIRS),
             "title": record.title.replace(_OURS, _THEIRS),
@@ -72,7 +73,7 @@ class FactRemote:
             self._calls.create(fact_id, values)
         self._calls.update(fact_id, values)
         found = self._calls.get(fact_id)
-        if found is None or found.get(CHECKSUM) != record.checksum:
+        if found is None or found.get(DIGEST) != record.digest:
             raise MirrorError(f"{self.name} does not have what was stored")
         return fact_id
 
@@ -83,8 +84,8 @@ class FactRemote:
             found = self._calls.get(fact_id)
             if found is not None and isinstance(found.get("content"), str):
                 text = found["content"].replace(_THEIRS, _OURS)
-                checksum = found.get(CHECKSUM)
-                hits.append(RemoteHit(text, 1.0, chunk_id, str(checksum or ""), fact_id))
+                checksum, digest = (str(found.get(key) or "") for key in (CHECKSUM, DIGEST))
+                hits.append(RemoteHit(text, 1.0, chunk_id, checksum, fact_id, digest))
         return hits
 
     def remove(self, space: str, chunk_id: str) -> None:
