@@ -200,6 +200,7 @@ NOT_ASKED = {
 def test_no_command_prints_a_secret(planted: Planted) -> None:
     fact, conflict, run = planted.fact, planted.conflict, planted.run
     file, out = str(planted.memory_file), str(planted.folder / "out")
+    modules = ("--folder", f"{planted.folder}/modules")
     questions = planted.folder / "questions.toml"
     questions.write_text(f'[[question]]\nquestion = "deploy"\nexpected = ["{fact}"]\n')
     answers = planted.folder / "answers.jsonl"
@@ -239,6 +240,9 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "supersede": [(planted.entity, f"now {CODE}, password: {SAID}")],
         "memory-file sync": [(file, "--dry-run"), (file,)],
         "memory-file add": [(file, f"More {CODE}.", "--section", f"Mine {TOKEN}")],
+        "module write": [("keys", "k-1", TEXT, "--title", TOKEN, "--tag", WORD, *modules)],
+        "module read": [("keys", *modules), ("keys", "k-1", *modules)],
+        **{f"module {key}": [modules] for key in ("sync", "status", "index")},
         "adopt": [("--dry-run", "Inbox"), ("Inbox",)],
         "sync": [("--dry-run", "-v"), ("-v",)],
         "resolve": [(conflict, "--take", "store")],

@@ -55,6 +55,7 @@ from vaultsync.sync.context import SyncContext
 if TYPE_CHECKING:
     from vaultsync.api.derived_data import DerivedReport
     from vaultsync.api.memory_files import MemoryFiles
+    from vaultsync.api.modules import Modules
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
     from vaultsync.facts.listing import FactPage
@@ -168,6 +169,13 @@ class Memory:
         self._engine = Engine(self._services)
         self._wrote = False
         """Whether facts were written that no run has derived anything from."""
+
+    @cached_property
+    def modules(self) -> Modules:
+        """Layered documents of a project, and their mirror."""
+        from vaultsync.api.modules import Modules
+
+        return Modules(self._services, self._engine)
 
     def __enter__(self) -> Self:
         """Ready."""
@@ -1209,6 +1217,7 @@ class Memory:
             EngineBusyError: another engine has the vault.
         """
         from vaultsync.operations.adopt import adopt_notes, find_note_with_id
+        from vaultsync.sync.agent_view import AgentView
 
         with self._engine.exclusive() as ctx:
             note = find_note_with_id(ctx, id)
@@ -1239,7 +1248,7 @@ class Memory:
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
-        """A status, with a notice for each memory file that texts of agents wait for.
+        """A status, with notices of memory files and modules that wait.
 
         An agent's counts and notices are of what it may see.
 
@@ -1252,7 +1261,11 @@ class Memory:
         from vaultsync.sync.report import DaemonState, notices_of
 
         view = AgentView(self._ctx, self.agent)
-        waiting = [*notices_of(files_with_queue(self._memory_files.queue)), *self._refused()]
+        waiting = [
+            *notices_of(files_with_queue(self._memory_files.queue)),
+            *notices_of(self.modules.alerts()),
+            *self._refused(),
+        ]
         status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
         if self.agent is None:
             return status
