@@ -91,6 +91,8 @@ ARGUMENTS = {
     "bridge": ["--port", "0"],
     "plugin": ["install"],
     "install": ["cursor"],
+    "import-from": ["markdown", "."],
+    "export-to": ["jsonl", "exported"],
 }
 NO_VAULT = {"completion", "trust", "doctor", "model", "hook"}
 """Commands that open no vault, or only say what is wrong with it."""
