@@ -34,6 +34,7 @@ from tests.planted import (
 from vaultsync.api.memory import Memory
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
+from vaultsync.errors import ExchangeFileError
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.http_bridge.handlers import ROUTES
 from vaultsync.mcp_server import resources
@@ -520,6 +521,12 @@ def test_what_is_exported_is_whole(memory: Memory) -> None:
     assert json.loads(lines[0])["content"] == TEXT
     assert memory.import_(lines) == 1
     assert memory._ctx.store.get(fact.id).content == TEXT
+
+
+def test_nothing_is_exported_into_a_vault(folder: Path, memory: Memory) -> None:
+    with pytest.raises(ExchangeFileError, match="in a vault"):
+        memory.export_to("markdown", memory.settings.root / "exported")
+    assert not (memory.settings.root / "exported").exists()
 
 
 def test_what_an_agent_exports_has_no_secrets(folder: Path, memory: Memory) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from vaultsync.api.configuration import find_vault_above
 from vaultsync.api.engine import Engine
 from vaultsync.backends.filesystem.exchange_files import TargetFolder, open_source
-from vaultsync.errors import UsageError
+from vaultsync.errors import ExchangeFileError, UsageError
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
 from vaultsync.exchange.service import ImportReport, import_from
 from vaultsync.model.fact import Fact
@@ -57,7 +58,11 @@ def export_into(
     write = WRITTEN.get(format_name)
     if write is None:
         raise _unknown(format_name, WRITTEN)
-    folder = TargetFolder(path.expanduser())
+    target = path.expanduser().resolve()
+    if find_vault_above(target / "_") is not None:
+        why = "it is in a vault, where each file would become a note again"
+        raise ExchangeFileError(str(path), why)
+    folder = TargetFolder(target)
     counts = [0, 0]
 
     def visible() -> Iterator[Fact]:

@@ -49,7 +49,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync import-from jsonl facts.jsonl --dry-run",
         "vaultsync import-from jsonl facts.jsonl --scope public",
     ),
-    "export-to": ("vaultsync export-to basic-memory exported",),
+    "export-to": ("vaultsync export-to basic-memory ../exported",),
     "import": ("vaultsync import facts.jsonl", "zcat facts.jsonl.gz | vaultsync import -"),
     "sync": (
         "vaultsync sync",
