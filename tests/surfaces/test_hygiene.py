@@ -86,7 +86,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
         yield path, f"{path}\n{text}"
 
 
-WHOLE = {"export", "export_to", "import_", "import_from", "as_seen"}
+WHOLE = {"export", "export_to", "import_", "import_from", "as_seen", "modules"}
 """What is lossless, for it is a backup; what is given a report that was made before."""
 
 

@@ -1323,7 +1323,7 @@ class Memory:
         view = AgentView(self._ctx, self.agent)
         waiting = [
             *notices_of(files_with_queue(self._memory_files.queue)),
-            *notices_of(self.modules.alerts()),
+            *notices_of(self.modules.alerts() if self._services.has_modules else ()),
             *self._refused(),
         ]
         status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
