@@ -70,6 +70,7 @@ export interface ContextPack {
 	intent: string;
 	format: string;
 	nothing_known: string;
+	needed: number;
 	themes: Array<string>;
 	counter: string;
 	degraded: Array<string>;
