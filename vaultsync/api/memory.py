@@ -86,6 +86,8 @@ if TYPE_CHECKING:
     )
 
 SIDES = ("vault", "store")
+MAX_MATCHING = 2_000
+"""Facts that match a filter up to which a list reads only them: of more, a page is soon full."""
 MAX_CALLED = 50
 """Facts that are compared with a name; those that have it as a whole come first."""
 T = TypeVar("T")
@@ -483,6 +485,7 @@ class Memory:
             limit=_check_number("limit", limit),
             after=after,
             include_deleted=all,
+            matching=self._matching,
         )
 
     def update(
@@ -1916,6 +1919,14 @@ class Memory:
             called = self._called
             found.append(linked_from(self._ctx, links, source, agent=self.agent, called=called))
         return found[0].intersection(*found[1:]) if found else None
+
+    def _matching(self, filters: FactFilters) -> builtins.list[str] | None:
+        """The facts that match, by the note index, if they are few; else None."""
+        index = self._services.note_index
+        if catch_up_note_index(self._ctx, index).degraded:
+            return None
+        found = index.browse(filters, limit=MAX_MATCHING + 1)
+        return None if len(found) > MAX_MATCHING else found
 
     def _called(self, name: str) -> builtins.list[str] | None:
         """The facts whose title or alias may be a name, by the note index."""
