@@ -25,6 +25,7 @@ export interface BridgeStatus {
 	embedding: EmbeddingState | null;
 	proposals: number;
 	silent_proposals: Array<string>;
+	answers: Record<string, TimePercentiles>;
 	vault_id: string;
 	version: string;
 	app_connected: boolean;

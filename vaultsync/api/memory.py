@@ -23,6 +23,7 @@ from msgspec import Struct, ValidationError, convert, structs
 from vaultsync.api.configuration import load_settings
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
+from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
     ConfigError,
@@ -141,6 +142,7 @@ class Memory:
         app: ObsidianApp | None = None,
         one_shot: bool = False,
         on_answer: Callable[[str, float], None] | None = None,
+        surface: str = "",
     ) -> None:
         """Open the vault of the settings.
 
@@ -151,6 +153,8 @@ class Memory:
                 model only for questions that keyword search does not answer surely.
             on_answer: called with the source and the seconds of each answer of recall, and of
                 each context pack.
+            surface: who asks, such as `mcp`: answers are then measured for `status()`, under
+                this name and their source, unless `on_answer` is called with them.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -159,6 +163,8 @@ class Memory:
         self.settings = settings
         self.agent = settings.agent
         """Who acts and asks; None is the user, who sees every scope."""
+        if surface and on_answer is None:
+            on_answer = AnswerLog(settings.state_dir, surface).add
         self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
         self.store_path = self._services.store_path
         """The file or the collection that holds the facts, as it is shown."""
@@ -1174,7 +1180,10 @@ class Memory:
         status = read_status(self._ctx, engine=holder, daemon=daemon, agent=self.agent)
         silent = [] if self.agent else [*silent_kinds(answer_counts(self._ctx.archive)).values()]
         embedding = self._engine.embedding.state()
-        status = structs.replace(status, embedding=embedding, silent_proposals=silent)
+        answers = {} if self.agent else read_answer_times(self.settings.state_dir)
+        status = structs.replace(
+            status, embedding=embedding, silent_proposals=silent, answers=answers
+        )
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
