@@ -124,7 +124,13 @@ def test_a_list_of_few_facts_is_the_same_by_their_ids(world: World, newest: bool
         given = more | {"among": matching(FactFilters())} if "among" in more else more
         after: str | None = None
         for _ in range(3):
-            asked = {"tag": "rare", "newest": newest, "limit": 3, "after": after, **given}
+            asked: dict[str, Any] = {
+                "tag": "rare",
+                "newest": newest,
+                "limit": 3,
+                "after": after,
+                **given,
+            }
             page = listed(world, **asked)
             assert listed(world, matching=matching, **asked) == page
             after = page.next or after

@@ -140,11 +140,11 @@ def pack_context(
     packing, text, tokens = packed_as(PACK_FORMS[form])
     needed = 0
     if not packing.has_best:
-        terse, *shorter = packed_as(TERSE_PACK_FORMS[form])
-        if terse.has_best:
-            packing, (text, tokens) = terse, shorter
+        terse = packed_as(TERSE_PACK_FORMS[form])
+        if terse[0].has_best:
+            packing, text, tokens = terse
         else:
-            needed = terse.tokens_of_best()
+            needed = terse[0].tokens_of_best()
     packed = [part for tier in PACK_TIERS for part in packing.packed[tier]]
     return ContextPack(
         text=text,
