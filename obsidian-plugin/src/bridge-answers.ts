@@ -503,6 +503,7 @@ export interface ShownProposal {
 	proposer: string;
 	outcome: string;
 	run: string;
+	changed_since: Array<string>;
 }
 
 /** A candidate of a stage, and its score there. */

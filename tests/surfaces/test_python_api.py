@@ -17,6 +17,7 @@ import pytest
 from msgspec import to_builtins
 
 import vaultsync
+from tests.world import open_scopes
 from vaultsync.api import opening
 from vaultsync.api.derived_data import DerivedReport
 from vaultsync.api.memory import Memory
@@ -53,6 +54,7 @@ def state(tmp_path: Path) -> str:
 @pytest.fixture
 def vault(tmp_path: Path, state: str) -> Path:
     vaultsync.init(str(tmp_path / "vault"), state_dir=state)
+    open_scopes(tmp_path / "vault")
     return tmp_path / "vault"
 
 

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
@@ -18,6 +18,9 @@ from vaultsync.api.wiring import Services
 from vaultsync.backends.state.engine_lock import EngineLock, tables_lock
 from vaultsync.errors import (
     EngineBusyError,
+    ImportLineError,
+    ProposedError,
+    ScopeDeniedError,
     StoreError,
     StoreUnavailableError,
     VaultError,
@@ -41,6 +44,7 @@ MAX_TABLE_ROUNDS = 3
 DERIVE_POLL_SECONDS, DERIVE_STALL_SECONDS = 0.25, 60.0
 """How often the work of another engine is looked at, and how long nothing of it may be seen
 until it is given up."""
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -142,6 +146,45 @@ class Engine:
             _log.debug("the next run updates the notes of %s: %s", fact_ids, error)
         finally:
             self.lock.unlock()
+
+    def show_proposals(self) -> None:
+        """Write the notes of new proposals, unless another engine has the vault."""
+        if not self.lock.try_lock():
+            self._signal_daemon()
+            return
+        from vaultsync.proposals.service import settle_proposals
+
+        try:
+            self._flush()
+            settle_proposals(self.ctx)
+        except (VaultsyncError, OSError) as error:
+            _log.debug("the next run shows the proposals: %s", error)
+        finally:
+            self.lock.unlock()
+
+    def proposing(self, agent: str | None, work: Callable[[SyncContext], T]) -> T:
+        """What a write of an agent returns.
+
+        Raises:
+            ProposedError: the agent may only propose it, which it did by this.
+            VaultsyncError: as the write.
+        """
+        try:
+            return work(self.ctx)
+        except (ScopeDeniedError, ImportLineError) as denied:
+            if agent is None or not denied.proposes:
+                raise
+            from vaultsync.notes.proposal_note import ProposalRecord, shown_proposal
+            from vaultsync.proposals.service import redact_proposal
+            from vaultsync.proposals.write_proposals import propose_write
+
+            made = propose_write(self.ctx, work, denied, agent=agent)
+        if not isinstance(made, ProposalRecord):
+            return made
+        self.show_proposals()
+        found = self.ctx.archive.find_proposal(made.id) or made
+        shown = shown_proposal(redact_proposal(self.ctx, found))
+        raise ProposedError(shown.title, shown.id, shown.outcome, proposal=shown)
 
     def update_tables(self) -> None:
         """Bring `.index/` up to the facts that were written here, unless another engine does.

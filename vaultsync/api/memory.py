@@ -28,6 +28,7 @@ from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
     ConfigError,
     EngineBusyError,
+    IdNotInVaultError,
     InvalidFieldError,
     NoteMissingError,
     RevisionMismatchError,
@@ -44,7 +45,9 @@ from vaultsync.indexing.ports import Embedder
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import Value
+from vaultsync.model.scope import private_scope
 from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
@@ -53,9 +56,12 @@ from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
     from vaultsync.api.derived_data import DerivedReport
+    from vaultsync.api.exchange import ExportReport
     from vaultsync.api.memory_files import MemoryFiles
+    from vaultsync.api.modules import Modules
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
+    from vaultsync.exchange.service import ImportReport
     from vaultsync.facts.listing import FactPage
     from vaultsync.facts.related import Related
     from vaultsync.facts.service import ForgetResult
@@ -65,6 +71,7 @@ if TYPE_CHECKING:
     from vaultsync.memory_files.report import AddResult, MemoryFileReport
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ShownProposal
+    from vaultsync.observations.hooks import CaptureReport
     from vaultsync.observations.observation_lists import ListedObservation, ShownObservation
     from vaultsync.observations.processing import ProcessReport
     from vaultsync.observations.service import Observed
@@ -174,6 +181,13 @@ class Memory:
         self._wrote = False
         """Whether facts were written that no run has derived anything from."""
 
+    @cached_property
+    def modules(self) -> Modules:
+        """Layered documents of a project, and their mirror."""
+        from vaultsync.api.modules import Modules
+
+        return Modules(self._services, self._engine)
+
     def __enter__(self) -> Self:
         """Ready."""
         return self
@@ -263,7 +277,9 @@ class Memory:
                 message = f"{key} was given twice, and differently"
                 raise UsageError(message, hint="give it once")
         agent = agent or self.agent
-        fact = fact_service.remember(self._ctx, named | own, agent=agent)
+        fact = self._engine.proposing(
+            agent, lambda ctx: fact_service.remember(ctx, named | own, agent=agent)
+        )
         self._wrote = True
         self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
@@ -310,6 +326,47 @@ class Memory:
         self._wrote = True
         self._engine.write_note(fact, actor=agent or "person")
         return Observed(fact.id, fact.status)
+
+    def observe_hook(
+        self,
+        payload: str,
+        *,
+        scope: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+    ) -> CaptureReport:
+        """Store what matters of what the hook of an agent's host told.
+
+        It is split into observations, without secrets; what the classifier calls background
+        is left out. A hook without text names a transcript, whose end is read where it lies
+        in the host's own folder. What an earlier hook of the session brought is not stored
+        again.
+
+        Args:
+            payload: the JSON of a hook of Claude Code, Codex, Cursor or Gemini CLI.
+            scope: who may see the observations, as in `observe()`.
+            user: the user whom they are about (`userId`).
+            agent: who observed; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError: it is no hook's, or names a file elsewhere.
+            UsageError: a value that its field does not take.
+        """
+        from vaultsync.observations.capture import capture
+        from vaultsync.observations.hooks import read_hook, transcript_texts
+
+        hook = read_hook(_check_text("payload", payload))
+        texts: Sequence[str] = hook.texts
+        if hook.transcript:
+            texts = transcript_texts(self._services.transcript_end(hook.transcript, hook.host))
+        agent = agent or self.agent
+        report, facts = capture(
+            self._ctx, hook, texts, self._services.classifier, scope=scope, user=user, agent=agent
+        )
+        self._wrote = self._wrote or bool(facts)
+        for fact in facts:
+            self._engine.write_note(fact, actor=agent or "person")
+        return report
 
     def process_observations(
         self, *, dry_run: bool = False, is_synced: bool = False, progress: Progress | None = None
@@ -530,14 +587,15 @@ class Memory:
         values = {fact_service.field_key(k, kind): v for k, v in (set or {}).items()}
         if content is not None:
             values["content"] = content
-        fact = fact_service.update(
-            self._ctx,
-            fact_id,
-            values,
-            agent=agent,
-            add_tags=_check_texts("add_tags", add_tags),
-            remove_tags=_check_texts("remove_tags", remove_tags),
-            expect=expect,
+        tags = {
+            "add_tags": _check_texts("add_tags", add_tags),
+            "remove_tags": _check_texts("remove_tags", remove_tags),
+        }
+        fact = self._engine.proposing(
+            agent,
+            lambda ctx: fact_service.update(
+                ctx, fact_id, values, agent=agent, expect=expect, **tags
+            ),
         )
         self._wrote = True
         cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
@@ -573,6 +631,7 @@ class Memory:
         section: str | None = None,
         find: str | None = None,
         replace: str | None = None,
+        count: int = 1,
         expect: str | None = None,
         agent: str | None = None,
     ) -> Fact:
@@ -583,9 +642,11 @@ class Memory:
         Args:
             id: of the fact.
             append: text for the end of the content.
-            section: the heading whose text is replaced.
-            find: text that the content has exactly once, which is replaced.
+            section: the heading whose text is replaced, up to the next one of its level or
+                above; or a path of headings, such as `Linux > Install`.
+            find: text that the content has exactly `count` times, which is replaced.
             replace: the new text.
+            count: how often the content has `find`.
             expect: the revision that the change is for; any when it is None.
             agent: who changes it; the agent of this memory when it is None.
 
@@ -593,14 +654,15 @@ class Memory:
             The fact as it is now.
 
         Raises:
-            FactNotFoundError, UsageError.
-            EditTargetError: the section or text is not there, or more than once.
+            FactNotFoundError.
+            UsageError: not one edit is given, or it would change the sections around it.
+            EditTargetError: the section is not there once, or the text not `count` times.
             RevisionMismatchError: the fact has another revision than `expect`, or was
                 changed by others at every try.
         """
         from vaultsync.facts.content_edits import content_edit
 
-        edit = content_edit(append=append, section=section, find=find, replace=replace)
+        edit = content_edit(append=append, section=section, find=find, replace=replace, count=count)
         fact_id = self._fact_id(id, agent)
         tries_left = fact_service.MAX_UPDATE_TRIES
         while True:
@@ -631,7 +693,9 @@ class Memory:
         """
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
-        fact = fact_service.supersede(self._ctx, fact_id, text, agent=agent)
+        fact = self._engine.proposing(
+            agent, lambda ctx: fact_service.supersede(ctx, fact_id, text, agent=agent)
+        )
         self._wrote = True
         self._engine.update_notes(fact.id, fact.supersedes_id or "")
         return self._ctx.view.redact(self._with_path(fact))
@@ -665,10 +729,16 @@ class Memory:
 
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
-        done = fact_service.forget(self._ctx, fact_id, agent=agent, expect=expect)
+
+        def work(ctx: SyncContext) -> ForgetResult:
+            done = fact_service.forget(ctx, fact_id, agent=agent, expect=expect)
+            if restore_previous and done.previous is not None:
+                fact_service.restore(ctx, done.previous, agent=agent)
+            return done
+
+        done = self._engine.proposing(agent, work)
         self._engine.update_notes(done.id)
         if restore_previous and done.previous is not None:
-            fact_service.restore(self._ctx, done.previous, agent=agent or self.agent)
             self._engine.update_notes(done.previous)
             done = ForgetResult(done.id, done.status)
         try:
@@ -783,7 +853,67 @@ class Memory:
         from vaultsync.operations.export_import import import_facts
 
         self._wrote = True
-        return import_facts(self._ctx, lines, agent=self.agent)
+        given = lines if self.agent is None else [*lines]  # a proposal reads them again
+        return self._engine.proposing(
+            self.agent, lambda ctx: import_facts(ctx, given, agent=self.agent)
+        )
+
+    def import_from(
+        self,
+        format: str,
+        path: str | Path,
+        *,
+        scope: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Import what another tool remembers, in a run that `undo()` reverts.
+
+        Nothing is imported twice: what was imported before, has the text of another fact, or
+        was forgotten since is counted as a duplicate.
+
+        Args:
+            format: a name of `vaultsync.exchange.exchange_formats.FORMATS`, such as `chatgpt`.
+            path: of the file, the folder or the ZIP archive.
+            scope: who may see the facts; default: as for `remember()`.
+            dry_run: whether to report what would be imported, and do nothing.
+            progress: called with the stage, and how many memories were read.
+
+        Raises:
+            UsageError: there is no such format.
+            ExchangeFileError: the files cannot be read.
+            EngineBusyError: a daemon has the vault: stop it, or import on its machine.
+            InvalidScopeError, ScopeDeniedError, StoreError: nothing, or a part, was imported.
+        """
+        from vaultsync.api.exchange import import_into
+
+        self._wrote = True
+        wanted = scope or (None if self.agent is None else private_scope(self.agent))
+        return import_into(
+            self._engine,
+            format,
+            Path(path),
+            scope=wanted,
+            agent=self.agent,
+            dry_run=dry_run,
+            progress=progress,
+        )
+
+    def export_to(self, format: str, path: str | Path, *, user: str | None = None) -> ExportReport:
+        """Export what the agent can see, in the form of another tool.
+
+        Args:
+            format: `markdown`, `basic-memory` or `jsonl`.
+            path: of a folder, which must be empty or missing.
+            user: only facts about this user.
+
+        Raises:
+            UsageError: there is no such format, or it cannot be written.
+            ExchangeFileError: the folder is not empty, or cannot be written.
+        """
+        from vaultsync.api.exchange import export_into
+
+        return export_into(self._ctx, format, Path(path), agent=self.agent, user=user)
 
     # ------------------------------------------------------------------------- recall
 
@@ -1156,9 +1286,12 @@ class Memory:
             EngineBusyError: another engine has the vault.
         """
         from vaultsync.operations.adopt import adopt_notes, find_note_with_id
+        from vaultsync.sync.agent_view import AgentView
 
         with self._engine.exclusive() as ctx:
             note = find_note_with_id(ctx, id)
+            if not AgentView(ctx, self.agent).sees_note(note):
+                raise IdNotInVaultError(id)
             report = adopt_notes(ctx, [note], scope=scope, type_name=type, actor=self._actor)
             return self.as_seen(self._engine.derive_after(report))
 
@@ -1187,7 +1320,7 @@ class Memory:
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
-        """A status, with a notice for each memory file that texts of agents wait for.
+        """A status, with notices of memory files and modules that wait.
 
         An agent's counts and notices are of what it may see.
 
@@ -1200,7 +1333,11 @@ class Memory:
         from vaultsync.sync.report import DaemonState, notices_of
 
         view = AgentView(self._ctx, self.agent)
-        waiting = [*notices_of(files_with_queue(self._memory_files.queue)), *self._refused()]
+        waiting = [
+            *notices_of(files_with_queue(self._memory_files.queue)),
+            *notices_of(self.modules.alerts()),
+            *self._refused(),
+        ]
         status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
         if self.agent is None:
             return status
@@ -1229,7 +1366,7 @@ class Memory:
         try:
             return count_visible_facts(self._ctx, index, agent)
         except StoreUnavailableError:
-            return index.count(agent)
+            return index.count(self._permissions.reader(agent))
 
     def _refused(self) -> Sequence[ReportedNotice]:
         """A notice if the settings were changed to what would be refused at the next start."""
@@ -1368,16 +1505,23 @@ class Memory:
         self._engine.record_bases()
         return fact_service.history(self._ctx, self._fact_id(id), agent=self.agent)
 
-    def log(self, *, limit: int = 20) -> tuple[RunSummary, ...]:
+    def log(self, *, limit: int = 20, since: str | date | None = None) -> tuple[RunSummary, ...]:
         """The runs that did something, newest first; for an agent, to what it may see.
 
         Args:
             limit: the maximum number of runs, 1 or more.
+            since: only runs on this day (`2026-01-31`), in this month or year, at this moment
+                or later, or such as `last week`.
+
+        Raises:
+            InvalidFieldError: `since` is not a date.
         """
+        from vaultsync.model.dates import time_span
         from vaultsync.sync.status import run_summaries
 
+        span = time_span(_check_day("since", since), None, today=self._ctx.clock.now().date())
         self._engine.record_bases()
-        return run_summaries(self._ctx, limit=limit, agent=self.agent)
+        return run_summaries(self._ctx, limit=limit, agent=self.agent, span=span)
 
     def last_undoable_run(self) -> RunSummary:
         """The run that `undo()` takes when it is given none.
@@ -1388,11 +1532,8 @@ class Memory:
         from vaultsync.sync.status import run_summaries
 
         self._engine.record_bases()
-        run = last_undoable_run(self._ctx)
-        seen = run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)
-        if not seen:
-            raise RunNotFoundError("")
-        return seen[0]
+        run = last_undoable_run(self._ctx, agent=self.agent)
+        return run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)[0]
 
     def undo(
         self, run: str | None = None, *, agent: str | None = None, progress: Progress | None = None
@@ -1417,8 +1558,11 @@ class Memory:
         from vaultsync.sync.status import run_summaries
 
         self._engine.record_bases()
-        run = last_undoable_run(self._ctx) if run is None else find_run_id(self._ctx, run)
         agent = agent or self.agent
+        if run is None:
+            run = last_undoable_run(self._ctx, agent=agent)
+        else:
+            run = find_run_id(self._ctx, run, agent=agent)
         seen = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
         if not seen:
             raise RunNotFoundError(run)
@@ -1780,7 +1924,7 @@ class Memory:
             return check_links(self._ctx, files=files, agent=self.agent, progress=progress)
         try:
             with self._engine.exclusive() as ctx:
-                done = fix_links(ctx, files=files, progress=progress)
+                done = fix_links(ctx, files=files, agent=self.agent, progress=progress)
         except EngineBusyError as busy:
             done = self._ask_daemon("/v1/links/fix", {}, busy, LinkReport)
         if self.agent is None:
@@ -1897,6 +2041,10 @@ class Memory:
         return self._engine.ctx
 
     @property
+    def _permissions(self) -> Permissions:
+        return self.settings.permissions
+
+    @property
     def _actor(self) -> str:
         return self.agent or "person"
 
@@ -1942,7 +2090,8 @@ class Memory:
         index = self._services.note_index
         if catch_up_note_index(self._ctx, index).degraded:
             return None
-        filters = FactFilters(status=None, heads_only=False, agent=self.agent)
+        reader = self._permissions.reader(self.agent)
+        filters = FactFilters(status=None, heads_only=False, reader=reader)
         found = index.search(name, filters, limit=MAX_CALLED, names_only=True)
         return [each.fact_id for each in found]
 
@@ -1974,6 +2123,7 @@ class Memory:
         try:
             with self._engine.exclusive() as ctx:
                 conflict = find_conflict(ctx, conflict_id, agent=agent)
+                fact_service.check_writable(ctx, [conflict.fact_id], agent=agent)
                 settable = [x for x in conflict.fields if text is None or not is_deletion(x)]
                 fields = tuple(each.field for each in settable)
                 if field is not None and field not in fields:

@@ -283,7 +283,9 @@ def _json_object(piece: PackPiece, attributes: Mapping[str, str]) -> str:
 PACK_FORMS: Mapping[str, PackFormat] = MappingProxyType(
     {
         "markdown": PackFormat(
-            header=lambda question: f"# Context: {question}\n\n{QUOTE_NOTE}",
+            header=lambda question: (
+                "# Context" + f": {question}" * bool(question) + f"\n\n{QUOTE_NOTE}"
+            ),
             open_tier=lambda tier: (
                 f"\n\n## {tier.capitalize()}"
                 + ("\n\n~~~ memory of names" if tier == "entities" else "")

@@ -1,4 +1,4 @@
-"""Scopes: who may see a fact. A scope is a folder of the vault, never a property."""
+"""Scopes: where facts belong. A scope is a folder of the vault, never a property."""
 
 from __future__ import annotations
 
@@ -45,10 +45,3 @@ def is_private(scope: str) -> bool:
 def is_team(scope: str) -> bool:
     """Whether a scope is that of a team."""
     return scope.startswith("team-")
-
-
-def can_see(agent: str | None, scope: str) -> bool:
-    """Whether `agent` may read and write facts of `scope`; the user (None) sees all."""
-    if agent is None or not scope.startswith("private-"):
-        return True
-    return scope == f"private-{agent.casefold()}"

@@ -117,11 +117,11 @@ class NoteView(Struct, frozen=True, eq=False):
     def _shows_all(self, fact: Fact) -> bool:
         """Whether a fact has neither secrets nor active content."""
         words = joined_texts(fact)
-        if is_surely_clean(words) and not self.has_own_rules:
-            return True
         key = hash(words)
         safe = self._seen.get(key)
         if safe is None:
+            if is_surely_clean(words) and not self.has_own_rules:
+                return True
             if not self._is_plain(words, key):
                 return False
             from vaultsync.privacy.escaping import may_have_active_content  # noqa: PLC0415 - see above

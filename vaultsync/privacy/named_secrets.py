@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -84,11 +84,49 @@ _MOST_OVERLAPS = 4
 """How often stems inside of one value are looked at before all of it counts as a secret."""
 
 
-def named_secrets(text: str, low: str) -> Iterator[tuple[int, int, str]]:
-    """The spans of named secrets and their kinds; `low` is the text in lower case."""
-    stems = [each for each in ASCII_STEMS if each in low]
-    if not text.isascii():
-        stems += [each for each in OTHER_STEMS if each in low]
+_STEMS_AS_BYTES = tuple((each.encode(), each) for each in ASCII_STEMS)
+_OTHER_LETTERS = frozenset(x for x in "".join(OTHER_STEMS) if not x.isascii())
+
+
+@lru_cache(maxsize=1)
+def stems_in(text: str) -> tuple[str, ...]:
+    """The words before a secret that a text contains; the last text is often asked about again."""
+    letters = text.encode(errors="replace")
+    low = letters.lower()
+    stems = tuple(stem for needle, stem in _STEMS_AS_BYTES if needle in low)
+    others = non_ascii(letters)
+    if others and not _is_other_to_all(others):
+        lowered = lower_each(text)
+        stems = tuple(each for each in (*ASCII_STEMS, *OTHER_STEMS) if each in lowered)
+    return stems
+
+
+_ASCII = bytes(range(128))
+
+
+def non_ascii(letters: bytes) -> str:
+    """The characters of a text in UTF-8 that are not of ASCII."""
+    return letters.translate(None, _ASCII).decode()
+
+
+def _is_other_to_all(others: str) -> bool:
+    """Whether no word before a secret has one of the characters, in lower or upper case."""
+    low = others.lower()
+    # The sign of Kelvin is a capital of `k`.
+    return _OTHER_LETTERS.isdisjoint(low) and not any(map(str.isascii, low))
+
+
+def lower_each(text: str) -> str:
+    """In lower case, character by character, so that positions stay the same."""
+    low = text.lower()
+    if len(low) == len(text):
+        return low
+    return "".join(low if len(low := each.lower()) == 1 else each for each in text)
+
+
+def named_secrets(text: str, stems: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """The spans of named secrets and their kinds; `stems` are the words that the text has."""
+    low = lower_each(text)
     for stem in stems:
         at = low.find(stem)
         inside = behind = 0

@@ -18,7 +18,6 @@ from vaultsync.errors import StoreUnavailableError, UsageError
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.dates import date_bounds
 from vaultsync.model.fact import Fact
-from vaultsync.model.scope import can_see
 from vaultsync.model.time_span import DAY_LENGTH
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.storage.clock import FixedClock
@@ -107,7 +106,7 @@ def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
             fact if fact.superseded_by_id in past else fact.evolve(superseded_by_id=None)
         )
         for key, fact in past.items()
-        if can_see(agent, fact.scope)
+        if ctx.policy.permissions.may_read(agent, fact.scope)
     }
     store = PastStore(shown, store_id=store_id, at=at)
     clock = FixedClock(ctx.clock, moment)

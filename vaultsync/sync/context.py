@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct, field, structs
 
@@ -12,6 +12,7 @@ from vaultsync.errors import NoteError
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import DEFAULT_TYPE
 from vaultsync.model.scope import PUBLIC
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
@@ -33,6 +34,31 @@ Background: TypeAlias = "Callable[[Callable[[], None]], AbstractContextManager[C
 the end of `with` waits for it and raises what it raised."""
 
 
+_A = TypeVar("_A")
+_B = TypeVar("_B")
+MIN_IN_TWO = 200
+"""From how many values on a second thread is worth its start."""
+
+
+def map_in_two(
+    act: Callable[[_A], _B], values: Sequence[_A], background: Background | None
+) -> list[_B]:
+    """What `act` makes of each of many values, with a hand in `background`.
+
+    It is for functions in C that let Python go on, such as those that pack.
+    """
+    if background is None or len(values) < MIN_IN_TWO:
+        return list(map(act, values))
+    left, found = iter(range(len(values))), dict[int, _B]()
+
+    def work() -> None:
+        found.update((at, act(values[at])) for at in left)
+
+    with background(work):
+        work()
+    return [found[at] for at in range(len(values))]
+
+
 class SyncPolicy(NamedTuple):
     """The settings of a sync."""
 
@@ -52,6 +78,8 @@ class SyncPolicy(NamedTuple):
     """Whether entities that an agent mentions become links."""
     index_folder: VaultPath = VaultPath("")
     """The folder of the vault that also shows the index pages; none when empty."""
+    permissions: Permissions = Permissions()
+    """What agents may do in which scopes."""
 
 
 class ReadContext(Struct, frozen=True, eq=False):
