@@ -23,6 +23,7 @@ from msgspec import Struct, ValidationError, convert, structs
 from vaultsync.api.configuration import load_settings
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
+from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
     ConfigError,
@@ -93,6 +94,8 @@ if TYPE_CHECKING:
     )
 
 SIDES = ("vault", "store")
+MAX_MATCHING = 2_000
+"""Facts that match a filter up to which a list reads only them: of more, a page is soon full."""
 MAX_CALLED = 50
 """Facts that are compared with a name; those that have it as a whole come first."""
 T = TypeVar("T")
@@ -146,6 +149,7 @@ class Memory:
         app: ObsidianApp | None = None,
         one_shot: bool = False,
         on_answer: Callable[[str, float], None] | None = None,
+        surface: str = "",
     ) -> None:
         """Open the vault of the settings.
 
@@ -156,6 +160,8 @@ class Memory:
                 model only for questions that keyword search does not answer surely.
             on_answer: called with the source and the seconds of each answer of recall, and of
                 each context pack.
+            surface: who asks, such as `mcp`: answers are then measured for `status()`, under
+                this name and their source, unless `on_answer` is called with them.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -164,6 +170,8 @@ class Memory:
         self.settings = settings
         self.agent = settings.agent
         """Who acts and asks; None is the user, who sees every scope."""
+        if surface and on_answer is None:
+            on_answer = AnswerLog(settings.state_dir, surface).add
         self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
         self.store_path = self._services.store_path
         """The file or the collection that holds the facts, as it is shown."""
@@ -540,6 +548,7 @@ class Memory:
             limit=_check_number("limit", limit),
             after=after,
             include_deleted=all,
+            matching=self._matching,
         )
 
     def update(
@@ -1304,7 +1313,10 @@ class Memory:
         status = read_status(self._ctx, engine=holder, daemon=daemon, agent=self.agent)
         silent = [] if self.agent else [*silent_kinds(answer_counts(self._ctx.archive)).values()]
         embedding = self._engine.embedding.state()
-        status = structs.replace(status, embedding=embedding, silent_proposals=silent)
+        answers = {} if self.agent else read_answer_times(self.settings.state_dir)
+        status = structs.replace(
+            status, embedding=embedding, silent_proposals=silent, answers=answers
+        )
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
@@ -2064,6 +2076,14 @@ class Memory:
             called = self._called
             found.append(linked_from(self._ctx, links, source, agent=self.agent, called=called))
         return found[0].intersection(*found[1:]) if found else None
+
+    def _matching(self, filters: FactFilters) -> builtins.list[str] | None:
+        """The facts that match, by the note index, if they are few; else None."""
+        index = self._services.note_index
+        if catch_up_note_index(self._ctx, index).degraded:
+            return None
+        found = index.browse(filters, limit=MAX_MATCHING + 1)
+        return None if len(found) > MAX_MATCHING else found
 
     def _called(self, name: str) -> builtins.list[str] | None:
         """The facts whose title or alias may be a name, by the note index."""
