@@ -215,6 +215,9 @@ class MemoryArchive:
     def put_proposal(self, proposal: ProposalRecord) -> None:
         self._write().proposals[proposal.id] = proposal
 
+    def find_proposal(self, proposal_id: str) -> ProposalRecord | None:
+        return self._rows.proposals.get(proposal_id)
+
     def proposals(self, *, settled: bool = False) -> list[ProposalRecord]:
         found = self._rows.proposals.values()
         return [each for each in found if settled or each.is_unfinished]
@@ -222,12 +225,15 @@ class MemoryArchive:
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         self._write().history = [*self._rows.history, *entries]
 
-    def history(self, *, fact_id: str = "", run: str = "", since: str = "") -> list[HistoryEntry]:
+    def history(
+        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
+    ) -> list[HistoryEntry]:
         return [
             each
             for each in self._rows.history
             if (not fact_id or each.fact_id == fact_id)
             and (not run or each.run == run)
+            and (not field or each.field == field)
             and each.at > since
         ]
 

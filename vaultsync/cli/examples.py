@@ -16,6 +16,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "observe": (
         'vaultsync observe "The deploy failed: the disk of the Pier Box is full."',
         'vaultsync observe "All 41 tests pass." --context "nightly build"',
+        "cat event.json | vaultsync observe - --hook",
     ),
     "observations process": (
         "vaultsync observations process --dry-run",
@@ -68,7 +69,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync proposals reject --kind junk",
     ),
     "history": ('vaultsync history "Use SQLite on the Pier Box"',),
-    "log": ("vaultsync log", "vaultsync log --limit 5 --json"),
+    "log": ("vaultsync log", "vaultsync log --since 'last week' --json"),
     "undo": ("vaultsync undo", "vaultsync undo 01a1fd60-2f48"),
     "verify": ("vaultsync verify",),
     "rebuild": ("vaultsync rebuild --from vault",),
@@ -87,6 +88,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         'vaultsync recall "type:decision harbour" --limit 3 --explain',
     ),
     "context": (
+        "vaultsync context --budget 1000",
         "vaultsync context berth bookings --budget 2000",
         "vaultsync context deposits --format xml --intent decisions",
     ),
@@ -122,6 +124,12 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     ),
     "bridge": ("vaultsync bridge", "vaultsync bridge --port 0"),
     "bridge token": ("vaultsync bridge token", "vaultsync bridge token --rotate"),
+    "hook": ("""echo '{"hook_event_name": "SessionStart"}' | vaultsync hook claude-code""",),
+    "install": (
+        "vaultsync install claude-code --dry-run",
+        "vaultsync install cursor --project . --no-hooks --dry-run",
+        "vaultsync install codex --remove --dry-run",
+    ),
     "mcp": ("vaultsync mcp --agent indy", "vaultsync mcp --agent indy --http"),
     "plugin install": ("vaultsync plugin install",),
     "completion": ('eval "$(vaultsync completion bash)"',),

@@ -38,6 +38,8 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 
 def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
     """Run the command that `words` name; print whatever it raises, and return the exit code."""
+    if words[:1] == ["observe"] and "--hook" in words:
+        return _for_host(run, words=words)
     as_json = "--json" in words
     try:
         code = run()
@@ -56,6 +58,21 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
         _register_secret_rules(words)
         return print_error(_as_intended(error), as_json=as_json)
     return code if isinstance(code, int) else EXIT_DONE
+
+
+def _for_host(run: Callable[[], object], *, words: Sequence[str]) -> int:
+    """Run a command for the hook of an agent's host, which no failure of memory may stop."""
+    try:
+        run()
+        _flush()
+    except BrokenPipeError:
+        _detach_stdout()
+    except KeyboardInterrupt:
+        pass  # the host ends, and its hooks with it
+    except Exception as error:  # noqa: BLE001 - as above
+        _register_secret_rules(words)
+        print_error(_as_intended(error), as_json=False)  # on stderr
+    return EXIT_DONE
 
 
 def _as_intended(error: Exception) -> Exception:
@@ -79,6 +96,8 @@ def _register_secret_rules(words: Sequence[str]) -> None:
 
 def print_error(error: Exception, *, as_json: bool) -> int:
     """Print an error, and return its exit code."""
+    if isinstance(error, errors.ProposedError):
+        return _print_proposed(error, as_json=as_json)
     run = None
     examples: Sequence[str] = ()
     if isinstance(error, errors.VaultsyncError):
@@ -95,6 +114,17 @@ def print_error(error: Exception, *, as_json: bool) -> int:
         hint = "this is a bug in vaultsync; please report it with the traceback above"
     _print_failure(kind, message, hint, as_json=as_json, run=run, examples=examples)
     return next((code for kind, code in _CODES if isinstance(error, kind)), EXIT_FAILED)
+
+
+def _print_proposed(error: errors.ProposedError, *, as_json: bool) -> int:
+    """Print what waits for the user now."""
+    if as_json:
+        print_json(error.answer)
+        _flush()
+    else:
+        echo(_printable(error.message), err=True)
+        echo(f"\n{style('hint:', bold=True)} {_printable(error.hint)}", err=True)
+    return EXIT_NEEDS_REVIEW
 
 
 def _usage(error: click.ClickException) -> tuple[str, str, str]:

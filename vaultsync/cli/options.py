@@ -197,15 +197,15 @@ def filters(command: Command) -> Command:
 
 
 def _joined_question(
-    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+    _context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
 ) -> str:
     """The words of a question as one text.
 
     Raises:
-        click.UsageError: it is empty.
+        click.UsageError: it is empty and was asked for.
     """
     question = " ".join(given)
-    if not question.strip():
+    if parameter.required and not question.strip():
         message = "the query is empty"
         raise click.UsageError(message)
     return question
@@ -215,10 +215,16 @@ question_argument = click.argument(
     "query", metavar="QUERY...", nargs=-1, required=True, callback=_joined_question
 )
 """The question, in one word or several."""
+optional_question_argument = click.argument(
+    "query", metavar="[QUERY]...", nargs=-1, callback=_joined_question
+)
+"""A question that need not be asked."""
 
 
-def text_or_stdin(given: str | None, *, what: str) -> str:
+def text_or_stdin(given: str | None, *, what: str, most_bytes: int = -1) -> str:
     """Return the text that was given; `-`, or nothing in a pipe, reads stdin.
+
+    At most `most_bytes` are read; a negative number is no limit.
 
     Raises:
         click.UsageError: there is none, or it is not UTF-8.
@@ -229,7 +235,7 @@ def text_or_stdin(given: str | None, *, what: str) -> str:
         message = f"no {what}: give it as an argument, or pipe it in"
         raise click.UsageError(message)
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
+        return sys.stdin.buffer.read(most_bytes).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"standard input is not UTF-8 (byte {error.start})"
         raise click.UsageError(message) from None

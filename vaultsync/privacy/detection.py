@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.privacy.named_secrets import is_dummy, is_random, named_secrets, non_ascii, stems_in
 from vaultsync.privacy.providers import MIN_TOKEN_RUN, providers
 
@@ -91,7 +92,7 @@ def find_secrets(text: str) -> Iterator[SecretSpan]:
         yield from _spans_of(_ESCAPED.sub(_unescaped, text))
 
 
-_ESCAPED = re.compile(
+_ESCAPED = lazy_pattern(
     r"(?:%|\\x)(?P<hex>[0-9A-Fa-f]{2})|\\u(?P<uni>[0-9A-Fa-f]{4})|\\[nrtfbv0\"'/\\]"
     r"|&(?:quot|amp|apos|lt|gt|nbsp|#[0-9]{1,5}|#x(?P<entity>[0-9A-Fa-f]{1,4}));"
 )

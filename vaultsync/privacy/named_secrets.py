@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
+from vaultsync.model.lazy_pattern import lazy_pattern
+
 _compiled = cache(re.compile)
 """Compiles on first use: most texts need no pattern."""
 
@@ -143,7 +145,7 @@ def named_secrets(text: str, stems: Sequence[str]) -> Iterator[tuple[int, int, s
             at = low.find(stem, at + len(stem))
 
 
-_VALUE_SIGN = re.compile("[:=\uff1a\uff1d→—–>]")
+_VALUE_SIGN = lazy_pattern("[:=\uff1a\uff1d→—–>]")
 
 
 def _value_at(text: str, low: str, at: int) -> tuple[int, int, int, str] | None:
@@ -172,9 +174,9 @@ def _value_at(text: str, low: str, at: int) -> tuple[int, int, int, str] | None:
     return start, start + len(value), match.end("s"), kind
 
 
-_LAST_PART = re.compile("[_-]")
-_PATH_BEFORE = re.compile(r"[\w.-]/[\w./-]*\Z")
-_IN_PLACEHOLDER = re.compile(r"REDACTED:[a-z0-9-]*\Z")
+_LAST_PART = lazy_pattern("[_-]")
+_PATH_BEFORE = lazy_pattern(r"[\w.-]/[\w./-]*\Z")
+_IN_PLACEHOLDER = lazy_pattern(r"REDACTED:[a-z0-9-]*\Z")
 
 
 def _names_a_secret(text: str, match: re.Match[str]) -> bool:
@@ -193,7 +195,7 @@ def _names_a_secret(text: str, match: re.Match[str]) -> bool:
     return not (image and _PATH_BEFORE.search(text, max(at - 100, 0), at))
 
 
-_FOLLOWED = re.compile(
+_FOLLOWED = lazy_pattern(
     r"\[REDACTED:|[,;&|](?=[\"']?[A-Za-z_]{2}[\w.\"'-]{0,40}[=:])|\]\(|\Z"
     r"|</(?=[a-z])|<(?=(?:a|b|br|code|div|i|img|li|p|pre|span|td)[\s>])"
 )

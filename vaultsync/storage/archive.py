@@ -275,14 +275,19 @@ class Archive(Protocol):
     def put_proposal(self, proposal: ProposalRecord) -> None:
         """Set a proposal, open or settled, by its id."""
 
+    def find_proposal(self, proposal_id: str) -> ProposalRecord | None:
+        """The proposal of an id, open or settled; None when there is none."""
+
     def proposals(self, *, settled: bool = False) -> list[ProposalRecord]:
         """The open proposals and those that still have a note, or all of them; oldest first."""
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         """Append to the history, which is never changed; old runs are pruned, facts purged."""
 
-    def history(self, *, fact_id: str = "", run: str = "", since: str = "") -> list[HistoryEntry]:
-        """The history of a fact or of a run, or all of it, oldest first; after a time."""
+    def history(
+        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
+    ) -> list[HistoryEntry]:
+        """The history of a fact, a run or a field, or all of it, oldest first; after a time."""
 
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
         """The newest entry that records the removal of each fact's note, if there is one."""

@@ -680,6 +680,10 @@ class SqliteArchive:
             [(proposal.id, proposal.is_unfinished, value_to_json(proposal))],
         )
 
+    def find_proposal(self, proposal_id: str) -> ProposalRecord | None:
+        rows = self._rows("SELECT body FROM proposals WHERE id = ?", proposal_id)
+        return next((proposal_from_json(body) for (body,) in rows), None)
+
     def proposals(self, *, settled: bool = False) -> list[ProposalRecord]:
         which = "" if settled else "WHERE open "
         rows = self._rows(f"SELECT body FROM proposals {which}ORDER BY n")  # noqa: S608 - ours
@@ -692,8 +696,11 @@ class SqliteArchive:
             map(history_to_row, entries),
         )
 
-    def history(self, *, fact_id: str = "", run: str = "", since: str = "") -> list[HistoryEntry]:
-        asked = {key: value for key, value in {"fact_id": fact_id, "run": run}.items() if value}
+    def history(
+        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
+    ) -> list[HistoryEntry]:
+        named = {"fact_id": fact_id, "run": run, "field": field}
+        asked = {key: value for key, value in named.items() if value}
         where = " AND ".join(["at > ?", *(f"{key} = ?" for key in asked)])
         rows = self._rows(f"{SELECT_HISTORY} WHERE {where} ORDER BY n", since, *asked.values())
         return list(map(history_from_row, rows))
