@@ -45,6 +45,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "restore": ('vaultsync restore "Reading list"',),
     "purge": ('vaultsync purge "Reading list" --dry-run', "vaultsync purge --user ada --dry-run"),
     "export": ("vaultsync export facts.jsonl", "vaultsync export - | gzip > facts.jsonl.gz"),
+    "import-from": (
+        "vaultsync import-from jsonl facts.jsonl --dry-run",
+        "vaultsync import-from jsonl facts.jsonl --scope public",
+    ),
+    "export-to": ("vaultsync export-to basic-memory ../exported",),
     "import": ("vaultsync import facts.jsonl", "zcat facts.jsonl.gz | vaultsync import -"),
     "sync": (
         "vaultsync sync",
@@ -83,6 +88,17 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "memory-file add": (
         'vaultsync memory-file add MEMORY.md "Run the tests with make." --section Lessons',
     ),
+    "module write": (
+        'vaultsync module write adopted-patterns ap-01 "Tests live beside the code." --tag tests',
+        "cat finding.md | vaultsync module write tech-findings tf-20251020 --agent indy",
+    ),
+    "module read": (
+        "vaultsync module read adopted-patterns",
+        "vaultsync module read adopted-patterns ap-01 --json",
+    ),
+    "module sync": ("vaultsync module sync", "vaultsync module sync --chunk ap-01"),
+    "module status": ("vaultsync module status --json",),
+    "module index": ("vaultsync module index --folder docs/memories",),
     "recall": (
         "vaultsync recall why SQLite on the box",
         'vaultsync recall "type:decision harbour" --limit 3 --explain',

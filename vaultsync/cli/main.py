@@ -43,6 +43,8 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "purge": "Erase facts for good, everywhere, and prove it.",
         "export": "Write all facts to FILE as JSON Lines; - is stdout.",
         "import": "Import facts from FILE, which holds JSON Lines; - is stdin.",
+        "import-from": "Import what another tool remembers.",
+        "export-to": "Export all facts in the form of another tool.",
     },
     "Mirror": {
         "sync": "Sync vault and store once, in both directions.",
@@ -61,6 +63,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "trust": "Show what a vault asks of this machine, and allow it.",
         "doctor": "Check this machine and this vault for problems.",
         "memory-file": "Sync MEMORY.md and similar files with the store.",
+        "module": "Write, read and mirror the layered documents of a project.",
     },
     "Recall": {
         "recall": "Find the facts that answer a question.",
@@ -90,7 +93,7 @@ COMMAND_MODULES = {
     "bridge": "bridge_commands",
     "completion": "completion_command",
     **dict.fromkeys(("recall", "context"), "recall_commands"),
-    **dict.fromkeys(("export", "import"), "transfer_commands"),
+    **dict.fromkeys(("export", "import", "import-from", "export-to"), "transfer_commands"),
     **dict.fromkeys(("graph", "links"), "graph_commands"),
     **dict.fromkeys(("remember", "get", "list", "update", "edit"), "fact_commands"),
     **dict.fromkeys(("supersede", "forget", "restore"), "fact_commands"),
@@ -101,6 +104,7 @@ COMMAND_MODULES = {
     "mcp": "mcp_commands",
     "memory-file": "memory_file_commands",
     "model": "model_commands",
+    "module": "module_commands",
     "plugin": "plugin_commands",
     "proposals": "proposal_commands",
     "purge": "purge_command",

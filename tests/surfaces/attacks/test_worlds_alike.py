@@ -250,7 +250,18 @@ def drawn(schema: Mapping[str, Any], names: Sequence[str], rng: random.Random) -
             return rng.random() < 0.5
         case "null":
             return None
-    return rng.choice(names)
+        case _:
+            return rng.choice(names)
+
+
+def _of_memory(ask: Callable[..., object], *given: object) -> Callable[[Side], object]:
+    """What is asked of the memory of a side."""
+    return lambda side: ask(side.memory, *given)
+
+
+def _structured(call: Callable[..., Any]) -> Callable[[Side], object]:
+    """The structured content of what a tool answers."""
+    return lambda side: call(side.memory).structuredContent
 
 
 class Pair:
@@ -347,7 +358,7 @@ def test_the_python_api_answers_alike(pair: Pair, name: str) -> None:
     asked, names = READS[name], random.Random(name).sample(pair.names, 5)
     with pair.opened():
         for number, each in enumerate(names):
-            pair.compare(lambda side, x=each: asked(side.memory, x), FIRST_QUESTION + number, each)
+            pair.compare(_of_memory(asked, each), FIRST_QUESTION + number, each)
 
 
 def test_a_shell_is_offered_alike(pair: Pair) -> None:
@@ -366,12 +377,11 @@ def test_resources_are_alike(pair: Pair) -> None:
             lambda side: [x.uri for x in list_resources(side.memory)], FIRST_QUESTION, "resources"
         )
         for row in list_resources(pair.alone.memory):
-            pair.compare(
-                lambda side, x=row: read_resource(side.memory, str(x.uri)), FIRST_QUESTION, row.uri
-            )
+            read = _of_memory(read_resource, str(row.uri))
+            pair.compare(read, FIRST_QUESTION, row.uri)
         for name in pair.names[:20]:
             ask = partial(read_resource, uri=f"{FACT_URI}{name}")
-            pair.compare(lambda side, x=ask: x(side.memory), FIRST_QUESTION, name)
+            pair.compare(_of_memory(ask), FIRST_QUESTION, name)
 
 
 COMMANDS = (
@@ -422,11 +432,7 @@ def test_tools_answer_alike(pair: Pair) -> None:
             tool = TOOLS_BY_NAME[rng.choice(sorted(TOOLS_BY_NAME))]
             given = drawn(tool.input_schema, pair.names, rng) | _WHOLE.get(tool.name, {})
             ask = partial(run_tool, tool=tool, arguments=given)
-            pair.compare(
-                lambda side, x=ask: x(side.memory).structuredContent,
-                500 + number,
-                (tool.name, given),
-            )
+            pair.compare(_structured(ask), 500 + number, (tool.name, given))
 
 
 def test_routes_answer_alike(pair: Pair) -> None:

@@ -11,7 +11,7 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 
-from vaultsync.backends.http.model_service import ModelService, RetryableError, ServiceWords
+from vaultsync.backends.model_service import ModelService, RetryableError, ServiceWords
 from vaultsync.errors import DerivedError
 from vaultsync.observations.classifier import BACKGROUND, TIER_PRIORITIES, ObservedText
 from vaultsync.storage.clock import Clock
