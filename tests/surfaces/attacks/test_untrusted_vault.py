@@ -46,7 +46,7 @@ REQUESTS = {
     "[qdrant]\ntimeout_seconds = 1": ("how the store is used",),
 }
 """What a marker may ask for, and words of what is said of it."""
-GROUPS = ("graph", "links", "plugin", "proposals", "observations", "memory-file", "eval")
+GROUPS = ("graph", "links", "plugin", "proposals", "observations", "memory-file", "eval", "config")
 """Commands whose first argument is another command."""
 ARGUMENTS = {
     "remember": ["Hello."],
@@ -76,6 +76,7 @@ ARGUMENTS = {
     "bridge": ["--port", "0"],
     "plugin": ["install"],
     "install": ["cursor"],
+    "config": ["set", "language", "german"],
 }
 NO_VAULT = {"completion", "trust", "doctor", "model", "hook"}
 """Commands that open no vault, or only say what is wrong with it."""
