@@ -1,8 +1,8 @@
 """Every error that vaultsync raises on purpose; docs/reference/errors.md shows how each one looks.
 
 The base classes say what is affected: the call (`UsageError`, `NotFoundError`), one note
-(`NoteError`), one memory file (`MemoryFileError`), a whole side (`VaultError`, `StoreError`), or
-only what can be rebuilt (`DerivedError`).
+(`NoteError`), one memory file (`MemoryFileError`), modules (`ModuleError`), a whole side
+(`VaultError`, `StoreError`), or only what can be rebuilt (`DerivedError`).
 """
 
 from __future__ import annotations
@@ -493,6 +493,17 @@ class ProposalNotFoundError(NotFoundError):
         )
 
 
+class ModuleMissingError(NotFoundError):
+    """There is no module, and no topic, of that name."""
+
+    def __init__(self, name: str, folder: str) -> None:
+        super().__init__(
+            f"there is no module {_shown(name, 200)} in {folder}",
+            hint="`vaultsync module index` lists the topics and their modules",
+        )
+        self.name = name
+
+
 class RunNotFoundError(NotFoundError):
     """No run with that id changed anything."""
 
@@ -703,6 +714,63 @@ class GitFailedError(RepositoryError):
         super().__init__(
             f"git cannot {what}: {why}", hint=hint or "`git fsck` checks the repository"
         )
+
+
+class ModuleError(VaultsyncError):
+    """A module or its folder cannot be used."""
+
+    def __init__(self, message: str, *, hint: str, name: str) -> None:
+        super().__init__(message, hint=hint)
+        self.name = name
+
+
+class UnreadableModuleError(ModuleError):
+    """A file among the modules is a link, too large, badly written or cannot be opened."""
+
+    def __init__(self, name: str, why: str, *, hint: str = "") -> None:
+        super().__init__(
+            f"{name} was left alone: {why}", hint=hint or "correct it by hand", name=name
+        )
+        self.why = why
+
+
+class ModuleChangedError(ModuleError):
+    """A module is not what its writer expected; nothing was written."""
+
+    def __init__(self, name: str, saved: tuple[bytes, ...] = ()) -> None:
+        super().__init__(
+            f"{name} was changed meanwhile, and stands as it is",
+            hint="read it again, and repeat the change",
+            name=name,
+        )
+        self.saved = saved
+        """Versions that were saved and replaced meanwhile, and are in no file any more."""
+
+
+class ModulesBusyError(ModuleError):
+    """Another process holds the lock of a folder of modules."""
+
+    def __init__(self, name: str, seconds: float) -> None:
+        super().__init__(
+            f"another process has been working with the modules in {name} for {seconds:g} s",
+            hint="try again when it has finished",
+            name=name,
+        )
+
+
+class MirrorError(VaultsyncError):
+    """The remote that mirrors modules did not answer, or not as it should."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the remote did not take part: {why}",
+            hint="`vaultsync module sync` tries again; `vaultsync module status` shows what waits",
+        )
+        self.why = why
+
+
+class MirrorRefusedError(MirrorError):
+    """The remote does not take a module, however often it is sent."""
 
 
 # --- a whole side, or what is kept about both --------------------------------------------

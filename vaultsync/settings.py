@@ -61,6 +61,10 @@ Watcher = Literal["auto", "watchfiles", "watchdog", "polling"]
 """The source of file events; `auto` chooses by the file system of the vault."""
 
 
+ModulePreset = Literal["byterover", "cipher", "vaultsync"]
+"""Names and arguments of the tools of a remote that speaks MCP."""
+
+
 class WatchTiming(Struct, frozen=True, forbid_unknown_fields=True):
     """What a vault sets in the table `[watch]`: when the daemon works."""
 
@@ -134,7 +138,9 @@ class ProposalSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     duplicates: ProposalMode = "propose"
     contradiction: ProposalMode = "propose"
+    consolidation: ProposalMode = "propose"
     link: ProposalMode = "off"
+    retype: ProposalMode = "off"
     retitle: ProposalMode = "off"
     junk: ProposalMode = "off"
 
@@ -161,6 +167,37 @@ class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How long a failing request is retried before the store counts as unavailable."""
     retention_days: Days = 90.0
     """How long a tombstone is kept."""
+
+
+class ModuleFolderSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a vault sets in the table `[modules]`: where modules are, and when to be told."""
+
+    folder: VaultPath = VaultPath("docs/memories")
+    """The folder of modules, in a repository or in the vault."""
+    alert_pending: Count = 10
+    """Number of modules that may wait for the remote before there is an alert."""
+    alert_hours: Number = 48.0
+    """How long one may wait before there is an alert."""
+
+
+class ModuleSettings(ModuleFolderSettings, frozen=True):
+    """The table `[modules]`: layered documents and the remote that mirrors them."""
+
+    remote: str = ""
+    """The remote; see docs/guides/modules.md. Empty while there is none yet, and `none` if
+    there is to be none."""
+    space: str = ""
+    """The name of the space there; empty for that of the repository."""
+    key: str = ""
+    """Name of the environment variable that holds the remote's key."""
+    preset: ModulePreset = "byterover"
+    """Whose tools a remote that speaks MCP has."""
+    tools: Mapping[Literal["store", "retrieve", "remove"], str] = {}
+    """Names of tools in place of the preset's."""
+    min_confidence: Decay = 0.4
+    """Confidence from which an answer of the remote is taken."""
+    timeout_seconds: Seconds = 10.0
+    """How long to wait for an answer of the remote."""
 
 
 class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -193,6 +230,8 @@ class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What `maintain` proposes."""
     hygiene: FurtherSecrets = FurtherSecrets()
     """Redaction and escaping."""
+    modules: ModuleFolderSettings = ModuleFolderSettings()
+    """Layered documents."""
     map: Mapping[str, Mapping[str, Any]] = {}
     """Field -> a word that notes give it and that it does not take -> the value it means."""
     watch: WatchTiming = WatchTiming()
@@ -213,18 +252,29 @@ class MachineSettings(VaultSettings, frozen=True):
     reranker: str = ""
     """The folder of a cross-encoder, or `local:` and a folder with its export; `none` for none.
     Empty: the words of the default model."""
+    classifier: Literal["rules", "model", "embedding"] = "rules"
+    """What tells the tiers of observations."""
+    classifier_url: str = ""
+    """Of the service whose model classifies."""
+    classifier_model: str = ""
+    classifier_key: str = ""
+    """Name of the environment variable that holds the key of that service."""
     hygiene: PrivacySettings = PrivacySettings()
     watch: WatchSettings = WatchSettings()
     memory_file: MemoryFileSettings = MemoryFileSettings()
     """The memory files that `watch` syncs."""
     qdrant: QdrantSettings = QdrantSettings()
+    modules: ModuleSettings = ModuleSettings()
+    """Layered documents and the remote that mirrors them."""
     permissions: Permissions = Permissions()
     """Which agents read, write and propose in which scopes."""
 
 
 HARMLESS: Mapping[str, frozenset[object]] = {
+    "classifier": frozenset({"embedding"}),
     "embedder": frozenset({"sentence", "hash", "none"}),
     "reranker": frozenset({"none"}),
+    "modules.remote": frozenset({"none"}),
 }
 """Values of machine settings, beside their defaults, that a vault may set by itself."""
 
@@ -315,7 +365,10 @@ def check_file(given: Table, where: str) -> MachineSettings:
         "store": found.store or "sqlite",
         "default_scope": check_scope(found.default_scope or PUBLIC),
         "embedder": check_embedder(found.embedder),
-        "index_folder": _index_folder(found.index_folder, where),
+        "index_folder": _folder("index_folder", found.index_folder, where),
+        "modules": structs.replace(
+            found.modules, folder=_folder("modules.folder", found.modules.folder, where)
+        ),
         "language": _language(found.language, where),
         "weights": _weights(found.weights, where),
         "map": _meanings(found.map, where),
@@ -414,12 +467,12 @@ def check_embedder(setting: str) -> str:
     raise ConfigError(f"unknown embedder {setting!r}", hint=hint)
 
 
-def _index_folder(folder: str, where: str) -> VaultPath:
+def _folder(name: str, folder: str, where: str) -> VaultPath:
     try:
         return vault_path(folder.strip("/")) if folder else VaultPath("")
     except UnsafePathError as unsafe:
         expected = f"a folder of the vault, such as Index ({unsafe.message})"
-        raise _bad_value("index_folder", folder, expected, where) from None
+        raise _bad_value(name, folder, expected, where) from None
 
 
 def _check_ignored(path: str, where: str) -> None:

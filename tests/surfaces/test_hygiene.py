@@ -46,6 +46,9 @@ from vaultsync.privacy import redaction as redact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.sync.report import DaemonState
 
+HOOK = json.dumps(
+    {"hook_event_name": "Stop", "session_id": "s", "text": TEXT, "tool_input": {"command": CODE}}
+)
 MAY_HOLD = {
     "store.sqlite3",
     "archive.sqlite3",
@@ -142,6 +145,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
             m.process_observations(),
         ],
         "observe": lambda m: m.observe(TEXT, context=CODE),
+        "observe_hook": lambda m: m.observe_hook(HOOK),
         "update": lambda m: m.update(planted.fact, content=f"{TEXT} {OTHER}"),
         "edit": lambda m: m.edit(planted.fact, append=f"{CODE} {TOKEN}"),
         "log": lambda m: m.log(),
@@ -196,6 +200,7 @@ NOT_ASKED = {
 def test_no_command_prints_a_secret(planted: Planted) -> None:
     fact, conflict, run = planted.fact, planted.conflict, planted.run
     file, out = str(planted.memory_file), str(planted.folder / "out")
+    modules = ("--folder", f"{planted.folder}/modules")
     questions = planted.folder / "questions.toml"
     questions.write_text(f'[[question]]\nquestion = "deploy"\nexpected = ["{fact}"]\n')
     answers = planted.folder / "answers.jsonl"
@@ -220,7 +225,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "eval score": [(str(questions), str(answers))],
         "model list": [()],
         "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
-        "observe": [(TEXT, "--context", CODE)],
+        "observe": [(TEXT, "--context", CODE), ("--hook", HOOK), (HOOK,)],
         "observations process": [("--dry-run",), ()],
         "observations list": [()],
         "observations show": [(planted.observation,)],
@@ -235,6 +240,9 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "supersede": [(planted.entity, f"now {CODE}, password: {SAID}")],
         "memory-file sync": [(file, "--dry-run"), (file,)],
         "memory-file add": [(file, f"More {CODE}.", "--section", f"Mine {TOKEN}")],
+        "module write": [("keys", "k-1", TEXT, "--title", TOKEN, "--tag", WORD, *modules)],
+        "module read": [("keys", *modules), ("keys", "k-1", *modules)],
+        **{f"module {key}": [modules] for key in ("sync", "status", "index")},
         "adopt": [("--dry-run", "Inbox"), ("Inbox",)],
         "sync": [("--dry-run", "-v"), ("-v",)],
         "resolve": [(conflict, "--take", "store")],

@@ -164,3 +164,12 @@ def test_a_text_for_a_memory_file_is_in_the_file_while_its_fact_waits(
 def _accept_all(home: Home) -> None:
     with user(home) as memory:
         memory.accept_proposals([each.id for each in memory.proposals()])
+
+
+def test_observations_go_where_the_agent_writes(home: Home) -> None:
+    with home.memory("ada", scope="public") as ada:
+        made = call(ada, "memory_observe", content="The gate was opened.")
+        assert ada.get(made["id"]).scope == "private-ada"
+        with pytest.raises(ScopeDeniedError):
+            ada.observe("The gate was opened.", scope="public")
+        assert ada.proposals() == ()

@@ -27,6 +27,7 @@ from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
     ConfigError,
     EngineBusyError,
+    IdNotInVaultError,
     InvalidFieldError,
     NoteMissingError,
     RevisionMismatchError,
@@ -54,6 +55,7 @@ from vaultsync.sync.context import SyncContext
 if TYPE_CHECKING:
     from vaultsync.api.derived_data import DerivedReport
     from vaultsync.api.memory_files import MemoryFiles
+    from vaultsync.api.modules import Modules
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
     from vaultsync.facts.listing import FactPage
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from vaultsync.memory_files.report import AddResult, MemoryFileReport
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ShownProposal
+    from vaultsync.observations.hooks import CaptureReport
     from vaultsync.observations.observation_lists import ListedObservation, ShownObservation
     from vaultsync.observations.processing import ProcessReport
     from vaultsync.observations.service import Observed
@@ -166,6 +169,13 @@ class Memory:
         self._engine = Engine(self._services)
         self._wrote = False
         """Whether facts were written that no run has derived anything from."""
+
+    @cached_property
+    def modules(self) -> Modules:
+        """Layered documents of a project, and their mirror."""
+        from vaultsync.api.modules import Modules
+
+        return Modules(self._services, self._engine)
 
     def __enter__(self) -> Self:
         """Ready."""
@@ -305,6 +315,47 @@ class Memory:
         self._wrote = True
         self._engine.write_note(fact, actor=agent or "person")
         return Observed(fact.id, fact.status)
+
+    def observe_hook(
+        self,
+        payload: str,
+        *,
+        scope: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+    ) -> CaptureReport:
+        """Store what matters of what the hook of an agent's host told.
+
+        It is split into observations, without secrets; what the classifier calls background
+        is left out. A hook without text names a transcript, whose end is read where it lies
+        in the host's own folder. What an earlier hook of the session brought is not stored
+        again.
+
+        Args:
+            payload: the JSON of a hook of Claude Code, Codex, Cursor or Gemini CLI.
+            scope: who may see the observations, as in `observe()`.
+            user: the user whom they are about (`userId`).
+            agent: who observed; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError: it is no hook's, or names a file elsewhere.
+            UsageError: a value that its field does not take.
+        """
+        from vaultsync.observations.capture import capture
+        from vaultsync.observations.hooks import read_hook, transcript_texts
+
+        hook = read_hook(_check_text("payload", payload))
+        texts: Sequence[str] = hook.texts
+        if hook.transcript:
+            texts = transcript_texts(self._services.transcript_end(hook.transcript, hook.host))
+        agent = agent or self.agent
+        report, facts = capture(
+            self._ctx, hook, texts, self._services.classifier, scope=scope, user=user, agent=agent
+        )
+        self._wrote = self._wrote or bool(facts)
+        for fact in facts:
+            self._engine.write_note(fact, actor=agent or "person")
+        return report
 
     def process_observations(
         self, *, dry_run: bool = False, is_synced: bool = False, progress: Progress | None = None
@@ -1166,9 +1217,12 @@ class Memory:
             EngineBusyError: another engine has the vault.
         """
         from vaultsync.operations.adopt import adopt_notes, find_note_with_id
+        from vaultsync.sync.agent_view import AgentView
 
         with self._engine.exclusive() as ctx:
             note = find_note_with_id(ctx, id)
+            if not AgentView(ctx, self.agent).sees_note(note):
+                raise IdNotInVaultError(id)
             report = adopt_notes(ctx, [note], scope=scope, type_name=type, actor=self._actor)
             return self.as_seen(self._engine.derive_after(report))
 
@@ -1194,7 +1248,7 @@ class Memory:
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
-        """A status, with a notice for each memory file that texts of agents wait for.
+        """A status, with notices of memory files and modules that wait.
 
         An agent's counts and notices are of what it may see.
 
@@ -1207,7 +1261,11 @@ class Memory:
         from vaultsync.sync.report import DaemonState, notices_of
 
         view = AgentView(self._ctx, self.agent)
-        waiting = [*notices_of(files_with_queue(self._memory_files.queue)), *self._refused()]
+        waiting = [
+            *notices_of(files_with_queue(self._memory_files.queue)),
+            *notices_of(self.modules.alerts()),
+            *self._refused(),
+        ]
         status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
         if self.agent is None:
             return status
@@ -1402,11 +1460,8 @@ class Memory:
         from vaultsync.sync.status import run_summaries
 
         self._engine.record_bases()
-        run = last_undoable_run(self._ctx)
-        seen = run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)
-        if not seen:
-            raise RunNotFoundError("")
-        return seen[0]
+        run = last_undoable_run(self._ctx, agent=self.agent)
+        return run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)[0]
 
     def undo(
         self, run: str | None = None, *, agent: str | None = None, progress: Progress | None = None
@@ -1431,8 +1486,11 @@ class Memory:
         from vaultsync.sync.status import run_summaries
 
         self._engine.record_bases()
-        run = last_undoable_run(self._ctx) if run is None else find_run_id(self._ctx, run)
         agent = agent or self.agent
+        if run is None:
+            run = last_undoable_run(self._ctx, agent=agent)
+        else:
+            run = find_run_id(self._ctx, run, agent=agent)
         seen = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
         if not seen:
             raise RunNotFoundError(run)

@@ -16,6 +16,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "observe": (
         'vaultsync observe "The deploy failed: the disk of the Pier Box is full."',
         'vaultsync observe "All 41 tests pass." --context "nightly build"',
+        "cat event.json | vaultsync observe - --hook",
     ),
     "observations process": (
         "vaultsync observations process --dry-run",
@@ -82,6 +83,17 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "memory-file add": (
         'vaultsync memory-file add MEMORY.md "Run the tests with make." --section Lessons',
     ),
+    "module write": (
+        'vaultsync module write adopted-patterns ap-01 "Tests live beside the code." --tag tests',
+        "cat finding.md | vaultsync module write tech-findings tf-20251020 --agent indy",
+    ),
+    "module read": (
+        "vaultsync module read adopted-patterns",
+        "vaultsync module read adopted-patterns ap-01 --json",
+    ),
+    "module sync": ("vaultsync module sync", "vaultsync module sync --chunk ap-01"),
+    "module status": ("vaultsync module status --json",),
+    "module index": ("vaultsync module index --folder docs/memories",),
     "recall": (
         "vaultsync recall why SQLite on the box",
         'vaultsync recall "type:decision harbour" --limit 3 --explain',

@@ -62,6 +62,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "trust": "Show what a vault asks of this machine, and allow it.",
         "doctor": "Check this machine and this vault for problems.",
         "memory-file": "Sync MEMORY.md and similar files with the store.",
+        "module": "Write, read and mirror the layered documents of a project.",
     },
     "Recall": {
         "recall": "Find the facts that answer a question.",
@@ -103,6 +104,7 @@ COMMAND_MODULES = {
     "mcp": "mcp_commands",
     "memory-file": "memory_file_commands",
     "model": "model_commands",
+    "module": "module_commands",
     "plugin": "plugin_commands",
     "proposals": "proposal_commands",
     "purge": "purge_command",

@@ -21,6 +21,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.status import run_summaries
 
 MIN_PREFIX_LENGTH = 8
 """Minimum length of the beginning of an id that names a fact or a run."""
@@ -120,8 +121,10 @@ def find_fact(
     return among(_facts(ctx, forgotten=forgotten), paths)
 
 
-def find_run_id(ctx: SyncContext, name: str) -> str:
+def find_run_id(ctx: SyncContext, name: str, *, agent: str | None = None) -> str:
     """The id of the only run that a whole id, or the beginning of one, stands for.
+
+    To an agent there are only runs of which it may know.
 
     Raises:
         AmbiguousNameError: more than one run has an id that begins so.
@@ -129,14 +132,15 @@ def find_run_id(ctx: SyncContext, name: str) -> str:
     prefix = name.strip().lower()
     runs: list[str] = []
     if _PREFIX.fullmatch(prefix):
-        runs = [each.run for each in ctx.archive.runs(limit=MAX_NAMES_IN_HINT + 1, prefix=prefix)]
+        found = run_summaries(ctx, limit=MAX_NAMES_IN_HINT + 1, prefix=prefix, agent=agent)
+        runs = [each.run for each in found]
     if len(runs) > 1:
         raise AmbiguousNameError("run", name, runs[:MAX_NAMES_IN_HINT], len(runs))
     return runs[0] if runs else name.strip()
 
 
-def last_undoable_run(ctx: SyncContext) -> str:
-    """The newest run that was not undone, and undid none itself.
+def last_undoable_run(ctx: SyncContext, *, agent: str | None = None) -> str:
+    """The newest run that was not undone, and undid none itself, of those of which an agent knows.
 
     Undoing the last run again and again therefore goes back in time, as in an editor.
 
@@ -145,10 +149,11 @@ def last_undoable_run(ctx: SyncContext) -> str:
     """
     for limit in RUNS_SEARCHED:
         undone: set[str] = set()
+        known = {each.run for each in run_summaries(ctx, limit=limit, agent=agent)}
         for each in ctx.archive.runs(limit=limit):
             if each.kind.startswith(UNDO_KIND):
                 undone.add(each.kind.removeprefix(UNDO_KIND))
-            elif each.run not in undone and ctx.archive.history(run=each.run):
+            elif each.run in known - undone and ctx.archive.history(run=each.run):
                 return each.run
     raise RunNotFoundError("")
 

@@ -18,7 +18,6 @@ from vaultsync.mcp_server.tool import (
     Until,
     about,
 )
-from vaultsync.model.scope import is_team
 from vaultsync.model.serialization import public_changed, public_new, public_values
 from vaultsync.recall.recall_request import TypeName
 
@@ -75,7 +74,7 @@ class ObserveArgs(ToolArgs, frozen=True):
 
 def observe(memory: AgentMemory, args: ObserveArgs) -> ToolAnswer:
     """`observe`."""
-    scope = None if is_team(memory.scope) else memory.scope
+    scope = memory.scope if memory.may_observe(memory.scope) else None
     return memory.observe(args.content, context=args.context, scope=scope, user=memory.user)
 
 

@@ -7,7 +7,7 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import copy
@@ -27,10 +27,10 @@ from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import DaemonStoppedError, EngineBusyError, VaultsyncError
 from vaultsync.model.schema import Value
 from vaultsync.service.bridge_service import BridgeServices, bridge_status, daemon_bridge
-from vaultsync.service.daily_maintenance import DailyMaintenance
 from vaultsync.service.events import EventBus
+from vaultsync.service.idle_work import IdleWork
 from vaultsync.service.memory_file_watch import MemoryFileWatch
-from vaultsync.service.observation_watch import ObservationWatch
+from vaultsync.service.module_watch import ModuleWatch
 from vaultsync.service.obsidian_writes import ObsidianWrites
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
@@ -307,11 +307,13 @@ class DaemonRunner:
         )
         self._daemon = daemon
         files = MemoryFileWatch(memory, self._publish)
-        daily = DailyMaintenance(memory, lambda: memory.ctx, self._publish, daemon.record_error)
-        observed = ObservationWatch(memory, lambda: memory.ctx, self._publish, daemon.record_error)
+        work = IdleWork(
+            memory, lambda: memory.ctx, self._publish, daemon.record_error, jitter=_jitter
+        )
+        idle = (work, ModuleWatch(memory, daemon.record_error))
         self._publish("ready", {"vault": str(self.settings.root)})
         try:
-            self._loop(daemon, files, daily, observed, memory)
+            self._loop(daemon, files, idle, memory)
         except DaemonStoppedError:
             pass  # in the middle of a run; the next one continues it
         finally:
@@ -327,16 +329,15 @@ class DaemonRunner:
         self,
         daemon: DaemonLoop,
         files: MemoryFileWatch,
-        daily: DailyMaintenance,
-        observed: ObservationWatch,
+        idle: Sequence[IdleWork | ModuleWatch],
         memory: Memory,
     ) -> None:
         while not self._stopping:
             wait = daemon.tick()
             wait = min(wait, files.tick(time.monotonic()))
             if daemon.is_idle:
-                observed.tick(time.monotonic())
-                daily.tick(time.monotonic())
+                for each in idle:
+                    each.tick(time.monotonic())
             self._publish_lag(daemon)
             self._keep_telemetry(daemon)
             if self._once and daemon.error is not None:

@@ -135,6 +135,9 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
         memory.process_observations(),
     ],
     "observe": lambda memory, _: memory.observe("It was seen."),
+    "observe_hook": lambda memory, _: memory.observe_hook(
+        '{"hook_event_name": "Stop", "session_id": "s", "text": "We decided to keep it."}'
+    ),
     "recall": lambda memory, _: memory.recall("Text of edited", all=True, explain=True),
     "context": lambda memory, _: memory.context("Text of edited", all=True),
     "is_empty": lambda memory, _: memory.is_empty,
@@ -250,7 +253,7 @@ def check_hidden(planted: Planted, name: str) -> None:
     assert planted.scope not in said
     hidden = {key for key in planted.ids.values() if key in said}
     named = ("get", "history", "update", "edit", "supersede", "forget", "restore", "purge")
-    if name not in (*named, "observation"):
+    if name not in (*named, "observation", "adopt_id"):
         assert not hidden, said
 
 
@@ -282,9 +285,11 @@ def test_an_agent_undoes_only_runs_that_it_may_know_of(planted: Planted) -> None
     home.run("forget", planted.ids["linked"])
     hidden = planted.run
     with home.memory("indy") as indy:
-        for run in (hidden, hidden[:13], None):
+        for run in (hidden, hidden[:13]):
             with pytest.raises(RunNotFoundError):
                 indy.undo(run)
+        assert indy.last_undoable_run() == indy.log(limit=1)[0]
+        assert hidden not in {each.run for each in indy.log()}
     assert planted.run == hidden
     with home.memory("ada") as ada:
         assert ada.undo(hidden).actions
