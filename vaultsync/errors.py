@@ -383,6 +383,16 @@ class HostEntryExistsError(UsageError):
         self.path = path
 
 
+class ExchangeFileError(UsageError):
+    """A file of another tool cannot be read, or none can be written for it."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path}: {why}", hint="name the file, the folder or the archive of the export"
+        )
+        self.path = path
+
+
 class MalformedBodyError(UsageError):
     """The route does not accept the body of the HTTP request; nothing was done."""
 

@@ -34,6 +34,7 @@ from tests.planted import (
 from vaultsync.api.memory import Memory
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
+from vaultsync.errors import ExchangeFileError
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.http_bridge.handlers import ROUTES
 from vaultsync.mcp_server import resources
@@ -85,7 +86,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
         yield path, f"{path}\n{text}"
 
 
-WHOLE = {"export", "import_", "as_seen"}
+WHOLE = {"export", "export_to", "import_", "import_from", "as_seen"}
 """What is lossless, for it is a backup; what is given a report that was made before."""
 
 
@@ -193,6 +194,7 @@ def _no_file_leaks(planted: Planted) -> None:
 
 NOT_ASKED = {
     *("init", "export", "import", "completion", "mcp", "bridge token", "plugin install"),
+    *("export-to", "import-from"),
     *("model fetch", "install"),  # they know of no fact
 }
 
@@ -519,6 +521,19 @@ def test_what_is_exported_is_whole(memory: Memory) -> None:
     assert json.loads(lines[0])["content"] == TEXT
     assert memory.import_(lines) == 1
     assert memory._ctx.store.get(fact.id).content == TEXT
+
+
+def test_nothing_is_exported_into_a_vault(folder: Path, memory: Memory) -> None:
+    with pytest.raises(ExchangeFileError, match="in a vault"):
+        memory.export_to("markdown", memory.settings.root / "exported")
+    assert not (memory.settings.root / "exported").exists()
+
+
+def test_what_an_agent_exports_has_no_secrets(folder: Path, memory: Memory) -> None:
+    memory.remember(TEXT)
+    memory.agent = "indy"
+    memory.export_to("jsonl", folder / "exported")
+    assert leaks((folder / "exported" / "memories.jsonl").read_text()) == []
 
 
 def test_an_agent_adds_no_secret_to_a_memory_file(folder: Path, memory: Memory) -> None:

@@ -46,6 +46,7 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import Value
+from vaultsync.model.scope import private_scope
 from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
@@ -54,10 +55,12 @@ from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
     from vaultsync.api.derived_data import DerivedReport
+    from vaultsync.api.exchange import ExportReport
     from vaultsync.api.memory_files import MemoryFiles
     from vaultsync.api.modules import Modules
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
+    from vaultsync.exchange.service import ImportReport
     from vaultsync.facts.listing import FactPage
     from vaultsync.facts.related import Related
     from vaultsync.facts.service import ForgetResult
@@ -845,6 +848,63 @@ class Memory:
         return self._engine.proposing(
             self.agent, lambda ctx: import_facts(ctx, given, agent=self.agent)
         )
+
+    def import_from(
+        self,
+        format: str,
+        path: str | Path,
+        *,
+        scope: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Import what another tool remembers, in a run that `undo()` reverts.
+
+        Nothing is imported twice: what was imported before, has the text of another fact, or
+        was forgotten since is counted as a duplicate.
+
+        Args:
+            format: a name of `vaultsync.exchange.exchange_formats.FORMATS`, such as `chatgpt`.
+            path: of the file, the folder or the ZIP archive.
+            scope: who may see the facts; default: as for `remember()`.
+            dry_run: whether to report what would be imported, and do nothing.
+            progress: called with the stage, and how many memories were read.
+
+        Raises:
+            UsageError: there is no such format.
+            ExchangeFileError: the files cannot be read.
+            EngineBusyError: a daemon has the vault: stop it, or import on its machine.
+            InvalidScopeError, ScopeDeniedError, StoreError: nothing, or a part, was imported.
+        """
+        from vaultsync.api.exchange import import_into
+
+        self._wrote = True
+        wanted = scope or (None if self.agent is None else private_scope(self.agent))
+        return import_into(
+            self._engine,
+            format,
+            Path(path),
+            scope=wanted,
+            agent=self.agent,
+            dry_run=dry_run,
+            progress=progress,
+        )
+
+    def export_to(self, format: str, path: str | Path, *, user: str | None = None) -> ExportReport:
+        """Export what the agent can see, in the form of another tool.
+
+        Args:
+            format: `markdown`, `basic-memory` or `jsonl`.
+            path: of a folder, which must be empty or missing.
+            user: only facts about this user.
+
+        Raises:
+            UsageError: there is no such format, or it cannot be written.
+            ExchangeFileError: the folder is not empty, or cannot be written.
+        """
+        from vaultsync.api.exchange import export_into
+
+        return export_into(self._ctx, format, Path(path), agent=self.agent, user=user)
 
     # ------------------------------------------------------------------------- recall
 

@@ -45,6 +45,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "restore": ('vaultsync restore "Reading list"',),
     "purge": ('vaultsync purge "Reading list" --dry-run', "vaultsync purge --user ada --dry-run"),
     "export": ("vaultsync export facts.jsonl", "vaultsync export - | gzip > facts.jsonl.gz"),
+    "import-from": (
+        "vaultsync import-from jsonl facts.jsonl --dry-run",
+        "vaultsync import-from jsonl facts.jsonl --scope public",
+    ),
+    "export-to": ("vaultsync export-to basic-memory ../exported",),
     "import": ("vaultsync import facts.jsonl", "zcat facts.jsonl.gz | vaultsync import -"),
     "sync": (
         "vaultsync sync",

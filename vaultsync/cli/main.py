@@ -43,6 +43,8 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "purge": "Erase facts for good, everywhere, and prove it.",
         "export": "Write all facts to FILE as JSON Lines; - is stdout.",
         "import": "Import facts from FILE, which holds JSON Lines; - is stdin.",
+        "import-from": "Import what another tool remembers.",
+        "export-to": "Export all facts in the form of another tool.",
     },
     "Mirror": {
         "sync": "Sync vault and store once, in both directions.",
@@ -93,7 +95,7 @@ COMMAND_MODULES = {
     "completion": "completion_command",
     "config": "config_commands",
     **dict.fromkeys(("recall", "context"), "recall_commands"),
-    **dict.fromkeys(("export", "import"), "transfer_commands"),
+    **dict.fromkeys(("export", "import", "import-from", "export-to"), "transfer_commands"),
     **dict.fromkeys(("graph", "links"), "graph_commands"),
     **dict.fromkeys(("remember", "get", "list", "update", "edit"), "fact_commands"),
     **dict.fromkeys(("supersede", "forget", "restore"), "fact_commands"),

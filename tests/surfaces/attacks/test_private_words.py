@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.sync.agent_view import AgentView
 
 PLANTED = "zqxjkv"
+TABLE = Path(__file__).parents[3] / "golden" / "exchange" / "csv" / "memories.csv"
 """Is in all titles, texts, tags and paths of Ada's hidden facts, and in nothing else."""
 SCOPES = ("private-ada", "team-harbour")
 """Where Ada hides them: the team has her as its only member."""
@@ -127,6 +129,8 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "purge": lambda memory, planted: memory.purge(planted.ids["edited"], dry_run=True),
     "export": lambda memory, _: _exported(memory),
     "import_": lambda memory, _: memory.import_([]),
+    "import_from": lambda memory, _: memory.import_from("csv", TABLE, dry_run=True),
+    "export_to": lambda memory, _: _exported_to(memory),
     "remember": lambda memory, _: memory.remember("It is known."),
     "observations": lambda memory, _: memory.observations(),
     "observation": lambda memory, planted: memory.observation(planted.ids["edited"]),
@@ -183,6 +187,12 @@ def _exported(memory: Memory) -> list[str]:
     lines: list[str] = []
     memory.export(lines.append)
     return lines
+
+
+def _exported_to(memory: Memory) -> list[str]:
+    with TemporaryDirectory() as folder:
+        memory.export_to("jsonl", folder)
+        return [(Path(folder) / "memories.jsonl").read_text("utf-8")]
 
 
 def _memory_file(folder: Path) -> Path:

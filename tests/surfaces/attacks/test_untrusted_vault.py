@@ -95,6 +95,8 @@ ARGUMENTS = {
     "plugin": ["install"],
     "install": ["cursor"],
     "config": ["set", "language", "german"],
+    "import-from": ["markdown", "."],
+    "export-to": ["jsonl", "exported"],
 }
 NO_VAULT = {"completion", "trust", "doctor", "model", "hook"}
 """Commands that open no vault, or only say what is wrong with it."""
