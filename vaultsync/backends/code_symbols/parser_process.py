@@ -135,7 +135,7 @@ class TreeSitterReader:
 
 
 def _receive(pipe: IO[bytes] | None, length: int, deadline: float) -> bytes:
-    """So many bytes of a pipe.
+    """A number of bytes of a pipe.
 
     Raises:
         OSError: it ends before, or the time does.
