@@ -131,6 +131,12 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync model fetch intfloat/multilingual-e5-small",
         "vaultsync model fetch BAAI/bge-small-en-v1.5 --revision main --json",
     ),
+    "config get": ("vaultsync config get", "vaultsync config get watch --json"),
+    "config set": (
+        "vaultsync config set language german",
+        "vaultsync config set linger_seconds 90 --machine",
+    ),
+    "config unset": ("vaultsync config unset language",),
     "trust": ("vaultsync trust", "vaultsync trust --revoke"),
     "watch": (
         "vaultsync watch",

@@ -60,6 +60,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "rebuild": "Rebuild one side, and the base, from the other side.",
         "maintain": "Delete expired and faded facts, and shorten version chains.",
         "migrate": "Copy all facts to another store, and switch the vault to it.",
+        "config": "Show and change the settings of a vault.",
         "trust": "Show what a vault asks of this machine, and allow it.",
         "doctor": "Check this machine and this vault for problems.",
         "memory-file": "Sync MEMORY.md and similar files with the store.",
@@ -92,6 +93,7 @@ SHORT_HELP = {name: text for section in COMMAND_SECTIONS.values() for name, text
 COMMAND_MODULES = {
     "bridge": "bridge_commands",
     "completion": "completion_command",
+    "config": "config_commands",
     **dict.fromkeys(("recall", "context"), "recall_commands"),
     **dict.fromkeys(("export", "import", "import-from", "export-to"), "transfer_commands"),
     **dict.fromkeys(("graph", "links"), "graph_commands"),

@@ -60,7 +60,10 @@ REQUESTS = {
     "[qdrant]\ntimeout_seconds = 1": ("how the store is used",),
 }
 """What a marker may ask for, and words of what is said of it."""
-GROUPS = ("graph", "links", "plugin", "proposals", "observations", "memory-file", "module", "eval")
+GROUPS = (
+    *("graph", "links", "plugin", "proposals", "observations", "memory-file", "module", "eval"),
+    "config",
+)
 """Commands whose first argument is another command."""
 ARGUMENTS = {
     "remember": ["Hello."],
@@ -91,6 +94,7 @@ ARGUMENTS = {
     "bridge": ["--port", "0"],
     "plugin": ["install"],
     "install": ["cursor"],
+    "config": ["set", "language", "german"],
     "import-from": ["markdown", "."],
     "export-to": ["jsonl", "exported"],
 }
