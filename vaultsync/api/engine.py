@@ -166,11 +166,11 @@ class Engine:
         except (ScopeDeniedError, ImportLineError) as denied:
             if agent is None or not denied.proposes:
                 raise
-            made = propose_write(self.ctx, work, denied, agent=agent)
-        if not isinstance(made, ProposalRecord):
-            return made
+            proposed = propose_write(self.ctx, work, denied, agent=agent)
+        if not isinstance(proposed, ProposalRecord):
+            return proposed
         self.show_proposals()
-        found = self.ctx.archive.find_proposal(made.id) or made
+        found = self.ctx.archive.find_proposal(proposed.id) or proposed
         shown = shown_proposal(redact_proposal(self.ctx, found))
         raise ProposedError(shown.title, shown.id, shown.outcome, proposal=shown)
 

@@ -29,6 +29,7 @@ from vaultsync.errors import (
 )
 from vaultsync.facts.entity_links import link_entities
 from vaultsync.facts.note_limits import check_note_limits
+from vaultsync.facts.write_limits import check_write_limits
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import (
@@ -99,6 +100,7 @@ def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
     check_access(ctx, fact, agent=agent)
     fact = link_entities(ctx, fact, agent=agent)
     check_note_limits(ctx, fact)
+    check_write_limits(ctx, fact, agent=agent)
     write = StoreWrite(fact.id, fact, None, agent or "person")
     try:
         result = ctx.store.write([write])[0]
@@ -237,6 +239,7 @@ def update(
         if key in FIELDS_BY_KEY and FIELDS_BY_KEY[key].owner is FieldOwner.IDENTITY:
             raise FixedFieldError(key)
     known: Fact | None = None
+    uncounted = agent
     for _ in range(MAX_UPDATE_TRIES):
         try:
             current = known = get(ctx, fact_id, agent=agent)
@@ -249,6 +252,8 @@ def update(
                 return current
             check_access(ctx, fact, agent=agent, before=current.related_fact_ids)
             _check_observation(fact, agent=agent, before=current)
+            check_write_limits(ctx, fact, agent=uncounted)
+            uncounted = None
             fact = fact.evolve(updated_at=ctx.today())
             replaced = current.revision if expect is None else expect
             write = overwrite(ctx, fact_id, fact, replaced, agent or "person")
@@ -262,6 +267,7 @@ def update(
             check_scope_access(ctx, known.scope, fact.scope, agent=agent)
             _check_observation(fact, agent=agent, before=known)
             check_note_limits(ctx, fact)
+            check_write_limits(ctx, fact, agent=uncounted)
             keys = [*values, *(["tags"] if add_tags or remove_tags else [])]
             before, after = ({key: each.plain(key) for key in keys} for each in (known, fact))
             _queue(ctx, agent, (fact_id, "update", before, after), expect=expect)
@@ -338,6 +344,7 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
     _check_observation(new, agent=agent)
     new = link_entities(ctx, new, agent=agent)
     check_note_limits(ctx, new)
+    check_write_limits(ctx, new, agent=agent)
     try:
         return _replace(ctx, old, new, agent=agent)
     except StoreUnavailableError:
