@@ -20,6 +20,7 @@ OTHER_VALUES: dict[str, Any] = {
     "permissions.projects": {"project-x": ["indy"]},
     "store": "sqlite:x",
     "embedder": "hub:x",
+    "classifier": "model",
     "language": "german",
     "default_scope": "team-core",
     "watch.watcher": "polling",

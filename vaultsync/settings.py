@@ -215,6 +215,13 @@ class MachineSettings(VaultSettings, frozen=True):
     reranker: str = ""
     """The folder of a cross-encoder, or `local:` and a folder with its export; `none` for none.
     Empty: the words of the default model."""
+    classifier: Literal["rules", "model", "embedding"] = "rules"
+    """What tells the tiers of observations."""
+    classifier_url: str = ""
+    """Of the service whose model classifies."""
+    classifier_model: str = ""
+    classifier_key: str = ""
+    """Name of the environment variable that holds the key of that service."""
     hygiene: PrivacySettings = PrivacySettings()
     watch: WatchSettings = WatchSettings()
     memory_file: MemoryFileSettings = MemoryFileSettings()
@@ -225,6 +232,7 @@ class MachineSettings(VaultSettings, frozen=True):
 
 
 HARMLESS: Mapping[str, frozenset[object]] = {
+    "classifier": frozenset({"embedding"}),
     "embedder": frozenset({"sentence", "hash", "none"}),
     "reranker": frozenset({"none"}),
 }

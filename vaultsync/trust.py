@@ -150,6 +150,8 @@ def _allowed(name: str, value: object, root: str) -> str:
         return _store(str(value), root)
     if name == "embedder":
         return _embedder(str(value), root)
+    if name == "classifier_url":
+        value = _host(str(value))
     if name == "reranker":
         return f"load the model in {_path(str(value).removeprefix('local:'), root)}"
     if name == "memory_file.files" and isinstance(value, list):
@@ -161,6 +163,10 @@ def _allowed(name: str, value: object, root: str) -> str:
 
 
 _WORDS: Mapping[str, str] = {
+    "classifier": "have a model on a network classify observations",
+    "classifier_url": "send the texts of observations to {}",
+    "classifier_model": "choose the model {} for observations",
+    "classifier_key": "send the environment variable {} to the classifier as its key",
     "embedder_key": "send the environment variable {} to the embedding service as its key",
     "memory_file": "choose how memory files are read and changed",
     "hygiene.secrets": "show secrets in notes, answers and logs",

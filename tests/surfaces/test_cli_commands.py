@@ -138,10 +138,13 @@ undo r1
 -> undo('r1', progress=None)
 
 log --limit 3
--> log(limit=3)
+-> log(limit=3, since=None)
+
+log --since 2026-02
+-> log(limit=20, since='2026-02')
 
 edit 01a1 --section Tea --replace Green --expect 3-7
--> edit('01a1', append=None, expect='3-7', find=None, replace='Green', section='Tea')
+-> edit('01a1', append=None, count=1, expect='3-7', find=None, replace='Green', section='Tea')
 
 rebuild --from store
 -> rebuild(confirm=None, progress=None, source='store')

@@ -110,6 +110,7 @@ def test_tools_answer_with_the_proposal(home: Home, fact: Fact) -> None:
         for tool, given in (
             ("memory_store_fact", {"text": "The ferry is late.", "scope": "public"}),
             ("memory_update_fact", {"id": fact.id, "content": "Twelve."}),
+            ("memory_edit_fact", {"id": fact.id, "append": "Twelve."}),
             ("memory_supersede", {"id": fact.id, "text": "It is gone."}),
             ("memory_forget", {"id": fact.id}),
         ):

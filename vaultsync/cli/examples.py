@@ -16,6 +16,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "observe": (
         'vaultsync observe "The deploy failed: the disk of the Pier Box is full."',
         'vaultsync observe "All 41 tests pass." --context "nightly build"',
+        "cat event.json | vaultsync observe - --hook",
     ),
     "observations process": (
         "vaultsync observations process --dry-run",
@@ -68,7 +69,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync proposals reject --kind junk",
     ),
     "history": ('vaultsync history "Use SQLite on the Pier Box"',),
-    "log": ("vaultsync log", "vaultsync log --limit 5 --json"),
+    "log": ("vaultsync log", "vaultsync log --since 'last week' --json"),
     "undo": ("vaultsync undo", "vaultsync undo 01a1fd60-2f48"),
     "verify": ("vaultsync verify",),
     "rebuild": ("vaultsync rebuild --from vault",),

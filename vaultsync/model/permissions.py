@@ -57,6 +57,11 @@ class AgentPermissions(Struct, frozen=True, forbid_unknown_fields=True):
     """How many hits an answer to it has at most."""
     weights: AgentWeights = AgentWeights()
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether it may write only so much."""
+        return self.max_facts_per_hour is not None or self.max_bytes is not None
+
 
 _DEFAULT = AgentPermissions()
 _PATTERN = re.compile(r"\*|(?:team|project)-[a-z0-9_-]*\*")
