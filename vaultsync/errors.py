@@ -193,6 +193,17 @@ class ScopeDeniedError(UsageError):
         """Whether a person may accept what the agent proposes to write there."""
 
 
+class WriteLimitError(UsageError):
+    """The user lets this agent write less than it would write; nothing was written."""
+
+    def __init__(self, agent: str, limit: str) -> None:
+        super().__init__(
+            f"agent {agent!r} may write {limit}",
+            hint="write less, or later; the limit is in the table [permissions.agents] of the"
+            " user's own settings",
+        )
+
+
 class ProposedError(VaultsyncError):
     """Nothing was written: the agent may only propose it, and the user decides."""
 

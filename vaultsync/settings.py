@@ -27,7 +27,7 @@ from vaultsync.model.canonical import canonical
 from vaultsync.model.decay import FADED_DECAY
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, vault_path
-from vaultsync.model.permissions import Permissions, normal_permissions
+from vaultsync.model.permissions import AgentPermissions, Permissions, normal_permissions
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, FieldOwner
 from vaultsync.model.scope import PUBLIC, check_scope
 from vaultsync.privacy.detection import OPTIONAL_FORMS
@@ -372,7 +372,7 @@ def check_file(given: Table, where: str) -> MachineSettings:
         "language": _language(found.language, where),
         "weights": _weights(found.weights, where),
         "map": _meanings(found.map, where),
-        "permissions": _permissions(found.permissions, where),
+        "permissions": _permissions(found.permissions, found.weights, where),
     }
     return structs.replace(found, **checked)
 
@@ -505,7 +505,9 @@ def _meanings(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, d
     return found
 
 
-def _permissions(given: Permissions, where: str) -> Permissions:
+def _permissions(given: Permissions, weights: RankingWeights, where: str) -> Permissions:
+    for name, row in given.agents.items():
+        _check_shares(weights_of(weights, row), f"permissions.agents.{name}.weights", where)
     try:
         return normal_permissions(given)
     except ValueError as error:
@@ -513,11 +515,21 @@ def _permissions(given: Permissions, where: str) -> Permissions:
         raise _bad_value("permissions", str(error), expected, where) from None
 
 
-def _weights(given: RankingWeights, where: str) -> RankingWeights:
-    _check_names(given.fields, FIELD_WEIGHTS, "weights.fields", where)
+def weights_of(weights: RankingWeights, row: AgentPermissions) -> RankingWeights:
+    """The weights with those of an agent in place of those that its table names."""
+    own = {key: value for key, value in structs.asdict(row.weights).items() if value is not None}
+    return structs.replace(weights, **own)
+
+
+def _check_shares(given: RankingWeights, name: str, where: str) -> None:
     if not given.similarity + given.recency + given.utility:
         expected = "similarity, recency or utility above 0"
-        raise _bad_value("weights", 0, expected, where)
+        raise _bad_value(name, 0, expected, where)
+
+
+def _weights(given: RankingWeights, where: str) -> RankingWeights:
+    _check_names(given.fields, FIELD_WEIGHTS, "weights.fields", where)
+    _check_shares(given, "weights", where)
     fields = {**FIELD_WEIGHTS, **given.fields}
     if not any(fields.values()):
         raise _bad_value("weights.fields", 0, "at least one field above 0", where)

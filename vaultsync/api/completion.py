@@ -86,7 +86,7 @@ def _sees_run(archive: Archive, run: RunRecord, reader: Reader) -> bool:
     bases = archive.find_bases([each.fact_id for each in actions])
     facts = {key: base.fact for key, base in bases.items()}
     return any(
-        _sees(reader, each.path) and (x is None or reader.reads(x.scope))
+        _sees(reader, VaultPath(each.path or "")) and (x is None or reader.reads(x.scope))
         for each in actions
         for x in [facts.get(each.fact_id)]
     )

@@ -14,6 +14,7 @@ from vaultsync.errors import (
 )
 from vaultsync.facts.note_limits import check_note_limits
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access
+from vaultsync.facts.write_limits import check_write_limits
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS_BY_KEY, NON_FIELD_KEYS, OWN_FIELDS_BY_KEY, Value
 from vaultsync.model.serialization import fact_to_json, fact_to_values
@@ -66,6 +67,7 @@ def import_facts(ctx: SyncContext, lines: Iterable[str], *, agent: str | None = 
     if agent is not None:
         _check_visible(ctx, numbers, agent)
     ordered = list(facts.values())
+    check_write_limits(ctx, *ordered, agent=agent)
     for start in range(0, len(ordered), FACTS_PER_WRITE):
         write_imported(ctx, ordered[start : start + FACTS_PER_WRITE], agent)
     return len(ordered)

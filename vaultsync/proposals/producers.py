@@ -284,10 +284,10 @@ def consolidations(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
         open_ = [x for x in group if x.type != OBSERVATION or x.id not in linked]
         for same in _repeating(open_):
             seen = [each for each in same if each.type == OBSERVATION]
-            said = [each for each in same if each.type != OBSERVATION and _is_statement(each)]
+            known = [each for each in same if each.type != OBSERVATION and _is_statement(each)]
             if len(seen) >= MIN_SEEN:
                 seen.sort(key=_age)
-                yield _more_important(min(said, key=_rank), seen) if said else _learned(seen)
+                yield _more_important(min(known, key=_rank), seen) if known else _learned(seen)
 
 
 def _repeating(facts: Sequence[Fact]) -> Iterator[list[Fact]]:

@@ -32,7 +32,7 @@ from vaultsync.http_bridge.handlers import ROUTES, RouteRow
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.resources import FACT_URI, list_resources, read_resource
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
-from vaultsync.mcp_server.tool import schema_of
+from vaultsync.mcp_server.tool import Tool, schema_of
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.proposals.service import ProposalDraft, propose
 
@@ -254,16 +254,6 @@ def drawn(schema: Mapping[str, Any], names: Sequence[str], rng: random.Random) -
             return rng.choice(names)
 
 
-def _of_memory(ask: Callable[..., object], *given: object) -> Callable[[Side], object]:
-    """What is asked of the memory of a side."""
-    return lambda side: ask(side.memory, *given)
-
-
-def _structured(call: Callable[..., Any]) -> Callable[[Side], object]:
-    """The structured content of what a tool answers."""
-    return lambda side: call(side.memory).structuredContent
-
-
 class Pair:
     """The two worlds of an agent."""
 
@@ -353,12 +343,25 @@ def _exported(memory: Memory) -> list[str]:
     return lines
 
 
+def _asked(side: Side, asked: Callable[[Memory, str], object], name: str) -> object:
+    return asked(side.memory, name)
+
+
+def _resource(side: Side, uri: str) -> object:
+    return read_resource(side.memory, uri)
+
+
+def _tool(side: Side, tool: Tool[Any], given: Mapping[str, Any]) -> object:
+    return run_tool(side.memory, tool, given).structuredContent
+
+
 @pytest.mark.parametrize("name", READS)
 def test_the_python_api_answers_alike(pair: Pair, name: str) -> None:
     asked, names = READS[name], random.Random(name).sample(pair.names, 5)
     with pair.opened():
         for number, each in enumerate(names):
-            pair.compare(_of_memory(asked, each), FIRST_QUESTION + number, each)
+            ask = partial(_asked, asked=asked, name=each)
+            pair.compare(ask, FIRST_QUESTION + number, each)
 
 
 def test_a_shell_is_offered_alike(pair: Pair) -> None:
@@ -373,15 +376,14 @@ def test_a_shell_is_offered_alike(pair: Pair) -> None:
 
 def test_resources_are_alike(pair: Pair) -> None:
     with pair.opened():
-        pair.compare(
-            lambda side: [x.uri for x in list_resources(side.memory)], FIRST_QUESTION, "resources"
-        )
-        for row in list_resources(pair.alone.memory):
-            read = _of_memory(read_resource, str(row.uri))
-            pair.compare(read, FIRST_QUESTION, row.uri)
-        for name in pair.names[:20]:
-            ask = partial(read_resource, uri=f"{FACT_URI}{name}")
-            pair.compare(_of_memory(ask), FIRST_QUESTION, name)
+        pair.compare(_resources, FIRST_QUESTION, "resources")
+        uris = [str(row.uri) for row in list_resources(pair.alone.memory)]
+        for uri in [*uris, *(f"{FACT_URI}{name}" for name in pair.names[:20])]:
+            pair.compare(partial(_resource, uri=uri), FIRST_QUESTION, uri)
+
+
+def _resources(side: Side) -> object:
+    return [str(row.uri) for row in list_resources(side.memory)]
 
 
 COMMANDS = (
@@ -431,8 +433,8 @@ def test_tools_answer_alike(pair: Pair) -> None:
         for number in range(_CALLS):
             tool = TOOLS_BY_NAME[rng.choice(sorted(TOOLS_BY_NAME))]
             given = drawn(tool.input_schema, pair.names, rng) | _WHOLE.get(tool.name, {})
-            ask = partial(run_tool, tool=tool, arguments=given)
-            pair.compare(_structured(ask), 500 + number, (tool.name, given))
+            ask = partial(_tool, tool=tool, given=given)
+            pair.compare(ask, 500 + number, (tool.name, given))
 
 
 def test_routes_answer_alike(pair: Pair) -> None:
