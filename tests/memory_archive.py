@@ -221,12 +221,15 @@ class MemoryArchive:
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         self._write().history = [*self._rows.history, *entries]
 
-    def history(self, *, fact_id: str = "", run: str = "", since: str = "") -> list[HistoryEntry]:
+    def history(
+        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
+    ) -> list[HistoryEntry]:
         return [
             each
             for each in self._rows.history
             if (not fact_id or each.fact_id == fact_id)
             and (not run or each.run == run)
+            and (not field or each.field == field)
             and each.at > since
         ]
 

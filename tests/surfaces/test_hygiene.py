@@ -46,6 +46,9 @@ from vaultsync.privacy import redaction as redact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.sync.report import DaemonState
 
+HOOK = json.dumps(
+    {"hook_event_name": "Stop", "session_id": "s", "text": TEXT, "tool_input": {"command": CODE}}
+)
 MAY_HOLD = {
     "store.sqlite3",
     "archive.sqlite3",
@@ -90,7 +93,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
     without = ("status", "conflicts", "verify", "doctor", "graph_stats", "graph_colours", "new_id")
     more = (
         *("follow_memory_files", "watched_memory_files", "check", "count_recalls", "close"),
-        "damaged_facts",
+        *("damaged_facts", "modules"),  # those of a project: tests/surfaces/test_modules.py
     )
     asked: dict[str, Callable[[Memory], object]] = {
         **{name: methodcaller(name) for name in without},
@@ -142,6 +145,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
             m.process_observations(),
         ],
         "observe": lambda m: m.observe(TEXT, context=CODE),
+        "observe_hook": lambda m: m.observe_hook(HOOK),
         "update": lambda m: m.update(planted.fact, content=f"{TEXT} {OTHER}"),
         "edit": lambda m: m.edit(planted.fact, append=f"{CODE} {TOKEN}"),
         "log": lambda m: m.log(),
@@ -221,7 +225,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "eval score": [(str(questions), str(answers))],
         "model list": [()],
         "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
-        "observe": [(TEXT, "--context", CODE)],
+        "observe": [(TEXT, "--context", CODE), ("--hook", HOOK), (HOOK,)],
         "observations process": [("--dry-run",), ()],
         "observations list": [()],
         "observations show": [(planted.observation,)],

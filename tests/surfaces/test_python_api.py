@@ -229,7 +229,7 @@ def test_the_seconds_of_a_report_include_derived_data(
 ) -> None:
     (vault / "Loose.md").write_text("Words.\n", encoding="utf-8")
     long = DerivedReport(1, 1, 1, seconds=1_000.0)
-    monkeypatch.setattr("vaultsync.api.engine.update_derived", lambda *_, **__: long)
+    monkeypatch.setattr("vaultsync.api.derived_data.update_derived", lambda *_, **__: long)
     assert memory.adopt(dry_run=True).seconds < 1_000
     assert memory.adopt().seconds > 1_000
 

@@ -200,10 +200,47 @@ class Services:
 
     @cached_property
     def classifier(self) -> Classifier:
-        """Tells the tiers of observations."""
+        """Tells the tiers of observations.
+
+        Raises:
+            ConfigError: the settings name one that this vault cannot have.
+            EmbedderError: the embedder cannot be used on this machine.
+        """
+        settings = self.settings
+        if settings.classifier == "model":
+            if not (settings.classifier_url and settings.classifier_model):
+                raise ConfigError(
+                    'classifier = "model" needs a service and a model',
+                    hint="set classifier_url and classifier_model",
+                )
+            from vaultsync.backends.classifiers.model_classifier import ModelClassifier
+
+            return ModelClassifier(
+                settings.classifier_url,
+                settings.classifier_model,
+                clock=self.clock,
+                key_variable=settings.classifier_key,
+            )
+        if settings.classifier == "embedding":
+            if not self.can_embed or self.embedder is None:
+                raise ConfigError(
+                    'classifier = "embedding" needs an embedder',
+                    hint='set embedder = "local", and install vaultsync[local]',
+                )
+            from vaultsync.backends.classifiers.nearest_classifier import NearestClassifier
+            from vaultsync.observations.labelled import moved_by_people
+
+            return NearestClassifier(self.embedder, lambda: moved_by_people(self.read_context))
         from vaultsync.observations.rules import RuleClassifier
 
         return RuleClassifier()
+
+    @staticmethod
+    def transcript_end(path: str, host: str) -> str:
+        """The end of a transcript of an agent's host; raises InvalidFieldError for another file."""
+        from vaultsync.backends.state.transcript_end import transcript_end
+
+        return transcript_end(path, host)
 
     @cached_property
     def vault(self) -> Vault:

@@ -16,6 +16,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "observe": (
         'vaultsync observe "The deploy failed: the disk of the Pier Box is full."',
         'vaultsync observe "All 41 tests pass." --context "nightly build"',
+        "cat event.json | vaultsync observe - --hook",
     ),
     "observations process": (
         "vaultsync observations process --dry-run",

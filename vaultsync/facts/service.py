@@ -27,8 +27,6 @@ from vaultsync.errors import (
     SupersededError,
     UnknownPlaceholderError,
 )
-from vaultsync.facts.entity_links import link_entities
-from vaultsync.facts.note_limits import check_note_limits
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import (
@@ -97,8 +95,7 @@ def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
     if not fact.content.strip() and not str(values.get("title") or "").strip():
         raise InvalidFieldError("content", fact.content, "text to be remembered")
     check_access(ctx, fact, agent=agent)
-    fact = link_entities(ctx, fact, agent=agent)
-    check_note_limits(ctx, fact)
+    fact = _linked(ctx, fact, agent=agent)
     write = StoreWrite(fact.id, fact, None, agent or "person")
     try:
         result = ctx.store.write([write])[0]
@@ -108,6 +105,26 @@ def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
     if isinstance(result, RevisionMismatch):
         raise IdTakenError(fact.id)
     return fact.evolve(revision=result)
+
+
+def _linked(ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None) -> Fact:
+    """The fact with links to the entities that it mentions; its note can be read back.
+
+    Raises:
+        NoteLimitError: its note would be too large.
+    """
+    # Who reads facts needs neither the names of entities nor what a note looks like.
+    from vaultsync.facts.entity_links import link_entities  # noqa: PLC0415
+
+    fact = link_entities(ctx, fact, agent=agent, before=before)
+    _check_note(ctx, fact)
+    return fact
+
+
+def _check_note(ctx: SyncContext, fact: Fact) -> None:
+    from vaultsync.facts.note_limits import check_note_limits  # noqa: PLC0415 - as above
+
+    check_note_limits(ctx, fact)
 
 
 def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
@@ -242,8 +259,7 @@ def update(
             current = known = get(ctx, fact_id, agent=agent)
             check_scope_access(ctx, current.scope, agent=agent)
             fact = apply_restored_changes(ctx, current, values, add_tags, remove_tags)
-            fact = link_entities(ctx, fact, agent=agent, before=current.content)
-            check_note_limits(ctx, fact)
+            fact = _linked(ctx, fact, agent=agent, before=current.content)
             _check_in_store(current)
             if fact == current and (expect is None or expect == current.revision):
                 return current
@@ -261,7 +277,7 @@ def update(
             fact = apply_restored_changes(ctx, known, values, add_tags, remove_tags)
             check_scope_access(ctx, known.scope, fact.scope, agent=agent)
             _check_observation(fact, agent=agent, before=known)
-            check_note_limits(ctx, fact)
+            _check_note(ctx, fact)
             keys = [*values, *(["tags"] if add_tags or remove_tags else [])]
             before, after = ({key: each.plain(key) for key in keys} for each in (known, fact))
             _queue(ctx, agent, (fact_id, "update", before, after), expect=expect)
@@ -336,8 +352,7 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
     if not new.content.strip():
         raise InvalidFieldError("content", text, "text that replaces the older one")
     _check_observation(new, agent=agent)
-    new = link_entities(ctx, new, agent=agent)
-    check_note_limits(ctx, new)
+    new = _linked(ctx, new, agent=agent)
     try:
         return _replace(ctx, old, new, agent=agent)
     except StoreUnavailableError:

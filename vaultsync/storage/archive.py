@@ -250,8 +250,10 @@ class Archive(Protocol):
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         """Append to the history, which is never changed; old runs are pruned, facts purged."""
 
-    def history(self, *, fact_id: str = "", run: str = "", since: str = "") -> list[HistoryEntry]:
-        """The history of a fact or of a run, or all of it, oldest first; after a time."""
+    def history(
+        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
+    ) -> list[HistoryEntry]:
+        """The history of a fact, a run or a field, or all of it, oldest first; after a time."""
 
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
         """The newest entry that records the removal of each fact's note, if there is one."""

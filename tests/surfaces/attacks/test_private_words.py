@@ -135,6 +135,9 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
         memory.process_observations(),
     ],
     "observe": lambda memory, _: memory.observe("It was seen."),
+    "observe_hook": lambda memory, _: memory.observe_hook(
+        '{"hook_event_name": "Stop", "session_id": "s", "text": "We decided to keep it."}'
+    ),
     "recall": lambda memory, _: memory.recall("Text of edited", all=True, explain=True),
     "context": lambda memory, _: memory.context("Text of edited", all=True),
     "is_empty": lambda memory, _: memory.is_empty,

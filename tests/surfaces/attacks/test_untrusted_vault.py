@@ -31,6 +31,11 @@ REQUESTS = {
         "send the texts of all facts to 127.0.0.1:{port}",
         "send the environment variable CI_DEPLOY_TOKEN",
     ),
+    'classifier = "model"\nclassifier_url = "http://127.0.0.1:{port}"\nclassifier_model = "m"\n'
+    'classifier_key = "CI_DEPLOY_TOKEN"': (
+        "send the texts of observations to 127.0.0.1:{port}",
+        "send the environment variable CI_DEPLOY_TOKEN to the classifier",
+    ),
     'embedder = "hub:evil/model"': ("download the model evil/model",),
     'embedder = "local:/opt/model"': ("load the model in /opt/model",),
     'reranker = "/opt/model"': ("load the model in /opt/model",),

@@ -694,8 +694,11 @@ class SqliteArchive:
             map(history_to_row, entries),
         )
 
-    def history(self, *, fact_id: str = "", run: str = "", since: str = "") -> list[HistoryEntry]:
-        asked = {key: value for key, value in {"fact_id": fact_id, "run": run}.items() if value}
+    def history(
+        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
+    ) -> list[HistoryEntry]:
+        named = {"fact_id": fact_id, "run": run, "field": field}
+        asked = {key: value for key, value in named.items() if value}
         where = " AND ".join(["at > ?", *(f"{key} = ?" for key in asked)])
         rows = self._rows(f"{SELECT_HISTORY} WHERE {where} ORDER BY n", since, *asked.values())
         return list(map(history_from_row, rows))
