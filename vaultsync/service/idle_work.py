@@ -1,4 +1,4 @@
-"""What a daemon does while it has nothing else to do: classify observations, maintain daily."""
+"""What a daemon does while it has nothing else to do: classify, maintain, mirror modules."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ CHECK_INTERVAL = 600.0
 """Seconds between two checks of the date."""
 FIRST_RETRY, LONGEST_RETRY = 60.0, 3600.0
 """Seconds until the classifier is asked again for what it did not answer, or what failed."""
+MODULE_INTERVAL = 60.0
+"""Seconds between two syncs of modules; what the remote does not take waits longer each time."""
 LAST_MAINTENANCE = "maintained"
 """The setting of the archive that has the day of the last maintenance."""
 
 
 class IdleWork:
-    """Classifies once the store was written to, and maintains a memory once a day.
+    """Classifies once the store was written to, maintains a memory once a day, syncs modules.
 
     The day on which a memory is first seen counts as maintained.
     """
@@ -48,6 +50,7 @@ class IdleWork:
         self._classify_at = 0.0
         """When the classifier may be asked: later while it does not answer, or fails."""
         self._next_check = 0.0
+        self._next_modules = 0.0
 
     def tick(self, now: float) -> None:
         """Do what is due."""
@@ -56,6 +59,9 @@ class IdleWork:
         if now >= self._next_check:
             self._next_check = now + CHECK_INTERVAL
             self._maintain()
+        if now >= self._next_modules:
+            self._next_modules = now + MODULE_INTERVAL
+            self._attempt(self._sync_modules)
 
     def _classify(self, now: float) -> None:
         """Classify what waits, if anything was written since the last look, or on a retry."""
@@ -88,6 +94,11 @@ class IdleWork:
             self._tell(report)
         with ctx.archive.transaction():
             ctx.archive.set_setting(LAST_MAINTENANCE, day)
+
+    def _sync_modules(self) -> None:
+        """Sync the folders of modules that the vault has worked with, if there are any."""
+        if (self._memory.settings.state_dir / "modules").is_dir():
+            self._memory.modules.sync_known()
 
     def _attempt(self, work: Callable[[], R]) -> R | None:
         """What some work returns; None, and the error recorded, if it failed."""
