@@ -155,6 +155,8 @@ def _allowed(name: str, value: object, root: str) -> str:
     if name == "memory_file.files" and isinstance(value, list):
         places = ", ".join(_path(str(each), root) for each in value)
         return f"read and change {places}, and make notes of what is there"
+    if name == "repos.root":
+        return f"keep files about your git repositories in {_path(str(value), root)}"
     shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     words = _WORDS.get(name) or _WORDS[name.partition(".")[0]]
     return words.format(shown)
@@ -167,6 +169,7 @@ _WORDS: Mapping[str, str] = {
     "hygiene.neutralise": "let what agents write run in Obsidian",
     "hygiene.environment": "read the environment variables {}, and show which texts contain their"
     " values",
+    "mcp_toolsets": "choose which tools agents are offered",
     "embed_in_background": "choose whether texts are embedded in the background",
     "watch.watcher": "choose how files are watched on this machine",
     _KEY: "send the environment variable {} to the store as its API key",

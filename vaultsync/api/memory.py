@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote
@@ -130,6 +131,7 @@ from vaultsync.sync.status import read_status, run_summaries
 from vaultsync.sync.sync_request import SyncRequest
 
 if TYPE_CHECKING:
+    from vaultsync.api.repos import Repos
     from vaultsync.operations.evaluate import EvalQuestion, Evaluation
 
 SIDES = ("vault", "store")
@@ -232,6 +234,13 @@ class Memory:
         finally:
             self._wrote = False
             self._services.close()
+
+    @cached_property
+    def repos(self) -> Repos:
+        """What is known about git repositories."""
+        from vaultsync.api.repos import Repos  # noqa: PLC0415 - few processes need it
+
+        return Repos(self._services, self._engine, agent=self.agent, wrote=self._note_written)
 
     def check(self) -> None:
         """Check that vault and store answer.
@@ -1804,6 +1813,9 @@ class Memory:
     @property
     def _ctx(self) -> SyncContext:
         return self._engine.ctx
+
+    def _note_written(self) -> None:
+        self._wrote = True
 
     @property
     def _actor(self) -> str:
