@@ -211,6 +211,9 @@ class MemoryArchive:
     def put_proposal(self, proposal: ProposalRecord) -> None:
         self._write().proposals[proposal.id] = proposal
 
+    def find_proposal(self, proposal_id: str) -> ProposalRecord | None:
+        return self._rows.proposals.get(proposal_id)
+
     def proposals(self, *, settled: bool = False) -> list[ProposalRecord]:
         found = self._rows.proposals.values()
         return [each for each in found if settled or each.is_unfinished]

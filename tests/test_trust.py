@@ -15,6 +15,9 @@ from vaultsync.trust import OWNER, TrustRecord, canonical, explain, pending, req
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
 OTHER_VALUES: dict[str, Any] = {
+    "permissions.agents": {"indy": {"write": ["*"]}},
+    "permissions.teams": {"team-core": ["indy"]},
+    "permissions.projects": {"project-x": ["indy"]},
     "store": "sqlite:x",
     "embedder": "hub:x",
     "language": "german",

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from shlex import quote
+from typing import Any
 
 _PERMISSION = "change the permissions, or use another path"
 _SPACE = "free some space and try again; the next sync repairs what was interrupted"
@@ -176,13 +177,49 @@ class InvalidAgentError(InvalidScopeError):
 
 
 class ScopeDeniedError(UsageError):
-    """The agent may not use the scope."""
+    """The agent may not write in the scope."""
 
-    def __init__(self, agent: str, scope: str) -> None:
-        super().__init__(
-            f"agent {agent!r} has no access to {scope!r}",
-            hint=f"only agent {scope.removeprefix('private-')!r} may use that scope",
+    def __init__(self, agent: str, scope: str, *, proposes: bool = False) -> None:
+        owner = scope.removeprefix("private-")
+        may = "may only propose to" if proposes else "has no access to"
+        hint = f"only agent {owner!r} may use that scope"
+        if scope == owner:
+            hint = (
+                f"write to private-{agent} or a project's scope, or let the user allow it in the"
+                " table [permissions] of their own settings for this vault"
+            )
+        super().__init__(f"agent {agent!r} {may} {scope!r}", hint=hint)
+        self.proposes = proposes
+        """Whether a person may accept what the agent proposes to write there."""
+
+
+class ProposedError(VaultsyncError):
+    """Nothing was written: the agent may only propose it, and the user decides."""
+
+    def __init__(
+        self,
+        title: str,
+        proposal_id: str,
+        outcome: str = "",
+        *,
+        proposal: Any = None,  # noqa: ANN401 - rooms above define it
+    ) -> None:
+        message = f"this waits for the user: {title}"
+        hint = (
+            "nothing was written, and there is no need to try again; the user ticks a box in the"
+            f" note of the proposal, or says `vaultsync proposals accept {proposal_id[:8]}`"
         )
+        if outcome:
+            message = f"the user {outcome} this before: {title}"
+            hint = "it is not proposed again; write to a scope of your own, or ask the user"
+        super().__init__(message, hint=hint)
+        self.proposal = proposal
+        """What was proposed, as `Memory.proposals()` has it."""
+
+    @property
+    def answer(self) -> Mapping[str, object]:
+        """What surfaces answer in place of what was to be written."""
+        return {"proposal": self.proposal}
 
 
 class ProposalDeniedError(UsageError):
@@ -199,12 +236,14 @@ class ProposalDeniedError(UsageError):
 class ImportLineError(UsageError):
     """A line of an import file is not a valid fact; nothing was imported."""
 
-    def __init__(self, line: int, why: str) -> None:
+    def __init__(self, line: int, why: str, *, proposes: bool = False) -> None:
         super().__init__(
             f"line {line}: {why}; nothing was imported",
             hint="correct the line and import the file again",
         )
         self.line = line
+        self.proposes = proposes
+        """Whether a person may accept what the agent proposes to import."""
 
 
 class ConfigError(UsageError):
@@ -310,6 +349,28 @@ class PluginNotBuiltError(UsageError):
             f"this installation has no plugin for Obsidian: {missing} is missing",
             hint="in a clone, build it with `make plugin`, which needs Node.js and npm",
         )
+
+
+class HostFileError(UsageError):
+    """A settings file of a host cannot be changed; it was left alone."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path} cannot be changed: {why}; it was left alone",
+            hint="repair the file, or add the entry that `--dry-run` shows by hand",
+        )
+        self.path = path
+
+
+class HostEntryExistsError(UsageError):
+    """A host has an MCP server of that name that is not vaultsync."""
+
+    def __init__(self, path: str, name: str) -> None:
+        super().__init__(
+            f"{path} has another server named {name!r}; it was left alone",
+            hint="choose another name with --name",
+        )
+        self.path = path
 
 
 class MalformedBodyError(UsageError):

@@ -25,7 +25,9 @@ from vaultsync.errors import EXTRAS, ConfigError, MissingExtraError, UnsafePathE
 from vaultsync.indexing.language import ENGLISH, STEMMER_LANGUAGES
 from vaultsync.model.canonical import canonical
 from vaultsync.model.decay import FADED_DECAY
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.permissions import Permissions, normal_permissions
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, FieldOwner
 from vaultsync.model.scope import PUBLIC, check_scope
 from vaultsync.privacy.detection import OPTIONAL_FORMS
@@ -241,6 +243,8 @@ class MachineSettings(VaultSettings, frozen=True):
     """The memory files that `watch` syncs."""
     repos: RepoSettings = RepoSettings()
     qdrant: QdrantSettings = QdrantSettings()
+    permissions: Permissions = Permissions()
+    """Which agents read, write and propose in which scopes."""
 
 
 HARMLESS: Mapping[str, frozenset[object]] = {
@@ -318,7 +322,7 @@ def check_vault_id(marker: Table, *, state_root: Path) -> str:
     )
 
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """In lower case only: where file names ignore case, `A` would have the files of `a`."""
 
 
@@ -342,6 +346,7 @@ def check_file(given: Table, where: str) -> MachineSettings:
         "language": _language(found.language, where),
         "weights": _weights(found.weights, where),
         "map": _meanings(found.map, where),
+        "permissions": _permissions(found.permissions, where),
     }
     return structs.replace(found, **checked)
 
@@ -365,8 +370,8 @@ def combine_settings(
         ConfigError: what the environment says is invalid.
     """
     found = check_file(_merged(sources.vault, sources.machine), MARKER.as_posix())
-    named = dict.fromkeys(setting_names(sources.vault), "vault")
-    named |= dict.fromkeys(setting_names(sources.machine), "this machine")
+    named = dict.fromkeys(_names_for_all(sources.vault), "vault")
+    named |= dict.fromkeys(_names_for_all(sources.machine), "this machine")
     embedder = sources.environment.get("VAULTSYNC_EMBEDDER")
     agent = sources.environment.get("VAULTSYNC_AGENT")
     if embedder:
@@ -417,6 +422,11 @@ def setting_names(given: Table, table: str = "") -> list[str]:
         path = f"{table}{name}"
         names += setting_names(value, f"{path}.") if isinstance(value, dict) else [path]
     return names
+
+
+def _names_for_all(given: Table) -> list[str]:
+    """As `setting_names()`, without those of agents and scopes: an agent may not know them all."""
+    return setting_names({**given, "permissions": 0} if "permissions" in given else given)
 
 
 def _merged(below: Table, above: Table) -> Table:
@@ -478,6 +488,14 @@ def _meanings(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, d
             except UsageError as error:
                 raise _bad_value(f"map.{key}.{word}", value, error.message, where) from None
     return found
+
+
+def _permissions(given: Permissions, where: str) -> Permissions:
+    try:
+        return normal_permissions(given)
+    except ValueError as error:
+        expected = 'scopes such as "public", "team-core" or "project-*"'
+        raise _bad_value("permissions", str(error), expected, where) from None
 
 
 def _weights(given: RankingWeights, where: str) -> RankingWeights:

@@ -174,6 +174,7 @@ _WORDS: Mapping[str, str] = {
     "watch.watcher": "choose how files are watched on this machine",
     _KEY: "send the environment variable {} to the store as its API key",
     "qdrant": "choose how the store is used",
+    "permissions": "choose which agents read and write which scopes: {}",
     OWNER: "be used although it belongs to {}, who can change its settings and notes",
 }
 

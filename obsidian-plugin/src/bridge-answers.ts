@@ -501,6 +501,7 @@ export interface ShownProposal {
 	proposer: string;
 	outcome: string;
 	run: string;
+	changed_since: Array<string>;
 }
 
 /** A candidate of a stage, and its score there. */

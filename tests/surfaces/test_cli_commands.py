@@ -204,6 +204,7 @@ WAIT = ActionTaken("wait", ID, NOTE, (), "the note is gone")
 GONE = ActionTaken("wait", ID, NOTE, (), REASON_GONE)
 SETTLED = ActionTaken("resolve_conflict", ID, NOTE, ("content",), "its conflict note was deleted")
 SETTLED_PROPOSAL = structs.replace(PROPOSAL, outcome="accepted", path=None, run=RUN)
+STALE_PROPOSAL = structs.replace(PROPOSAL, changed_since=("content", "title"))
 DELETED_BESIDE = replace(
     CONFLICT, fields=(FieldConflict(NOTE_FIELD, "3-1", DELETED_SIDE, CHANGED_SIDE),)
 )
@@ -331,6 +332,7 @@ CASES = {
     "proposals": case("proposals list --settled", proposals=(PROPOSAL, SETTLED_PROPOSAL)),
     "proposals of a kind": case("proposals list --kind junk", proposals=(PROPOSAL,)),
     "a proposal": case("proposals show 0123", proposals=(PROPOSAL,)),
+    "a stale proposal": case("proposals show 0123", proposals=(STALE_PROPOSAL,)),
     "a proposal that was accepted": case(
         f"proposals show {PROPOSAL.path}",
         proposals=(structs.replace(SETTLED_PROPOSAL, path=PROPOSAL.path),),

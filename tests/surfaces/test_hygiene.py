@@ -192,7 +192,7 @@ def _no_file_leaks(planted: Planted) -> None:
 
 NOT_ASKED = {
     *("init", "export", "import", "completion", "mcp", "bridge token", "plugin install"),
-    "model fetch",  # it knows of no vault
+    *("model fetch", "install"),  # they know of no fact
 }
 
 
@@ -211,7 +211,8 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "get": [(fact,)],
         "history": [(fact,), (planted.gone,)],
         "recall": [("deploy", "--explain"), ("deploy", "--vault-only")],
-        "context": [("deploy",)],
+        "context": [("deploy",), ()],
+        "hook": [("codex",)],
         "graph export": [
             (f"{out}.{each}", "--format", each) for each in ("json", "graphml", "canvas", "html")
         ],
@@ -266,7 +267,8 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         for words in many:
             for more in ((), ("--json",)):
                 every = (*command.split(), *words, *more, "--vault", planted.vault)
-                done = CliRunner().invoke(cli, every)
+                given = '{"hook_event_name": "SessionStart"}' if command == "hook" else None
+                done = CliRunner().invoke(cli, every, input=given)
                 assert leaks(done.output) == [], (every, done.output)
                 assert "--vault-only" not in words or planted.fact in done.output
                 wrong = "--set" in words or "--field" in words

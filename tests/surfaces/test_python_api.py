@@ -17,6 +17,7 @@ import pytest
 from msgspec import to_builtins
 
 import vaultsync
+from tests.world import open_scopes
 from vaultsync.api import opening
 from vaultsync.api.derived_data import DerivedReport
 from vaultsync.api.memory import Memory
@@ -52,6 +53,7 @@ def state(tmp_path: Path) -> str:
 @pytest.fixture
 def vault(tmp_path: Path, state: str) -> Path:
     vaultsync.init(str(tmp_path / "vault"), state_dir=state)
+    open_scopes(tmp_path / "vault")
     return tmp_path / "vault"
 
 
@@ -227,7 +229,7 @@ def test_the_seconds_of_a_report_include_derived_data(
 ) -> None:
     (vault / "Loose.md").write_text("Words.\n", encoding="utf-8")
     long = DerivedReport(1, 1, 1, seconds=1_000.0)
-    monkeypatch.setattr("vaultsync.api.engine.update_derived", lambda *_, **__: long)
+    monkeypatch.setattr("vaultsync.api.derived_data.update_derived", lambda *_, **__: long)
     assert memory.adopt(dry_run=True).seconds < 1_000
     assert memory.adopt().seconds > 1_000
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from tests.memory_archive import MemoryArchive
 from tests.world import World

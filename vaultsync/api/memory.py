@@ -1,4 +1,8 @@
-"""`Memory`: the Python API of one vault."""
+"""`Memory`: the Python API of one vault.
+
+What only some methods need is imported there: a cold `vaultsync get` took twice as long with
+all of it.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +21,9 @@ from urllib.parse import quote
 from msgspec import Struct, ValidationError, convert, structs
 
 from vaultsync.api.configuration import load_settings
-from vaultsync.api.daemon_client import ask_running_engine
-from vaultsync.api.derived_data import DerivedReport
-from vaultsync.api.embedding import FEW_CHANGES
 from vaultsync.api.engine import Engine
-from vaultsync.api.erasing import purge_parts
-from vaultsync.api.memory_files import MemoryFiles
-from vaultsync.api.privacy import redaction_check
 from vaultsync.api.wiring import Services
-from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
-from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
-from vaultsync.backends.state.process_files import DaemonFile
-from vaultsync.backends.state.settings_files import edit_machine_file
 from vaultsync.backends.system.address_space import limit_heaps
-from vaultsync.backends.system.host_checks import machine_checks
-from vaultsync.backends.watchers.watch_checks import watch_checks
-from vaultsync.context_packs.pack import ContextPack
 from vaultsync.errors import (
     ConfigError,
     EngineBusyError,
@@ -46,93 +37,55 @@ from vaultsync.errors import (
     VaultsyncError,
 )
 from vaultsync.facts import service as fact_service
-from vaultsync.facts.content_edits import content_edit
-from vaultsync.facts.listing import FactPage, select_facts
 from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
-from vaultsync.facts.related import Related, find_related, linked_from, linking_to
-from vaultsync.facts.service import ForgetResult, find_conflict, visible_conflicts
-from vaultsync.graph.colours import merged_colours
-from vaultsync.graph.graph_formats import EXPORTS
-from vaultsync.graph.service import Neighborhood, load_graph, load_graph_around, load_neighborhood
-from vaultsync.graph.stats import GraphStats, graph_stats, most_connected
-from vaultsync.index_files.service import read_index_files, tables_for
-from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.indexing.note_index_sync import catch_up_note_index, count_visible_facts
 from vaultsync.indexing.ports import Embedder
-from vaultsync.memory_files.report import AddResult, MemoryFileReport
-from vaultsync.memory_files.service import FileSyncRequest
-from vaultsync.memory_files.write_queue import files_with_queue
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import Contradiction
-from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
-from vaultsync.notes.proposal_note import ShownProposal, shown_proposal
-from vaultsync.observations import service as observations
-from vaultsync.observations.observation_lists import (
-    LISTED_TIERS,
-    ListedObservation,
-    ShownObservation,
-    listed_observation,
-    newest_observations,
-    shown_observation,
-)
-from vaultsync.observations.processing import ProcessReport, process
-from vaultsync.observations.service import Observed
-from vaultsync.operations.adopt import adopt_notes, find_note_with_id
-from vaultsync.operations.check_links import LinkReport, check_links, fix_links, fixed_links_for
-from vaultsync.operations.export_import import export_facts, import_facts
-from vaultsync.operations.maintain import run_maintenance
-from vaultsync.operations.migrate import (
-    MigrationReport,
-    check_copied,
-    copy_store,
-    copy_vectors,
-    expect_store,
-)
-from vaultsync.operations.purge import PurgeReport, facts_of_user, purge_facts
-from vaultsync.operations.rebuild import rebuild
-from vaultsync.operations.undo import undo_run
-from vaultsync.operations.verify import verify_all
-from vaultsync.proposals.answer_counts import answer_counts, silent_kinds
-from vaultsync.proposals.make_proposals import make_proposals
-from vaultsync.proposals.service import (
-    SettledProposals,
-    accept_proposals,
-    check_answer,
-    find_proposal,
-    reject_proposals,
-    visible_proposals,
-)
-from vaultsync.recall.opposed_hits import find_contradictions
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
-from vaultsync.storage.archive import HistoryEntry
-from vaultsync.sync.agent_view import AgentView, AnyReport
-from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.report import (
-    DaemonState,
-    DoctorCheck,
-    MaintenanceReport,
-    Progress,
-    Report,
-    ReportedNotice,
-    ResolveResult,
-    RunSummary,
-    Status,
-    Verification,
-    notices_of,
-)
-from vaultsync.sync.run import sync_once
-from vaultsync.sync.status import read_status, run_summaries
-from vaultsync.sync.sync_request import SyncRequest
 
 if TYPE_CHECKING:
+    from vaultsync.api.derived_data import DerivedReport
+    from vaultsync.api.memory_files import MemoryFiles
     from vaultsync.api.repos import Repos
+    from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
+    from vaultsync.context_packs.pack import ContextPack
+    from vaultsync.facts.listing import FactPage
+    from vaultsync.facts.related import Related
+    from vaultsync.facts.service import ForgetResult
+    from vaultsync.graph.service import Neighborhood
+    from vaultsync.graph.stats import GraphStats
+    from vaultsync.indexing.embedding_cost import EmbeddingCost
+    from vaultsync.memory_files.report import AddResult, MemoryFileReport
+    from vaultsync.notes.conflict_note import ConflictRecord
+    from vaultsync.notes.proposal_note import ShownProposal
+    from vaultsync.observations.observation_lists import ListedObservation, ShownObservation
+    from vaultsync.observations.processing import ProcessReport
+    from vaultsync.observations.service import Observed
+    from vaultsync.operations.check_links import LinkReport
     from vaultsync.operations.evaluate import EvalQuestion, Evaluation
+    from vaultsync.operations.migrate import MigrationReport
+    from vaultsync.operations.purge import PurgeReport
+    from vaultsync.proposals.service import SettledProposals
+    from vaultsync.storage.archive import HistoryEntry
+    from vaultsync.sync.agent_view import AnyReport
+    from vaultsync.sync.report import (
+        DoctorCheck,
+        MaintenanceReport,
+        Progress,
+        Report,
+        ReportedNotice,
+        RunSummary,
+        Status,
+        Verification,
+    )
 
 SIDES = ("vault", "store")
 MAX_CALLED = 50
@@ -212,7 +165,6 @@ class Memory:
         if one_shot:  # another process may want its threads to be undisturbed
             limit_heaps()
         self._engine = Engine(self._services)
-        self._memory_files = MemoryFiles(self._services, self._engine)
         self._wrote = False
         """Whether facts were written that no run has derived anything from."""
 
@@ -230,6 +182,8 @@ class Memory:
             self._engine.record_bases()
             self._engine.update_tables()
             if self._wrote and self.settings.derive:
+                from vaultsync.api.embedding import FEW_CHANGES
+
                 self._engine.embedding.start(changes=FEW_CHANGES)
         finally:
             self._wrote = False
@@ -238,7 +192,7 @@ class Memory:
     @cached_property
     def repos(self) -> Repos:
         """What is known about git repositories."""
-        from vaultsync.api.repos import Repos  # noqa: PLC0415 - few processes need it
+        from vaultsync.api.repos import Repos
 
         return Repos(self._services, self._engine, agent=self.agent, wrote=self._note_written)
 
@@ -310,7 +264,9 @@ class Memory:
                 message = f"{key} was given twice, and differently"
                 raise UsageError(message, hint="give it once")
         agent = agent or self.agent
-        fact = fact_service.remember(self._ctx, named | own, agent=agent)
+        fact = self._engine.proposing(
+            agent, lambda ctx: fact_service.remember(ctx, named | own, agent=agent)
+        )
         self._wrote = True
         self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
@@ -342,6 +298,9 @@ class Memory:
         Raises:
             UsageError: a value that its field does not take.
         """
+        from vaultsync.observations import service as observations
+        from vaultsync.observations.service import Observed
+
         agent = agent or self.agent
         fact = observations.observe(
             self._ctx,
@@ -372,6 +331,8 @@ class Memory:
             EngineBusyError: another engine has the vault and cannot be asked.
             StoreError, GuardError: nothing was classified.
         """
+        from vaultsync.observations.processing import ProcessReport, process
+
         try:
             with self._engine.exclusive() as ctx:
                 report = process(
@@ -403,6 +364,12 @@ class Memory:
         Raises:
             InvalidFieldError: no such tier.
         """
+        from vaultsync.observations.observation_lists import (
+            LISTED_TIERS,
+            listed_observation,
+            newest_observations,
+        )
+
         self._engine.record_bases()
         if tier is not None and tier not in LISTED_TIERS:
             raise InvalidFieldError("tier", tier, "one of " + ", ".join(LISTED_TIERS))
@@ -425,6 +392,8 @@ class Memory:
             FactNotFoundError, InvalidIdError.
             InvalidFieldError: it is a fact of another type.
         """
+        from vaultsync.observations.observation_lists import shown_observation
+
         fact = self.get(id, used=False)
         return shown_observation(fact, self._services.classifier)
 
@@ -507,6 +476,8 @@ class Memory:
             UsageError: a filter that cannot be.
             NotFoundError: no note, or more than one, has this name.
         """
+        from vaultsync.facts.listing import select_facts
+
         self._engine.record_bases()
         self._services.access_counter.flush()
         return select_facts(
@@ -561,14 +532,15 @@ class Memory:
         values = {fact_service.field_key(k, kind): v for k, v in (set or {}).items()}
         if content is not None:
             values["content"] = content
-        fact = fact_service.update(
-            self._ctx,
-            fact_id,
-            values,
-            agent=agent,
-            add_tags=_check_texts("add_tags", add_tags),
-            remove_tags=_check_texts("remove_tags", remove_tags),
-            expect=expect,
+        tags = {
+            "add_tags": _check_texts("add_tags", add_tags),
+            "remove_tags": _check_texts("remove_tags", remove_tags),
+        }
+        fact = self._engine.proposing(
+            agent,
+            lambda ctx: fact_service.update(
+                ctx, fact_id, values, agent=agent, expect=expect, **tags
+            ),
         )
         self._wrote = True
         cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
@@ -592,6 +564,8 @@ class Memory:
         Returns:
             Those that the agent may see; none where the store or the index does not answer.
         """
+        from vaultsync.recall.opposed_hits import find_contradictions
+
         return find_contradictions(self._ctx, self._services.note_index, fact, agent=self.agent)
 
     def edit(
@@ -627,6 +601,8 @@ class Memory:
             RevisionMismatchError: the fact has another revision than `expect`, or was
                 changed by others at every try.
         """
+        from vaultsync.facts.content_edits import content_edit
+
         edit = content_edit(append=append, section=section, find=find, replace=replace)
         fact_id = self._fact_id(id, agent)
         tries_left = fact_service.MAX_UPDATE_TRIES
@@ -658,7 +634,9 @@ class Memory:
         """
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
-        fact = fact_service.supersede(self._ctx, fact_id, text, agent=agent)
+        fact = self._engine.proposing(
+            agent, lambda ctx: fact_service.supersede(ctx, fact_id, text, agent=agent)
+        )
         self._wrote = True
         self._engine.update_notes(fact.id, fact.supersedes_id or "")
         return self._ctx.view.redact(self._with_path(fact))
@@ -688,12 +666,20 @@ class Memory:
             FactNotFoundError.
             RevisionMismatchError: the fact has another revision than `expect`.
         """
+        from vaultsync.facts.service import ForgetResult
+
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
-        done = fact_service.forget(self._ctx, fact_id, agent=agent, expect=expect)
+
+        def work(ctx: SyncContext) -> ForgetResult:
+            done = fact_service.forget(ctx, fact_id, agent=agent, expect=expect)
+            if restore_previous and done.previous is not None:
+                fact_service.restore(ctx, done.previous, agent=agent)
+            return done
+
+        done = self._engine.proposing(agent, work)
         self._engine.update_notes(done.id)
         if restore_previous and done.previous is not None:
-            fact_service.restore(self._ctx, done.previous, agent=agent or self.agent)
             self._engine.update_notes(done.previous)
             done = ForgetResult(done.id, done.status)
         try:
@@ -750,6 +736,9 @@ class Memory:
             EngineBusyError: another engine has this vault; nothing was done.
             GuardError: it would erase too much; nothing was done.
         """
+        from vaultsync.api.erasing import purge_parts
+        from vaultsync.operations.purge import facts_of_user, purge_facts
+
         with self._engine.exclusive(hint=_PURGE_BY_DAEMON) as ctx:
             about = facts_of_user(ctx, user) if user else ()
             named = [self._fact_id(each, forgotten=True) for each in ids]
@@ -777,6 +766,8 @@ class Memory:
         Returns:
             How many facts were exported.
         """
+        from vaultsync.operations.export_import import export_facts
+
         self._services.access_counter.flush()
         return export_facts(self._ctx, write, agent=self.agent, user=user)
 
@@ -800,8 +791,13 @@ class Memory:
         Raises:
             ImportLineError: names the bad line.
         """
+        from vaultsync.operations.export_import import import_facts
+
         self._wrote = True
-        return import_facts(self._ctx, lines, agent=self.agent)
+        given = lines if self.agent is None else [*lines]  # a proposal reads them again
+        return self._engine.proposing(
+            self.agent, lambda ctx: import_facts(ctx, given, agent=self.agent)
+        )
 
     # ------------------------------------------------------------------------- recall
 
@@ -1005,6 +1001,8 @@ class Memory:
             EngineBusyError: another engine has this vault, and is not to be waited for, or
                 does not go on.
         """
+        from vaultsync.api.derived_data import DerivedReport
+
         approve = approve or (lambda _: True)
         embedding, services = self._engine.embedding, self._services
         # It also writes the note index, and at its priority may have that open for long.
@@ -1048,6 +1046,8 @@ class Memory:
 
     def index_files(self) -> dict[str, str]:
         """The texts of the files in `.index/`, by file name; for an agent, of what it may see."""
+        from vaultsync.index_files.service import read_index_files, tables_for
+
         if self.agent is not None:
             return dict(tables_for(self._ctx, self._services.table_inputs, agent=self.agent))
         return read_index_files(self._ctx)
@@ -1081,6 +1081,9 @@ class Memory:
             EngineBusyError, VaultError, StoreError.
             GuardError: the plan deletes or rewrites too much; nothing was done.
         """
+        from vaultsync.sync.report import Report
+        from vaultsync.sync.sync_request import SyncRequest
+
         arguments: dict[str, Any] = {
             "dry_run": dry_run,
             "allow_scope_moves": allow_scope_moves,
@@ -1101,6 +1104,8 @@ class Memory:
         Args:
             report: of a run over all facts.
         """
+        from vaultsync.sync.agent_view import AgentView
+
         return AgentView(self._ctx, self.agent).report(report)
 
     def adopt(
@@ -1129,6 +1134,9 @@ class Memory:
             UnsafePathError: one of the paths is outside the vault.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
+        from vaultsync.operations.adopt import adopt_notes
+        from vaultsync.sync.report import Report
+
         wanted = [_path_in_vault(each, self.settings.root) for each in _check_texts("paths", paths)]
         try:
             with self._engine.exclusive(hint=_ADOPT_BY_DAEMON) as ctx:
@@ -1161,6 +1169,8 @@ class Memory:
             InvalidIdError, InvalidScopeError, UnknownTypeError.
             EngineBusyError: another engine has the vault.
         """
+        from vaultsync.operations.adopt import adopt_notes, find_note_with_id
+
         with self._engine.exclusive() as ctx:
             note = find_note_with_id(ctx, id)
             report = adopt_notes(ctx, [note], scope=scope, type_name=type, actor=self._actor)
@@ -1168,6 +1178,11 @@ class Memory:
 
     def status(self) -> Status:
         """What waits and what is wrong; changes nothing."""
+        from vaultsync.backends.state.process_files import DaemonFile
+        from vaultsync.proposals.answer_counts import answer_counts, silent_kinds
+        from vaultsync.sync.report import DaemonState
+        from vaultsync.sync.status import read_status
+
         self._engine.record_bases()
         holder = self._engine.lock.holder()
         written = None if holder == "idle" else DaemonFile(self.settings.state_dir).read()
@@ -1190,6 +1205,11 @@ class Memory:
         Args:
             status: without these notices.
         """
+        from vaultsync.memory_files.write_queue import files_with_queue
+        from vaultsync.proposals.service import visible_proposals
+        from vaultsync.sync.agent_view import AgentView
+        from vaultsync.sync.report import DaemonState, notices_of
+
         view = AgentView(self._ctx, self.agent)
         waiting = [*notices_of(files_with_queue(self._memory_files.queue)), *self._refused()]
         status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
@@ -1220,10 +1240,12 @@ class Memory:
         try:
             return count_visible_facts(self._ctx, index, agent)
         except StoreUnavailableError:
-            return index.count(agent)
+            return index.count(self._permissions.reader(agent))
 
     def _refused(self) -> Sequence[ReportedNotice]:
         """A notice if the settings were changed to what would be refused at the next start."""
+        from vaultsync.sync.report import ReportedNotice
+
         try:
             self._loaded_settings()
         except VaultsyncError as error:
@@ -1239,6 +1261,9 @@ class Memory:
 
     def conflicts(self) -> tuple[ConflictRecord, ...]:
         """The open conflicts, without those of other agents' private facts."""
+        from vaultsync.facts.service import visible_conflicts
+        from vaultsync.sync.conflicts import redact_conflict
+
         found = visible_conflicts(self._ctx, agent=self.agent)
         return tuple(redact_conflict(self._ctx, each) for each in found)
 
@@ -1297,6 +1322,9 @@ class Memory:
         Args:
             settled: whether those that were accepted, rejected or expired are among them.
         """
+        from vaultsync.notes.proposal_note import shown_proposal
+        from vaultsync.proposals.service import visible_proposals
+
         found = visible_proposals(self._ctx, agent=self.agent, settled=settled)
         return tuple(map(shown_proposal, found))
 
@@ -1357,6 +1385,8 @@ class Memory:
         Args:
             limit: the maximum number of runs, 1 or more.
         """
+        from vaultsync.sync.status import run_summaries
+
         self._engine.record_bases()
         return run_summaries(self._ctx, limit=limit, agent=self.agent)
 
@@ -1366,6 +1396,8 @@ class Memory:
         Raises:
             RunNotFoundError: there is none.
         """
+        from vaultsync.sync.status import run_summaries
+
         self._engine.record_bases()
         run = last_undoable_run(self._ctx)
         seen = run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)
@@ -1391,6 +1423,10 @@ class Memory:
             RunNotFoundError, AmbiguousNameError.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
+        from vaultsync.operations.undo import undo_run
+        from vaultsync.sync.report import Report
+        from vaultsync.sync.status import run_summaries
+
         self._engine.record_bases()
         run = last_undoable_run(self._ctx) if run is None else find_run_id(self._ctx, run)
         agent = agent or self.agent
@@ -1417,6 +1453,10 @@ class Memory:
         Raises:
             EngineBusyError: another engine has the vault and cannot be asked.
         """
+        from vaultsync.operations.verify import verify_all
+        from vaultsync.sync.agent_view import AgentView
+        from vaultsync.sync.report import Verification
+
         try:
             with self._engine.exclusive() as ctx:
                 found = verify_all(ctx, progress=progress)
@@ -1445,7 +1485,7 @@ class Memory:
             UsageError: an expected note is not in the vault, or there are no questions.
         """
         # Commands that ask no questions load no code for them.
-        from vaultsync.api.evaluation import evaluate_vault  # noqa: PLC0415
+        from vaultsync.api.evaluation import evaluate_vault
 
         self._engine.record_bases()
         return evaluate_vault(self._services, self._ctx, questions, budget=budget, rounds=rounds)
@@ -1465,6 +1505,8 @@ class Memory:
             EngineBusyError: another engine has this vault; nothing was done.
             GuardError: it would overwrite what only the other side has; nothing was done.
         """
+        from vaultsync.operations.rebuild import rebuild
+
         if source not in SIDES:
             raise InvalidFieldError("source", source, "`vault` or `store`")
         with self._engine.lock:
@@ -1501,6 +1543,12 @@ class Memory:
             VaultError, StoreError.
             GuardError: it would delete too much; nothing was done.
         """
+        from vaultsync.api.erasing import purge_parts
+        from vaultsync.operations.maintain import run_maintenance
+        from vaultsync.operations.purge import purge_facts
+        from vaultsync.proposals.make_proposals import make_proposals
+        from vaultsync.sync.report import MaintenanceReport
+
         arguments: dict[str, Any] = {
             "dry_run": dry_run,
             "max_delete": max_delete,
@@ -1542,6 +1590,17 @@ class Memory:
             EngineBusyError, VaultError, StoreError.
             MigrationError: not all facts arrived; nothing was switched.
         """
+        from vaultsync.backends.state.settings_files import edit_machine_file
+        from vaultsync.operations.migrate import (
+            MigrationReport,
+            check_copied,
+            copy_store,
+            copy_vectors,
+            expect_store,
+        )
+        from vaultsync.sync.run import sync_once
+        from vaultsync.sync.sync_request import SyncRequest
+
         began = self._ctx.clock.monotonic()
         settings = structs.replace(self.settings, store=to)
         with (
@@ -1572,6 +1631,11 @@ class Memory:
 
     def doctor(self) -> tuple[DoctorCheck, ...]:
         """Check this machine and this vault."""
+        from vaultsync.api.privacy import redaction_check
+        from vaultsync.backends.system.host_checks import machine_checks
+        from vaultsync.backends.watchers.watch_checks import watch_checks
+        from vaultsync.sync.report import DoctorCheck
+
         settings, services, ctx = self.settings, self._services, self._ctx
         holder = self._engine.lock.holder()
         return (
@@ -1626,6 +1690,8 @@ class Memory:
             MemoryFileGuardError: it is gone, or would forget too much; nothing was done.
             TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
         """
+        from vaultsync.memory_files.service import FileSyncRequest
+
         request = FileSyncRequest(
             agent or self.agent, scope, again=again, dry_run=dry_run, confirm=confirm
         )
@@ -1694,6 +1760,8 @@ class Memory:
         Raises:
             FactNotFoundError, InvalidIdError.
         """
+        from vaultsync.facts.related import find_related
+
         self._engine.record_bases()
         self._services.access_counter.flush()
         links = self._services.link_index
@@ -1710,13 +1778,20 @@ class Memory:
         Raises:
             EngineBusyError: another engine has the vault and cannot be asked (with `fix`).
         """
+        from vaultsync.operations.check_links import (
+            LinkReport,
+            check_links,
+            fix_links,
+            fixed_links_for,
+        )
+
         files = self._engine.files
         if not fix:
             self._engine.record_bases()
             return check_links(self._ctx, files=files, agent=self.agent, progress=progress)
         try:
             with self._engine.exclusive() as ctx:
-                done = fix_links(ctx, files=files, progress=progress)
+                done = fix_links(ctx, files=files, agent=self.agent, progress=progress)
         except EngineBusyError as busy:
             done = self._ask_daemon("/v1/links/fix", {}, busy, LinkReport)
         if self.agent is None:
@@ -1745,6 +1820,10 @@ class Memory:
             InvalidFieldError: another format.
             NotFoundError: no node, or more than one, is called `around`.
         """
+        from vaultsync.graph.graph_formats import EXPORTS
+        from vaultsync.graph.service import load_graph, load_graph_around
+        from vaultsync.graph.stats import most_connected
+
         if format not in EXPORTS:
             raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
         self._engine.record_bases()
@@ -1768,6 +1847,9 @@ class Memory:
             scope: only facts of this scope.
             hubs: the maximum number of hubs.
         """
+        from vaultsync.graph.service import load_graph
+        from vaultsync.graph.stats import graph_stats
+
         self._engine.record_bases()
         graph = load_graph(self._ctx, agent=self.agent, scope=scope)
         return graph_stats(graph, hubs=hubs)
@@ -1785,6 +1867,8 @@ class Memory:
         Raises:
             NotFoundError: no node, or more than one, has this name.
         """
+        from vaultsync.graph.service import load_neighborhood
+
         self._engine.record_bases()
         links = self._services.link_index
         return load_neighborhood(self._ctx, links, name, depth=depth, agent=self.agent, scope=scope)
@@ -1796,6 +1880,9 @@ class Memory:
             ConfigError: the vault was never opened in Obsidian, or its settings are not
                 valid JSON; nothing was written.
         """
+        from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
+        from vaultsync.graph.colours import merged_colours
+
         settings = ObsidianSettings(self.settings.root)
         before = settings.read_graph()
         try:
@@ -1810,6 +1897,12 @@ class Memory:
 
     # ------------------------------------------------------------------------ private
 
+    @cached_property
+    def _memory_files(self) -> MemoryFiles:
+        from vaultsync.api.memory_files import MemoryFiles
+
+        return MemoryFiles(self._services, self._engine)
+
     @property
     def _ctx(self) -> SyncContext:
         return self._engine.ctx
@@ -1818,11 +1911,16 @@ class Memory:
         self._wrote = True
 
     @property
+    def _permissions(self) -> Permissions:
+        return self.settings.permissions
+
+    @property
     def _actor(self) -> str:
         return self.agent or "person"
 
     def _fact_id(self, name: str, agent: str | None = None, *, forgotten: bool = False) -> str:
         # The note index knows the names that the agent of this memory sees, of living facts.
+
         indexed = not forgotten and agent in (None, self.agent)
         return find_fact_id(
             self._ctx,
@@ -1837,6 +1935,8 @@ class Memory:
 
     def _linked(self, to: str | None, source: str | None) -> set[str] | None:
         """The ids of facts that link to a note, and that another links to; None for all."""
+        from vaultsync.facts.related import linked_from, linking_to
+
         links = self._services.link_index
         found = []
         if to is not None:
@@ -1852,7 +1952,8 @@ class Memory:
         index = self._services.note_index
         if catch_up_note_index(self._ctx, index).degraded:
             return None
-        filters = FactFilters(status=None, heads_only=False, agent=self.agent)
+        reader = self._permissions.reader(self.agent)
+        filters = FactFilters(status=None, heads_only=False, reader=reader)
         found = index.search(name, filters, limit=MAX_CALLED, names_only=True)
         return [each.fact_id for each in found]
 
@@ -1865,6 +1966,8 @@ class Memory:
         agent: str | None = None,
     ) -> T:
         """Have the daemon do what it keeps this process from."""
+        from vaultsync.api.daemon_client import ask_running_engine
+
         agent = agent or self.agent
         return convert(ask_running_engine(self.settings, path, body, agent, busy), answer)
 
@@ -1872,9 +1975,17 @@ class Memory:
         self, conflict_id: str, take: str, field: str | None, text: str | None, agent: str | None
     ) -> ConflictRecord:
         """Resolve with a text, or with the values of a side where there is none."""
+        from vaultsync.facts.service import find_conflict
+        from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
+        from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
+        from vaultsync.sync.report import ResolveResult
+        from vaultsync.sync.run import sync_once
+        from vaultsync.sync.sync_request import SyncRequest
+
         try:
             with self._engine.exclusive() as ctx:
                 conflict = find_conflict(ctx, conflict_id, agent=agent)
+                fact_service.check_writable(ctx, [conflict.fact_id], agent=agent)
                 settable = [x for x in conflict.fields if text is None or not is_deletion(x)]
                 fields = tuple(each.field for each in settable)
                 if field is not None and field not in fields:
@@ -1895,6 +2006,14 @@ class Memory:
     def _answer_proposals(
         self, ids: Sequence[str], agent: str | None, *, accepts: bool
     ) -> SettledProposals:
+        from vaultsync.proposals.service import (
+            SettledProposals,
+            accept_proposals,
+            check_answer,
+            find_proposal,
+            reject_proposals,
+        )
+
         wanted = dict.fromkeys(_check_texts("ids", ids))
         if not wanted:
             return SettledProposals(())
@@ -1930,6 +2049,8 @@ def _path_in_vault(text: str, root: Path) -> VaultPath:
 
 def _check(name: str, ask: Callable[[], T], describe: Callable[[T], str]) -> DoctorCheck:
     """Whether a part answers, and with what."""
+    from vaultsync.sync.report import DoctorCheck
+
     try:
         return DoctorCheck(name, ok=True, message=describe(ask()))
     except VaultsyncError as error:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from msgspec import convert, structs, to_builtins
@@ -76,7 +75,7 @@ class RemoteMemory:
         ctx = services.read_context
 
         def search_without_vectors(sources: RecallSources, request: Request) -> Answer:
-            return search(replace(sources, vectors=_refuse_vectors), request)
+            return search(structs.replace(sources, vectors=_refuse_vectors), request)
 
         if (self.settings.state_dir / "bridge.json").exists():
             try:

@@ -31,7 +31,6 @@ from vaultsync.errors import (
 from vaultsync.facts import service as fact_service
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.model.scope import can_see
 from vaultsync.repos.entries import (
     AGENT,
     CONVENTION,
@@ -226,7 +225,7 @@ class Repos:
         handle = self._open(repo, None)
         known = self._facts(handle)
         shown = {fact.id for fact in self._visible(handle, known)}
-        return frozenset(fact.id for fact in known if fact.id not in shown)
+        return frozenset(fact.id for fact in self._for_agent(known) if fact.id not in shown)
 
     # ----------------------------------------------------------------------- writing
 
@@ -409,7 +408,8 @@ class Repos:
             handle.folder.put_state("repository.json", data)
 
     def _for_agent(self, facts: Iterable[Fact]) -> list[Fact]:
-        return [fact for fact in facts if can_see(self._agent, fact.scope)]
+        may_read = self._ctx.policy.permissions.may_read
+        return [fact for fact in facts if may_read(self._agent, fact.scope)]
 
     # --- what holds
 
@@ -661,23 +661,26 @@ class Repos:
     ) -> Fact:
         identity = handle.identity
         unscoped = unscoped or identity.branch_scope == SHARED
-        link = f"[[{self._repository_note(identity)}]]"
-        named = {**values, **place_values(identity, unscoped=unscoped), REPO: link}
-        return fact_service.remember(self._ctx, named, agent=agent)
-
-    def _repository_note(self, identity: RepoIdentity) -> str:
-        """The title of the note of a repository, which is made with its first fact."""
-        fact_id = str(uuid5(NAMESPACE_OID, f"repository {identity.lineage}"))
+        note_id = str(uuid5(NAMESPACE_OID, f"repository {identity.lineage}"))
         title = f"{identity.slug} repository"
+        is_new = False
         try:
-            return fact_service.get(self._ctx, fact_id, agent=None).title
-        except FactForgottenError:
-            return title
+            title = fact_service.get(self._ctx, note_id, agent=None).title
+        except FactForgottenError as gone:
+            _log.debug("the user deleted the note of the repository: %s", gone)
         except FactNotFoundError:
-            pass
+            is_new = True
+        named = {**values, **place_values(identity, unscoped=unscoped), REPO: f"[[{title}]]"}
+        fact = fact_service.remember(self._ctx, named, agent=agent)
+        if is_new:  # after the fact: an agent that may not write it makes no note either
+            self._make_repository_note(identity, note_id, title)
+        return fact
+
+    def _make_repository_note(self, identity: RepoIdentity, note_id: str, title: str) -> None:
+        """Make the note that all notes of a repository link to."""
         where = f" at {identity.remote}" if identity.remote else ""
         values: dict[str, Value] = {
-            "id": fact_id,
+            "id": note_id,
             "type": REPOSITORY_TYPE,
             "title": title,
             "content": f"A git repository{where}. What is known about it links here.",
@@ -686,9 +689,8 @@ class Repos:
             LINEAGE: identity.lineage,
             "remote": identity.remote,
         }
-        with suppress(IdTakenError):
+        with suppress(IdTakenError):  # by another process
             self._written(fact_service.remember(self._ctx, values, agent=None), None)
-        return title
 
     def _take_back(self, fact: Fact, before: Fact | None) -> None:
         """Undo a write of the store whose file could not be written."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import sha256
 from importlib.util import find_spec
@@ -30,6 +29,7 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
 from vaultsync.links.entity_names import EntityNames
+from vaultsync.model.permissions import Reader
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import RecallSearch
@@ -232,6 +232,7 @@ class Services:
             max_note_bytes=int(settings.max_note_bytes),
             auto_link=settings.auto_link,
             index_folder=settings.index_folder,
+            permissions=settings.permissions,
         )
         return ReadContext(self.store, self.archive, self.clock, policy, note_view_for(settings))
 
@@ -445,7 +446,7 @@ class Services:
             reranker=lambda: self.reranker,
             weights=self.settings.weights,
             warm=not (self._one_shot or self.settings.embedder.startswith("http")),
-            visible_index=partial(self._visible_index, ctx, agent.casefold()) if agent else None,
+            visible_index=partial(self._visible_index, ctx, agent) if agent else None,
         )
 
     @contextmanager
@@ -472,14 +473,15 @@ class Services:
 
         How rare a word is among all facts says something of those that an agent cannot see,
         and scores and the confidence are made of it. So an agent has an index of its own as
-        soon as there are private facts of others.
+        soon as there are facts that it may not read.
         """
         index = self.note_index
         report = catch_up_note_index(ctx, index)
-        if index.count(agent) == index.count():
+        reader = Reader(agent.casefold(), ctx.policy.permissions)
+        if index.count(reader) == index.count():
             return index, report
-        visible = replace(ctx, store=VisibleStore(ctx.store, agent))
-        index = self._index_of(agent)
+        visible = structs.replace(ctx, store=VisibleStore(ctx.store, reader))
+        index = self._index_of(reader.agent)
         return index, catch_up_note_index(visible, index)
 
     # ------------------------------------------------------------------------ private

@@ -87,6 +87,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         'vaultsync recall "type:decision harbour" --limit 3 --explain',
     ),
     "context": (
+        "vaultsync context --budget 1000",
         "vaultsync context berth bookings --budget 2000",
         "vaultsync context deposits --format xml --intent decisions",
     ),
@@ -138,6 +139,12 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     ),
     "bridge": ("vaultsync bridge", "vaultsync bridge --port 0"),
     "bridge token": ("vaultsync bridge token", "vaultsync bridge token --rotate"),
+    "hook": ("""echo '{"hook_event_name": "SessionStart"}' | vaultsync hook claude-code""",),
+    "install": (
+        "vaultsync install claude-code --dry-run",
+        "vaultsync install cursor --project . --no-hooks --dry-run",
+        "vaultsync install codex --remove --dry-run",
+    ),
     "mcp": ("vaultsync mcp --agent indy", "vaultsync mcp --agent indy --http"),
     "plugin install": ("vaultsync plugin install",),
     "completion": ('eval "$(vaultsync completion bash)"',),

@@ -75,7 +75,11 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Long-running": {
         "watch": "Keep vault and store equal until a signal.",
         "bridge": "Serve the Obsidian plugin on 127.0.0.1 until stopped.",
+    },
+    "Agents": {
         "mcp": "Serve the memory to an agent over the Model Context Protocol.",
+        "install": "Connect an agent's program to the vault.",
+        "hook": "Answer a hook of an agent's program.",
     },
     "Obsidian": {"plugin": "Install the Obsidian plugin into the vault."},
     "Shell": {"completion": "Print a script that completes commands in your shell."},
@@ -93,6 +97,8 @@ COMMAND_MODULES = {
     **dict.fromkeys(("supersede", "forget", "restore"), "fact_commands"),
     "eval": "eval_commands",
     **dict.fromkeys(("observe", "observations"), "observation_commands"),
+    "hook": "hook_command",
+    "install": "install_command",
     "mcp": "mcp_commands",
     "memory-file": "memory_file_commands",
     "model": "model_commands",

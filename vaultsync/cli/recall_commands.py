@@ -18,6 +18,7 @@ from vaultsync.cli.options import (
     date_option,
     filters,
     number_option,
+    optional_question_argument,
     question_argument,
 )
 from vaultsync.cli.output import (
@@ -148,7 +149,7 @@ INTENT_NAMES = ("decisions", "recent", "balanced")
 
 
 @click.command()
-@question_argument
+@optional_question_argument
 @number_option(
     "--budget", "Maximum size in tokens; 0 for no limit.", metavar="TOKENS", default=4000
 )
@@ -173,7 +174,8 @@ def context(
 ) -> None:
     """Pack the facts that answer a question into a token budget.
 
-    The text goes to stdout. The reason and the citation of each item, and what was left
+    Without a query these are the most important ones, which are worth knowing at the start of
+    a session. The text goes to stdout. The reason and the citation of each item, and what was left
     out, go to stderr.
     """
     with _open_read_only(options) as memory:

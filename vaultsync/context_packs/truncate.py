@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -14,10 +13,11 @@ from vaultsync.context_packs.formats import (
     paragraph_heading,
     text_paragraphs,
 )
+from vaultsync.model.lazy_pattern import lazy_pattern
 
 _MAX_TRIES = 8
 """Maximum number of times a cut that is too long is made shorter."""
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 
 
 class RenderedPiece(NamedTuple):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
 from vaultsync.errors import EditTargetError, UsageError
 from vaultsync.markdown.blocks import HEADING_BLOCK, closed_title, prose_spans
+from vaultsync.model.lazy_pattern import lazy_pattern
 
-_HEADING = re.compile(r"(#{1,6})[ \t]*(.*)")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+_HEADING = lazy_pattern(r"(#{1,6})[ \t]*(.*)")
+_ITEM = lazy_pattern(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _LISTED = 8
 """Maximum number of headings that an error lists."""
 

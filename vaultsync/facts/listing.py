@@ -86,7 +86,7 @@ def select_facts(
         until=span.until,
         heads_only=False,
         superseded_only=superseded,
-        agent=agent,
+        reader=ctx.policy.permissions.reader(agent),
     )
     start = check_id(after) if after else ""
     store = ctx.redacted_store

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from itertools import chain
@@ -19,8 +18,8 @@ from vaultsync.facts.service import is_visible
 from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, NoteNames, find_by_name
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.scope import can_see
 from vaultsync.sync.context import SyncContext
 
 MIN_PREFIX_LENGTH = 8
@@ -30,7 +29,7 @@ UNDO_KIND = "undo "
 RUNS_SEARCHED = (20, 1000)
 """How many runs `last_undoable_run()` looks back: few first, for each is read with its report."""
 _NAMES = f"give an id or its first {MIN_PREFIX_LENGTH} characters, a path, a title or an alias"
-_PREFIX = re.compile(rf"[0-9a-f-]{{{MIN_PREFIX_LENGTH},}}")
+_PREFIX = lazy_pattern(rf"[0-9a-f-]{{{MIN_PREFIX_LENGTH},}}")
 
 
 CalledLike: TypeAlias = Callable[[str], Iterable[str] | None]
@@ -95,10 +94,10 @@ def find_fact(
         NotFoundError: the agent can see no such fact.
         AmbiguousNameError: it can see more than one.
     """
-    store = ctx.redacted_store
+    store, permissions = ctx.redacted_store, ctx.policy.permissions
 
     def among(facts: Iterable[Fact], paths: Mapping[str, VaultPath]) -> Fact:
-        visible = (fact for fact in facts if can_see(agent, fact.scope))
+        visible = (fact for fact in facts if permissions.may_read(agent, fact.scope))
         found = find_by_name(
             name,
             visible,

@@ -19,6 +19,7 @@ MAX_DEPTH = 20
 """Maximum depth of nested arrays and objects in a body."""
 _log = logging.getLogger("vaultsync.bridge")
 ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
+    (errors.ProposedError, HTTPStatus.ACCEPTED),
     (errors.NotFoundError, HTTPStatus.NOT_FOUND),
     (errors.RevisionMismatchError, HTTPStatus.CONFLICT),
     (errors.GuardError, HTTPStatus.CONFLICT),
@@ -67,7 +68,7 @@ def _check_depth(data: bytes) -> None:
             depth -= 1
 
 
-def error_response(error: Exception) -> tuple[HTTPStatus, Failure]:
+def error_response(error: Exception) -> tuple[HTTPStatus, Failure | Mapping[str, object]]:
     """The status and the body for an error; an unexpected one is logged."""
     if not isinstance(error, errors.VaultsyncError):
         lines = "".join(traceback.format_exception(error))
@@ -79,4 +80,6 @@ def error_response(error: Exception) -> tuple[HTTPStatus, Failure]:
         (status for kind, status in ERROR_STATUSES if isinstance(error, kind)),
         HTTPStatus.INTERNAL_SERVER_ERROR,
     )
+    if isinstance(error, errors.ProposedError):
+        return status, error.answer
     return status, error_json(error)

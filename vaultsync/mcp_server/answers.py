@@ -17,7 +17,7 @@ from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.result import RecallResult
 from vaultsync.repos.entries import StepSummary
 from vaultsync.repos.repo_context import RepoContext
-from vaultsync.sync.report import Conflicts, Proposals, Status
+from vaultsync.sync.report import Conflicts, Proposals, ProposedWrite, Status
 
 __all__ = [
     "AgentStatus",
@@ -109,6 +109,12 @@ class OpenProposals(Proposals, frozen=True):
     """What `memory_proposals` answers."""
 
     more: More = UNSET
+
+
+class ProposedAnswer(ProposedWrite, frozen=True, kw_only=True):
+    """What a tool answers that would write where the agent may only propose."""
+
+    text: Annotated[str, Meta(description="That it waits for the user, and for what.")]
 
 
 class ExportGraphResult(Struct, frozen=True):

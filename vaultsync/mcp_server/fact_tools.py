@@ -177,6 +177,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         StoreFactArgs,
         "NewFact",
         store,
+        proposes=True,
     ),
     Tool(
         "memory_observe",
@@ -196,6 +197,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         update,
         destructive=True,
         idempotent=True,
+        proposes=True,
     ),
     Tool(
         "memory_supersede",
@@ -204,6 +206,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         SupersedeArgs,
         "PublicFact",
         supersede,
+        proposes=True,
     ),
     Tool(
         "memory_forget",
@@ -214,6 +217,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         forget,
         destructive=True,
         idempotent=True,
+        proposes=True,
     ),
     Tool(
         "query_vault",

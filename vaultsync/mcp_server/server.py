@@ -199,6 +199,9 @@ def run_tool(
     try:
         stale = memory.sync_saved_notes() if tool.fresh else ""
         answer: dict[str, Value] = to_builtins(tool.call(memory, arguments))
+    except errors.ProposedError as proposed:  # a result, too: it was done as far as it may be
+        said = error_text(error_parts(proposed))
+        answer = {"text": said, **to_builtins(proposed.answer)}
     except Exception as error:  # noqa: BLE001 - every error is answered
         return _failed(error)
     if stale:

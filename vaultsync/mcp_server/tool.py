@@ -84,6 +84,8 @@ class Tool(Generic[ArgsT]):
     """Whether it may delete or overwrite something."""
     idempotent: bool = False
     """Whether a second call with the same arguments changes nothing more."""
+    proposes: bool = False
+    """Whether it may answer with a proposal in place of what it would write."""
     longest: int | None = 40_000
     """Maximum length of its answer in characters of JSON; None when it limits itself."""
     toolset: str = MEMORY
@@ -138,7 +140,14 @@ class Tool(Generic[ArgsT]):
 
         kind: type = getattr(answers, self.answers)
         schema, more = schema_of(kind), schema_of(TruncatedAnswer)["properties"]
-        return {**schema, "properties": {**schema["properties"], **more}}
+        required = schema.get("required", [])
+        found = {**schema, "properties": {**schema["properties"], **more}}
+        if not self.proposes:
+            return found
+        waits = schema_of(answers.ProposedAnswer)
+        found["properties"] |= waits["properties"]
+        del found["required"]
+        return {**found, "anyOf": [{"required": x} for x in (required, waits["required"])]}
 
 
 _LIMITS = frozenset({"minLength", "maxLength", "maxItems", "minimum"})

@@ -13,10 +13,9 @@ from vaultsync.errors import (
     UsageError,
 )
 from vaultsync.facts.note_limits import check_note_limits
-from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES
+from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS_BY_KEY, NON_FIELD_KEYS, OWN_FIELDS_BY_KEY, Value
-from vaultsync.model.scope import can_see
 from vaultsync.model.serialization import fact_to_json, fact_to_values
 from vaultsync.storage.store import RevisionMismatch, StoreWrite, with_count_of
 from vaultsync.sync.context import SyncContext
@@ -37,7 +36,7 @@ def export_facts(
     """
     count = 0
     for fact in ctx.store.iter_facts():
-        if can_see(agent, fact.scope) and user in (None, fact.user_id):
+        if ctx.policy.permissions.may_read(agent, fact.scope) and user in (None, fact.user_id):
             write(fact_to_json(fact) + "\n")
             count += 1
     return count
@@ -73,12 +72,15 @@ def import_facts(ctx: SyncContext, lines: Iterable[str], *, agent: str | None = 
 
 
 def _check_visible(ctx: SyncContext, numbers: Mapping[str, int], agent: str) -> None:
-    """Refuse lines that would overwrite, or restore, facts that the agent cannot see."""
-    known = ctx.store.find_many(numbers)
+    """Refuse lines that would overwrite, or restore, facts that the agent may not write."""
+    known, permissions = ctx.store.find_many(numbers), ctx.policy.permissions
     for fact_id, number in numbers.items():
         stored = known.get(fact_id) or ctx.store.tombstone(fact_id)
-        if stored is not None and not can_see(agent, stored.scope):
+        if stored is None:
+            continue
+        if not permissions.may_read(agent, stored.scope):
             raise ImportLineError(number, f"the id {fact_id} is already in use")
+        _check_scope(ctx, number, stored.scope, agent)
 
 
 def _read(ctx: SyncContext, number: int, line: str, agent: str | None) -> Fact:
@@ -107,9 +109,15 @@ def _read(ctx: SyncContext, number: int, line: str, agent: str | None) -> Fact:
         raise ImportLineError(number, error.message) from None
     if not str(filled.get("content") or filled.get("title") or "").strip():
         raise ImportLineError(number, "it has neither content nor title")
-    if not can_see(agent, fact.scope):
-        raise ImportLineError(number, ScopeDeniedError(agent or "", fact.scope).message)
+    _check_scope(ctx, number, fact.scope, agent)
     return fact
+
+
+def _check_scope(ctx: SyncContext, number: int, scope: str, agent: str | None) -> None:
+    try:
+        check_scope_access(ctx, scope, agent=agent)
+    except ScopeDeniedError as error:
+        raise ImportLineError(number, error.message, proposes=error.proposes) from None
 
 
 def _field_values(exported: Mapping[str, Value]) -> dict[str, Value]:

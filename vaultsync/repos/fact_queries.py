@@ -10,7 +10,6 @@ from vaultsync.indexing.ports import NEWEST, NoteIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import DEFAULT_STATUS
-from vaultsync.model.scope import can_see
 from vaultsync.repos.entries import KINDS, belongs, scope_of, theme_of
 from vaultsync.repos.repo_identity import RepoIdentity
 from vaultsync.sync.context import SyncContext
@@ -44,7 +43,7 @@ def repository_facts(
         and fact.status == DEFAULT_STATUS
         and not fact.superseded_by_id
         and belongs(fact, identity)
-        and can_see(agent, fact.scope)
+        and ctx.policy.permissions.may_read(agent, fact.scope)
     ]
 
 

@@ -241,6 +241,9 @@ class Archive(Protocol):
     def put_proposal(self, proposal: ProposalRecord) -> None:
         """Set a proposal, open or settled, by its id."""
 
+    def find_proposal(self, proposal_id: str) -> ProposalRecord | None:
+        """The proposal of an id, open or settled; None when there is none."""
+
     def proposals(self, *, settled: bool = False) -> list[ProposalRecord]:
         """The open proposals and those that still have a note, or all of them; oldest first."""
 

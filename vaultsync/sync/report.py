@@ -248,6 +248,12 @@ class Proposals(Struct, frozen=True):
     proposals: Sequence[ShownProposal]
 
 
+class ProposedWrite(Struct, frozen=True):
+    """The answer to a write that the agent may only propose: it waits for the user."""
+
+    proposal: ShownProposal
+
+
 def shown_conflicts(found: Iterable[ConflictRecord]) -> Conflicts:
     """Open conflicts, as they are reported."""
     return Conflicts([shown_conflict(each) for each in found])

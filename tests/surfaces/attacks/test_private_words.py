@@ -1,4 +1,4 @@
-"""No method of the Python API answers an agent with a word of what others keep in private."""
+"""No method of the Python API answers an agent with a word of what it may not read."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 import vaultsync
 from tests.gits import GitFolder
+from tests.machines import configure_machine
 from tests.mcp_clients import Home, make_home
 from vaultsync.api.memory import Memory
 from vaultsync.errors import RunNotFoundError, StoreUnavailableError, VaultsyncError
@@ -21,14 +22,24 @@ from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.sync.agent_view import AgentView
 
 PLANTED = "zqxjkv"
-"""Is in all titles, texts, tags and paths of Ada's private facts, and in nothing else."""
+"""Is in all titles, texts, tags and paths of Ada's hidden facts, and in nothing else."""
+SCOPES = ("private-ada", "team-harbour")
+"""Where Ada hides them: the team has her as its only member."""
+MEMBERS = """
+[permissions.agents."*"]
+write = ["*"]
+[permissions.teams]
+team-harbour = ["ada"]
+"""
 
 
 class Planted:
-    """Ada's private facts and notes, in every state that a run has to report."""
+    """Ada's hidden facts and notes, in every state that a run has to report."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, scope: str = "private-ada") -> None:
+        configure_machine(home.vault, MEMBERS)
         self.home = home
+        self.scope = scope
         titles = ["edited", "moved", "gone", "forgotten", "disputed", "linked", "moved away"]
         with home.memory("ada") as ada:
             facts = {
@@ -37,6 +48,7 @@ class Planted:
                     title=f"{PLANTED} {each}",
                     type="decision",
                     tags=[PLANTED],
+                    scope=scope,
                 )
                 for each in titles
             }
@@ -51,9 +63,9 @@ class Planted:
             ada.forget(self.ids["forgotten"])
         self._edit(notes["edited"], "Text", "Changed")
         notes["moved"].rename(home.vault / "public" / f"{PLANTED} moved.md")
-        notes["moved away"].rename(home.vault / "private-ada" / f"{PLANTED} elsewhere.md")
+        notes["moved away"].rename(home.vault / scope / f"{PLANTED} elsewhere.md")
         notes["gone"].unlink()
-        folder = home.vault / "private-ada"
+        folder = home.vault / scope
         (folder / f"{PLANTED} bad.md").write_text("---\nid: [\n---\n", "utf-8")
         (folder / f"{PLANTED} new.md").write_text(f"{PLANTED}, not adopted yet.\n", "utf-8")
         (home.vault / "public" / "Its own.md").write_text("Not adopted either.\n", "utf-8")
@@ -72,7 +84,7 @@ class Planted:
 
     def notes(self) -> dict[Path, bytes]:
         """The notes of people and agents, as they are."""
-        folders = (self.home.vault / "public", self.home.vault / "private-ada")
+        folders = (self.home.vault / "public", self.home.vault / self.scope)
         return {each: each.read_bytes() for top in folders for each in top.rglob("*.md")}
 
     @property
@@ -192,13 +204,18 @@ def planted(tmp_path: Path) -> Planted:
     return Planted(make_home(tmp_path))
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["", "synced"])
+@pytest.fixture(
+    scope="module",
+    params=[(scope, synced) for scope in SCOPES for synced in (False, True)],
+    ids=lambda each: f"{each[0]} synced" if each[1] else each[0],
+)
 def shared(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Planted]:
     """For methods that change no note, however many there are."""
-    planted = Planted(make_home(tmp_path_factory.mktemp("shared")))
-    if request.param:
+    scope, synced = request.param
+    planted = Planted(make_home(tmp_path_factory.mktemp("shared")), scope)
+    if synced:
         planted.home.run("sync")
     before = planted.notes()
     yield planted
@@ -223,11 +240,14 @@ def test_no_answer_reveals_a_word_of_another_agent(shared: Planted, name: str) -
     check_hidden(shared, name)
 
 
-@pytest.mark.parametrize("synced", [False, True])
+@pytest.mark.parametrize(
+    ("scope", "synced"), [("private-ada", False), ("private-ada", True), ("team-harbour", True)]
+)
 @pytest.mark.parametrize("name", sorted(ASKED.keys() - READING))
 def test_no_method_reveals_a_word_of_another_agent(
-    planted: Planted, name: str, *, synced: bool
+    tmp_path: Path, name: str, scope: str, *, synced: bool
 ) -> None:
+    planted = Planted(make_home(tmp_path), scope)
     if synced:
         planted.home.run("sync")
     check_hidden(planted, name)
@@ -238,7 +258,7 @@ def check_hidden(planted: Planted, name: str) -> None:
     with vaultsync.open(str(home.vault), agent="indy", state_dir=str(home.state)) as indy:
         said = _said(indy, ASKED[name], planted)
     assert PLANTED not in said
-    assert "private-ada" not in said
+    assert planted.scope not in said
     hidden = {key for key in planted.ids.values() if key in said}
     named = ("get", "history", "update", "edit", "supersede", "forget", "restore", "purge")
     if name not in (*named, "observation"):

@@ -78,8 +78,9 @@ ARGUMENTS = {
     "watch": ["--once-settled"],
     "bridge": ["--port", "0"],
     "plugin": ["install"],
+    "install": ["cursor"],
 }
-NO_VAULT = {"completion", "trust", "doctor", "model"}
+NO_VAULT = {"completion", "trust", "doctor", "model", "hook"}
 """Commands that open no vault, or only say what is wrong with it."""
 
 
@@ -159,6 +160,14 @@ def test_every_command_refuses_alike(downloaded: Downloaded, command: str, tmp_p
     assert refused.exit_code == 1
     assert not downloaded.was_asked()
     assert sorted(each.name for each in downloaded.root.iterdir()) == [".meta", ".obsidian"]
+
+
+def test_a_hook_tells_its_host_nothing_of_such_a_vault(downloaded: Downloaded) -> None:
+    downloaded.ask('store = "qdrant://127.0.0.1:{port}"')
+    done = downloaded.run("hook", "codex", stdin='{"hook_event_name": "SessionStart"}')
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "asks" in done.stderr
+    assert not downloaded.was_asked()
 
 
 def test_python_and_mcp_refuse_too(downloaded: Downloaded) -> None:
