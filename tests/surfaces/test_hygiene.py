@@ -233,6 +233,8 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "repo summary": [(TOKEN, CODE, TEXT, "--follow-up", TOKEN, "--repo", app)],
         "repo list": [("--repo", app)],
         "repo context": [("--repo", app, "--path", TOKEN)],
+        "repo promote": [("--repo", app)],
+        "repo copy": [("--from", "main", "--to", "main", "--repo", app)],
         "observations list": [()],
         "observations show": [(planted.observation,)],
         "update": [
@@ -375,6 +377,10 @@ def _known_about(memory: Memory, app: Path) -> list[object]:
         repos.context(app, paths=[TOKEN]),
         repos.build_context_from_memory(repo_hash, 9_000),
         repos.hidden_facts(app),
+        repos.promote(app),
+        repos.copy(app, source="main", target="main"),
+        repos.maintain(app),
+        repos.known_roots(),
     ]
 
 

@@ -18,13 +18,16 @@ from vaultsync.api.memory import Memory
 from vaultsync.api.repos import Repos
 from vaultsync.cli.main import cli
 from vaultsync.errors import (
+    BranchNotMergedError,
     FactNotFoundError,
     InvalidFieldError,
     LockTimeoutError,
     NotARepositoryError,
     RepoFileParseError,
+    UnknownBranchError,
 )
 from vaultsync.repos.entries import RepoMemory
+from vaultsync.service.daemon_runner import DaemonRunner
 
 
 @pytest.fixture
@@ -290,6 +293,168 @@ def test_another_repository_knows_nothing_of_it(repos: Repos, tmp_path: Path) ->
     other = GitFolder(tmp_path / "tool")
     other.commit("x", "1")
     assert titles(repos.get_repo_memory(other.root)) == []
+
+
+def test_recall_in_a_repository_leaves_out_other_branches(
+    repos: Repos, git: GitFolder, memory: Memory
+) -> None:
+    main = repos.upsert_decision(summary="Sessions live in Redis", rationale="On main.")
+    git.branch("feature")
+    git.commit("b.py", "b = 1\n")
+    topic = repos.upsert_decision(summary="Sessions live in Postgres", rationale="A trial.")
+    git.checkout("main")
+    question = "where do sessions live?"
+    assert {x.id for x in memory.recall(question)} == {main.id, topic.id}
+    assert {x.id for x in memory.recall(question, repo=git.root)} == {main.id}
+    assert {x.id for x in memory.context(question, repo=git.root).items} == {main.id}
+    for words in (["recall", question], ["context", question]):
+        shown = CliRunner().invoke(cli, [*words, "--repo", "."]).output
+        assert "Redis" in shown
+        assert "Postgres" not in shown
+        assert "Postgres" in CliRunner().invoke(cli, words).output
+    assert memory.get(topic.id).path
+    git.checkout("feature")
+    assert {x.id for x in memory.recall(question, repo=git.root)} == {main.id, topic.id}
+
+
+# --- branches that were merged, renamed, deleted --------------------------------------
+
+
+def test_a_squash_is_promoted_for_good(
+    repos: Repos, git: GitFolder, memory: Memory, tmp_path: Path
+) -> None:
+    git.branch("feature")
+    git.commit("b.py", "b = 1\n")
+    fact = repos.upsert_decision(summary="On feature")
+    git.commit("b.py", "b = 2\n")
+    git.checkout("main")
+    git("merge", "-q", "--squash", "feature")
+    git("commit", "-q", "-m", "All of it (#7)")
+    done = repos.promote()
+    assert (done.promoted, done.ids) == (1, (fact.id,))
+    assert memory.get(fact.id).properties["promotedTo"] == [git.head()]
+    assert repos.promote().promoted == 0
+    git("branch", "-q", "-D", "feature")
+    git("clone", "-q", "--no-local", str(git.root), str(tmp_path / "clone"))
+    git("remote", "set-url", "origin", "https://example.org/team/app", root=tmp_path / "clone")
+    assert titles(repos.get_repo_memory(tmp_path / "clone")) == ["On feature"]
+    assert memory.undo(done.run).run
+    assert "promotedTo" not in memory.get(fact.id).properties
+
+
+def test_a_branch_is_promoted_once_it_is_merged(repos: Repos, git: GitFolder) -> None:
+    git.branch("feature")
+    git.commit("b.py", "b = 1\n")
+    repos.add_note(content="On feature")
+    git.checkout("main")
+    with pytest.raises(BranchNotMergedError, match="not merged"):
+        repos.promote(source="feature", target="main")
+    with pytest.raises(UnknownBranchError):
+        repos.promote(source="nothing")
+    with pytest.raises(UnknownBranchError):
+        repos.promote(target="nothing")
+    git("cherry-pick", "feature")
+    assert repos.promote(source="feature", target="main").promoted == 1
+
+
+def test_what_is_known_on_a_renamed_branch_is_copied(repos: Repos, git: GitFolder) -> None:
+    git.branch("old")
+    git.commit("b.py", "b = 1\n")
+    repos.add_note(content="On old")
+    git.checkout("main")
+    git.branch("new")
+    git.commit("c.py", "c = 1\n")
+    git("branch", "-q", "-D", "old")
+    assert titles(repos.get_repo_memory()) == []
+    done = repos.copy(source="old", target="new")
+    assert done.copied == 1
+    assert titles(repos.get_repo_memory()) == ["On old"]
+    git.checkout("main")
+    assert titles(repos.get_repo_memory()) == []
+    with pytest.raises(UnknownBranchError):
+        repos.copy(source="nothing", target="main")
+
+
+def test_a_branch_that_is_deleted_unmerged_becomes_one_proposal(
+    repos: Repos, git: GitFolder, memory: Memory
+) -> None:
+    git.branch("feature/x")
+    git.commit("b.py", "b = 1\n")
+    for number in range(4):
+        repos.upsert_decision(summary=f"Decision {number}")
+    repos.append_summary("r", "s", "Tried it.")
+    git.checkout("main")
+    assert repos.maintain().proposed == 0
+    git("branch", "-q", "-D", "feature/x")
+    assert repos.maintain().proposed == 1
+    git.commit("c.py", "c = 1\n")
+    assert repos.maintain().proposed == 0
+    (proposal,) = memory.proposals()
+    assert (proposal.kind, proposal.title) == ("branch", "Keep 4 decisions of feature/x")
+    assert titles(repos.get_repo_memory()) == []
+    memory.accept_proposals([proposal.id])
+    assert len(repos.get_repo_memory().decisions) == 4
+    assert repos.maintain().proposed == 0
+
+
+def test_a_renamed_or_merged_branch_is_not_asked_about(repos: Repos, git: GitFolder) -> None:
+    for name in ("one", "two"):
+        git.checkout("main")
+        git.branch(name)
+        git.commit(f"{name}.py", "x = 1\n")
+        repos.add_note(content=f"On {name}")
+    git("branch", "-q", "-m", "two", "other")
+    git.checkout("main")
+    git("merge", "-q", "--squash", "one")
+    git("commit", "-q", "-m", "One")
+    git("branch", "-q", "-D", "one")
+    found = repos.maintain()
+    assert (found.promoted, found.proposed) == (1, 0)
+
+
+def test_old_summaries_are_folded_into_weekly_digests(
+    vault: Path, git: GitFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(git.root)
+    marker = vault / ".meta" / "config.toml"
+    marker.write_text(marker.read_text() + "\n[repos]\nsummaries_max_entries = 8\n")
+    with vaultsync.open() as memory:
+        repos = memory.repos
+        for step in range(9):
+            text = f"Did part {step}, which took a while.\nDecision: use {step}."
+            done = f"\n- [x] part {step}" if step == 1 else ""
+            repos.append_summary("run", f"s{step}", text + done, follow_ups=[f"Part {step + 1}"])
+        lines = (folder_of(repos) / "summaries.jsonl").read_text().splitlines()
+        assert len(lines) == 8
+        done = repos.maintain()
+        assert done.folded == 3
+        found = repos.get_repo_memory()
+        assert len(found.summaries) == 6
+        (digest,) = found.notes
+        assert digest.content.count("- Decision: use") == 3
+        assert "- [ ] Part 2" in digest.content
+        assert "- [ ] Part 1" not in digest.content
+        assert "Did part 0" in digest.content
+        text = repos.context().text
+        assert "- Part 2\n" in text
+        assert text.count("Part 2") == 1
+        assert repos.maintain().folded == 0
+        memory.undo()
+        assert len(memory.list(type="episodic").facts) == 9
+
+
+def test_a_daemon_promotes_what_was_merged(repos: Repos, git: GitFolder, memory: Memory) -> None:
+    git.branch("feature")
+    git.commit("b.py", "b = 1\n")
+    fact = repos.add_note(content="On feature")
+    git.checkout("main")
+    git.commit("c.py", "c = 1\n")
+    git("cherry-pick", "feature")
+    assert repos.known_roots() == [Path(os.path.realpath(git.root))]
+    memory.close()
+    DaemonRunner(memory.settings, once=True).run()
+    with vaultsync.open() as later:
+        assert later.get(fact.id).properties["promotedTo"] == [git.head()]
 
 
 # --- the files, both ways -------------------------------------------------------------

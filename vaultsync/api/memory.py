@@ -820,6 +820,7 @@ class Memory:
         user: str | None = None,
         explain: bool = False,
         agent: str | None = None,
+        repo: str | Path | None = None,
     ) -> RecallResult:
         """The facts that answer a question, best first, each with the reason why.
 
@@ -851,6 +852,7 @@ class Memory:
             user: only facts about this user; the one of the settings when it is None.
             explain: whether the result has what each stage found, and its seconds.
             agent: who asks; the agent of this memory when it is None.
+            repo: a folder of a git repository: what does not hold on its branch is left out.
 
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter that cannot
@@ -876,6 +878,7 @@ class Memory:
                 user=user,
                 explain=explain,
                 agent=agent,
+                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
             )
         )
 
@@ -908,6 +911,7 @@ class Memory:
         since: str | date | None = None,
         user: str | None = None,
         agent: str | None = None,
+        repo: str | Path | None = None,
     ) -> ContextPack:
         """The facts an agent needs to read for a question, packed into a token budget.
 
@@ -929,6 +933,7 @@ class Memory:
             since: as in `recall()`.
             user: as in `recall()`.
             agent: who asks; the agent of this memory when it is None.
+            repo: as in `recall()`.
 
         Returns:
             The text, why each fact is in it, and what was left out.
@@ -953,6 +958,7 @@ class Memory:
                 since=_check_day("since", since),
                 user=user,
                 agent=agent,
+                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
             )
         )
 

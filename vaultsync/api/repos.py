@@ -19,6 +19,7 @@ from vaultsync.api.wiring import Services
 from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.repo_files.repo_folder import MEMORY_FILE, RepoFolder
 from vaultsync.errors import (
+    BranchNotMergedError,
     FactForgottenError,
     FactNotFoundError,
     IdTakenError,
@@ -26,11 +27,14 @@ from vaultsync.errors import (
     NotARepositoryError,
     RepoFileError,
     RepositoryError,
+    UnknownBranchError,
     VaultsyncError,
 )
 from vaultsync.facts import service as fact_service
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.proposals.service import propose
+from vaultsync.repos.branch_runs import Copied, Promotion, fold, keep_branch, promote
 from vaultsync.repos.entries import (
     AGENT,
     CONVENTION,
@@ -75,6 +79,7 @@ from vaultsync.sync.context import SyncContext
 
 _log = logging.getLogger(__name__)
 _HASH_LENGTH = 64
+_BY_DAEMON = "it does this by itself"
 _LINEAGES = ".lineages"
 """The folder of what all working copies of a repository share."""
 _MOST_TIPS = 5
@@ -114,6 +119,17 @@ class _Handle:
     """Of the lineage."""
     repository: GitRepository | None
     """None where the working copy is gone."""
+
+
+class RepoUpkeep(msgspec.Struct, frozen=True):
+    """What was done for a repository."""
+
+    promoted: int = 0
+    """Facts that hold on the branch for good."""
+    folded: int = 0
+    """Summaries that were folded into weekly digests."""
+    proposed: int = 0
+    """New proposals about branches that were deleted."""
 
 
 class Repos:
@@ -367,7 +383,175 @@ class Repos:
         self._written(fact, agent)
         return _as(StepSummary, self._ctx.view.redact(fact))
 
+    # ---------------------------------------------------------------------- branches
+
+    def promote(
+        self,
+        repo: str | Path | None = None,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+    ) -> Promotion:
+        """After a merge, write down what holds on a branch by it, as a run that can be undone.
+
+        What arrived by a squash, a rebase or a cherry-pick holds without this, too, as long as
+        the commits of the merged branch are there; after this it does for good, in all clones.
+        A daemon does this by itself.
+
+        Args:
+            repo: a path, or a hash.
+            source: only what was written on this branch; all of it, once it was merged.
+            target: the branch that it was merged into; that which is checked out when it is None.
+
+        Raises:
+            BranchNotMergedError: `source` is not merged into `target`.
+            UnknownBranchError: there is no such branch.
+            EngineBusyError: another engine has the vault.
+        """
+        if target is None and source is None and self._open(repo, None).identity.commit is None:
+            return Promotion(0)
+        handle, repository, tip = self._branch(repo, target)
+        facts = self._facts(handle)
+        if source is not None:
+            facts = self._of_branch(handle, repository, facts, source)
+        places = {fact.id: places_of(fact) for fact in facts}
+        at = self._arrived(handle, repository, {x for many in places.values() for x in many}, tip)
+        if source is not None:
+            last = repository.resolve(source)
+            known = {x for many in places.values() for x in many}
+            ends = {Place(last, source)} if last else known
+            if not ends <= {*self._arrived(handle, repository, ends | known, tip)}:
+                raise BranchNotMergedError(source, target or handle.identity.branch or tip)
+        there = {each for many in places.values() for each in many}
+        missing = repository.missing_from(tip, [each.commit for each in there])
+        direct = {each for each in there if each.commit not in missing}
+        wanted = {
+            fact_id: tip
+            for fact_id, many in places.items()
+            if many and not direct & {*many} and (source is not None or {*many} & {*at})
+        }
+        if not wanted:
+            return Promotion(0)
+        with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
+            done = promote(ctx, wanted, actor=self._agent or "person")
+        self._wrote()
+        return done
+
+    def copy(self, repo: str | Path | None = None, *, source: str, target: str) -> Copied:
+        """Let what was written on a branch hold on another one, too, merged or not.
+
+        Nothing is duplicated: the same facts hold on both. It is a run that can be undone.
+
+        Args:
+            repo: a path, or a hash.
+            source: the branch, which may be gone.
+            target: the other branch.
+
+        Raises:
+            UnknownBranchError: there is no such branch, and nothing is known of one.
+            EngineBusyError: another engine has the vault.
+        """
+        handle, repository, tip = self._branch(repo, target)
+        facts = self._of_branch(handle, repository, self._facts(handle), source)
+        with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
+            done = promote(ctx, {x.id: tip for x in facts}, actor=self._agent or "person")
+        self._wrote()
+        return Copied(done.promoted, done.run, done.ids)
+
+    def maintain(self, repo: str | Path | None = None) -> RepoUpkeep:
+        """Promote what was merged, fold old summaries, ask about branches that were deleted.
+
+        Args:
+            repo: a path, or a hash.
+
+        Raises:
+            EngineBusyError: another engine has the vault.
+        """
+        handle = self._open(repo, None)
+        if handle.repository is None:
+            return RepoUpkeep()
+        promoted = self.promote(repo).promoted
+        limits = self._settings
+        facts = self._facts(handle)
+        own = [
+            fact
+            for fact in sorted(facts, key=lambda x: (x.created_at, x.id), reverse=True)
+            if fact.type == SUMMARY and recorded(fact).branch == handle.identity.branch
+        ]
+        folded = 0
+        if len(own) > limits.summaries_max_entries or _size(own) > limits.summaries_max_bytes:
+            with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
+                done = fold(
+                    ctx,
+                    own,
+                    entries=limits.summaries_max_entries,
+                    size=limits.summaries_max_bytes,
+                    actor=self._agent or "person",
+                )
+            folded = done.folded
+            self._wrote()
+        return RepoUpkeep(promoted, folded, self._propose(handle, handle.repository, facts))
+
+    def known_roots(self) -> list[Path]:
+        """The working copies that were used and are there still."""
+        found = {}
+        for folder in sorted(self._root.glob("?*")) if self._root.is_dir() else ():
+            data = RepoFolder(self._root, folder.name).state("repository.json")
+            with suppress(msgspec.MsgspecError):
+                known = msgspec.json.decode(data or b"", type=RepoIdentity)
+                if Path(known.root).is_dir():
+                    found[known.root] = Path(known.root)
+        return [*found.values()]
+
     # ----------------------------------------------------------------------- private
+
+    def _branch(
+        self, repo: str | Path | None, name: str | None
+    ) -> tuple[_Handle, GitRepository, str]:
+        """A repository, and the last commit of one of its branches."""
+        handle = self._open(repo, None)
+        if handle.repository is None:
+            raise NotARepositoryError(handle.identity.root, "it is gone")
+        tip = handle.identity.commit if name is None else handle.repository.resolve(name)
+        if tip is None:
+            raise UnknownBranchError(name or handle.identity.branch or "HEAD")
+        return handle, handle.repository, tip
+
+    def _of_branch(
+        self, handle: _Handle, repository: GitRepository, facts: Sequence[Fact], name: str
+    ) -> list[Fact]:
+        """The facts that were written on a branch."""
+        found = [fact for fact in facts if recorded(fact).branch == name]
+        known = self._remembered_tips(handle, dict(repository.branches()), ())
+        if not found and name not in known and repository.resolve(name) is None:
+            raise UnknownBranchError(name)
+        return found
+
+    def _propose(self, handle: _Handle, repository: GitRepository, facts: Sequence[Fact]) -> int:
+        """Propose to keep what was known on branches that were deleted before they were merged."""
+        branches = dict(repository.branches())
+        alive = {x for ref in branches for x in (ref, ref.partition("/")[2])}
+        known = self._remembered_tips(handle, branches, ())
+        lost: dict[str, list[Fact]] = {}
+        for fact in facts:
+            name = recorded(fact).branch
+            if name and name not in alive and known.get(name) and fact.type != SUMMARY:
+                lost.setdefault(name, []).append(fact)
+        new = 0
+        for name, many in lost.items():
+            places = {place for fact in many for place in places_of(fact)}
+            for tip in {*branches.values()}:
+                missing = repository.missing_from(tip, [x.commit for x in places])
+                places = {x for x in places if x.commit in missing}
+            head = handle.identity.commit
+            places -= {*self._arrived(handle, repository, places, head)} if places else set()
+            gone = [fact for fact in many if {*places_of(fact)} <= places]
+            stored = self._ctx.store.find_many([fact.id for fact in gone])
+            if stored:
+                draft = keep_branch(name, [*stored.values()])
+                before = {each.id for each in self._ctx.archive.proposals(settled=True)}
+                new += propose(self._ctx, draft).id not in before
+        return new
 
     @property
     def _ctx(self) -> SyncContext:
@@ -426,12 +610,17 @@ class Repos:
         if handle.repository is None:
             here = {x for x in places if x.branch == identity.branch or x.commit == identity.commit}
             return visible_facts(facts, here)
-        return visible_facts(facts, self._arrived(handle, handle.repository, places))
+        return visible_facts(
+            facts, self._arrived(handle, handle.repository, places, identity.commit)
+        )
 
     def _arrived(
-        self, handle: _Handle, repository: GitRepository, places: Collection[Place]
+        self,
+        handle: _Handle,
+        repository: GitRepository,
+        places: Collection[Place],
+        head: str | None,
     ) -> Collection[Place]:
-        head = handle.identity.commit
         branches = dict(repository.branches())
         tips = hashlib.sha256(msgspec.json.encode(sorted(branches.items()))).hexdigest()
         known = _decoded(handle.shared.state("arrivals.json"), _Arrivals())
@@ -722,6 +911,10 @@ def _as(kind: type[EntryT], fact: Fact) -> EntryT:
     entry = to_entry(fact)
     assert isinstance(entry, kind)  # noqa: S101 - the type of the fact says so
     return entry
+
+
+def _size(facts: Iterable[Fact]) -> int:
+    return sum(len(each.content.encode("utf-8", "surrogatepass")) for each in facts)
 
 
 def _key(place: Place) -> str:

@@ -107,6 +107,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync repo context --max-chars 4000",
         "vaultsync repo context --path src/cache.py",
     ),
+    "repo promote": (
+        "vaultsync repo promote",
+        "vaultsync repo promote --from feature/x --to main --repo ~/work/app",
+    ),
+    "repo copy": ("vaultsync repo copy --from feature/old --to feature/new --repo ~/work/app",),
     "index": ("vaultsync index", "vaultsync index --rebuild"),
     "graph export": (
         "vaultsync graph export graph.html",

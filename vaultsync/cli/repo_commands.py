@@ -212,3 +212,44 @@ def context(options: Options, *, max_chars: int, paths: Sequence[str], **given: 
         print_message(options, "nothing is known about this branch")
     if pack.left_out:
         print_message(options, dim(f"\n{len(pack.left_out)} left out; --json names them"))
+
+
+@repo.command()
+@click.option("--from", "source", metavar="B", help="Only what was written on this branch.")
+@click.option("--to", "target", metavar="B", help="Default: the branch that is checked out.")
+@repo_option
+@common
+def promote(options: Options, *, source: str | None, target: str | None, repo: str | None) -> None:
+    """Write down what holds on a branch by a merge.
+
+    What was merged by a squash, a rebase or a cherry-pick then holds for good, in all clones; a
+    daemon does this by itself. `vaultsync undo` reverts it.
+    """
+    with open_memory(options) as memory:
+        done = memory.repos.promote(repo, source=source, target=target)
+    if options.json:
+        print_json(done)
+        return
+    echo(f"promoted: {done.promoted}")
+    if done.run:
+        print_message(options, f"`vaultsync undo {done.run}` reverts it")
+
+
+@repo.command()
+@click.option("--from", "source", metavar="B", required=True, help="A branch; it may be gone.")
+@click.option("--to", "target", metavar="B", required=True, help="The other branch.")
+@repo_option
+@common
+def copy(options: Options, *, source: str, target: str, repo: str | None) -> None:
+    """Let what was written on a branch hold on another one, too.
+
+    Use it after a branch was renamed or deleted. `vaultsync undo` reverts it.
+    """
+    with open_memory(options) as memory:
+        done = memory.repos.copy(repo, source=source, target=target)
+    if options.json:
+        print_json(done)
+        return
+    echo(f"copied: {done.copied}")
+    if done.run:
+        print_message(options, f"`vaultsync undo {done.run}` reverts it")

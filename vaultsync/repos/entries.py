@@ -28,6 +28,8 @@ REPOSITORY_TYPE = "project"
 
 REPO, LINEAGE, BRANCH, COMMIT = "repo", "lineage", "branch", "commit"
 PROMOTED, REPLACES, STEP, PATHS = "promotedTo", "replaces", "stepId", "impactedPaths"
+WEEK = "week"
+"""Of a digest: that whose summaries it has."""
 """Properties of the facts of a repository, beside the link to its note."""
 DECISION_PATHS, DECISION_RATIONALE = "decisionImpactedPaths", "decisionRationale"
 _OPEN = re.compile(

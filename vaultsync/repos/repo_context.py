@@ -14,6 +14,7 @@ from vaultsync.repos.entries import (
     NOTE,
     STEP,
     SUMMARY,
+    WEEK,
     clean_path,
     open_follow_ups,
     paths_of,
@@ -90,7 +91,8 @@ def build_repo_context(
             pack.add("Decisions", DECISION, fact.id, fact.title, _decision(fact))
         else:
             pack.leave_out(DECISION, fact.id, fact.title, "it is about other files")
-    for text in open_follow_ups(kinds[SUMMARY]):
+    digests = [each for each in kinds[NOTE] if each.value(WEEK)]
+    for text in open_follow_ups([*kinds[SUMMARY], *digests]):
         pack.add("Open follow-ups", FOLLOW_UP, "", text, text)
     for number, fact in enumerate(kinds[SUMMARY]):
         if number < max_summaries:
@@ -99,7 +101,8 @@ def build_repo_context(
             why = f"there are {max_summaries} newer summaries"
             pack.leave_out(SUMMARY, fact.id, fact.title, why)
     for fact in kinds[NOTE]:
-        pack.add("Notes", NOTE, fact.id, fact.title, fact.content or fact.title)
+        text = without_boxes(fact.content) if fact.value(WEEK) else fact.content
+        pack.add("Notes", NOTE, fact.id, fact.title, text or fact.title)
     if repo_map is not None:
         pack.add_map(repo_map)
     return pack.packed()

@@ -7,7 +7,7 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import copy
@@ -32,6 +32,7 @@ from vaultsync.service.events import EventBus
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.service.observation_watch import ObservationWatch
 from vaultsync.service.obsidian_writes import ObsidianWrites
+from vaultsync.service.repo_watch import RepoWatch
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress, Report, Status
@@ -309,9 +310,10 @@ class DaemonRunner:
         files = MemoryFileWatch(memory, self._publish)
         daily = DailyMaintenance(memory, lambda: memory.ctx, self._publish, daemon.record_error)
         observed = ObservationWatch(memory, lambda: memory.ctx, self._publish, daemon.record_error)
+        repos = RepoWatch(memory, daemon.record_error)
         self._publish("ready", {"vault": str(self.settings.root)})
         try:
-            self._loop(daemon, files, daily, observed, memory)
+            self._loop(daemon, files, (observed.tick, repos.tick, daily.tick), memory)
         except DaemonStoppedError:
             pass  # in the middle of a run; the next one continues it
         finally:
@@ -327,16 +329,15 @@ class DaemonRunner:
         self,
         daemon: DaemonLoop,
         files: MemoryFileWatch,
-        daily: DailyMaintenance,
-        observed: ObservationWatch,
+        when_idle: Sequence[Callable[[float], object]],
         memory: Memory,
     ) -> None:
         while not self._stopping:
             wait = daemon.tick()
             wait = min(wait, files.tick(time.monotonic()))
             if daemon.is_idle:
-                observed.tick(time.monotonic())
-                daily.tick(time.monotonic())
+                for tick in when_idle:
+                    tick(time.monotonic())
             self._publish_lag(daemon)
             self._keep_telemetry(daemon)
             if self._once and daemon.error is not None:
