@@ -1,10 +1,14 @@
-// Builds the three files that Obsidian loads, into the folder that is given.
+// Builds the three files that Obsidian loads: into the folder that is given, else into the Python
+// package, else, where this folder is a repository of its own, into this folder.
+import { existsSync } from "node:fs";
 import { copyFile, mkdir } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { join } from "node:path";
+import process from "node:process";
 import { build } from "esbuild";
 
-const out = process.argv[2] ?? "dist";
+const PACKAGE = join("..", "vaultsync");
+const out = process.argv[2] ?? (existsSync(join(PACKAGE, "__init__.py")) ? join(PACKAGE, "obsidian") : ".");
 await mkdir(out, { recursive: true });
 await build({
 	entryPoints: ["src/main.ts"],
@@ -19,6 +23,8 @@ await build({
 	legalComments: "none",
 	logLevel: "warning",
 });
-await Promise.all(
-	["manifest.json", "styles.css"].map((name) => copyFile(name, join(out, name))),
-);
+if (out !== ".") {
+	await Promise.all(
+		["manifest.json", "styles.css"].map((name) => copyFile(name, join(out, name))),
+	);
+}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.world import open_scopes
 from vaultsync.api import opening as app
 from vaultsync.api.configuration import find_root, load_settings
 from vaultsync.backends.obsidian.vault_through_app import WriteOffer
@@ -84,6 +85,7 @@ def open_bridge(root: Path, *, agent: str | None = None) -> Iterator[Client]:
     """A bridge for the vault in a folder, which is created if needed."""
     vault, state = str(root / "vault"), str(root / "state")
     app.init(vault, state_dir=state)
+    open_scopes(Path(vault))
     settings = load_settings(find_root(vault), agent=agent, state_dir=state)
     with serving.standalone_bridge(settings) as served, running_bridge(served, port=0) as bridge:
         yield Client(bridge.port, serving.vault_token(settings), served)

@@ -314,7 +314,7 @@ def observe(stage: Stage) -> None:
     stage.run("observe", SEEN[-1], "--agent", "indy", keep="MORNING")
     stage.run("observations", "process", lines=2)
     found = stage.ask("observations", "list")["observations"]
-    kept = {each["id"] for each in found if each["tier"] != "background"}
+    kept = {each["id"] for each in found if each["tier"] != "background"} & {*ids}
     hits = {hit["id"] for hit in stage.ask("recall", SEEN[3])["hits"]}
     stage.claim(
         "three of ten matter, and a question finds none of the others",

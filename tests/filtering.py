@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.vector_rows import IDS
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.permissions import AgentPermissions, Permissions
 
 SCOPES = ("public", "private-indy", "team-tea")
 TYPES = ("note", "task", "decision", "entity")
@@ -21,6 +22,8 @@ TIMES = (
 )
 USERS = (None, "ada")
 AGENTS = ("Indy", "ada", None)
+_TABLE = Permissions({"ada": AgentPermissions(read=("team-*",))}, teams={"team-core": ("indy",)})
+READERS = [table.reader(agent) for agent in AGENTS for table in (Permissions(), _TABLE)]
 EXPIRIES = (None, "2026-02-14T13:45:00Z", "2999-01-01")
 
 
@@ -81,7 +84,7 @@ filters = st.builds(
     hidden_statuses=st.frozensets(st.sampled_from(["dormant", "it's", "none"])),
     hide_background=st.booleans(),
     alive_at=st.none() | st.sampled_from(["2026-02-14T13:44:59Z", "2026-02-14T13:45:00Z"]),
-    agent=st.none() | st.sampled_from(AGENTS),
+    reader=st.none() | st.sampled_from(READERS),
     themes=st.just(frozenset()),  # no index knows themes
 )
 
@@ -89,7 +92,11 @@ filters = st.builds(
 def check_found(found: Collection[str], asked: FactFilters) -> None:
     """All that pass were found, and nothing else but what an index may leave to others."""
     loose = asked.unhidden._replace(
-        user=None, tiers=frozenset(), heads_only=asked.heads_only, superseded_only=False, agent=None
+        user=None,
+        tiers=frozenset(),
+        heads_only=asked.heads_only,
+        superseded_only=False,
+        reader=None,
     )
     assert len(set(found)) == len(found)
     assert {each.id for each in FACTS if asked.admits(each)} <= set(found)

@@ -20,6 +20,7 @@ from tests.doubles.store import MemoryStore
 from tests.fakes import FakeClock
 from tests.golden import RENEW, Placeholders, sections
 from tests.memory_archive import MemoryArchive
+from tests.world import OPEN_POLICY
 from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
@@ -54,7 +55,7 @@ class Scene:
             shutil.copytree(case / "base", root, dirs_exist_ok=True)
         clock = FakeClock()
         vault = VaultFs(root)
-        ctx = SyncContext(MemoryStore(clock), MemoryArchive(), clock, vault=vault)
+        ctx = SyncContext(MemoryStore(clock), MemoryArchive(), clock, OPEN_POLICY, vault=vault)
         scene = cls(root, clock, ctx)
         before = tree(root)
         rebuild(ctx, "vault")
@@ -89,7 +90,7 @@ class Scene:
     def lose_the_archive(self) -> None:
         """What both sides last agreed on is gone."""
         ctx = self.ctx
-        self.ctx = SyncContext(ctx.store, MemoryArchive(), self.clock, vault=ctx.vault)
+        self.ctx = SyncContext(ctx.store, MemoryArchive(), self.clock, OPEN_POLICY, vault=ctx.vault)
 
     def do(self, work: Mapping[str, Any]) -> Report:
         self.clock.advance(STEP)

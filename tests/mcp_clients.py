@@ -20,6 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.memory import create_connected_server_and_client_session
 from mcp.types import CallToolResult, TextContent
 
+from tests.world import open_scopes
 from vaultsync.api import opening as app
 from vaultsync.cli.main import cli
 from vaultsync.mcp_server.agent_memory import AgentMemory
@@ -44,6 +45,7 @@ class Home:
         return {
             **kept,
             "PYTHONPATH": root,
+            "VAULTSYNC_CONFIG_DIR": os.environ["VAULTSYNC_CONFIG_DIR"],
             "VAULTSYNC_EMBEDDER": "none",
             "VAULTSYNC_STATE_DIR": str(self.state),
             "VAULTSYNC_VAULT": str(self.vault),
@@ -76,6 +78,7 @@ class Home:
 def make_home(folder: Path) -> Home:
     home = Home(folder / "vault", folder / "state")
     app.init(str(home.vault), state_dir=str(home.state))
+    open_scopes(home.vault)
     return home
 
 

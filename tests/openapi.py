@@ -8,9 +8,17 @@ from typing import Any
 import msgspec
 
 from vaultsync import __version__
-from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES, Nothing, RouteRow, answer_schemas
-from vaultsync.http_bridge.requests import EventsQuery
+from vaultsync.http_bridge.handlers import (
+    EVENTS_PATH,
+    METRICS_PATH,
+    ROUTES,
+    Nothing,
+    RouteRow,
+    answer_schemas,
+)
+from vaultsync.http_bridge.requests import EmptyBody, EventsQuery
 from vaultsync.privacy.error_json import Failure
+from vaultsync.sync.report import ProposedWrite
 
 _REF = "#/components/schemas/{name}"
 _ERROR_STATUSES = {
@@ -23,6 +31,7 @@ _ERROR_STATUSES = {
     "500": "An unexpected error in vaultsync.",
     "503": "The store or the vault is unavailable.",
 }
+_WAITS = "The agent may only propose it: it waits for the user."
 _GUARD_STATUSES = {
     "401": "The token is missing or wrong.",
     "403": "The Host or the Origin is not allowed.",
@@ -32,7 +41,7 @@ _GUARD_STATUSES = {
 
 def document() -> dict[str, Any]:
     """The document, OpenAPI 3.1. It is the same in every run."""
-    answers = [Failure, *(row.answers for row in ROUTES)]
+    answers = [Failure, ProposedWrite, *(row.answers for row in ROUTES)]
     takes = [row.takes for row in ROUTES if row.method != "GET"]
     found = answer_schemas(answers, _REF)
     taken = msgspec.json.schema_components(takes, ref_template=_REF)[1]
@@ -42,6 +51,7 @@ def document() -> dict[str, Any]:
     for row in ROUTES:
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row)
     paths[EVENTS_PATH] = {"get": _stream()}
+    paths[METRICS_PATH] = {"get": _metrics()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -78,6 +88,7 @@ def _operation(row: RouteRow) -> dict[str, Any]:
         operation["parameters"] = parameters
     operation["responses"] = {
         "200": _answer("Done.", row.answers.__name__),
+        **({} if row.method == "GET" else {"202": _answer(_WAITS, ProposedWrite.__name__)}),
         **{status: _answer(why, "Failure") for status, why in _ERROR_STATUSES.items()},
         **{status: {"description": why} for status, why in _GUARD_STATUSES.items()},
     }
@@ -103,6 +114,17 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
 def _answer(description: str, name: str) -> dict[str, Any]:
     schema = {"$ref": _REF.format(name=name)}
     return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def _metrics() -> dict[str, Any]:
+    summary = "Counters for Prometheus, in its text format."
+    row = RouteRow("GET", METRICS_PATH, "metrics", summary, EmptyBody, Nothing, Nothing)
+    operation = _operation(row)
+    operation["responses"]["200"] = {
+        "description": "The counters of the mirror of modules.",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
+    return operation
 
 
 def _stream() -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pytest
 import vaultsync
 from tests import secrets
 from tests.machines import configure_machine
+from tests.world import open_scopes
 from vaultsync.api.memory import Memory
 from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner, Value, ValueKind
 from vaultsync.notes.proposal_note import ProposedChange
@@ -53,6 +54,7 @@ def make_vault(folder: Path, patch: pytest.MonkeyPatch) -> None:
     marker = folder / "vault" / ".meta" / "config.toml"
     marker.write_text(marker.read_text() + 'index_folder = "Index"\n' + SETTINGS)
     configure_machine(folder / "vault", MACHINE)
+    open_scopes(folder / "vault")
 
 
 def leaks(text: object) -> list[str]:

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.test_docs import PAGES, ROOT
+from tests.world import open_scopes
 from vaultsync.cli.main import cli
 
 DONE = (0, 3)
@@ -42,6 +43,7 @@ class Reader:
         self._shell = CliRunner()
         self._made = 0
         self.type("vaultsync init ~/Memory")
+        open_scopes(home / "Memory")
         self.type("cd ~/Memory")
         self.says("rebuild", "--from", "vault")
 

@@ -13,8 +13,8 @@ from types import NoneType
 from tests.eval.collections import Asked, retrieval
 from tests.golden import GOLDEN
 from tests.sample_vault import MANAGED, Note, all_of, facts
+from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import DEFAULT_PRIORITY, DEFAULT_STATUS
-from vaultsync.model.scope import can_see
 
 FILTERS = {"status": (str, NoneType), "max_priority": (int,), "heads_only": (bool,)}
 KEYS = {"id", "kind", "question", "answers", "agent", "filter", "priority_fact"}
@@ -122,7 +122,8 @@ def test_what_was_superseded_never_answers_fully(asked: Asked) -> None:
 @EACH
 def test_whoever_asks_may_see_every_answer(asked: Asked) -> None:
     assert asked.agent in {None, "indy", "moss"}
-    hidden = [path for path in asked.grades if not can_see(asked.agent, path.partition("/")[0])]
+    may_read = Permissions().may_read
+    hidden = [path for path in asked.grades if not may_read(asked.agent, path.partition("/")[0])]
     assert hidden == []
 
 

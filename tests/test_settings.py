@@ -73,6 +73,19 @@ def test_hygiene_is_on_and_its_patterns_are_expressions_or_kinds(tmp_path: Path)
         ("max_note_bytes = 'big'", "expected a number of bytes (1024 or more), got 'big'"),
         ("ignore = 'Templates'", 'a list of folders, such as ["Templates"]'),
         ("watch = 1", "setting watch: expected a table, got 1"),
+        (
+            "permissions.agents.indy.read = ['private-*']",
+            'setting permissions: expected scopes such as "public"',
+        ),
+        ("permissions.teams.public = []", "setting permissions: expected scopes such as"),
+        (
+            "[permissions.agents.indy.weights]\nsimilarity = 0\nrecency = 0\nutility = 0",
+            "permissions.agents.indy.weights: expected similarity, recency or utility above 0",
+        ),
+        (
+            "permissions.agents.indy.max_hits = 0",
+            "setting permissions.agents: expected a table for each agent",
+        ),
         ("[watch]\nwatcher = 'eyes'", "one of auto, watchfiles, watchdog, polling"),
         ("language = 'klingon'", "english"),
         ("language = 1", "language"),

@@ -15,12 +15,18 @@ from vaultsync.trust import OWNER, TrustRecord, canonical, explain, pending, req
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
 OTHER_VALUES: dict[str, Any] = {
+    "permissions.agents": {"indy": {"write": ["*"]}},
+    "permissions.teams": {"team-core": ["indy"]},
+    "permissions.projects": {"project-x": ["indy"]},
     "store": "sqlite:x",
     "embedder": "hub:x",
     "classifier": "model",
     "language": "german",
     "default_scope": "team-core",
     "watch.watcher": "polling",
+    "modules.preset": "cipher",
+    "modules.tools": {"store": "x"},
+    "modules.min_confidence": 0.5,
     "hygiene.patterns": ["acme-[0-9]"],
     "memory_file.scope": "team-core",
     "qdrant.read_consistency": "all",

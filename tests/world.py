@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from tests.doubles.links import MemoryLinks
 from tests.doubles.store import MemoryStore
@@ -15,10 +16,13 @@ from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.sim_disk import Inode
+from vaultsync.api.configuration import machine_file, marker_id
+from vaultsync.backends.state.settings_files import edit_machine_file
 from vaultsync.errors import GuardError, StoreRewoundError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.permissions import EVERY_AGENT, AgentPermissions, Permissions
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.notes.review_note import is_review_note
@@ -33,6 +37,11 @@ from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
 SCOPE = "team-core"
+OBSERVED = "project-core"
+"""Where agents observe: never in a team."""
+OPEN = Permissions({EVERY_AGENT: AgentPermissions(write=("*",))})
+"""What agents may do in these worlds: write wherever they read."""
+OPEN_POLICY = SyncPolicy(permissions=OPEN)
 PASSES = 12
 """How many passes a world may need to come to rest."""
 _VAULT_WRITES = frozenset(
@@ -50,7 +59,12 @@ MERGED = PERSONS.replace("Charlie says more.", "Charlie says what the agent says
 class World:
     """Both sides and everybody who writes to them; time moves when somebody acts."""
 
-    def __init__(self, policy: SyncPolicy | None = None, view: NoteView = IDENTITY_VIEW) -> None:
+    def __init__(
+        self,
+        policy: SyncPolicy | None = None,
+        view: NoteView = IDENTITY_VIEW,
+        permissions: Permissions = OPEN,
+    ) -> None:
         self.clock = FakeClock()
         self.vault = SimVault(now_ns=lambda: int(self.clock.now().timestamp() * 1e9))
         self.store = MemoryStore(self.clock)
@@ -59,7 +73,7 @@ class World:
             self.store,
             self.archive,
             self.clock,
-            policy or SyncPolicy(),
+            (policy or SyncPolicy())._replace(permissions=permissions),
             view=view,
             vault=self.vault,
         )
@@ -133,7 +147,8 @@ class World:
 
     def agent_remembers(self, content: str = "", *, agent: str = "indy", **values: Value) -> Fact:
         self.clock.advance(1)
-        said = {"scope": SCOPE, "content": content, **values}
+        scope = OBSERVED if values.get("type") == "observation" else SCOPE
+        said = {"scope": scope, "content": content, **values}
         return fact_work.remember(self.ctx, said, agent=agent)
 
     def agent_updates(self, fact_id: str, *, agent: str = "indy", **values: Value) -> Fact:
@@ -350,6 +365,15 @@ def die() -> None:
 def refuse() -> None:
     """The system denies a step."""
     raise PermissionError(13, "Permission denied")
+
+
+def open_scopes(vault: Path) -> None:
+    """Let all agents write wherever they read, by the user's own settings for a vault."""
+    file = machine_file(str(marker_id(vault)))
+    edit_machine_file(file, {})
+    text, table = file.read_text("utf-8"), '[permissions.agents."*"]\nwrite = ["*"]\n'
+    if table not in text:
+        file.write_text(f"{text}{table}", "utf-8")
 
 
 def rebuild_anyway(ctx: SyncContext, source: str) -> Report:

@@ -1,8 +1,8 @@
 """Every error that vaultsync raises on purpose; docs/reference/errors.md shows how each one looks.
 
 The base classes say what is affected: the call (`UsageError`, `NotFoundError`), one note
-(`NoteError`), one memory file (`MemoryFileError`), a whole side (`VaultError`, `StoreError`), or
-only what can be rebuilt (`DerivedError`).
+(`NoteError`), one memory file (`MemoryFileError`), modules (`ModuleError`), a whole side
+(`VaultError`, `StoreError`), or only what can be rebuilt (`DerivedError`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from shlex import quote
+from typing import Any
 
 _PERMISSION = "change the permissions, or use another path"
 _SPACE = "free some space and try again; the next sync repairs what was interrupted"
@@ -176,13 +177,60 @@ class InvalidAgentError(InvalidScopeError):
 
 
 class ScopeDeniedError(UsageError):
-    """The agent may not use the scope."""
+    """The agent may not write in the scope."""
 
-    def __init__(self, agent: str, scope: str) -> None:
+    def __init__(self, agent: str, scope: str, *, proposes: bool = False) -> None:
+        owner = scope.removeprefix("private-")
+        may = "may only propose to" if proposes else "has no access to"
+        hint = f"only agent {owner!r} may use that scope"
+        if scope == owner:
+            hint = (
+                f"write to private-{agent} or a project's scope, or let the user allow it in the"
+                " table [permissions] of their own settings for this vault"
+            )
+        super().__init__(f"agent {agent!r} {may} {scope!r}", hint=hint)
+        self.proposes = proposes
+        """Whether a person may accept what the agent proposes to write there."""
+
+
+class WriteLimitError(UsageError):
+    """The user lets this agent write less than it would write; nothing was written."""
+
+    def __init__(self, agent: str, limit: str) -> None:
         super().__init__(
-            f"agent {agent!r} has no access to {scope!r}",
-            hint=f"only agent {scope.removeprefix('private-')!r} may use that scope",
+            f"agent {agent!r} may write {limit}",
+            hint="write less, or later; the limit is in the table [permissions.agents] of the"
+            " user's own settings",
         )
+
+
+class ProposedError(VaultsyncError):
+    """Nothing was written: the agent may only propose it, and the user decides."""
+
+    def __init__(
+        self,
+        title: str,
+        proposal_id: str,
+        outcome: str = "",
+        *,
+        proposal: Any = None,  # noqa: ANN401 - rooms above define it
+    ) -> None:
+        message = f"this waits for the user: {title}"
+        hint = (
+            "nothing was written, and there is no need to try again; the user ticks a box in the"
+            f" note of the proposal, or says `vaultsync proposals accept {proposal_id[:8]}`"
+        )
+        if outcome:
+            message = f"the user {outcome} this before: {title}"
+            hint = "it is not proposed again; write to a scope of your own, or ask the user"
+        super().__init__(message, hint=hint)
+        self.proposal = proposal
+        """What was proposed, as `Memory.proposals()` has it."""
+
+    @property
+    def answer(self) -> Mapping[str, object]:
+        """What surfaces answer in place of what was to be written."""
+        return {"proposal": self.proposal}
 
 
 class ProposalDeniedError(UsageError):
@@ -199,12 +247,14 @@ class ProposalDeniedError(UsageError):
 class ImportLineError(UsageError):
     """A line of an import file is not a valid fact; nothing was imported."""
 
-    def __init__(self, line: int, why: str) -> None:
+    def __init__(self, line: int, why: str, *, proposes: bool = False) -> None:
         super().__init__(
             f"line {line}: {why}; nothing was imported",
             hint="correct the line and import the file again",
         )
         self.line = line
+        self.proposes = proposes
+        """Whether a person may accept what the agent proposes to import."""
 
 
 class ConfigError(UsageError):
@@ -249,6 +299,16 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
     "tiktoken": ("tiktoken", "tokens"),
     "tokenizers": ("tokenizers", "local"),
     "torch": ("torch", "sentence"),
+    "tree_sitter": ("tree-sitter", "repo"),
+    "tree_sitter_c": ("tree-sitter-c", "repo"),
+    "tree_sitter_cpp": ("tree-sitter-cpp", "repo"),
+    "tree_sitter_go": ("tree-sitter-go", "repo"),
+    "tree_sitter_java": ("tree-sitter-java", "repo"),
+    "tree_sitter_javascript": ("tree-sitter-javascript", "repo"),
+    "tree_sitter_python": ("tree-sitter-python", "repo"),
+    "tree_sitter_ruby": ("tree-sitter-ruby", "repo"),
+    "tree_sitter_rust": ("tree-sitter-rust", "repo"),
+    "tree_sitter_typescript": ("tree-sitter-typescript", "repo"),
     "uvicorn": ("uvicorn", "live"),
     "watchdog": ("watchdog", "live"),
     "watchfiles": ("watchfiles", "live"),
@@ -310,6 +370,38 @@ class PluginNotBuiltError(UsageError):
             f"this installation has no plugin for Obsidian: {missing} is missing",
             hint="in a clone, build it with `make plugin`, which needs Node.js and npm",
         )
+
+
+class HostFileError(UsageError):
+    """A settings file of a host cannot be changed; it was left alone."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path} cannot be changed: {why}; it was left alone",
+            hint="repair the file, or add the entry that `--dry-run` shows by hand",
+        )
+        self.path = path
+
+
+class HostEntryExistsError(UsageError):
+    """A host has an MCP server of that name that is not vaultsync."""
+
+    def __init__(self, path: str, name: str) -> None:
+        super().__init__(
+            f"{path} has another server named {name!r}; it was left alone",
+            hint="choose another name with --name",
+        )
+        self.path = path
+
+
+class ExchangeFileError(UsageError):
+    """A file of another tool cannot be read, or none can be written for it."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path}: {why}", hint="name the file, the folder or the archive of the export"
+        )
+        self.path = path
 
 
 class MalformedBodyError(UsageError):
@@ -420,6 +512,17 @@ class ProposalNotFoundError(NotFoundError):
         super().__init__(
             f"no proposal {proposal_id}", hint="`vaultsync proposals list` shows the open ones"
         )
+
+
+class ModuleMissingError(NotFoundError):
+    """There is no module, and no topic, of that name."""
+
+    def __init__(self, name: str, folder: str) -> None:
+        super().__init__(
+            f"there is no module {_shown(name, 200)} in {folder}",
+            hint="`vaultsync module index` lists the topics and their modules",
+        )
+        self.name = name
 
 
 class RunNotFoundError(NotFoundError):
@@ -606,6 +709,89 @@ class MemoryFileBusyError(MemoryFileError):
             hint="try again when it has finished",
             name=name,
         )
+
+
+# --- one git repository ------------------------------------------------------------------
+
+
+class RepositoryError(VaultsyncError):
+    """A git repository cannot be read."""
+
+
+class NotARepositoryError(RepositoryError):
+    """The folder is in no git repository that may be read."""
+
+    def __init__(self, where: str, why: str = "", *, hint: str = "") -> None:
+        super().__init__(
+            f"{where} is in no git repository" + (f": {why}" if why else ""),
+            hint=hint or "name a folder of one with --repo, or make one: `git init`",
+        )
+
+
+class GitFailedError(RepositoryError):
+    """The git command failed, took too long, or is not there."""
+
+    def __init__(self, what: str, why: str, *, hint: str = "") -> None:
+        super().__init__(
+            f"git cannot {what}: {why}", hint=hint or "`git fsck` checks the repository"
+        )
+
+
+class ModuleError(VaultsyncError):
+    """A module or its folder cannot be used."""
+
+    def __init__(self, message: str, *, hint: str, name: str) -> None:
+        super().__init__(message, hint=hint)
+        self.name = name
+
+
+class UnreadableModuleError(ModuleError):
+    """A file among the modules is a link, too large, badly written or cannot be opened."""
+
+    def __init__(self, name: str, why: str, *, hint: str = "") -> None:
+        super().__init__(
+            f"{name} was left alone: {why}", hint=hint or "correct it by hand", name=name
+        )
+        self.why = why
+
+
+class ModuleChangedError(ModuleError):
+    """A module is not what its writer expected; nothing was written."""
+
+    def __init__(self, name: str, saved: tuple[bytes, ...] = ()) -> None:
+        super().__init__(
+            f"{name} was changed meanwhile, and stands as it is",
+            hint="read it again, and repeat the change",
+            name=name,
+        )
+        self.saved = saved
+        """Versions that were saved and replaced meanwhile, and are in no file any more."""
+
+
+class ModulesBusyError(ModuleError):
+    """Another process holds the lock of a folder of modules."""
+
+    def __init__(self, name: str, seconds: float) -> None:
+        super().__init__(
+            f"another process has been working with the modules in {name} for {seconds:g} s",
+            hint="try again when it has finished",
+            name=name,
+        )
+
+
+class MirrorError(VaultsyncError):
+    """The remote that mirrors modules did not answer, or not as it should."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the remote did not take part: {why}",
+            hint="`vaultsync module sync` tries again; `vaultsync module status` shows what waits",
+        )
+        self.why = why
+
+
+class MirrorRefusedError(MirrorError):
+    """The remote does not take a module, however often it is sent."""
 
 
 # --- a whole side, or what is kept about both --------------------------------------------

@@ -25,7 +25,9 @@ from vaultsync.errors import EXTRAS, ConfigError, MissingExtraError, UnsafePathE
 from vaultsync.indexing.language import ENGLISH, STEMMER_LANGUAGES
 from vaultsync.model.canonical import canonical
 from vaultsync.model.decay import FADED_DECAY
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.permissions import AgentPermissions, Permissions, normal_permissions
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, FieldOwner
 from vaultsync.model.scope import PUBLIC, check_scope
 from vaultsync.privacy.detection import OPTIONAL_FORMS
@@ -57,6 +59,10 @@ Count = Annotated[int, Meta(ge=1, le=1 << 31, description="a whole number (1 or 
 Texts = Annotated[tuple[str, ...], Meta(description='a list of texts, such as ["MEMORY.md"]')]
 Watcher = Literal["auto", "watchfiles", "watchdog", "polling"]
 """The source of file events; `auto` chooses by the file system of the vault."""
+
+
+ModulePreset = Literal["byterover", "cipher", "vaultsync"]
+"""Names and arguments of the tools of a remote that speaks MCP."""
 
 
 class WatchTiming(Struct, frozen=True, forbid_unknown_fields=True):
@@ -132,7 +138,9 @@ class ProposalSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     duplicates: ProposalMode = "propose"
     contradiction: ProposalMode = "propose"
+    consolidation: ProposalMode = "propose"
     link: ProposalMode = "off"
+    retype: ProposalMode = "off"
     retitle: ProposalMode = "off"
     junk: ProposalMode = "off"
 
@@ -159,6 +167,37 @@ class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How long a failing request is retried before the store counts as unavailable."""
     retention_days: Days = 90.0
     """How long a tombstone is kept."""
+
+
+class ModuleFolderSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a vault sets in the table `[modules]`: where modules are, and when to be told."""
+
+    folder: VaultPath = VaultPath("docs/memories")
+    """The folder of modules, in a repository or in the vault."""
+    alert_pending: Count = 10
+    """Number of modules that may wait for the remote before there is an alert."""
+    alert_hours: Number = 48.0
+    """How long one may wait before there is an alert."""
+
+
+class ModuleSettings(ModuleFolderSettings, frozen=True):
+    """The table `[modules]`: layered documents and the remote that mirrors them."""
+
+    remote: str = ""
+    """The remote; see docs/guides/modules.md. Empty while there is none yet, and `none` if
+    there is to be none."""
+    space: str = ""
+    """The name of the space there; empty for that of the repository."""
+    key: str = ""
+    """Name of the environment variable that holds the remote's key."""
+    preset: ModulePreset = "byterover"
+    """Whose tools a remote that speaks MCP has."""
+    tools: Mapping[Literal["store", "retrieve", "remove"], str] = {}
+    """Names of tools in place of the preset's."""
+    min_confidence: Decay = 0.4
+    """Confidence from which an answer of the remote is taken."""
+    timeout_seconds: Seconds = 10.0
+    """How long to wait for an answer of the remote."""
 
 
 class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -191,6 +230,8 @@ class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What `maintain` proposes."""
     hygiene: FurtherSecrets = FurtherSecrets()
     """Redaction and escaping."""
+    modules: ModuleFolderSettings = ModuleFolderSettings()
+    """Layered documents."""
     map: Mapping[str, Mapping[str, Any]] = {}
     """Field -> a word that notes give it and that it does not take -> the value it means."""
     watch: WatchTiming = WatchTiming()
@@ -223,12 +264,17 @@ class MachineSettings(VaultSettings, frozen=True):
     memory_file: MemoryFileSettings = MemoryFileSettings()
     """The memory files that `watch` syncs."""
     qdrant: QdrantSettings = QdrantSettings()
+    modules: ModuleSettings = ModuleSettings()
+    """Layered documents and the remote that mirrors them."""
+    permissions: Permissions = Permissions()
+    """Which agents read, write and propose in which scopes."""
 
 
 HARMLESS: Mapping[str, frozenset[object]] = {
     "classifier": frozenset({"embedding"}),
     "embedder": frozenset({"sentence", "hash", "none"}),
     "reranker": frozenset({"none"}),
+    "modules.remote": frozenset({"none"}),
 }
 """Values of machine settings, beside their defaults, that a vault may set by itself."""
 
@@ -299,7 +345,7 @@ def check_vault_id(marker: Table, *, state_root: Path) -> str:
     )
 
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """In lower case only: where file names ignore case, `A` would have the files of `a`."""
 
 
@@ -319,10 +365,14 @@ def check_file(given: Table, where: str) -> MachineSettings:
         "store": found.store or "sqlite",
         "default_scope": check_scope(found.default_scope or PUBLIC),
         "embedder": check_embedder(found.embedder),
-        "index_folder": _index_folder(found.index_folder, where),
+        "index_folder": _folder("index_folder", found.index_folder, where),
+        "modules": structs.replace(
+            found.modules, folder=_folder("modules.folder", found.modules.folder, where)
+        ),
         "language": _language(found.language, where),
         "weights": _weights(found.weights, where),
         "map": _meanings(found.map, where),
+        "permissions": _permissions(found.permissions, found.weights, where),
     }
     return structs.replace(found, **checked)
 
@@ -345,8 +395,8 @@ def combine_settings(
         ConfigError: what the environment says is invalid.
     """
     found = check_file(_merged(sources.vault, sources.machine), MARKER.as_posix())
-    named = dict.fromkeys(setting_names(sources.vault), "vault")
-    named |= dict.fromkeys(setting_names(sources.machine), "this machine")
+    named = dict.fromkeys(_names_for_all(sources.vault), "vault")
+    named |= dict.fromkeys(_names_for_all(sources.machine), "this machine")
     embedder = sources.environment.get("VAULTSYNC_EMBEDDER")
     agent = sources.environment.get("VAULTSYNC_AGENT")
     if embedder:
@@ -389,6 +439,11 @@ def setting_names(given: Table, table: str = "") -> list[str]:
     return names
 
 
+def _names_for_all(given: Table) -> list[str]:
+    """As `setting_names()`, without those of agents and scopes: an agent may not know them all."""
+    return setting_names({**given, "permissions": 0} if "permissions" in given else given)
+
+
 def _merged(below: Table, above: Table) -> Table:
     """Two tables, of which the second one wins."""
     merged = dict(below)
@@ -412,12 +467,12 @@ def check_embedder(setting: str) -> str:
     raise ConfigError(f"unknown embedder {setting!r}", hint=hint)
 
 
-def _index_folder(folder: str, where: str) -> VaultPath:
+def _folder(name: str, folder: str, where: str) -> VaultPath:
     try:
         return vault_path(folder.strip("/")) if folder else VaultPath("")
     except UnsafePathError as unsafe:
         expected = f"a folder of the vault, such as Index ({unsafe.message})"
-        raise _bad_value("index_folder", folder, expected, where) from None
+        raise _bad_value(name, folder, expected, where) from None
 
 
 def _check_ignored(path: str, where: str) -> None:
@@ -450,11 +505,31 @@ def _meanings(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, d
     return found
 
 
-def _weights(given: RankingWeights, where: str) -> RankingWeights:
-    _check_names(given.fields, FIELD_WEIGHTS, "weights.fields", where)
+def _permissions(given: Permissions, weights: RankingWeights, where: str) -> Permissions:
+    for name, row in given.agents.items():
+        _check_shares(weights_of(weights, row), f"permissions.agents.{name}.weights", where)
+    try:
+        return normal_permissions(given)
+    except ValueError as error:
+        expected = 'scopes such as "public", "team-core" or "project-*"'
+        raise _bad_value("permissions", str(error), expected, where) from None
+
+
+def weights_of(weights: RankingWeights, row: AgentPermissions) -> RankingWeights:
+    """The weights with those of an agent in place of those that its table names."""
+    own = {key: value for key, value in structs.asdict(row.weights).items() if value is not None}
+    return structs.replace(weights, **own)
+
+
+def _check_shares(given: RankingWeights, name: str, where: str) -> None:
     if not given.similarity + given.recency + given.utility:
         expected = "similarity, recency or utility above 0"
-        raise _bad_value("weights", 0, expected, where)
+        raise _bad_value(name, 0, expected, where)
+
+
+def _weights(given: RankingWeights, where: str) -> RankingWeights:
+    _check_names(given.fields, FIELD_WEIGHTS, "weights.fields", where)
+    _check_shares(given, "weights", where)
     fields = {**FIELD_WEIGHTS, **given.fields}
     if not any(fields.values()):
         raise _bad_value("weights.fields", 0, "at least one field above 0", where)

@@ -104,6 +104,8 @@ export const status = reading<wire.BridgeStatus>()({
 	last_run: optional(reading<wire.RunSummary>()({ run: text, at: text, kind: text, counts }), null),
 	engine: text,
 	foreign: optional(number, 0),
+	proposals: optional(number, 0),
+	silent_proposals: optional(texts, []),
 	daemon: optional(daemon, null),
 	vault_id: text,
 	version: text,
@@ -124,6 +126,38 @@ export const conflict = reading<wire.ShownConflict>()({
 export type Conflict = Of<typeof conflict>;
 
 export const conflicts = reading<wire.Conflicts>()({ conflicts: list(conflict) });
+
+const values = table(anything);
+
+export const proposedChange = reading<wire.ShownChange>()({
+	fact_id: text,
+	path: nullable(text),
+	title: text,
+	before: values,
+	after: nullable(values),
+});
+export type ProposedChange = Of<typeof proposedChange>;
+
+export const proposal = reading<wire.ShownProposal>()({
+	id: text,
+	kind: text,
+	title: text,
+	path: nullable(text),
+	created_at: text,
+	expires_at: text,
+	changes: list(proposedChange),
+	why: optional(text, ""),
+	proposer: optional(text, ""),
+	outcome: optional(text, ""),
+	run: optional(text, ""),
+	changed_since: optional(texts, []),
+});
+export type Proposal = Of<typeof proposal>;
+
+export const proposals = reading<wire.Proposals>()({ proposals: list(proposal) });
+
+export const settled = reading<wire.SettledProposals>()({ proposals: list(proposal), run: nullable(text), attention: list(notice) });
+export type Settled = Of<typeof settled>;
 
 export const change = reading<wire.FieldChange>()({
 	run: text,

@@ -45,12 +45,21 @@ export interface Edit {
 
 export type Resolution = { take: answers.Side; field?: string } | { field: string; text: string };
 
+export type Verdict = "accept" | "reject";
+
 /** A run over a large vault may take minutes; everything else answers at once. */
 const PATIENT = 600_000;
 const USUAL = 30_000;
 
 export class Bridge {
+	private questions = 0;
+
 	constructor(private readonly transport: Transport) {}
+
+	/** Whether a question is under way. */
+	get asking(): boolean {
+		return this.questions > 0;
+	}
 
 	status = (): Promise<answers.Status> => this.get("/v1/status", answers.status);
 	fact = (id: string): Promise<answers.Fact> => this.get(`/v1/facts/${part(id)}`, answers.fact);
@@ -59,6 +68,8 @@ export class Bridge {
 	related = (id: string): Promise<answers.Related> => this.get(`/v1/facts/${part(id)}/related`, answers.related);
 	conflicts = async (): Promise<answers.Conflict[]> =>
 		(await this.get("/v1/conflicts", answers.conflicts)).conflicts;
+	proposals = async (): Promise<answers.Proposal[]> =>
+		(await this.get("/v1/proposals", answers.proposals)).proposals;
 	indexFiles = async (): Promise<{ name: string; bytes: number }[]> =>
 		(await this.get("/v1/index", answers.indexFiles)).files;
 	indexFile = async (name: string): Promise<string> =>
@@ -81,6 +92,9 @@ export class Bridge {
 	resolve = async (id: string, how: Resolution): Promise<void> => {
 		await this.post(`/v1/conflicts/${part(id)}/resolve`, how, answers.resolved, PATIENT);
 	};
+	/** Answer proposals; those that are answered together are one run. */
+	answer = ([first, ...also]: readonly [string, ...string[]], verdict: Verdict): Promise<answers.Settled> =>
+		this.post(`/v1/proposals/${part(first)}/${verdict}`, { also }, answers.settled, PATIENT);
 	sync = (how: { dry_run?: boolean; confirm?: string } = {}): Promise<answers.Report> =>
 		this.post("/v1/sync", how, answers.report, PATIENT);
 	undo = (run: string): Promise<answers.Report> =>
@@ -90,16 +104,25 @@ export class Bridge {
 	recall = (
 		asked: { query: string; limit: number; mode: "auto" | "index" } & Filters,
 		signal?: AbortSignal,
-	): Promise<answers.Recall> => this.post("/v1/recall", asked, answers.recall, PATIENT, signal);
+	): Promise<answers.Recall> => this.question(this.post("/v1/recall", asked, answers.recall, PATIENT, signal));
 	context = (
 		asked: { query: string; budget: number } & Filters,
 		signal?: AbortSignal,
-	): Promise<answers.Context> => this.post("/v1/context", asked, answers.context, PATIENT, signal);
+	): Promise<answers.Context> => this.question(this.post("/v1/context", asked, answers.context, PATIENT, signal));
 
 	/** Report the outcome of a write that the daemon handed over. */
 	written = async (id: string, came: { applied: boolean; found: string | null; reason: string }): Promise<void> => {
 		await this.post(`/v1/writes/${part(id)}`, came, answers.nothing);
 	};
+
+	private async question<T>(answer: Promise<T>): Promise<T> {
+		this.questions++;
+		try {
+			return await answer;
+		} finally {
+			this.questions--;
+		}
+	}
 
 	private get<T>(path: string, shape: Shape<T>, timeout = USUAL): Promise<T> {
 		return this.ask({ method: "GET", path, timeout }, shape);

@@ -6,21 +6,37 @@ import type { Fact } from "./answers";
 import type { Host, ViewName } from "./host";
 import { choose, confirm, remembering, write } from "./modals";
 import { syncNow } from "./syncing";
+import { byRun } from "./versions";
+import { compare } from "./views/compare";
 import { scopesOf, TIERS, TYPES } from "./words";
 
 const PAGES: readonly (readonly [ViewName, string])[] = [
 	["status", "Show status"],
 	["conflicts", "Resolve conflicts"],
+	["proposals", "Answer proposals"],
 	["recall", "Recall"],
 	["context", "Pack a context"],
+	["related", "Show related facts while writing"],
 	["note", "Show what the memory knows about this note"],
 	["index", "Open index"],
+];
+
+const READING: typeof PAGES = [
+	["conflicts", "Read conflicts"],
+	["proposals", "Read proposals"],
 ];
 
 /** The id of the fact that a note is; null when it is none. */
 export function factIdOf(app: App, file: TFile): string | null {
 	const found: unknown = app.metadataCache.getFileCache(file)?.frontmatter?.["id"];
 	return typeof found === "string" && found !== "" ? found : null;
+}
+
+/** The commands of a device without a daemon. */
+export function addReadingCommands(plugin: Plugin, host: Pick<Host, "show">): void {
+	for (const [view, name] of READING) {
+		plugin.addCommand({ id: `show-${view}`, name, callback: () => void host.show(view) });
+	}
 }
 
 export function addCommands(plugin: Plugin, host: Host): void {
@@ -57,6 +73,7 @@ export function addCommands(plugin: Plugin, host: Host): void {
 		name: "Open graph with colours by type",
 		callback: () => void host.attempt(() => graph(host)),
 	});
+	onFact(plugin, host, "compare-versions", "Compare versions of this note", compareVersions);
 	onFact(plugin, host, "change-type", "Change type of this note", changeType);
 	onFact(plugin, host, "change-priority", "Change priority of this note", changePriority);
 	onFact(plugin, host, "change-tier", "Change tier of this note", changeTier);
@@ -113,6 +130,13 @@ async function changeTier(host: Host, id: string): Promise<void> {
 	const options = Object.values(TIERS).map(({ label, priority }) => ({ words: label, value: priority }));
 	const priority = await choose(host.app, "Tier of this note", options);
 	if (priority !== null) await set(host, id, { priority });
+}
+
+async function compareVersions(host: Host, id: string): Promise<void> {
+	const [fact, history] = await Promise.all([host.bridge.fact(id), host.bridge.history(id)]);
+	const now = byRun(history).length;
+	if (now === 0) new Notice("Nothing has changed since this note became a fact.");
+	else compare(host.app, fact.title, history, now - 1, now);
 }
 
 async function set(host: Host, id: string, fields: Record<string, unknown>): Promise<void> {

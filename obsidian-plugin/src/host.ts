@@ -9,8 +9,10 @@ import type { Settings } from "./settings";
 export const VIEWS = {
 	status: "vaultsync-status",
 	conflicts: "vaultsync-conflicts",
+	proposals: "vaultsync-proposals",
 	recall: "vaultsync-recall",
 	context: "vaultsync-context",
+	related: "vaultsync-related",
 	note: "vaultsync-note",
 	index: "vaultsync-index",
 } as const;
@@ -19,7 +21,11 @@ export type ViewName = keyof typeof VIEWS;
 /** What happened: the connection changed, or the daemon sent an event. */
 export type Told = "line" | "state" | "pass" | "conflict";
 
-export interface Host {
+export interface NoteOpener {
+	openNote(path: string, line?: number): Promise<void>;
+}
+
+export interface Host extends NoteOpener {
 	readonly app: App;
 	readonly bridge: Bridge;
 	readonly picks: Picks;
@@ -31,7 +37,6 @@ export interface Host {
 	retry(): void;
 	show(view: ViewName): Promise<void>;
 	openSettings(): void;
-	openNote(path: string, line?: number): Promise<void>;
 	/** Do something, and show a notice if it fails. Returns whether it succeeded. */
 	attempt(work: () => Promise<void>): Promise<boolean>;
 }

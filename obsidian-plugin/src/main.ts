@@ -1,10 +1,11 @@
 /** The plugin: what Obsidian loads. It wires the parts, and does no work itself. */
 
-import { Notice, Platform, Plugin, setIcon, TFile, type WorkspaceLeaf } from "obsidian";
+import { debounce, Notice, Platform, Plugin, requireApiVersion, setIcon, TFile, type CliHandler, type WorkspaceLeaf } from "obsidian";
 import { ObsidianVault, sha256 } from "./app-vault";
 import * as answers from "./answers";
 import { Bridge, BridgeRefusal } from "./client";
-import { addCommands } from "./commands";
+import { CLI_COMMANDS, cliAnswer } from "./cli";
+import { addCommands, addReadingCommands } from "./commands";
 import { Connection, type Line } from "./connection";
 import { VIEWS, type Host, type Told, type ViewName } from "./host";
 import { Picks } from "./picks";
@@ -17,8 +18,12 @@ import { ConflictsView } from "./views/conflicts";
 import { ContextView } from "./views/context";
 import { IndexView } from "./views/index-files";
 import { NoteView } from "./views/note";
+import { ProposalsView } from "./views/proposals";
 import { RecallView } from "./views/recall";
+import { RelatedView } from "./views/related";
+import { countReviewNotes, ReviewNotesView } from "./views/review-notes";
 import { StatusView } from "./views/status";
+import { many } from "./words";
 import { Writes } from "./writes";
 
 export default class VaultsyncPlugin extends Plugin implements Host {
@@ -29,9 +34,15 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 	private connection!: Connection;
 	private readonly listeners = new Set<(what: Told) => void>();
 	private statusEl: HTMLElement | null = null;
+	private proposalsEl: HTMLElement | null = null;
 
 	override async onload(): Promise<void> {
 		this.settings = settingsFrom(await this.loadData());
+		if (Platform.isDesktop) await this.loadWithDaemon();
+		else this.loadReading();
+	}
+
+	private async loadWithDaemon(): Promise<void> {
 		const vault = new ObsidianVault(this.app);
 		this.token = new TokenSafe(this.app, await vault.vaultId());
 		const where = (): { address: string; token: string } => ({
@@ -55,17 +66,60 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 
 		this.registerView(VIEWS.status, (leaf) => new StatusView(leaf, this));
 		this.registerView(VIEWS.conflicts, (leaf) => new ConflictsView(leaf, this));
+		this.registerView(VIEWS.proposals, (leaf) => new ProposalsView(leaf, this));
 		this.registerView(VIEWS.recall, (leaf) => new RecallView(leaf, this));
 		this.registerView(VIEWS.context, (leaf) => new ContextView(leaf, this));
+		this.registerView(VIEWS.related, (leaf) => new RelatedView(leaf, this));
 		this.registerView(VIEWS.note, (leaf) => new NoteView(leaf, this));
 		this.registerView(VIEWS.index, (leaf) => new IndexView(leaf, this));
 		this.addSettingTab(new VaultsyncSettingTab(this.app, this));
 		this.addRibbonIcon("brain-circuit", "Recall from memory", () => void this.show("recall"));
+		this.addProposalsIcon();
 		addCommands(this, this);
+		this.addCliCommands();
 		this.listen(() => this.drawStatus());
 		this.drawStatus();
 		this.registerDomEvent(window, "focus", () => this.connection.wake());
 		this.app.workspace.onLayoutReady(() => this.connection.start());
+	}
+
+	/** A phone or a tablet has no daemon: conflicts and proposals are shown by their notes. */
+	private loadReading(): void {
+		this.registerView(VIEWS.conflicts, (leaf) => new ReviewNotesView(leaf, this, VIEWS.conflicts, "conflict"));
+		this.registerView(VIEWS.proposals, (leaf) => new ReviewNotesView(leaf, this, VIEWS.proposals, "proposal"));
+		this.addProposalsIcon();
+		addReadingCommands(this, this);
+		const { vault, workspace } = this.app;
+		const draw = (): void => this.drawProposalsIcon(countReviewNotes(vault.getMarkdownFiles(), "proposal"));
+		const count = debounce(draw, 500, true);
+		workspace.onLayoutReady(() => {
+			count();
+			this.registerEvent(vault.on("create", count));
+			this.registerEvent(vault.on("delete", count));
+			this.registerEvent(vault.on("rename", count));
+		});
+	}
+
+	private addProposalsIcon(): void {
+		this.proposalsEl = this.addRibbonIcon("list-checks", "Answer proposals", () => void this.show("proposals"));
+		this.proposalsEl.addClass("vaultsync-ribbon");
+	}
+
+	private drawProposalsIcon(count: number): void {
+		this.proposalsEl?.setAttrs({
+			"data-count": count === 0 ? null : String(Math.min(count, 99)),
+			"aria-label": count === 0 ? "Answer proposals" : `Answer ${many(count, "proposal", "proposals")}`,
+		});
+	}
+
+	/** From Obsidian 1.12.2 on, its own command line can ask the memory. */
+	private addCliCommands(): void {
+		for (const command of CLI_COMMANDS) {
+			const answer: CliHandler = (given) => cliAnswer(command, this.bridge, given, inWords);
+			if (requireApiVersion("1.12.2")) {
+				this.registerCliHandler(`${this.manifest.id}:${command.name}`, command.description, command.flags, answer);
+			}
+		}
 	}
 
 	line(): Line {
@@ -93,7 +147,7 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 		const type = VIEWS[view];
 		let leaf: WorkspaceLeaf | null = workspace.getLeavesOfType(type)[0] ?? null;
 		if (!leaf) {
-			leaf = view === "conflicts" || view === "index" ? workspace.getLeaf("tab") : workspace.getRightLeaf(false);
+			leaf = view === "conflicts" || view === "proposals" || view === "index" ? workspace.getLeaf("tab") : workspace.getRightLeaf(false);
 			await leaf?.setViewState({ type, active: true });
 		}
 		if (leaf) await workspace.revealLeaf(leaf);
@@ -150,6 +204,8 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 	}
 
 	private drawStatus(): void {
+		const now = this.line();
+		this.drawProposalsIcon(now.kind === "on" ? now.status.proposals : 0);
 		if (!this.settings.statusBar) {
 			this.statusEl?.remove();
 			this.statusEl = null;
@@ -171,7 +227,7 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 		el.setAttrs({ role: "button", tabindex: "0" });
 		el.createSpan({ cls: "vaultsync-bar-icon", attr: { "aria-hidden": "true" } });
 		el.createSpan({ cls: "vaultsync-bar-text" });
-		const open = (): void => void this.show(this.line().kind === "on" && this.conflicted() ? "conflicts" : "status");
+		const open = (): void => void this.show(this.urgent());
 		this.registerDomEvent(el, "click", open);
 		this.registerDomEvent(el, "keydown", (event) => {
 			if (event.key !== "Enter" && event.key !== " ") return;
@@ -181,9 +237,10 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 		return el;
 	}
 
-	private conflicted(): boolean {
-		const line = this.line();
-		return line.kind === "on" && line.status.conflicts > 0;
+	/** The view that the status bar leads to. */
+	private urgent(): ViewName {
+		const { tone } = summary(this.line());
+		return tone === "conflict" ? "conflicts" : tone === "proposal" ? "proposals" : "status";
 	}
 }
 

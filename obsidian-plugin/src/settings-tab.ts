@@ -44,6 +44,11 @@ export class VaultsyncSettingTab extends PluginSettingTab {
 				desc: "Search by keyword while you type. Enter always searches by meaning as well.",
 				control: { type: "toggle", key: "whileTyping" },
 			},
+			{
+				name: "Related facts while writing",
+				desc: "Look up facts for the paragraph that you are writing, while the view of related facts is open.",
+				control: { type: "toggle", key: "whileWriting" },
+			},
 		];
 	}
 

@@ -10,6 +10,8 @@ export interface Settings {
 	statusBar: boolean;
 	/** Whether recall searches the index while the user types. */
 	whileTyping: boolean;
+	/** Whether related facts are looked up while the user writes, where their view is open. */
+	whileWriting: boolean;
 	/** The initial budget of a context pack, in tokens. */
 	budget: number;
 }
@@ -19,6 +21,7 @@ export const DEFAULTS: Readonly<Settings> = {
 	writeThrough: true,
 	statusBar: true,
 	whileTyping: true,
+	whileWriting: true,
 	budget: 4000,
 };
 

@@ -4,7 +4,7 @@ import type { Daemon } from "./answers";
 import type { Line } from "./connection";
 import { many } from "./words";
 
-export type Tone = "equal" | "waiting" | "conflict" | "attention" | "off";
+export type Tone = "equal" | "waiting" | "proposal" | "conflict" | "attention" | "off";
 
 export interface Summary {
 	tone: Tone;
@@ -18,12 +18,13 @@ export interface Summary {
 const ICONS: Record<Tone, string> = {
 	equal: "check-check",
 	waiting: "refresh-cw",
+	proposal: "list-checks",
 	conflict: "git-compare",
 	attention: "alert-triangle",
 	off: "unplug",
 };
 
-/** The most urgent thing: no connection, a conflict, a failing run, a notice, pending changes. */
+/** The most urgent thing: no connection, a conflict, a failing run, a notice, a proposal, pending changes. */
 export function summary(line: Line): Summary {
 	switch (line.kind) {
 		case "unset":
@@ -43,15 +44,19 @@ function standing(status: {
 	facts: number;
 	pending: number;
 	conflicts: number;
+	proposals: number;
 	outbox: number;
 	attention: readonly unknown[];
 	daemon: Daemon | null;
 }): Summary {
 	const waiting = status.pending + status.outbox;
-	const also = waiting > 0 ? ` ${waiting} waiting.` : "";
+	const proposed = many(status.proposals, "proposal", "proposals");
+	const late = waiting > 0 ? ` ${waiting} waiting.` : "";
+	const also = status.proposals > 0 ? ` ${proposed} to answer.${late}` : late;
 	if (status.conflicts > 0) {
 		const words = many(status.conflicts, "conflict", "conflicts");
-		return made("conflict", words, `${words} to resolve.${also}`);
+		const text = status.proposals > 0 ? `${words} · ${proposed}` : words;
+		return made("conflict", text, `${words} to resolve.${also}`);
 	}
 	const trouble = status.daemon ? troubleOf(status.daemon) : null;
 	if (trouble !== null) return made("attention", "attention", `${trouble}.${also}`);
@@ -59,6 +64,7 @@ function standing(status: {
 		const words = many(status.attention.length, "note needs", "notes need");
 		return made("attention", "attention", `${words} your attention.${also}`);
 	}
+	if (status.proposals > 0) return made("proposal", proposed, `${proposed} to answer.${late}`);
 	if (waiting > 0) return made("waiting", `${waiting} waiting`, `${waiting} waiting to be synced.`);
 	return made("equal", "equal", `Notes and memory are equal: ${many(status.facts, "fact", "facts")}.`);
 }

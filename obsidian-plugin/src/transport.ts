@@ -4,11 +4,36 @@
  * Why not `requestUrl` or `fetch`: docs/decisions/0018-the-plugin-talks-by-nodes-http.md.
  */
 
-import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+/*
+ * What this file needs of the module `http`. Its own types would be an import of Node, which the
+ * mobile apps do not have.
+ */
 
-/** What this file needs of the module `http`. */
+export interface Answering {
+	statusCode?: number | undefined;
+	setEncoding(encoding: "utf8"): unknown;
+	on(kind: "data", told: (part: string) => void): unknown;
+	on(kind: "end", told: () => void): unknown;
+	on(kind: "error", told: (error: Error) => void): unknown;
+}
+
+export interface Requesting {
+	on(kind: "error", told: (error: Error) => void): unknown;
+	end(body?: string): unknown;
+	destroy(): unknown;
+}
+
+export interface Options {
+	host: string;
+	port: string;
+	path: string;
+	method: string;
+	headers: Record<string, string>;
+	agent?: false;
+}
+
 export interface Http {
-	request(options: RequestOptions, answered: (answer: IncomingMessage) => void): ClientRequest;
+	request(options: Options, answered: (answer: Answering) => void): Requesting;
 }
 
 /** The address of the bridge, and its token. */
@@ -147,7 +172,7 @@ export class Transport {
 		});
 	}
 
-	private options(asked: Asked): RequestOptions {
+	private options(asked: Asked): Options {
 		const { address, token } = this.where();
 		const url = loopback(address);
 		const headers: Record<string, string> = { Authorization: `Bearer ${token}` };

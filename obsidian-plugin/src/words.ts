@@ -28,7 +28,7 @@ export function shown(value: unknown): string {
 	return JSON.stringify(value, null, 2);
 }
 
-const FIELDS: Record<string, string> = { note: "Note", createdAt: "Created", updatedAt: "Updated", agentId: "Agent" };
+const FIELDS: Record<string, string> = { note: "Note", createdAt: "Created", updatedAt: "Updated", agentId: "Agent", supersedesId: "Supersedes", supersededById: "Superseded by" };
 
 /** The name of a field, as a heading: `decisionOutcome` is “Decision outcome”. */
 export function fieldName(field: string): string {
@@ -36,6 +36,16 @@ export function fieldName(field: string): string {
 	if (known !== undefined) return known;
 	const words = field.replace(/[._-]/g, " ").replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
 	return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const KINDS: Record<string, string> = {
+	write: "Write of an agent", duplicates: "Duplicates", contradiction: "Contradiction", consolidation: "Repeated observations",
+	link: "Missing note", retype: "Other type", retitle: "Better title", junk: "Never used",
+};
+
+/** The kind of a proposal, as a label. */
+export function kindWords(kind: string): string {
+	return KINDS[kind] ?? fieldName(kind);
 }
 
 /** A conflict in which one side deleted what the other changed: in words, and which side keeps the note. */

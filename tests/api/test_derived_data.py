@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 from unittest import mock
 
 import pytest
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from tests.doubles.links import MemoryLinks
 from tests.doubles.vectors import MemoryVectors
@@ -22,7 +22,6 @@ from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.index_files.service import TableInputs
 from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.model.paths import VaultPath
-from vaultsync.sync.context import SyncPolicy
 
 
 @pytest.fixture
@@ -106,7 +105,7 @@ def test_tables_that_cannot_be_looked_at_are_still_to_be_derived(world: World) -
 
 
 def test_a_new_folder_for_the_tables_is_filled(world: World, derived: DerivedParts) -> None:
-    seen = replace(world.ctx, policy=SyncPolicy(index_folder=VaultPath("Index")))
+    seen = replace(world.ctx, policy=world.ctx.policy._replace(index_folder=VaultPath("Index")))
     assert not is_derived_current(seen)
 
     update_derived(seen, derived)

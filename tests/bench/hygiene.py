@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tests.bench.measure import Timed, timed
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT

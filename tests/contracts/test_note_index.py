@@ -17,6 +17,7 @@ from vaultsync.indexing.ports import NEWEST, OLDEST, IndexDocument, NoteIndex
 from vaultsync.indexing.session_context import turn_of
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.permissions import AgentPermissions, Permissions, Reader
 from vaultsync.model.schema import Value
 
 INDEXES: dict[str, Callable[[Path], NoteIndex]] = {
@@ -362,11 +363,20 @@ def test_an_empty_index_has_no_terms(index: NoteIndex) -> None:
 
 
 def test_an_index_counts_what_an_agent_may_see(index: NoteIndex) -> None:
-    assert index.count("indy") == 0
+    assert index.count(Reader("indy", Permissions())) == 0
+    table = Permissions(
+        {"moss": AgentPermissions(read=("team-*",))}, teams={"team-tide": ("indy",)}
+    )
+    readers = [table.reader(each) for each in (None, "Indy", "ada", "moss")]
     put(index, a_fact(A, scope="public"), a_fact(B, scope="private-indy"))
-    assert [index.count(each) for each in (None, "Indy", "ada")] == [2, 2, 1]
+    put(index, a_fact(C, scope="team-tide"))
+    assert [index.count(each) for each in readers] == [3, 3, 1, 0]
     index.update([], [B], version="2")
-    assert [index.count(each) for each in (None, "Indy", "ada")] == [1, 1, 1]
+    assert [index.count(each) for each in readers] == [2, 2, 1, 0]
+    for each in readers:
+        found = index.browse(FactFilters(reader=each), limit=9)
+        assert len(found) == index.count(each)
+        assert not index.browse(FactFilters(reader=each, scopes=frozenset({"project-x"})), limit=9)
 
 
 def test_equal_matches_come_by_id_and_no_more_than_asked_for(index: NoteIndex) -> None:

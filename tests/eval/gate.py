@@ -14,11 +14,11 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import json
+from msgspec.structs import replace
 
 import vaultsync
 from tests.bench.asking import bare_query, product

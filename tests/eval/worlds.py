@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import structs
+
 import vaultsync
 from tests.eval.collections import HERE, Asked, Collection, retrieval
 from tests.fakes import FakeClock
@@ -110,5 +112,5 @@ def open_vault(folder: Path, notes: Path) -> Iterator[OpenVault]:
 
 def _asked_at(memory: Memory, clock: FakeClock) -> RecallSources:
     """What a command asks, which ends with its answer; a process that stays asks as `fused`."""
-    sources = memory._services.recall_sources(replace(memory._ctx, clock=clock))
-    return replace(sources, warm=False)
+    sources = memory._services.recall_sources(structs.replace(memory._ctx, clock=clock))
+    return structs.replace(sources, warm=False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.doubles.links import MemoryLinks
 from tests.world import World
@@ -15,7 +14,6 @@ from vaultsync.links.index_sync import update_link_index
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.storage.feed_cursor import store_seq_of_version
-from vaultsync.sync.context import SyncPolicy
 
 
 def entity(world: World, title: str, *, agent: str = "indy", **values: Value) -> Fact:
@@ -57,7 +55,7 @@ def test_nothing_is_linked_while_that_is_disabled_or_the_store_unavailable(world
     world.store.away = False
     world.quiesce()
     assert world.fact(fact.id).content == "Ask Alice."
-    world.ctx = replace(world.ctx, policy=SyncPolicy(auto_link=False))
+    world.ctx = replace(world.ctx, policy=world.ctx.policy._replace(auto_link=False))
     assert linked(world, "Ask Alice.") == "Ask Alice."
 
 

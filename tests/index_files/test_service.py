@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from tests.doubles.store import MemoryStore
 from tests.entries import EntriesInMemory, making
@@ -276,11 +276,12 @@ def test_stale_visible_parts_are_removed_and_missing_ones_written(shelf: Shelf) 
 
 def test_a_change_of_the_visible_folder_moves_the_files(shelf: Shelf) -> None:
     shelf.person_writes("Index/mine.md", "# Mine\n")
-    shelf.ctx = replace(shelf.ctx, policy=SyncPolicy(index_folder=VaultPath("Contents")))
+    policy = shelf.ctx.policy
+    shelf.ctx = replace(shelf.ctx, policy=policy._replace(index_folder=VaultPath("Contents")))
     assert shelf.tables() == 8
     assert shelf.seen() == ["Index/mine.md"]
     assert "Contents/vault-index.md" in shelf.vault.files
-    shelf.ctx = replace(shelf.ctx, policy=SyncPolicy())
+    shelf.ctx = replace(shelf.ctx, policy=policy._replace(index_folder=VaultPath("")))
     shelf.tables()
     assert not [name for name in shelf.vault.files if name.startswith("Contents/")]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.archives import a_base
 from tests.doubles.store import MemoryStore

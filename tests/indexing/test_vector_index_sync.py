@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from tests.doubles.store import MemoryStore
 from tests.doubles.vectors import MemoryVectors

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
 import pytest
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from tests.doubles.store import MemoryStore
 from tests.memory_file_worlds import (

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.dates import date_bounds, relative_days, time_span
+from vaultsync.model.permissions import Permissions
 from vaultsync.model.time_span import TimeSpan, day_span
 from vaultsync.recall.past_facts import past_moment
 from vaultsync.recall.query import parse_query, parse_request
@@ -59,7 +60,9 @@ def test_a_date_means_the_same_in_a_question_and_as_an_argument(text: str) -> No
         "before": TimeSpan(until=first),
     }.items():
         assert parse_query(f'otters {key}:"{text}"', today=TODAY).span == span
-    asked = parse_request(RecallRequest("otters", since=text, until=text), now=NOW)[1]
+    asked = parse_request(
+        RecallRequest("otters", since=text, until=text), now=NOW, permissions=Permissions()
+    )[1]
     assert (asked.since, asked.until) == (first, after)
 
 

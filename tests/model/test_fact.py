@@ -41,7 +41,7 @@ from vaultsync.model.schema import (
     Value,
     tier_of,
 )
-from vaultsync.model.scope import can_see, check_scope, is_scope, private_scope
+from vaultsync.model.scope import check_scope, is_scope, private_scope
 from vaultsync.model.serialization import (
     fact_from_json,
     fact_from_values,
@@ -254,15 +254,11 @@ def test_a_link_is_its_target() -> None:
     assert link_name("Bob") == "Bob"
 
 
-def test_a_private_scope_is_seen_by_its_agent_and_by_people() -> None:
+def test_a_private_scope_is_named_after_its_agent() -> None:
     assert private_scope("Indy") == check_scope("private-indy")
     assert is_scope("public")
     with pytest.raises(InvalidScopeError):
         private_scope("../x")
-    assert can_see("INDY", "private-indy")
-    assert can_see(None, "private-indy")
-    assert not can_see("ada", "private-indy")
-    assert can_see("ada", "team-core")
 
 
 TIMES = st.datetimes(

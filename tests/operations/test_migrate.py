@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from tests.doubles.store import MemoryStore
 from tests.doubles.vectors import MemoryVectors

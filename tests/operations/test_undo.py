@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 
 import pytest
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from tests.doubles.store import MemoryStore
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World, action, kinds, notice, taken

@@ -8,7 +8,7 @@ from msgspec import to_builtins
 from tests.doubles.store import MemoryStore
 from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
-from tests.world import AGENTS, LINES, PERSONS, World, action, kinds, rebuild_anyway, taken
+from tests.world import AGENTS, LINES, PERSONS, SCOPE, World, action, kinds, rebuild_anyway, taken
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -48,6 +48,11 @@ def populated(world: World) -> World:
     )
     world.mirrored("", title="Empty", type="observation", priority=3)
     return world
+
+
+def _team_notes(world: World) -> list[str]:
+    """The paths of the notes in the scope of the team."""
+    return [path for path in world.notes() if path.startswith(f"{SCOPE}/")]
 
 
 def _state(world: World) -> tuple[dict[str, bytes], dict[str, str | None]]:
@@ -104,7 +109,7 @@ def test_verify_names_what_differs_in_the_store(populated: World) -> None:
 
 
 def test_verify_does_not_trust_file_times(populated: World) -> None:
-    path = populated.notes()[0]
+    path = _team_notes(populated)[0]
     inode = populated.vault.files[path]
     # Only the bytes change, and only reading shows it.
     inode.data = inode.data.replace(b"O", b"0")
@@ -125,7 +130,7 @@ def test_verify_names_facts_without_notes_and_notes_without_facts(populated: Wor
 
 
 def test_verify_names_an_invalid_value_and_a_note_that_cannot_be_read(populated: World) -> None:
-    path, other, *_ = populated.notes()
+    path, other, *_ = _team_notes(populated)
     populated.person_edits(path, "priority: 2", "priority: 7")
     populated.sync()
     proof = verify_all(populated.ctx)

@@ -10,6 +10,8 @@ from itertools import starmap
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests import secrets
 from vaultsync.privacy.bip39 import numbers
@@ -21,7 +23,15 @@ from vaultsync.privacy.detection import (
     find_secrets,
     merge_spans,
 )
-from vaultsync.privacy.named_secrets import NAMED_VALUE, SAID_VALUE, WRITTEN_VALUE
+from vaultsync.privacy.named_secrets import (
+    ASCII_STEMS,
+    NAMED_VALUE,
+    OTHER_STEMS,
+    SAID_VALUE,
+    WRITTEN_VALUE,
+    lower_each,
+    stems_in,
+)
 from vaultsync.privacy.providers import providers
 from vaultsync.privacy.redaction import Redactor
 
@@ -189,6 +199,21 @@ def test_a_private_key_is_one_secret_as_far_as_it_goes() -> None:
         assert text[: span.start] == "Key:\n\n"
         assert text[span.start :].startswith(each)
         assert text[span.end :].strip() == "and so on"
+
+
+_STEMS = (*ASCII_STEMS, *OTHER_STEMS)
+_CASED = st.sampled_from(_STEMS).flatmap(
+    lambda stem: st.sampled_from((stem, stem.upper(), stem.title(), stem.replace("k", "\u212a")))
+)
+
+
+@given(st.lists(_CASED | st.text(max_size=6) | st.sampled_from("İßΣéł\ud800"), max_size=6))
+def test_words_before_a_secret_are_found_in_any_case_and_among_all_letters(
+    parts: list[str],
+) -> None:
+    text = "".join(parts)
+    low = lower_each(text)
+    assert list(stems_in(text)) == [stem for stem in _STEMS if stem in low]
 
 
 def test_tokens_are_found_in_letters_of_all_scripts() -> None:

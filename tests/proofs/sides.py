@@ -14,6 +14,7 @@ from tests.proofs import texts
 from tests.proofs.ledger import Ledger
 from tests.proofs.watched import WatchedVault
 from tests.sim_disk import Handle
+from tests.world import OPEN
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.notes.review_note import PROPOSAL_SUFFIX, is_review_note
@@ -44,7 +45,7 @@ class Sides:
         )
         self.store = MemoryStore(self.clock)
         self.store.before = lambda method: self._hook(f"store.{method}")
-        self.policy = SyncPolicy(batch=batch)
+        self.policy = SyncPolicy(batch=batch, permissions=OPEN)
         self.archives = 0
         """How many archives there were; one that is lost is replaced."""
         self.use_archive(MemoryArchive())

@@ -6,10 +6,11 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.doubles.store import MemoryStore
 from tests.doubles.vectors import MemoryVectors

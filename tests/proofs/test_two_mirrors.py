@@ -22,7 +22,7 @@ from tests.memory_archive import MemoryArchive
 from tests.proofs.turns import tell_stories
 from tests.qdrants import in_memory, store_in
 from tests.sim import SimVault
-from tests.world import World
+from tests.world import OPEN_POLICY, World
 from vaultsync.backends.qdrant.operations import PointCollection, PointOperation
 from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.serialization import fact_to_json
@@ -69,7 +69,7 @@ class Machine(World):
         self.vault = SimVault(now_ns=lambda: int(self.clock.now().timestamp() * 1e9))
         self.archive = MemoryArchive()
         self.remote = store_in(cast("PointCollection", wire), self.clock)
-        self.ctx = SyncContext(self.remote, self.archive, self.clock, vault=self.vault)
+        self.ctx = SyncContext(self.remote, self.archive, self.clock, OPEN_POLICY, vault=self.vault)
 
 
 def said(world: Machine) -> dict[str, str]:

@@ -110,6 +110,9 @@ def test_what_changed_since_is_shown_again_with_empty_boxes(world: ProposalWorld
     assert "- Another title" in text
     assert "Look again" in text
     assert decision_in(text) is None
+    (shown,) = map(shown_proposal, visible_proposals(world.ctx, agent=None))
+    assert shown.changed_since == ("title",)
+    assert shown.changes[0].before["title"] == "Another title"
     assert world.fact(fact.id).title == "Another title"
     world.ticks(ACCEPT)
     world.settle()

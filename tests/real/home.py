@@ -21,6 +21,7 @@ from typing import Self
 import vaultsync
 from tests.proofs import agents
 from tests.proofs.ledger import KEPT, SEEN, Ledger, words
+from tests.world import open_scopes
 from vaultsync.api.memory import Memory
 from vaultsync.facts import service as fact_work
 from vaultsync.model import serialization as wire
@@ -58,6 +59,7 @@ class Home:
     ) -> Self:
         where.mkdir(parents=True, exist_ok=True)
         vaultsync.init(str(where / "vault"), state_dir=str(where / "state"))
+        open_scopes(where / "vault")
         with (where / "vault/.meta/config.toml").open("a") as file:
             file.write(SETTINGS.format(grace=grace, linger=linger, settle=settle))
         return cls(where)

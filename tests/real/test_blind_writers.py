@@ -8,6 +8,7 @@ from pathlib import Path
 
 import vaultsync
 from tests.snippets import run
+from tests.world import open_scopes
 
 SECONDS = float(os.environ.get("VAULTSYNC_BLIND_SECONDS", "1.5"))
 AGENTS = ("ada", "bob", "cleo")
@@ -32,6 +33,7 @@ with vaultsync.open(vault, state_dir=state, agent=agent) as memory:
 def test_every_acknowledged_text_is_in_the_history_or_the_fact(tmp_path: Path) -> None:
     vault, state = str(tmp_path / "vault"), str(tmp_path / "state")
     vaultsync.init(vault, state_dir=state)
+    open_scopes(Path(vault))
     with vaultsync.open(vault, state_dir=state) as memory:
         ids = [memory.remember(f"Fact {number}.", scope="public").id for number in range(3)]
         memory.sync()

@@ -20,6 +20,7 @@ from tests.machines import configure_machine
 from tests.real.home import Home
 from tests.real.programs import ROOT, command_line, start, wait_for
 from tests.real.watched_home import own_seconds, wait_until
+from tests.world import open_scopes
 from vaultsync.api.embedding import WORKER
 
 LONGEST = 5.0
@@ -162,6 +163,7 @@ def test_what_embeds_ends(tmp_path: Path, words: tuple[str, ...], store: str) ->
     """A model that takes long for one text; with the second store it is called by the daemon."""
     home = Home(tmp_path)
     vaultsync.init(str(home.root), state_dir=str(home.state), store=store)
+    open_scopes(home.root)
     notes(home, 3)
     with nobody() as (hangs, port):
         model = {

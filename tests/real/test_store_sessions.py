@@ -15,6 +15,7 @@ import pytest
 import vaultsync
 from tests.machines import configure_machine
 from tests.real.programs import ROOT
+from tests.world import open_scopes
 
 AGENT = """
 import sys, vaultsync
@@ -32,6 +33,7 @@ def vault(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
     vault, url = tmp_path / "vault", f"{request.param}:{tmp_path / 'store'}"
     vaultsync.init(str(vault), store=url)
+    open_scopes(vault)
     configure_machine(vault, f'store = "{url}"\n[qdrant]\npatience_seconds = 3\n')
     return vault
 

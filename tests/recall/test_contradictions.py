@@ -190,3 +190,24 @@ def test_a_glance_lets_pass_whatever_contradicts(one: str, other: str) -> None:
     for said, text in ((one, other), (one, f"{other} It does not rain."), (other, one)):
         claims = statement_of(fact(said)).claims
         assert any(map(Glance(fact(text)).may_contradict, claims)), (said, text)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "has_value"),
+    [
+        ("The harbour has 38 berths.", True),
+        ("Der Hafen hat zwölf Kräne.", True),
+        ("The harbour doesn't sleep.", True),
+        ("The harbour is no longer ours.", True),
+        ("I have never been to Oslo.", True),
+        ("The sea gate is closed.", True),
+        ("We meet on Fridays.", True),
+        ("The harbour belongs to the city.", False),
+        ("Whoever is sleepless walks the pier.", False),
+    ],
+)
+def test_only_sentences_with_a_value_are_read_where_nothing_is_denied(
+    sentence: str, has_value: bool
+) -> None:
+    claims = statement_of(fact(f"Fog lies low. {sentence}"), with_value=True).claims
+    assert [each.text.rstrip(".") for each in claims] == [sentence.rstrip(".")] * has_value

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.recalls import RecallWorld
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import InvalidFieldError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.model.hiding import HiddenMatches
+from vaultsync.model.permissions import Permissions, Reader
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.service import RecallSearch
 from vaultsync.storage.visible_store import VisibleStore
@@ -148,7 +149,7 @@ def test_an_agent_is_answered_from_the_index_of_what_it_sees(world: RecallWorld)
     world.agent_remembers("Berths of Ada.", agent="ada", scope="private-ada")
     own = world.agent_remembers("Berths of all.", scope="public")
     index = MemoryIndex()
-    ctx = replace(world.ctx, store=VisibleStore(world.store, "indy"))
+    ctx = replace(world.ctx, store=VisibleStore(world.store, Reader("indy", Permissions())))
     sources = replace(world.sources, visible_index=lambda: (index, catch_up_note_index(ctx, index)))
     search = RecallSearch(sources, RecallRequest("berths", agent="indy"))
     assert [hit.id for hit in search.answer()] == [own.id]

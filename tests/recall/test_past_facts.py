@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from tests.recalls import RecallWorld
 from vaultsync.backends.memory.note_index import MemoryIndex
@@ -161,7 +161,7 @@ def test_a_former_value_that_is_no_longer_valid_is_left_out(world: RecallWorld) 
 
 
 def test_secrets_are_redacted_in_former_versions(world: RecallWorld) -> None:
-    class Redacting(NoteView):
+    class Redacting(NoteView, frozen=True):
         def redact(self, fact: Fact) -> Fact:
             return fact.evolve(content=fact.content.replace("hunter2", "[REDACTED]"))
 

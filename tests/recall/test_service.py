@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import json, to_builtins
+from msgspec.structs import replace
 
 from tests.doubles.vectors import MemoryVectors
 from tests.recalls import BrokenEmbedder, BrokenReranker, LengthReranker, RecallWorld

@@ -10,6 +10,7 @@ import pytest
 import vaultsync
 from tests.bridges import Client, open_bridge
 from tests.mcp_clients import Home, make_home
+from tests.world import open_scopes
 
 
 @pytest.fixture
@@ -24,6 +25,7 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VAULTSYNC_VAULT", str(tmp_path / "vault"))
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
     vaultsync.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
+    open_scopes(tmp_path / "vault")
     return tmp_path / "vault"
 
 

@@ -1,4 +1,4 @@
-"""An agent cannot tell from any answer what others keep in private."""
+"""An agent cannot tell from any answer what it may not read."""
 
 from __future__ import annotations
 
@@ -9,15 +9,21 @@ from typing import Any
 import pytest
 from msgspec import to_builtins
 
+from tests.machines import configure_machine
 from tests.mcp_clients import Home, make_home
+from tests.surfaces.attacks.test_private_words import MEMBERS
+from vaultsync.errors import ProposedError, ScopeDeniedError
 from vaultsync.mcp_server.agent_memory import AgentMemory
 
+_TIDES = "tide tide harbour crane"
 WORDS = ["harbour", "berth", "tide", "gate", "deposit", "booking", "crane", "buoy"]
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    return make_home(tmp_path)
+    made = make_home(tmp_path)
+    configure_machine(made.vault, MEMBERS)
+    return made
 
 
 @pytest.fixture
@@ -30,22 +36,27 @@ def indy(home: Home) -> Iterator[AgentMemory]:
         yield memory
 
 
-@pytest.mark.parametrize("mode", ["index", "auto"])
-def test_scores_do_not_shift_with_what_only_others_can_see(tmp_path: Path, mode: str) -> None:
+@pytest.mark.parametrize(
+    ("mode", "hidden"), [("index", None), ("auto", None), ("index", "team-harbour")]
+)
+def test_scores_do_not_shift_with_what_only_others_can_see(
+    tmp_path: Path, mode: str, hidden: str | None
+) -> None:
     at = {"createdAt": "2026-02-14T13:45:00Z"}
     ids = [f"0193f6c2-0000-7000-8000-{number:012}" for number in range(len(WORDS))]
 
     def answers(home: Home, secrets: int) -> list[Any]:
         found: list[Any] = []
+        configure_machine(home.vault, MEMBERS)
         with home.memory("ada") as ada, home.memory("indy") as indy:
             for each, word in zip(ids, WORDS, strict=True):
                 text = f"The {word} of the day, and the tide."
                 indy.remember(text, id=each, scope="public", fields=at)
             for part in range(2):
                 for number in range(secrets):
-                    ada.remember(f"tide tide harbour crane {number} {part} " + "filler " * number)
+                    ada.remember(f"{_TIDES} {number} {part} " + "filler " * number, scope=hidden)
                 if secrets:
-                    ada.forget(ada.remember("harbour no more").id)
+                    ada.forget(ada.remember("harbour no more", scope=hidden).id)
                 for word in WORDS:
                     answer = indy.recall(f"{word} and tide", mode=mode)
                     found += [answer.confidence, answer.hidden, to_builtins(answer.hits)]
@@ -61,8 +72,9 @@ def test_scores_do_not_shift_with_what_only_others_can_see(tmp_path: Path, mode:
         assert found == expected
 
 
-def test_a_status_counts_and_tells_nothing_of_what_others_keep_in_private(
-    home: Home, indy: AgentMemory
+@pytest.mark.parametrize("scope", ["private-ada", "team-harbour"])
+def test_a_status_counts_and_tells_nothing_of_what_only_others_can_see(
+    home: Home, indy: AgentMemory, scope: str
 ) -> None:
     with home.memory("ada") as ada:
         ada.remember("Hers, but open.", scope="team-core")
@@ -71,9 +83,9 @@ def test_a_status_counts_and_tells_nothing_of_what_others_keep_in_private(
     before = indy.status()
     with home.memory("ada") as ada:
         for number in range(5):
-            ada.remember(f"Private {number}.")
-        fact = ada.remember("A secret plan.", title="Plan")
-        moved = ada.remember("To be moved.", title="Moved")
+            ada.remember(f"Hidden {number}.", scope=scope)
+        fact = ada.remember("A secret plan.", title="Plan", scope=scope)
+        moved = ada.remember("To be moved.", title="Moved", scope=scope)
         ada.finish_pending()
         note = home.note(ada.get(fact.id).path)
         note.write_text(note.read_text("utf-8").replace("secret", "secretive"), "utf-8")
@@ -81,11 +93,11 @@ def test_a_status_counts_and_tells_nothing_of_what_others_keep_in_private(
         assert len(ada.conflicts()) == 1
         path = home.note(ada.get(moved.id).path)
     path.rename(home.vault / "public" / "moved.md")
-    (home.vault / "private-ada" / "bad.md").write_text("---\nid: [\n---\n", "utf-8")
-    (home.vault / "private-ada" / "new.md").write_text("Not adopted yet.\n", "utf-8")
+    (home.vault / scope / "bad.md").write_text("---\nid: [\n---\n", "utf-8")
+    (home.vault / scope / "new.md").write_text("Not adopted yet.\n", "utf-8")
 
     after = indy.status()
-    assert "private-ada" not in str(to_builtins(after))
+    assert scope not in str(to_builtins(after))
     assert (after.facts, after.notes) == (before.facts, before.notes)
     assert (after.pending, after.conflicts, after.outbox) == (0, 0, 0)
     assert len(after.attention) == len(before.attention) == 0
@@ -99,3 +111,43 @@ def test_a_status_counts_and_tells_nothing_of_what_others_keep_in_private(
         hers = ada.status()
         assert hers.conflicts == 1
         assert any("moved" in each.message for each in hers.attention)
+
+
+def test_an_agent_changes_by_no_command_what_it_may_only_read(home: Home) -> None:
+    text = "Alpha.\n\nSee [[Tides table]]."
+    with home.memory("indy") as indy:
+        indy.remember("-", title="Tide table", scope="public")
+        fact = indy.remember(text, title="Linked", scope="public")
+        indy.finish_pending()
+        note = home.note(indy.get(fact.id).path)
+        note.write_text(note.read_text("utf-8").replace("Alpha", "Omega"), "utf-8")
+        indy.update(fact.id, content=text.replace("Alpha", "Gamma"))
+        (conflict,) = indy.conflicts()
+    configure_machine(home.vault, "")
+    before = note.read_bytes()
+    with home.memory("indy") as indy:
+        with pytest.raises(ScopeDeniedError):
+            indy.purge(fact.id)
+        with pytest.raises(ScopeDeniedError):
+            indy.resolve(conflict.id, take="store")
+        with pytest.raises(ProposedError):
+            indy.edit(fact.id, append="More.")
+        assert indy.links_check(fix=True).fixed == ()
+        assert len(indy.conflicts()) == 1
+    assert note.read_bytes() == before
+
+
+def test_an_agent_has_weights_and_a_limit_of_its_own(home: Home) -> None:
+    configure_machine(
+        home.vault,
+        "[permissions.agents.indy]\nmax_hits = 2\n[permissions.agents.indy.weights]\n"
+        "similarity = 0\nrecency = 0\nutility = 1\nleast = 0.1\n",
+    )
+    with home.memory("ada") as ada, home.memory("indy") as indy:
+        for number, word in enumerate(WORDS):
+            fields = {"importance": number / 10}
+            ada.remember(f"The {word} and the tide.", scope="project-x", fields=fields)
+        hers, its = (each.recall("tide", mode="index", limit=5).hits for each in (ada, indy))
+        assert (len(hers), len(its)) == (5, 2)
+        assert [each.score for each in its] == [each.utility for each in its]
+        assert [each.score for each in hers] != [each.utility for each in hers]

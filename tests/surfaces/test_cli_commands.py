@@ -138,10 +138,13 @@ undo r1
 -> undo('r1', progress=None)
 
 log --limit 3
--> log(limit=3)
+-> log(limit=3, since=None)
+
+log --since 2026-02
+-> log(limit=20, since='2026-02')
 
 edit 01a1 --section Tea --replace Green --expect 3-7
--> edit('01a1', append=None, expect='3-7', find=None, replace='Green', section='Tea')
+-> edit('01a1', append=None, count=1, expect='3-7', find=None, replace='Green', section='Tea')
 
 rebuild --from store
 -> rebuild(confirm=None, progress=None, source='store')
@@ -204,6 +207,7 @@ WAIT = ActionTaken("wait", ID, NOTE, (), "the note is gone")
 GONE = ActionTaken("wait", ID, NOTE, (), REASON_GONE)
 SETTLED = ActionTaken("resolve_conflict", ID, NOTE, ("content",), "its conflict note was deleted")
 SETTLED_PROPOSAL = structs.replace(PROPOSAL, outcome="accepted", path=None, run=RUN)
+STALE_PROPOSAL = structs.replace(PROPOSAL, changed_since=("content", "title"))
 DELETED_BESIDE = replace(
     CONFLICT, fields=(FieldConflict(NOTE_FIELD, "3-1", DELETED_SIDE, CHANGED_SIDE),)
 )
@@ -236,7 +240,9 @@ STAGES = (
     RecallStage("catch-up", 0.0001),
     RecallStage("index", 0.001, tuple(StageCandidate(ID, 7.5 - n) for n in range(7))),
 )
-EMPTY_PACK = structs.replace(PACK, text="", items=(), left_out=(), counter="o200k_base")
+EMPTY_PACK = structs.replace(
+    PACK, text="", items=(), left_out=(), counter="o200k_base", needed=1210
+)
 DELETED = replace(CONFLICT, fields=(FieldConflict("note", "3-70b39ef6", "changed", "deleted"),))
 ANONYMOUS = [structs.replace(NOTICE, path=f"{n}.md", line=None) for n in range(1000)]
 QUEUED = AddResult(FILE, "Lessons", "queued", "it is taken")
@@ -331,6 +337,7 @@ CASES = {
     "proposals": case("proposals list --settled", proposals=(PROPOSAL, SETTLED_PROPOSAL)),
     "proposals of a kind": case("proposals list --kind junk", proposals=(PROPOSAL,)),
     "a proposal": case("proposals show 0123", proposals=(PROPOSAL,)),
+    "a stale proposal": case("proposals show 0123", proposals=(STALE_PROPOSAL,)),
     "a proposal that was accepted": case(
         f"proposals show {PROPOSAL.path}",
         proposals=(structs.replace(SETTLED_PROPOSAL, path=PROPOSAL.path),),

@@ -111,7 +111,7 @@ def test_while_another_engine_has_the_vault_the_facts_are_in_the_store(
         raise EngineBusyError("vault", "process 7")
 
     with monkeypatch.context() as other:
-        other.setattr("vaultsync.api.engine.sync_and_relink", busy)
+        other.setattr("vaultsync.operations.relink.sync_and_relink", busy)
         assert held.sync_memory_file(file).counts["created"] == 1
     (fact,) = held.list().facts
     assert held.get(fact.id).path is None

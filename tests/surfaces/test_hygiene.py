@@ -34,6 +34,7 @@ from tests.planted import (
 from vaultsync.api.memory import Memory
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
+from vaultsync.errors import ExchangeFileError
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.http_bridge.handlers import ROUTES
 from vaultsync.mcp_server import resources
@@ -85,7 +86,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
         yield path, f"{path}\n{text}"
 
 
-WHOLE = {"export", "import_", "as_seen"}
+WHOLE = {"export", "export_to", "import_", "import_from", "as_seen", "modules"}
 """What is lossless, for it is a backup; what is given a report that was made before."""
 
 
@@ -193,13 +194,15 @@ def _no_file_leaks(planted: Planted) -> None:
 
 NOT_ASKED = {
     *("init", "export", "import", "completion", "mcp", "bridge token", "plugin install"),
-    "model fetch",  # it knows of no vault
+    *("export-to", "import-from"),
+    *("model fetch", "install"),  # they know of no fact
 }
 
 
 def test_no_command_prints_a_secret(planted: Planted) -> None:
     fact, conflict, run = planted.fact, planted.conflict, planted.run
     file, out = str(planted.memory_file), str(planted.folder / "out")
+    modules = ("--folder", f"{planted.folder}/modules")
     questions = planted.folder / "questions.toml"
     questions.write_text(f'[[question]]\nquestion = "deploy"\nexpected = ["{fact}"]\n')
     answers = planted.folder / "answers.jsonl"
@@ -211,7 +214,8 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "get": [(fact,)],
         "history": [(fact,), (planted.gone,)],
         "recall": [("deploy", "--explain"), ("deploy", "--vault-only")],
-        "context": [("deploy",)],
+        "context": [("deploy",), ()],
+        "hook": [("codex",)],
         "graph export": [
             (f"{out}.{each}", "--format", each) for each in ("json", "graphml", "canvas", "html")
         ],
@@ -238,6 +242,9 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "supersede": [(planted.entity, f"now {CODE}, password: {SAID}")],
         "memory-file sync": [(file, "--dry-run"), (file,)],
         "memory-file add": [(file, f"More {CODE}.", "--section", f"Mine {TOKEN}")],
+        "module write": [("keys", "k-1", TEXT, "--title", TOKEN, "--tag", WORD, *modules)],
+        "module read": [("keys", *modules), ("keys", "k-1", *modules)],
+        **{f"module {key}": [modules] for key in ("sync", "status", "index")},
         "adopt": [("--dry-run", "Inbox"), ("Inbox",)],
         "sync": [("--dry-run", "-v"), ("-v",)],
         "resolve": [(conflict, "--take", "store")],
@@ -259,7 +266,8 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         for words in many:
             for more in ((), ("--json",)):
                 every = (*command.split(), *words, *more, "--vault", planted.vault)
-                done = CliRunner().invoke(cli, every)
+                given = '{"hook_event_name": "SessionStart"}' if command == "hook" else None
+                done = CliRunner().invoke(cli, every, input=given)
                 assert leaks(done.output) == [], (every, done.output)
                 assert "--vault-only" not in words or planted.fact in done.output
                 wrong = "--set" in words or "--field" in words
@@ -304,6 +312,7 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
         "graph": [("/v1/graph", None)],
         "graph_colours": [("/v1/graph/colours", {})],
         "update": [(one, {"content": TEXT}), (one, {"set": {"priority": TOKEN}})],
+        "edit": [(f"{other}/edit", {"append": f"{CODE} {TOKEN}"})],
         "supersede": [(f"{other}/supersede", {"text": f"now {CODE}, password: {SAID}"})],
         "forget": [(f"{one}/forget", {})],
         "restore": [(f"{one}/restore", {})],
@@ -361,6 +370,11 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
             {"id": fact, "set": {"importance": f"{TOKEN}"}},
             {"id": TOKEN},
         ],
+        "memory_edit_fact": [
+            {"id": fact, "append": TEXT},
+            {"id": fact, "find": TOKEN, "replace": "x"},
+            {"id": fact, "section": TOKEN, "replace": "x"},
+        ],
         "memory_supersede": [{"id": planted.entity, "text": f"now {CODE}, password: {SAID}"}],
         "memory_resolve_conflict": [{"conflict": planted.conflict, "take": "store"}],
         "memory_proposals": [{}],
@@ -368,6 +382,7 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
             {"proposal": planted.proposal, "accept": each} for each in (True, False)
         ],
         "memory_forget": [{"id": fact}],
+        "memory_restore": [{"id": fact}, {"id": TOKEN}],
     }
     assert asked.keys() == TOOLS_BY_NAME.keys()
     with AgentMemory(settings_for(planted.vault, agent="indy")) as memory:
@@ -449,7 +464,9 @@ def test_nor_does_an_error_of_a_tool(folder: Path) -> None:
         ("memory_store_fact", {"text": "x", "{}": 1}),
         ("memory_update_fact", {"id": "{}", "content": "x"}),
         ("memory_resolve_conflict", {"conflict": "{}", "take": "store"}),
+        ("memory_edit_fact", {"id": "{}", "append": "x"}),
         ("memory_forget", {"id": "{}"}),
+        ("memory_restore", {"id": "{}"}),
     ]
     with AgentMemory(settings_for(str(folder / "vault"), agent="indy")) as memory:
         for secret, (name, given) in product(OURS, asked):
@@ -504,6 +521,19 @@ def test_what_is_exported_is_whole(memory: Memory) -> None:
     assert json.loads(lines[0])["content"] == TEXT
     assert memory.import_(lines) == 1
     assert memory._ctx.store.get(fact.id).content == TEXT
+
+
+def test_nothing_is_exported_into_a_vault(folder: Path, memory: Memory) -> None:
+    with pytest.raises(ExchangeFileError, match="in a vault"):
+        memory.export_to("markdown", memory.settings.root / "exported")
+    assert not (memory.settings.root / "exported").exists()
+
+
+def test_what_an_agent_exports_has_no_secrets(folder: Path, memory: Memory) -> None:
+    memory.remember(TEXT)
+    memory.agent = "indy"
+    memory.export_to("jsonl", folder / "exported")
+    assert leaks((folder / "exported" / "memories.jsonl").read_text()) == []
 
 
 def test_an_agent_adds_no_secret_to_a_memory_file(folder: Path, memory: Memory) -> None:

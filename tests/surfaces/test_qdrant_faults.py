@@ -14,6 +14,7 @@ import pytest
 
 from tests.machines import configure_machine
 from tests.qdrant_server import FakeQdrant, Fault
+from tests.world import open_scopes
 from vaultsync.api import opening as app
 from vaultsync.api.memory import Memory
 from vaultsync.backends.state.engine_lock import EngineLock
@@ -76,6 +77,7 @@ def vault(server: FakeQdrant, tmp_path_factory: pytest.TempPathFactory) -> Path:
     url = f"qdrant://127.0.0.1:{server.port}/test"
     app.init(str(root), state_dir=f"{root}.state", store=url)
     configure_machine(root, f'store = "{url}"{PATIENCE}')
+    open_scopes(root)
     return root
 
 

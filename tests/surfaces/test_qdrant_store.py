@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from tests.machines import configure_machine
 from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import SERVER, needs_server
+from tests.world import open_scopes
 from vaultsync.api import opening as app
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
@@ -37,6 +38,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def edge(tmp_path: Path) -> str:
     app.init(str(tmp_path / "vault"), store="qdrant+edge:../edge")
+    open_scopes(tmp_path / "vault")
     return str(tmp_path / "vault")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import force_setattr
 
 from tests.world import World, kinds
 from vaultsync.model.paths import VaultPath
@@ -92,7 +93,7 @@ def test_words_with_a_meaning_are_read_as_it_and_stay_in_the_note() -> None:
 def test_a_meaning_that_comes_later_changes_no_note_that_was_taken_in_before(world: World) -> None:
     adopt_notes(world.ctx, [VaultPath("Books")])
     world.quiesce()
-    object.__setattr__(world.ctx, "view", MAPPED)
+    force_setattr(world.ctx, "view", MAPPED)
     fact = next(x for x in world.facts() if x.content == "Book 1.")
     world.agent_updates(fact.id, content="Book 1, by an agent.")
     world.quiesce()

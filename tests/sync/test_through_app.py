@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.apps import APPS, FakeApp
 from tests.world import AGENTS, ALPHA, MERGED, PERSONS_ALPHA, World

@@ -9,11 +9,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 
+from msgspec import convert
+
 from vaultsync.api import configuration as config
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.scope import PUBLIC, can_see, is_scope
-from vaultsync.storage.archive import Archive
+from vaultsync.model.permissions import Reader
+from vaultsync.model.scope import PUBLIC, is_scope
+from vaultsync.storage.archive import Archive, RunRecord
+from vaultsync.sync.report import ActionTaken
 
 MAX_OFFERED = 200
 """Maximum number of names that are offered."""
@@ -49,38 +53,51 @@ def complete_name(
     if not file.exists():
         return []
     with closing(SqliteArchive.open(file)) as archive:
-        offers = _OFFERS[kind](archive, typed, settings.agent)
+        offers = _OFFERS[kind](archive, typed, settings.permissions.reader(settings.agent))
         found = sorted(each for each in offers if each[0].startswith(typed))
     return found[:MAX_OFFERED]
 
 
-def _facts(archive: Archive, typed: str, agent: str | None) -> Offers:
+def _facts(archive: Archive, typed: str, reader: Reader | None) -> Offers:
     if _ID_START.fullmatch(typed):
         ids = archive.known_ids(typed)
         paths = archive.note_paths(ids)
         for fact_id in ids:
-            if agent is None or _sees(agent, paths.get(fact_id)):
+            if reader is None or _sees(reader, paths.get(fact_id)):
                 yield fact_id, paths.get(fact_id, "")
     for path, fact_id in archive.paths().items():
-        if path.startswith(typed) and _sees(agent, path):
+        if path.startswith(typed) and _sees(reader, path):
             yield path, fact_id
 
 
-def _sees(agent: str | None, path: VaultPath | None) -> bool:
-    return path is not None and can_see(agent, path.partition("/")[0])
+def _sees(reader: Reader | None, path: str | None) -> bool:
+    return path is not None and (reader is None or reader.reads(path.partition("/")[0]))
 
 
-def _runs(archive: Archive, typed: str, _agent: str | None) -> Offers:
-    runs = archive.runs(limit=MAX_OFFERED, prefix=typed)
-    return ((each.run, f"{each.at}, {each.kind}") for each in runs)
+def _runs(archive: Archive, typed: str, reader: Reader | None) -> Offers:
+    for each in archive.runs(limit=MAX_OFFERED, prefix=typed):
+        if reader is None or _sees_run(archive, each, reader):
+            yield each.run, f"{each.at}, {each.kind}"
 
 
-def _conflicts(archive: Archive, _typed: str, agent: str | None) -> Offers:
+def _sees_run(archive: Archive, run: RunRecord, reader: Reader) -> bool:
+    """Whether a run did something to a note, and a fact, of which the agent may know."""
+    actions = convert(run.report.get("actions") or [], list[ActionTaken])
+    bases = archive.find_bases([each.fact_id for each in actions])
+    facts = {key: base.fact for key, base in bases.items()}
+    return any(
+        _sees(reader, VaultPath(each.path or "")) and (x is None or reader.reads(x.scope))
+        for each in actions
+        for x in [facts.get(each.fact_id)]
+    )
+
+
+def _conflicts(archive: Archive, _typed: str, reader: Reader | None) -> Offers:
     found = archive.conflicts()
-    return ((each.id, each.path) for each in found if _sees(agent, each.path))
+    return ((each.id, each.path) for each in found if _sees(reader, each.path))
 
 
-def _proposals(archive: Archive, _typed: str, agent: str | None) -> Offers:
+def _proposals(archive: Archive, _typed: str, reader: Reader | None) -> Offers:
     paths = (
         (each, [x.path for x in each.changes if x.revision])
         for each in archive.proposals()
@@ -89,16 +106,17 @@ def _proposals(archive: Archive, _typed: str, agent: str | None) -> Offers:
     return (
         (each.id, each.title)
         for each, changed in paths
-        if can_see(agent, each.scope) and all(_sees(agent, path) for path in changed)
+        if all(_sees(reader, VaultPath(scope)) for scope in each.scopes)
+        and all(_sees(reader, path) for path in changed)
     )
 
 
-def _scopes(archive: Archive, _typed: str, agent: str | None) -> Offers:
+def _scopes(archive: Archive, _typed: str, reader: Reader | None) -> Offers:
     folders = {path.partition("/")[0] for path in archive.paths()} | {PUBLIC}
-    return ((each, "") for each in folders if is_scope(each) and can_see(agent, each))
+    return ((each, "") for each in folders if is_scope(each) and _sees(reader, VaultPath(each)))
 
 
-_OFFERS: Mapping[str, Callable[[Archive, str, str | None], Offers]] = {
+_OFFERS: Mapping[str, Callable[[Archive, str, Reader | None], Offers]] = {
     "fact": _facts,
     "run": _runs,
     "conflict": _conflicts,

@@ -145,8 +145,12 @@ def was_used(files: VaultFiles, state_dir: str | None) -> bool:
 
 def machine_file(vault_id: str) -> Path:
     """The user's own file for a vault."""
-    folder = _folder(None, "VAULTSYNC_CONFIG_DIR", "XDG_CONFIG_HOME", "~/.config")
-    return folder / "vaults" / f"{vault_id}.toml"
+    return config_folder() / "vaults" / f"{vault_id}.toml"
+
+
+def config_folder() -> Path:
+    """The folder of the user's own settings for vaultsync."""
+    return _folder(None, "VAULTSYNC_CONFIG_DIR", "XDG_CONFIG_HOME", "~/.config")
 
 
 def _record(table: object, file: Path) -> TrustRecord:

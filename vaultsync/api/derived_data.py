@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.index_files.service import TableInputs, tables_are_current, write_tables
@@ -31,8 +31,7 @@ _MODEL_CHANGED = (
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class DerivedParts:
+class DerivedParts(Struct, frozen=True, eq=False):
     """What is derived. What is None is not available on this machine."""
 
     note_index: NoteIndex

@@ -1,55 +1,50 @@
-"""The engine of one vault: its lock, the notes of new facts, and runs with what they derive."""
+"""The engine of one vault: its lock, the notes of new facts, and runs with what they derive.
+
+What a method needs is imported there: `get` and `list` ask the engine only whether it has
+something to finish, and a cold one took twice as long with all that a run loads.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
-from vaultsync.api.derived_data import (
-    DerivedParts,
-    DerivedReport,
-    is_derived_current,
-    update_derived,
-)
-from vaultsync.api.embedding import EmbeddingWorker
 from vaultsync.api.wiring import Services
-from vaultsync.backends.filesystem.find_files import vault_files
-from vaultsync.backends.filesystem.tree import IgnoreRules
 from vaultsync.backends.state.engine_lock import EngineLock, tables_lock
-from vaultsync.backends.watchers.choose_watcher import asked_watcher_maker
-from vaultsync.backends.watchers.collector import signal_store_change
-from vaultsync.daemon.on_demand import OnDemandSync
-from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import (
     EngineBusyError,
+    ImportLineError,
+    ProposedError,
+    ScopeDeniedError,
     StoreError,
     StoreUnavailableError,
     VaultError,
     VaultsyncError,
 )
-from vaultsync.index_files.service import tables_are_current, write_tables
-from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.operations.relink import sync_and_relink
-from vaultsync.proposals.service import settle_proposals
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.finish import join_reports
-from vaultsync.sync.recovery import release_displaced
-from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.sync_request import SyncRequest
-from vaultsync.sync.write_through import NoteWriter
+
+if TYPE_CHECKING:
+    from vaultsync.api.derived_data import DerivedReport
+    from vaultsync.api.embedding import EmbeddingWorker
+    from vaultsync.daemon.on_demand import OnDemandSync
+    from vaultsync.indexing.embedding_cost import EmbeddingCost
+    from vaultsync.sync.report import Progress, Report
+    from vaultsync.sync.sync_request import SyncRequest
+    from vaultsync.sync.write_through import NoteWriter
 
 MAX_TABLE_ROUNDS = 3
 """How often `.index/` is written again because others wrote facts meanwhile."""
 DERIVE_POLL_SECONDS, DERIVE_STALL_SECONDS = 0.25, 60.0
 """How often the work of another engine is looked at, and how long nothing of it may be seen
 until it is given up."""
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -63,11 +58,17 @@ class Engine:
         self.ctx = services.sync_context
         """The two sides and the archive."""
         self.lock = EngineLock(settings.state_dir, str(settings.root))
-        self.embedding = EmbeddingWorker(services)
-        """Makes the vectors, in a process of its own."""
-        self._writer = NoteWriter(self.ctx)
+        self._writer: NoteWriter | None = None
+        """Writes the notes of new facts; None until there is one."""
         self._tables_behind = False
         """Whether facts were written since `.index/` was."""
+
+    @cached_property
+    def embedding(self) -> EmbeddingWorker:
+        """Makes the vectors, in a process of its own."""
+        from vaultsync.api.embedding import EmbeddingWorker
+
+        return EmbeddingWorker(self._services)
 
     @contextmanager
     def exclusive(self, *, hint: str = "") -> Iterator[SyncContext]:
@@ -82,7 +83,7 @@ class Engine:
         except EngineBusyError as busy:
             raise (busy.watched(hint) if hint else busy) from None
         try:
-            self._writer.flush()
+            self._flush()
             self._services.access_counter.flush()
             yield self.ctx
         finally:
@@ -101,11 +102,16 @@ class Engine:
 
     def record_bases(self) -> None:
         """Record the bases of the notes just written, unless another engine has the vault."""
-        if not self._writer.empty and self.lock.try_lock():
+        if self._writer is not None and not self._writer.empty and self.lock.try_lock():
             try:
-                self._writer.flush()
+                self._flush()
             finally:
                 self.lock.unlock()
+
+    def _flush(self) -> None:
+        """Record the bases of the notes just written; under the lock."""
+        if self._writer is not None:
+            self._writer.flush()
 
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
         """Write the note of a new fact, which gets a `path`, unless another engine does it."""
@@ -114,6 +120,10 @@ class Engine:
             self._signal_daemon()
             return fact
         try:
+            if self._writer is None:
+                from vaultsync.sync.write_through import NoteWriter
+
+                self._writer = NoteWriter(self.ctx)
             return self._writer.note(fact, actor=actor)
         except (VaultError, OSError) as error:
             _log.debug("the next run writes the note of %s: %s", fact.id, error)
@@ -123,17 +133,58 @@ class Engine:
 
     def update_notes(self, *fact_ids: str) -> None:
         """Bring changes of facts into their notes, unless another engine has the vault."""
+        from vaultsync.sync.sync_request import SyncRequest
+
         self._tables_behind = True
         if not self.lock.try_lock():
             self._signal_daemon()
             return
         try:
-            self._writer.flush()
+            self._flush()
             self._run(SyncRequest.for_facts(fact_ids, "follow"))
         except (VaultsyncError, OSError) as error:
             _log.debug("the next run updates the notes of %s: %s", fact_ids, error)
         finally:
             self.lock.unlock()
+
+    def show_proposals(self) -> None:
+        """Write the notes of new proposals, unless another engine has the vault."""
+        if not self.lock.try_lock():
+            self._signal_daemon()
+            return
+        from vaultsync.proposals.service import settle_proposals
+
+        try:
+            self._flush()
+            settle_proposals(self.ctx)
+        except (VaultsyncError, OSError) as error:
+            _log.debug("the next run shows the proposals: %s", error)
+        finally:
+            self.lock.unlock()
+
+    def proposing(self, agent: str | None, work: Callable[[SyncContext], T]) -> T:
+        """What a write of an agent returns.
+
+        Raises:
+            ProposedError: the agent may only propose it, which it did by this.
+            VaultsyncError: as the write.
+        """
+        try:
+            return work(self.ctx)
+        except (ScopeDeniedError, ImportLineError) as denied:
+            if agent is None or not denied.proposes:
+                raise
+            from vaultsync.notes.proposal_note import ProposalRecord, shown_proposal
+            from vaultsync.proposals.service import redact_proposal
+            from vaultsync.proposals.write_proposals import propose_write
+
+            proposed = propose_write(self.ctx, work, denied, agent=agent)
+        if not isinstance(proposed, ProposalRecord):
+            return proposed
+        self.show_proposals()
+        found = self.ctx.archive.find_proposal(proposed.id) or proposed
+        shown = shown_proposal(redact_proposal(self.ctx, found))
+        raise ProposedError(shown.title, shown.id, shown.outcome, proposal=shown)
 
     def update_tables(self) -> None:
         """Bring `.index/` up to the facts that were written here, unless another engine does.
@@ -145,6 +196,8 @@ class Engine:
         behind, self._tables_behind = self._tables_behind, False
         if not (behind and services.settings.derive and self.lock.try_lock()):
             return
+        from vaultsync.index_files.service import tables_are_current, write_tables
+
         self.lock.unlock()
         with tables_lock(services.settings.state_dir) as is_ours:
             try:
@@ -157,6 +210,8 @@ class Engine:
 
     def _signal_daemon(self) -> None:
         """Tell the daemon, which has the vault, that the store was written to."""
+        from vaultsync.backends.watchers.collector import signal_store_change
+
         try:
             signal_store_change(self._services.settings.state_dir)
         except OSError as error:
@@ -176,6 +231,10 @@ class Engine:
 
     def _run(self, request: SyncRequest, progress: Progress | None = None) -> Report:
         """One run, after what the user decided about proposals; under the lock."""
+        from vaultsync.operations.relink import sync_and_relink
+        from vaultsync.proposals.service import settle_proposals
+        from vaultsync.sync.finish import join_reports
+
         settled = settle_proposals(self.ctx, dry_run=request.dry_run)
         links = self._services.link_index
         report = sync_and_relink(self.ctx, links, request, files=self.files, progress=progress)
@@ -188,6 +247,11 @@ class Engine:
     @cached_property
     def on_demand(self) -> OnDemandSync:
         """Knows what `sync_on_demand()` has to look at; watches the vault for that."""
+        from vaultsync.backends.filesystem.tree import IgnoreRules
+        from vaultsync.backends.watchers.choose_watcher import asked_watcher_maker
+        from vaultsync.daemon.on_demand import OnDemandSync
+        from vaultsync.daemon.schedule import Intervals
+
         settings = self._services.settings
         make = asked_watcher_maker(settings, IgnoreRules(settings.ignore).folder)
         intervals = Intervals(rescan=settings.watch.rescan_seconds)
@@ -201,10 +265,15 @@ class Engine:
 
     def files(self) -> Iterator[VaultPath]:
         """All files of the vault, because links lead to attachments too."""
+        from vaultsync.backends.filesystem.find_files import vault_files
+
         return vault_files(self._services.settings.root)
 
     def derive_after(self, report: Report, progress: Progress | None = None) -> Report:
         """Bring derived data up to date after a run, if `derive` is set; the report times both."""
+        from vaultsync.api.derived_data import is_derived_current
+        from vaultsync.sync.recovery import release_displaced
+
         if not self._services.settings.derive or report.dry_run:
             return report
         if not (report.quiet and is_derived_current(self.ctx)):
@@ -227,6 +296,8 @@ class Engine:
         The vectors are left to the worker, unless one process at a time has the store: then
         they are made here, by a run only where texts are embedded without being `asked` to.
         """
+        from vaultsync.api.derived_data import DerivedParts, update_derived
+
         services = self._services
         here = not services.shares_store and (asked or services.settings.embed_in_background)
         parts = DerivedParts(
@@ -242,6 +313,8 @@ class Engine:
 
     def is_derived_current(self) -> bool:
         """Whether derived data is up to date."""
+        from vaultsync.api.derived_data import is_derived_current
+
         return is_derived_current(self.ctx)
 
     def wait_for_derived(self, busy: EngineBusyError, progress: Progress | None) -> bool:
@@ -280,5 +353,5 @@ class Engine:
             self.ctx.store.state()
         except StoreUnavailableError:
             store = self._services.open_store(create=True)
-            self.ctx = replace(self.ctx, store=store)
-            self._writer = NoteWriter(self.ctx)
+            self.ctx = structs.replace(self.ctx, store=store)
+            self._writer = None

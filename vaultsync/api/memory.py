@@ -1,4 +1,8 @@
-"""`Memory`: the Python API of one vault."""
+"""`Memory`: the Python API of one vault.
+
+What only some methods need is imported there: a cold `vaultsync get` took twice as long with
+all of it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote
@@ -16,25 +21,14 @@ from urllib.parse import quote
 from msgspec import Struct, ValidationError, convert, structs
 
 from vaultsync.api.configuration import load_settings
-from vaultsync.api.daemon_client import ask_running_engine
-from vaultsync.api.derived_data import DerivedReport
-from vaultsync.api.embedding import FEW_CHANGES
 from vaultsync.api.engine import Engine
-from vaultsync.api.erasing import purge_parts
-from vaultsync.api.memory_files import MemoryFiles
-from vaultsync.api.privacy import redaction_check
 from vaultsync.api.wiring import Services
-from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
-from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
-from vaultsync.backends.state.process_files import DaemonFile
-from vaultsync.backends.state.settings_files import edit_machine_file
+from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
 from vaultsync.backends.system.address_space import limit_heaps
-from vaultsync.backends.system.host_checks import machine_checks
-from vaultsync.backends.watchers.watch_checks import watch_checks
-from vaultsync.context_packs.pack import ContextPack
 from vaultsync.errors import (
     ConfigError,
     EngineBusyError,
+    IdNotInVaultError,
     InvalidFieldError,
     NoteMissingError,
     RevisionMismatchError,
@@ -45,96 +39,63 @@ from vaultsync.errors import (
     VaultsyncError,
 )
 from vaultsync.facts import service as fact_service
-from vaultsync.facts.content_edits import content_edit
-from vaultsync.facts.listing import FactPage, select_facts
 from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
-from vaultsync.facts.related import Related, find_related, linked_from, linking_to
-from vaultsync.facts.service import ForgetResult, find_conflict, visible_conflicts
-from vaultsync.graph.colours import merged_colours
-from vaultsync.graph.graph_formats import EXPORTS
-from vaultsync.graph.service import Neighborhood, load_graph, load_graph_around, load_neighborhood
-from vaultsync.graph.stats import GraphStats, graph_stats, most_connected
-from vaultsync.index_files.service import read_index_files, tables_for
-from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.indexing.note_index_sync import catch_up_note_index, count_visible_facts
 from vaultsync.indexing.ports import Embedder
-from vaultsync.memory_files.report import AddResult, MemoryFileReport
-from vaultsync.memory_files.service import FileSyncRequest
-from vaultsync.memory_files.write_queue import files_with_queue
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import Value
+from vaultsync.model.scope import private_scope
 from vaultsync.model.serialization import Contradiction
-from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
-from vaultsync.notes.proposal_note import ShownProposal, shown_proposal
-from vaultsync.observations import service as observations
-from vaultsync.observations.capture import capture
-from vaultsync.observations.hooks import CaptureReport, read_hook, transcript_texts
-from vaultsync.observations.observation_lists import (
-    LISTED_TIERS,
-    ListedObservation,
-    ShownObservation,
-    listed_observation,
-    newest_observations,
-    shown_observation,
-)
-from vaultsync.observations.processing import ProcessReport, process
-from vaultsync.observations.service import Observed
-from vaultsync.operations.adopt import adopt_notes, find_note_with_id
-from vaultsync.operations.check_links import LinkReport, check_links, fix_links, fixed_links_for
-from vaultsync.operations.export_import import export_facts, import_facts
-from vaultsync.operations.maintain import run_maintenance
-from vaultsync.operations.migrate import (
-    MigrationReport,
-    check_copied,
-    copy_store,
-    copy_vectors,
-    expect_store,
-)
-from vaultsync.operations.purge import PurgeReport, facts_of_user, purge_facts
-from vaultsync.operations.rebuild import rebuild
-from vaultsync.operations.undo import undo_run
-from vaultsync.operations.verify import verify_all
-from vaultsync.proposals.answer_counts import answer_counts, silent_kinds
-from vaultsync.proposals.make_proposals import make_proposals
-from vaultsync.proposals.service import (
-    SettledProposals,
-    accept_proposals,
-    check_answer,
-    find_proposal,
-    reject_proposals,
-    visible_proposals,
-)
-from vaultsync.recall.opposed_hits import find_contradictions
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
-from vaultsync.storage.archive import HistoryEntry
-from vaultsync.sync.agent_view import AgentView, AnyReport
-from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.report import (
-    DaemonState,
-    DoctorCheck,
-    MaintenanceReport,
-    Progress,
-    Report,
-    ReportedNotice,
-    ResolveResult,
-    RunSummary,
-    Status,
-    Verification,
-    notices_of,
-)
-from vaultsync.sync.run import sync_once
-from vaultsync.sync.status import read_status, run_summaries
-from vaultsync.sync.sync_request import SyncRequest
 
 if TYPE_CHECKING:
+    from vaultsync.api.derived_data import DerivedReport
+    from vaultsync.api.exchange import ExportReport
+    from vaultsync.api.memory_files import MemoryFiles
+    from vaultsync.api.modules import Modules
+    from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
+    from vaultsync.context_packs.pack import ContextPack
+    from vaultsync.exchange.service import ImportReport
+    from vaultsync.facts.listing import FactPage
+    from vaultsync.facts.related import Related
+    from vaultsync.facts.service import ForgetResult
+    from vaultsync.graph.service import Neighborhood
+    from vaultsync.graph.stats import GraphStats
+    from vaultsync.indexing.embedding_cost import EmbeddingCost
+    from vaultsync.memory_files.report import AddResult, MemoryFileReport
+    from vaultsync.notes.conflict_note import ConflictRecord
+    from vaultsync.notes.proposal_note import ShownProposal
+    from vaultsync.observations.hooks import CaptureReport
+    from vaultsync.observations.observation_lists import ListedObservation, ShownObservation
+    from vaultsync.observations.processing import ProcessReport
+    from vaultsync.observations.service import Observed
+    from vaultsync.operations.check_links import LinkReport
     from vaultsync.operations.evaluate import EvalQuestion, Evaluation
+    from vaultsync.operations.migrate import MigrationReport
+    from vaultsync.operations.purge import PurgeReport
+    from vaultsync.proposals.service import SettledProposals
+    from vaultsync.storage.archive import HistoryEntry
+    from vaultsync.sync.agent_view import AnyReport
+    from vaultsync.sync.report import (
+        DoctorCheck,
+        MaintenanceReport,
+        Progress,
+        Report,
+        ReportedNotice,
+        RunSummary,
+        Status,
+        Verification,
+    )
 
 SIDES = ("vault", "store")
+MAX_MATCHING = 2_000
+"""Facts that match a filter up to which a list reads only them: of more, a page is soon full."""
 MAX_CALLED = 50
 """Facts that are compared with a name; those that have it as a whole come first."""
 T = TypeVar("T")
@@ -188,6 +149,7 @@ class Memory:
         app: ObsidianApp | None = None,
         one_shot: bool = False,
         on_answer: Callable[[str, float], None] | None = None,
+        surface: str = "",
     ) -> None:
         """Open the vault of the settings.
 
@@ -198,6 +160,8 @@ class Memory:
                 model only for questions that keyword search does not answer surely.
             on_answer: called with the source and the seconds of each answer of recall, and of
                 each context pack.
+            surface: who asks, such as `mcp`: answers are then measured for `status()`, under
+                this name and their source, unless `on_answer` is called with them.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -206,15 +170,23 @@ class Memory:
         self.settings = settings
         self.agent = settings.agent
         """Who acts and asks; None is the user, who sees every scope."""
+        if surface and on_answer is None:
+            on_answer = AnswerLog(settings.state_dir, surface).add
         self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
         self.store_path = self._services.store_path
         """The file or the collection that holds the facts, as it is shown."""
         if one_shot:  # another process may want its threads to be undisturbed
             limit_heaps()
         self._engine = Engine(self._services)
-        self._memory_files = MemoryFiles(self._services, self._engine)
         self._wrote = False
         """Whether facts were written that no run has derived anything from."""
+
+    @cached_property
+    def modules(self) -> Modules:
+        """Layered documents of a project, and their mirror."""
+        from vaultsync.api.modules import Modules
+
+        return Modules(self._services, self._engine)
 
     def __enter__(self) -> Self:
         """Ready."""
@@ -230,6 +202,8 @@ class Memory:
             self._engine.record_bases()
             self._engine.update_tables()
             if self._wrote and self.settings.derive:
+                from vaultsync.api.embedding import FEW_CHANGES
+
                 self._engine.embedding.start(changes=FEW_CHANGES)
         finally:
             self._wrote = False
@@ -303,7 +277,9 @@ class Memory:
                 message = f"{key} was given twice, and differently"
                 raise UsageError(message, hint="give it once")
         agent = agent or self.agent
-        fact = fact_service.remember(self._ctx, named | own, agent=agent)
+        fact = self._engine.proposing(
+            agent, lambda ctx: fact_service.remember(ctx, named | own, agent=agent)
+        )
         self._wrote = True
         self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
@@ -335,6 +311,9 @@ class Memory:
         Raises:
             UsageError: a value that its field does not take.
         """
+        from vaultsync.observations import service as observations
+        from vaultsync.observations.service import Observed
+
         agent = agent or self.agent
         fact = observations.observe(
             self._ctx,
@@ -373,6 +352,9 @@ class Memory:
             InvalidFieldError: it is no hook's, or names a file elsewhere.
             UsageError: a value that its field does not take.
         """
+        from vaultsync.observations.capture import capture
+        from vaultsync.observations.hooks import read_hook, transcript_texts
+
         hook = read_hook(_check_text("payload", payload))
         texts: Sequence[str] = hook.texts
         if hook.transcript:
@@ -403,6 +385,8 @@ class Memory:
             EngineBusyError: another engine has the vault and cannot be asked.
             StoreError, GuardError: nothing was classified.
         """
+        from vaultsync.observations.processing import ProcessReport, process
+
         try:
             with self._engine.exclusive() as ctx:
                 report = process(
@@ -434,6 +418,12 @@ class Memory:
         Raises:
             InvalidFieldError: no such tier.
         """
+        from vaultsync.observations.observation_lists import (
+            LISTED_TIERS,
+            listed_observation,
+            newest_observations,
+        )
+
         self._engine.record_bases()
         if tier is not None and tier not in LISTED_TIERS:
             raise InvalidFieldError("tier", tier, "one of " + ", ".join(LISTED_TIERS))
@@ -456,6 +446,8 @@ class Memory:
             FactNotFoundError, InvalidIdError.
             InvalidFieldError: it is a fact of another type.
         """
+        from vaultsync.observations.observation_lists import shown_observation
+
         fact = self.get(id, used=False)
         return shown_observation(fact, self._services.classifier)
 
@@ -538,6 +530,8 @@ class Memory:
             UsageError: a filter that cannot be.
             NotFoundError: no note, or more than one, has this name.
         """
+        from vaultsync.facts.listing import select_facts
+
         self._engine.record_bases()
         self._services.access_counter.flush()
         return select_facts(
@@ -554,6 +548,7 @@ class Memory:
             limit=_check_number("limit", limit),
             after=after,
             include_deleted=all,
+            matching=self._matching,
         )
 
     def update(
@@ -592,14 +587,15 @@ class Memory:
         values = {fact_service.field_key(k, kind): v for k, v in (set or {}).items()}
         if content is not None:
             values["content"] = content
-        fact = fact_service.update(
-            self._ctx,
-            fact_id,
-            values,
-            agent=agent,
-            add_tags=_check_texts("add_tags", add_tags),
-            remove_tags=_check_texts("remove_tags", remove_tags),
-            expect=expect,
+        tags = {
+            "add_tags": _check_texts("add_tags", add_tags),
+            "remove_tags": _check_texts("remove_tags", remove_tags),
+        }
+        fact = self._engine.proposing(
+            agent,
+            lambda ctx: fact_service.update(
+                ctx, fact_id, values, agent=agent, expect=expect, **tags
+            ),
         )
         self._wrote = True
         cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
@@ -623,6 +619,8 @@ class Memory:
         Returns:
             Those that the agent may see; none where the store or the index does not answer.
         """
+        from vaultsync.recall.opposed_hits import find_contradictions
+
         return find_contradictions(self._ctx, self._services.note_index, fact, agent=self.agent)
 
     def edit(
@@ -633,6 +631,7 @@ class Memory:
         section: str | None = None,
         find: str | None = None,
         replace: str | None = None,
+        count: int = 1,
         expect: str | None = None,
         agent: str | None = None,
     ) -> Fact:
@@ -643,9 +642,11 @@ class Memory:
         Args:
             id: of the fact.
             append: text for the end of the content.
-            section: the heading whose text is replaced.
-            find: text that the content has exactly once, which is replaced.
+            section: the heading whose text is replaced, up to the next one of its level or
+                above; or a path of headings, such as `Linux > Install`.
+            find: text that the content has exactly `count` times, which is replaced.
             replace: the new text.
+            count: how often the content has `find`.
             expect: the revision that the change is for; any when it is None.
             agent: who changes it; the agent of this memory when it is None.
 
@@ -653,12 +654,15 @@ class Memory:
             The fact as it is now.
 
         Raises:
-            FactNotFoundError, UsageError.
-            EditTargetError: the section or text is not there, or more than once.
+            FactNotFoundError.
+            UsageError: not one edit is given, or it would change the sections around it.
+            EditTargetError: the section is not there once, or the text not `count` times.
             RevisionMismatchError: the fact has another revision than `expect`, or was
                 changed by others at every try.
         """
-        edit = content_edit(append=append, section=section, find=find, replace=replace)
+        from vaultsync.facts.content_edits import content_edit
+
+        edit = content_edit(append=append, section=section, find=find, replace=replace, count=count)
         fact_id = self._fact_id(id, agent)
         tries_left = fact_service.MAX_UPDATE_TRIES
         while True:
@@ -689,7 +693,9 @@ class Memory:
         """
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
-        fact = fact_service.supersede(self._ctx, fact_id, text, agent=agent)
+        fact = self._engine.proposing(
+            agent, lambda ctx: fact_service.supersede(ctx, fact_id, text, agent=agent)
+        )
         self._wrote = True
         self._engine.update_notes(fact.id, fact.supersedes_id or "")
         return self._ctx.view.redact(self._with_path(fact))
@@ -719,12 +725,20 @@ class Memory:
             FactNotFoundError.
             RevisionMismatchError: the fact has another revision than `expect`.
         """
+        from vaultsync.facts.service import ForgetResult
+
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
-        done = fact_service.forget(self._ctx, fact_id, agent=agent, expect=expect)
+
+        def work(ctx: SyncContext) -> ForgetResult:
+            done = fact_service.forget(ctx, fact_id, agent=agent, expect=expect)
+            if restore_previous and done.previous is not None:
+                fact_service.restore(ctx, done.previous, agent=agent)
+            return done
+
+        done = self._engine.proposing(agent, work)
         self._engine.update_notes(done.id)
         if restore_previous and done.previous is not None:
-            fact_service.restore(self._ctx, done.previous, agent=agent or self.agent)
             self._engine.update_notes(done.previous)
             done = ForgetResult(done.id, done.status)
         try:
@@ -781,6 +795,9 @@ class Memory:
             EngineBusyError: another engine has this vault; nothing was done.
             GuardError: it would erase too much; nothing was done.
         """
+        from vaultsync.api.erasing import purge_parts
+        from vaultsync.operations.purge import facts_of_user, purge_facts
+
         with self._engine.exclusive(hint=_PURGE_BY_DAEMON) as ctx:
             about = facts_of_user(ctx, user) if user else ()
             named = [self._fact_id(each, forgotten=True) for each in ids]
@@ -808,6 +825,8 @@ class Memory:
         Returns:
             How many facts were exported.
         """
+        from vaultsync.operations.export_import import export_facts
+
         self._services.access_counter.flush()
         return export_facts(self._ctx, write, agent=self.agent, user=user)
 
@@ -831,8 +850,70 @@ class Memory:
         Raises:
             ImportLineError: names the bad line.
         """
+        from vaultsync.operations.export_import import import_facts
+
         self._wrote = True
-        return import_facts(self._ctx, lines, agent=self.agent)
+        given = lines if self.agent is None else [*lines]  # a proposal reads them again
+        return self._engine.proposing(
+            self.agent, lambda ctx: import_facts(ctx, given, agent=self.agent)
+        )
+
+    def import_from(
+        self,
+        format: str,
+        path: str | Path,
+        *,
+        scope: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Import what another tool remembers, in a run that `undo()` reverts.
+
+        Nothing is imported twice: what was imported before, has the text of another fact, or
+        was forgotten since is counted as a duplicate.
+
+        Args:
+            format: a name of `vaultsync.exchange.exchange_formats.FORMATS`, such as `chatgpt`.
+            path: of the file, the folder or the ZIP archive.
+            scope: who may see the facts; default: as for `remember()`.
+            dry_run: whether to report what would be imported, and do nothing.
+            progress: called with the stage, and how many memories were read.
+
+        Raises:
+            UsageError: there is no such format.
+            ExchangeFileError: the files cannot be read.
+            EngineBusyError: a daemon has the vault: stop it, or import on its machine.
+            InvalidScopeError, ScopeDeniedError, StoreError: nothing, or a part, was imported.
+        """
+        from vaultsync.api.exchange import import_into
+
+        self._wrote = True
+        wanted = scope or (None if self.agent is None else private_scope(self.agent))
+        return import_into(
+            self._engine,
+            format,
+            Path(path),
+            scope=wanted,
+            agent=self.agent,
+            dry_run=dry_run,
+            progress=progress,
+        )
+
+    def export_to(self, format: str, path: str | Path, *, user: str | None = None) -> ExportReport:
+        """Export what the agent can see, in the form of another tool.
+
+        Args:
+            format: `markdown`, `basic-memory` or `jsonl`.
+            path: of a folder, which must be empty or missing.
+            user: only facts about this user.
+
+        Raises:
+            UsageError: there is no such format, or it cannot be written.
+            ExchangeFileError: the folder is not empty, or cannot be written.
+        """
+        from vaultsync.api.exchange import export_into
+
+        return export_into(self._ctx, format, Path(path), agent=self.agent, user=user)
 
     # ------------------------------------------------------------------------- recall
 
@@ -1036,6 +1117,8 @@ class Memory:
             EngineBusyError: another engine has this vault, and is not to be waited for, or
                 does not go on.
         """
+        from vaultsync.api.derived_data import DerivedReport
+
         approve = approve or (lambda _: True)
         embedding, services = self._engine.embedding, self._services
         # It also writes the note index, and at its priority may have that open for long.
@@ -1079,6 +1162,8 @@ class Memory:
 
     def index_files(self) -> dict[str, str]:
         """The texts of the files in `.index/`, by file name; for an agent, of what it may see."""
+        from vaultsync.index_files.service import read_index_files, tables_for
+
         if self.agent is not None:
             return dict(tables_for(self._ctx, self._services.table_inputs, agent=self.agent))
         return read_index_files(self._ctx)
@@ -1112,6 +1197,9 @@ class Memory:
             EngineBusyError, VaultError, StoreError.
             GuardError: the plan deletes or rewrites too much; nothing was done.
         """
+        from vaultsync.sync.report import Report
+        from vaultsync.sync.sync_request import SyncRequest
+
         arguments: dict[str, Any] = {
             "dry_run": dry_run,
             "allow_scope_moves": allow_scope_moves,
@@ -1132,6 +1220,8 @@ class Memory:
         Args:
             report: of a run over all facts.
         """
+        from vaultsync.sync.agent_view import AgentView
+
         return AgentView(self._ctx, self.agent).report(report)
 
     def adopt(
@@ -1160,6 +1250,9 @@ class Memory:
             UnsafePathError: one of the paths is outside the vault.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
+        from vaultsync.operations.adopt import adopt_notes
+        from vaultsync.sync.report import Report
+
         wanted = [_path_in_vault(each, self.settings.root) for each in _check_texts("paths", paths)]
         try:
             with self._engine.exclusive(hint=_ADOPT_BY_DAEMON) as ctx:
@@ -1192,13 +1285,25 @@ class Memory:
             InvalidIdError, InvalidScopeError, UnknownTypeError.
             EngineBusyError: another engine has the vault.
         """
+        from vaultsync.operations.adopt import adopt_notes, find_note_with_id
+        from vaultsync.sync.agent_view import AgentView
+
         with self._engine.exclusive() as ctx:
+            from vaultsync.sync.agent_view import AgentView
+
             note = find_note_with_id(ctx, id)
+            if not AgentView(ctx, self.agent).sees_note(note):
+                raise IdNotInVaultError(id)
             report = adopt_notes(ctx, [note], scope=scope, type_name=type, actor=self._actor)
             return self.as_seen(self._engine.derive_after(report))
 
     def status(self) -> Status:
         """What waits and what is wrong; changes nothing."""
+        from vaultsync.backends.state.process_files import DaemonFile
+        from vaultsync.proposals.answer_counts import answer_counts, silent_kinds
+        from vaultsync.sync.report import DaemonState
+        from vaultsync.sync.status import read_status
+
         self._engine.record_bases()
         holder = self._engine.lock.holder()
         written = None if holder == "idle" else DaemonFile(self.settings.state_dir).read()
@@ -1210,19 +1315,31 @@ class Memory:
         status = read_status(self._ctx, engine=holder, daemon=daemon, agent=self.agent)
         silent = [] if self.agent else [*silent_kinds(answer_counts(self._ctx.archive)).values()]
         embedding = self._engine.embedding.state()
-        status = structs.replace(status, embedding=embedding, silent_proposals=silent)
+        answers = {} if self.agent else read_answer_times(self.settings.state_dir)
+        status = structs.replace(
+            status, embedding=embedding, silent_proposals=silent, answers=answers
+        )
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
-        """A status, with a notice for each memory file that texts of agents wait for.
+        """A status, with notices of memory files and modules that wait.
 
         An agent's counts and notices are of what it may see.
 
         Args:
             status: without these notices.
         """
+        from vaultsync.memory_files.write_queue import files_with_queue
+        from vaultsync.proposals.service import visible_proposals
+        from vaultsync.sync.agent_view import AgentView
+        from vaultsync.sync.report import DaemonState, notices_of
+
         view = AgentView(self._ctx, self.agent)
-        waiting = [*notices_of(files_with_queue(self._memory_files.queue)), *self._refused()]
+        waiting = [
+            *notices_of(files_with_queue(self._memory_files.queue)),
+            *notices_of(self.modules.alerts() if self._services.has_modules else ()),
+            *self._refused(),
+        ]
         status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
         if self.agent is None:
             return status
@@ -1251,10 +1368,12 @@ class Memory:
         try:
             return count_visible_facts(self._ctx, index, agent)
         except StoreUnavailableError:
-            return index.count(agent)
+            return index.count(self._permissions.reader(agent))
 
     def _refused(self) -> Sequence[ReportedNotice]:
         """A notice if the settings were changed to what would be refused at the next start."""
+        from vaultsync.sync.report import ReportedNotice
+
         try:
             self._loaded_settings()
         except VaultsyncError as error:
@@ -1270,6 +1389,9 @@ class Memory:
 
     def conflicts(self) -> tuple[ConflictRecord, ...]:
         """The open conflicts, without those of other agents' private facts."""
+        from vaultsync.facts.service import visible_conflicts
+        from vaultsync.sync.conflicts import redact_conflict
+
         found = visible_conflicts(self._ctx, agent=self.agent)
         return tuple(redact_conflict(self._ctx, each) for each in found)
 
@@ -1328,6 +1450,9 @@ class Memory:
         Args:
             settled: whether those that were accepted, rejected or expired are among them.
         """
+        from vaultsync.notes.proposal_note import shown_proposal
+        from vaultsync.proposals.service import visible_proposals
+
         found = visible_proposals(self._ctx, agent=self.agent, settled=settled)
         return tuple(map(shown_proposal, found))
 
@@ -1382,14 +1507,23 @@ class Memory:
         self._engine.record_bases()
         return fact_service.history(self._ctx, self._fact_id(id), agent=self.agent)
 
-    def log(self, *, limit: int = 20) -> tuple[RunSummary, ...]:
+    def log(self, *, limit: int = 20, since: str | date | None = None) -> tuple[RunSummary, ...]:
         """The runs that did something, newest first; for an agent, to what it may see.
 
         Args:
             limit: the maximum number of runs, 1 or more.
+            since: only runs on this day (`2026-01-31`), in this month or year, at this moment
+                or later, or such as `last week`.
+
+        Raises:
+            InvalidFieldError: `since` is not a date.
         """
+        from vaultsync.model.dates import time_span
+        from vaultsync.sync.status import run_summaries
+
+        span = time_span(_check_day("since", since), None, today=self._ctx.clock.now().date())
         self._engine.record_bases()
-        return run_summaries(self._ctx, limit=limit, agent=self.agent)
+        return run_summaries(self._ctx, limit=limit, agent=self.agent, span=span)
 
     def last_undoable_run(self) -> RunSummary:
         """The run that `undo()` takes when it is given none.
@@ -1397,12 +1531,11 @@ class Memory:
         Raises:
             RunNotFoundError: there is none.
         """
+        from vaultsync.sync.status import run_summaries
+
         self._engine.record_bases()
-        run = last_undoable_run(self._ctx)
-        seen = run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)
-        if not seen:
-            raise RunNotFoundError("")
-        return seen[0]
+        run = last_undoable_run(self._ctx, agent=self.agent)
+        return run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)[0]
 
     def undo(
         self, run: str | None = None, *, agent: str | None = None, progress: Progress | None = None
@@ -1422,9 +1555,16 @@ class Memory:
             RunNotFoundError, AmbiguousNameError.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
+        from vaultsync.operations.undo import undo_run
+        from vaultsync.sync.report import Report
+        from vaultsync.sync.status import run_summaries
+
         self._engine.record_bases()
-        run = last_undoable_run(self._ctx) if run is None else find_run_id(self._ctx, run)
         agent = agent or self.agent
+        if run is None:
+            run = last_undoable_run(self._ctx, agent=agent)
+        else:
+            run = find_run_id(self._ctx, run, agent=agent)
         seen = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
         if not seen:
             raise RunNotFoundError(run)
@@ -1448,6 +1588,10 @@ class Memory:
         Raises:
             EngineBusyError: another engine has the vault and cannot be asked.
         """
+        from vaultsync.operations.verify import verify_all
+        from vaultsync.sync.agent_view import AgentView
+        from vaultsync.sync.report import Verification
+
         try:
             with self._engine.exclusive() as ctx:
                 found = verify_all(ctx, progress=progress)
@@ -1476,7 +1620,7 @@ class Memory:
             UsageError: an expected note is not in the vault, or there are no questions.
         """
         # Commands that ask no questions load no code for them.
-        from vaultsync.api.evaluation import evaluate_vault  # noqa: PLC0415
+        from vaultsync.api.evaluation import evaluate_vault
 
         self._engine.record_bases()
         return evaluate_vault(self._services, self._ctx, questions, budget=budget, rounds=rounds)
@@ -1496,6 +1640,8 @@ class Memory:
             EngineBusyError: another engine has this vault; nothing was done.
             GuardError: it would overwrite what only the other side has; nothing was done.
         """
+        from vaultsync.operations.rebuild import rebuild
+
         if source not in SIDES:
             raise InvalidFieldError("source", source, "`vault` or `store`")
         with self._engine.lock:
@@ -1532,6 +1678,12 @@ class Memory:
             VaultError, StoreError.
             GuardError: it would delete too much; nothing was done.
         """
+        from vaultsync.api.erasing import purge_parts
+        from vaultsync.operations.maintain import run_maintenance
+        from vaultsync.operations.purge import purge_facts
+        from vaultsync.proposals.make_proposals import make_proposals
+        from vaultsync.sync.report import MaintenanceReport
+
         arguments: dict[str, Any] = {
             "dry_run": dry_run,
             "max_delete": max_delete,
@@ -1573,6 +1725,17 @@ class Memory:
             EngineBusyError, VaultError, StoreError.
             MigrationError: not all facts arrived; nothing was switched.
         """
+        from vaultsync.backends.state.settings_files import edit_machine_file
+        from vaultsync.operations.migrate import (
+            MigrationReport,
+            check_copied,
+            copy_store,
+            copy_vectors,
+            expect_store,
+        )
+        from vaultsync.sync.run import sync_once
+        from vaultsync.sync.sync_request import SyncRequest
+
         began = self._ctx.clock.monotonic()
         settings = structs.replace(self.settings, store=to)
         with (
@@ -1603,6 +1766,11 @@ class Memory:
 
     def doctor(self) -> tuple[DoctorCheck, ...]:
         """Check this machine and this vault."""
+        from vaultsync.api.privacy import redaction_check
+        from vaultsync.backends.system.host_checks import machine_checks
+        from vaultsync.backends.watchers.watch_checks import watch_checks
+        from vaultsync.sync.report import DoctorCheck
+
         settings, services, ctx = self.settings, self._services, self._ctx
         holder = self._engine.lock.holder()
         return (
@@ -1657,6 +1825,8 @@ class Memory:
             MemoryFileGuardError: it is gone, or would forget too much; nothing was done.
             TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
         """
+        from vaultsync.memory_files.service import FileSyncRequest
+
         request = FileSyncRequest(
             agent or self.agent, scope, again=again, dry_run=dry_run, confirm=confirm
         )
@@ -1725,6 +1895,8 @@ class Memory:
         Raises:
             FactNotFoundError, InvalidIdError.
         """
+        from vaultsync.facts.related import find_related
+
         self._engine.record_bases()
         self._services.access_counter.flush()
         links = self._services.link_index
@@ -1741,13 +1913,20 @@ class Memory:
         Raises:
             EngineBusyError: another engine has the vault and cannot be asked (with `fix`).
         """
+        from vaultsync.operations.check_links import (
+            LinkReport,
+            check_links,
+            fix_links,
+            fixed_links_for,
+        )
+
         files = self._engine.files
         if not fix:
             self._engine.record_bases()
             return check_links(self._ctx, files=files, agent=self.agent, progress=progress)
         try:
             with self._engine.exclusive() as ctx:
-                done = fix_links(ctx, files=files, progress=progress)
+                done = fix_links(ctx, files=files, agent=self.agent, progress=progress)
         except EngineBusyError as busy:
             done = self._ask_daemon("/v1/links/fix", {}, busy, LinkReport)
         if self.agent is None:
@@ -1776,6 +1955,10 @@ class Memory:
             InvalidFieldError: another format.
             NotFoundError: no node, or more than one, is called `around`.
         """
+        from vaultsync.graph.graph_formats import EXPORTS
+        from vaultsync.graph.service import load_graph, load_graph_around
+        from vaultsync.graph.stats import most_connected
+
         if format not in EXPORTS:
             raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
         self._engine.record_bases()
@@ -1799,6 +1982,9 @@ class Memory:
             scope: only facts of this scope.
             hubs: the maximum number of hubs.
         """
+        from vaultsync.graph.service import load_graph
+        from vaultsync.graph.stats import graph_stats
+
         self._engine.record_bases()
         graph = load_graph(self._ctx, agent=self.agent, scope=scope)
         return graph_stats(graph, hubs=hubs)
@@ -1816,6 +2002,8 @@ class Memory:
         Raises:
             NotFoundError: no node, or more than one, has this name.
         """
+        from vaultsync.graph.service import load_neighborhood
+
         self._engine.record_bases()
         links = self._services.link_index
         return load_neighborhood(self._ctx, links, name, depth=depth, agent=self.agent, scope=scope)
@@ -1827,6 +2015,9 @@ class Memory:
             ConfigError: the vault was never opened in Obsidian, or its settings are not
                 valid JSON; nothing was written.
         """
+        from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
+        from vaultsync.graph.colours import merged_colours
+
         settings = ObsidianSettings(self.settings.root)
         before = settings.read_graph()
         try:
@@ -1841,9 +2032,19 @@ class Memory:
 
     # ------------------------------------------------------------------------ private
 
+    @cached_property
+    def _memory_files(self) -> MemoryFiles:
+        from vaultsync.api.memory_files import MemoryFiles
+
+        return MemoryFiles(self._services, self._engine)
+
     @property
     def _ctx(self) -> SyncContext:
         return self._engine.ctx
+
+    @property
+    def _permissions(self) -> Permissions:
+        return self.settings.permissions
 
     @property
     def _actor(self) -> str:
@@ -1851,6 +2052,7 @@ class Memory:
 
     def _fact_id(self, name: str, agent: str | None = None, *, forgotten: bool = False) -> str:
         # The note index knows the names that the agent of this memory sees, of living facts.
+
         indexed = not forgotten and agent in (None, self.agent)
         return find_fact_id(
             self._ctx,
@@ -1865,6 +2067,8 @@ class Memory:
 
     def _linked(self, to: str | None, source: str | None) -> set[str] | None:
         """The ids of facts that link to a note, and that another links to; None for all."""
+        from vaultsync.facts.related import linked_from, linking_to
+
         links = self._services.link_index
         found = []
         if to is not None:
@@ -1875,12 +2079,21 @@ class Memory:
             found.append(linked_from(self._ctx, links, source, agent=self.agent, called=called))
         return found[0].intersection(*found[1:]) if found else None
 
+    def _matching(self, filters: FactFilters) -> builtins.list[str] | None:
+        """The facts that match, by the note index, if they are few; else None."""
+        index = self._services.note_index
+        if catch_up_note_index(self._ctx, index).degraded:
+            return None
+        found = index.browse(filters, limit=MAX_MATCHING + 1)
+        return None if len(found) > MAX_MATCHING else found
+
     def _called(self, name: str) -> builtins.list[str] | None:
         """The facts whose title or alias may be a name, by the note index."""
         index = self._services.note_index
         if catch_up_note_index(self._ctx, index).degraded:
             return None
-        filters = FactFilters(status=None, heads_only=False, agent=self.agent)
+        reader = self._permissions.reader(self.agent)
+        filters = FactFilters(status=None, heads_only=False, reader=reader)
         found = index.search(name, filters, limit=MAX_CALLED, names_only=True)
         return [each.fact_id for each in found]
 
@@ -1893,6 +2106,8 @@ class Memory:
         agent: str | None = None,
     ) -> T:
         """Have the daemon do what it keeps this process from."""
+        from vaultsync.api.daemon_client import ask_running_engine
+
         agent = agent or self.agent
         return convert(ask_running_engine(self.settings, path, body, agent, busy), answer)
 
@@ -1900,9 +2115,17 @@ class Memory:
         self, conflict_id: str, take: str, field: str | None, text: str | None, agent: str | None
     ) -> ConflictRecord:
         """Resolve with a text, or with the values of a side where there is none."""
+        from vaultsync.facts.service import find_conflict
+        from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
+        from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
+        from vaultsync.sync.report import ResolveResult
+        from vaultsync.sync.run import sync_once
+        from vaultsync.sync.sync_request import SyncRequest
+
         try:
             with self._engine.exclusive() as ctx:
                 conflict = find_conflict(ctx, conflict_id, agent=agent)
+                fact_service.check_writable(ctx, [conflict.fact_id], agent=agent)
                 settable = [x for x in conflict.fields if text is None or not is_deletion(x)]
                 fields = tuple(each.field for each in settable)
                 if field is not None and field not in fields:
@@ -1923,6 +2146,14 @@ class Memory:
     def _answer_proposals(
         self, ids: Sequence[str], agent: str | None, *, accepts: bool
     ) -> SettledProposals:
+        from vaultsync.proposals.service import (
+            SettledProposals,
+            accept_proposals,
+            check_answer,
+            find_proposal,
+            reject_proposals,
+        )
+
         wanted = dict.fromkeys(_check_texts("ids", ids))
         if not wanted:
             return SettledProposals(())
@@ -1958,6 +2189,8 @@ def _path_in_vault(text: str, root: Path) -> VaultPath:
 
 def _check(name: str, ask: Callable[[], T], describe: Callable[[T], str]) -> DoctorCheck:
     """Whether a part answers, and with what."""
+    from vaultsync.sync.report import DoctorCheck
+
     try:
         return DoctorCheck(name, ok=True, message=describe(ask()))
     except VaultsyncError as error:

@@ -21,6 +21,7 @@ from vaultsync.memory_files.report import AddResult, MemoryFileReport
 from vaultsync.memory_files.service import FileSyncRequest, refresh_pending, sync_files
 from vaultsync.memory_files.state import agents_of, read_states, state_key
 from vaultsync.memory_files.write_queue import QUEUED, queue_text
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -56,8 +57,13 @@ class MemoryFiles:
         files = [self.file(path) for path in found]
         request = replace(request, embeds=self._services.can_embed)
         self._engine.record_bases()
-        ctx, reader = self._engine.ctx, FrontmatterReader().read
-        report = sync_files(ctx, files, request, reader=reader, queue=self.queue)
+        reader = FrontmatterReader().read
+
+        def work(ctx: SyncContext) -> MemoryFileReport:
+            wanted = replace(request, is_draft=ctx is not self._engine.ctx)
+            return sync_files(ctx, files, wanted, reader=reader, queue=self.queue)
+
+        report = self._engine.proposing(request.agent, work)
         if request.dry_run or not (report.fact_ids or report.pending):
             return report
         report = structs.replace(report, run=self._write_notes(report.fact_ids, progress))

@@ -9,13 +9,13 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from msgspec import convert, structs, to_builtins
 
 from vaultsync.api import configuration as config
 from vaultsync.api.wiring import Answer, Request, Services
+from vaultsync.backends.state.answer_log import AnswerLog
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.settings import Settings
@@ -39,7 +39,8 @@ class RemoteMemory:
     def __init__(self, settings: Settings) -> None:
         """Open the vault of the settings. Raises as `Memory`."""
         self.settings = settings
-        self._services = Services(settings, one_shot=True)
+        log = AnswerLog(settings.state_dir, "command")
+        self._services = Services(settings, one_shot=True, on_answer=log.add)
 
     def __enter__(self) -> Self:
         """Ready."""
@@ -76,7 +77,7 @@ class RemoteMemory:
         ctx = services.read_context
 
         def search_without_vectors(sources: RecallSources, request: Request) -> Answer:
-            return search(replace(sources, vectors=_refuse_vectors), request)
+            return search(structs.replace(sources, vectors=_refuse_vectors), request)
 
         if (self.settings.state_dir / "bridge.json").exists():
             try:

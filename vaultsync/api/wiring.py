@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import sha256
 from importlib.util import find_spec
@@ -30,10 +29,11 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
 from vaultsync.links.entity_names import EntityNames
+from vaultsync.model.permissions import Reader
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import RecallSearch
-from vaultsync.settings import Settings
+from vaultsync.settings import Settings, weights_of
 from vaultsync.storage.pruning import KeepSince
 from vaultsync.storage.visible_store import VisibleStore
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from vaultsync.observations.classifier import Classifier
     from vaultsync.recall.access_counts import AccessCounter
     from vaultsync.recall.ports import Reranker
+    from vaultsync.recall.ranking import RankingWeights
     from vaultsync.storage.erasure import Erasable
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
@@ -269,6 +270,7 @@ class Services:
             max_note_bytes=int(settings.max_note_bytes),
             auto_link=settings.auto_link,
             index_folder=settings.index_folder,
+            permissions=settings.permissions,
         )
         return ReadContext(self.store, self.archive, self.clock, policy, note_view_for(settings))
 
@@ -351,6 +353,11 @@ class Services:
     def vectors_in_store(self) -> bool:
         """Whether the store holds the vectors too, as a Qdrant does."""
         return not isinstance(self._store_place, Path)
+
+    @property
+    def has_modules(self) -> bool:
+        """Whether the vault has worked with a folder of modules."""
+        return (self.settings.state_dir / "modules").is_dir()
 
     @property
     def shares_store(self) -> bool:
@@ -445,6 +452,9 @@ class Services:
         """
         agent, user = request.agent or self.settings.agent, request.user or self.settings.user
         request = structs.replace(request, agent=agent, user=user)
+        most = self.settings.permissions.of(agent).max_hits if agent else None
+        if most is not None and isinstance(request, RecallRequest):
+            request = structs.replace(request, limit=min(request.limit, most))
         if isinstance(request, RecallRequest) and request.as_of:
             with self._past_sources(ctx, request.as_of, agent) as sources:
                 return search(sources, request)
@@ -480,9 +490,9 @@ class Services:
             vectors=lambda: self.vector_index,
             embedder=lambda: self.embedder,
             reranker=lambda: self.reranker,
-            weights=self.settings.weights,
+            weights=self._weights_for(agent),
             warm=not (self._one_shot or self.settings.embedder.startswith("http")),
-            visible_index=partial(self._visible_index, ctx, agent.casefold()) if agent else None,
+            visible_index=partial(self._visible_index, ctx, agent) if agent else None,
         )
 
     @contextmanager
@@ -502,21 +512,30 @@ class Services:
             with closing(
                 TantivyIndex(Path(folder, "words"), weights=weights.fields, language=language)
             ) as index:
-                yield RecallSources(past.ctx, index, weights=weights, unknown=past.unknown)
+                own = self._weights_for(agent)
+                yield RecallSources(past.ctx, index, weights=own, unknown=past.unknown)
+
+    def _weights_for(self, agent: str | None) -> RankingWeights:
+        """The weights of the settings, or those of an agent."""
+        settings = self.settings
+        if agent is None:
+            return settings.weights
+        return weights_of(settings.weights, settings.permissions.of(agent))
 
     def _visible_index(self, ctx: ReadContext, agent: str) -> tuple[NoteIndex, IndexReport]:
         """The keyword index that answers an agent, brought up to date.
 
         How rare a word is among all facts says something of those that an agent cannot see,
         and scores and the confidence are made of it. So an agent has an index of its own as
-        soon as there are private facts of others.
+        soon as there are facts that it may not read.
         """
         index = self.note_index
         report = catch_up_note_index(ctx, index)
-        if index.count(agent) == index.count():
+        reader = Reader(agent.casefold(), ctx.policy.permissions)
+        if index.count(reader) == index.count():
             return index, report
-        visible = replace(ctx, store=VisibleStore(ctx.store, agent))
-        index = self._index_of(agent)
+        visible = structs.replace(ctx, store=VisibleStore(ctx.store, reader))
+        index = self._index_of(reader.agent)
         return index, catch_up_note_index(visible, index)
 
     # ------------------------------------------------------------------------ private

@@ -27,6 +27,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.ImportLineError, EXIT_FAILED),  # a usage error in Python, a bad file here
     (errors.ScopeDeniedError, EXIT_FAILED),
     (errors.ProposalDeniedError, EXIT_FAILED),
+    (errors.WriteLimitError, EXIT_FAILED),
     (errors.UsageError, EXIT_USAGE),
     (errors.GuardError, EXIT_GUARD),
     (errors.MemoryFileGuardError, EXIT_GUARD),
@@ -96,6 +97,8 @@ def _register_secret_rules(words: Sequence[str]) -> None:
 
 def print_error(error: Exception, *, as_json: bool) -> int:
     """Print an error, and return its exit code."""
+    if isinstance(error, errors.ProposedError):
+        return _print_proposed(error, as_json=as_json)
     run = None
     examples: Sequence[str] = ()
     if isinstance(error, errors.VaultsyncError):
@@ -112,6 +115,17 @@ def print_error(error: Exception, *, as_json: bool) -> int:
         hint = "this is a bug in vaultsync; please report it with the traceback above"
     _print_failure(kind, message, hint, as_json=as_json, run=run, examples=examples)
     return next((code for kind, code in _CODES if isinstance(error, kind)), EXIT_FAILED)
+
+
+def _print_proposed(error: errors.ProposedError, *, as_json: bool) -> int:
+    """Print what waits for the user now."""
+    if as_json:
+        print_json(error.answer)
+        _flush()
+    else:
+        echo(_printable(error.message), err=True)
+        echo(f"\n{style('hint:', bold=True)} {_printable(error.hint)}", err=True)
+    return EXIT_NEEDS_REVIEW
 
 
 def _usage(error: click.ClickException) -> tuple[str, str, str]:

@@ -60,6 +60,7 @@ def print_proposal(options: Options, found: ShownProposal) -> None:
             ("proposal", found.id),
             ("kind", found.kind),
             ("why", found.why),
+            *([("changed since", ", ".join(found.changed_since))] if found.changed_since else []),
             ("proposed by", found.proposer),
             ("note", found.path or "–"),
             ("until", found.expires_at[:_DAY]),

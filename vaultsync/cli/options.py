@@ -197,15 +197,15 @@ def filters(command: Command) -> Command:
 
 
 def _joined_question(
-    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+    _context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
 ) -> str:
     """The words of a question as one text.
 
     Raises:
-        click.UsageError: it is empty.
+        click.UsageError: it is empty and was asked for.
     """
     question = " ".join(given)
-    if not question.strip():
+    if parameter.required and not question.strip():
         message = "the query is empty"
         raise click.UsageError(message)
     return question
@@ -215,6 +215,10 @@ question_argument = click.argument(
     "query", metavar="QUERY...", nargs=-1, required=True, callback=_joined_question
 )
 """The question, in one word or several."""
+optional_question_argument = click.argument(
+    "query", metavar="[QUERY]...", nargs=-1, callback=_joined_question
+)
+"""A question that need not be asked."""
 
 
 def text_or_stdin(given: str | None, *, what: str, most_bytes: int = -1) -> str:

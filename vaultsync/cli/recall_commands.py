@@ -18,6 +18,7 @@ from vaultsync.cli.options import (
     date_option,
     filters,
     number_option,
+    optional_question_argument,
     question_argument,
 )
 from vaultsync.cli.output import (
@@ -66,7 +67,8 @@ def _explain_pack(options: Options, pack: ContextPack) -> None:
         print_message(options, dim(f"        {clean_one_line(item.reason)}"))
         print_message(options, dim(f"        {clean_one_line(item.citation)}"))
     if not pack.items:
-        print_message(options, pack.nothing_known or "There is no room for anything.")
+        no_room = f"There is no room: the fact that fits best takes a budget of {pack.needed:,}."
+        print_message(options, pack.nothing_known or no_room)
     if pack.left_out:
         cost = sum(each.tokens for each in pack.left_out)
         print_message(options, f"left out: {len(pack.left_out)}, {cost:,} tokens")
@@ -148,7 +150,7 @@ INTENT_NAMES = ("decisions", "recent", "balanced")
 
 
 @click.command()
-@question_argument
+@optional_question_argument
 @number_option(
     "--budget", "Maximum size in tokens; 0 for no limit.", metavar="TOKENS", default=4000
 )
@@ -173,7 +175,8 @@ def context(
 ) -> None:
     """Pack the facts that answer a question into a token budget.
 
-    The text goes to stdout. The reason and the citation of each item, and what was left
+    Without a query these are the most important ones, which are worth knowing at the start of
+    a session. The text goes to stdout. The reason and the citation of each item, and what was left
     out, go to stderr.
     """
     with _open_read_only(options) as memory:

@@ -17,15 +17,15 @@ def unit(
     are None where they are the default.
     """
     environment = {} if config_dir is None else {"VAULTSYNC_CONFIG_DIR": str(config_dir)}
-    words = [*_program(), "watch", "--vault", root]
+    words = [*program_words(), "watch", "--vault", root]
     if state_dir is not None:
         words += ["--state-dir", str(Path(state_dir).expanduser().absolute())]
     make = _systemd if kind == "systemd" else _launchd
     return make(words, root, environment)
 
 
-def _program() -> list[str]:
-    """The command that starts this installation, whatever `PATH` the unit has."""
+def program_words() -> list[str]:
+    """The words that start this installation, whatever `PATH` is."""
     script = Path(sys.executable).with_name("vaultsync")
     return [str(script)] if script.is_file() else [sys.executable, "-m", "vaultsync"]
 

@@ -6,13 +6,13 @@ can be read. Lengths are in characters, which cost nothing to count.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
 from vaultsync.context_packs.formats import fence_lines, paragraph_heading
+from vaultsync.model.lazy_pattern import lazy_pattern
 
 EXCERPT_CHARS = 300
 """Characters of an excerpt, about 80 tokens. Measured: of 45 notes of golden/retrieval that
@@ -20,10 +20,10 @@ answer a question, 38 excerpts of this length still do; 30 with 200 characters, 
 _MIN_RATIO = 1.3
 """Minimum length of a text as a multiple of the length of its excerpt."""
 # One character class and a look-behind: an alternative of two patterns takes twice as long.
-_SENTENCE_END = re.compile(r"[.!?…。！？](?:(?<=[。！？])|[\"”’)\]*_]*\s+)")
+_SENTENCE_END = lazy_pattern(r"[.!?…。！？](?:(?<=[。！？])|[\"”’)\]*_]*\s+)")
 _ANCHOR = 24
 """Characters of both ends of a passage, by which it is found."""
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _WORD_BYTES = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
 """Translates ASCII characters that are in no word to blanks: ten times as fast as a pattern."""
 

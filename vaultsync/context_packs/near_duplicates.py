@@ -8,12 +8,13 @@ Texts of very different length or vocabulary are ruled out before any bigrams ar
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import floor
+
+from vaultsync.model.lazy_pattern import lazy_pattern
 
 DUPLICATE_SIMILARITY = 0.8
 _MIN_RATIO = 0.7
@@ -21,8 +22,8 @@ _MIN_RATIO = 0.7
 may be near-duplicates; most pairs have less."""
 _MAX_WORD_LENGTH = 14
 """Mean characters per word above which a text is of a script without blanks."""
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_WORD = re.compile(r"\w+")
+_NUMBER = lazy_pattern(r"\d+(?:[.,:]\d+)*")
+_WORD = lazy_pattern(r"\w+")
 
 
 class NearDuplicates:

@@ -18,7 +18,6 @@ from vaultsync.links.wikilinks import fold_case
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import PENDING, is_pending_observation
-from vaultsync.model.scope import can_see
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallSources
 from vaultsync.recall.service import RecallSearch
@@ -66,6 +65,8 @@ def build_context(
     """Return what an agent should read for a question, in at most `request.budget` tokens.
 
     It is put into a prompt unasked, so it is empty where the memory hardly has an answer.
+    Without a question it has what is worth knowing at the start of a session: the most important
+    facts that the filters admit.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument is invalid.
@@ -76,11 +77,11 @@ def build_context(
     question = RecallRequest(
         limit=MAX_RECALLED, **{name: getattr(request, name) for name in shared}
     )
-    search = RecallSearch(sources, question)
+    search = RecallSearch(sources, question, browse=True)
     if search.may_ask_for_set:
         # A set is packed as far as the budget goes; its smallest facts take a few tokens.
         most = max(MAX_RECALLED, min(MAX_SET, budget // MIN_FACT_TOKENS))
-        search = RecallSearch(sources, replace(question, limit=most))
+        search = RecallSearch(sources, replace(question, limit=most), browse=True)
     found = search.answer()
     hits, facts = found.hits, search.facts
     if not search.asks_for_set:
@@ -198,10 +199,12 @@ def _entities(
     names = sorted(naming, key=lambda name: (-len(naming[name]), name))[:MAX_ENTITIES]
     if not names:
         return []
+    permissions = sources.ctx.policy.permissions
+    reader = permissions.reader(request.agent)
     # An entity explains a name whatever its own status and priority are.
     matches = index.search(
         " ".join(names),
-        FactFilters(types=PACK_ENTITY_TYPES, status=None, agent=request.agent),
+        FactFilters(types=PACK_ENTITY_TYPES, status=None, reader=reader),
         limit=2 * MAX_ENTITIES,
         names_only=True,
     )
@@ -219,7 +222,12 @@ def _entities(
         # An entity may belong to no user, but not to another one.
         is_users = request.user is None or entity.user_id in (None, request.user)
         is_entity = entity.type in PACK_ENTITY_TYPES
-        if named_by and is_entity and is_users and can_see(request.agent, entity.scope):
+        if (
+            named_by
+            and is_entity
+            and is_users
+            and permissions.may_read(request.agent, entity.scope)
+        ):
             reason = f"named by {len(named_by)} fact{'' if len(named_by) == 1 else 's'}"
             with_path = entity.evolve(path=paths.get(fact_id))
             candidates.append(PackCandidate(with_path, reason, named_by=named_by))

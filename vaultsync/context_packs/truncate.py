@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -14,10 +13,11 @@ from vaultsync.context_packs.formats import (
     paragraph_heading,
     text_paragraphs,
 )
+from vaultsync.model.lazy_pattern import lazy_pattern
 
 _MAX_TRIES = 8
 """Maximum number of times a cut that is too long is made shorter."""
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 
 
 class RenderedPiece(NamedTuple):
@@ -78,7 +78,7 @@ def cut_words(
     words = piece.body[begin:].split()
     before = "… " if begin else ""
     most = len(piece.body.split()) * room // max(1, whole.tokens) + 1
-    while words and most:
+    while words and most > 0:
         text = f"{before}{' '.join(words[:most])} …"
         cut = replace(piece, body=text, reason=f"{piece.reason}; {_CUT_SHORT}", cut=True)
         shorter = render(cut)

@@ -22,7 +22,7 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import DaemonState, Progress, Report
-from vaultsync.sync.review_notes import count_open_proposals
+from vaultsync.sync.review_notes import count_open_proposals, has_new_proposals
 from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.telemetry import SavedTelemetry, TelemetryRecorder
 
@@ -202,7 +202,9 @@ class DaemonLoop:
             self._absences.reset()
             self._want_all("the store is back")
             self._emit("store", {"away": ""})
-        if found.seq != self._due.cursor and self._due.behind_since is None:
+        # An agent's proposal is in the archive alone, and has no note yet.
+        is_behind = found.seq != self._due.cursor or has_new_proposals(self._work.ctx)
+        if is_behind and self._due.behind_since is None:
             self._due.behind_since = now
 
     def _want_all(self, why: str) -> None:

@@ -67,7 +67,7 @@ def _link_targets(ctx: SyncContext, fact: Fact, keys: Iterable[str]) -> dict[str
         each
         for each in found
         if each.scope != fact.scope
-        and not each.scope.startswith("private-")
+        and ctx.policy.permissions.readers_also_read(fact.scope, each.scope)
         and taken.isdisjoint(map(fold_case, each.names))
     ]
     namesakes = {each.fact_id: ctx.names.same_named(each.names[0]) for each in entities}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from itertools import chain
@@ -19,8 +18,8 @@ from vaultsync.facts.service import is_visible
 from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, NoteNames, find_by_name
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.scope import can_see
 from vaultsync.sync.context import SyncContext
 
 MIN_PREFIX_LENGTH = 8
@@ -30,7 +29,7 @@ UNDO_KIND = "undo "
 RUNS_SEARCHED = (20, 1000)
 """How many runs `last_undoable_run()` looks back: few first, for each is read with its report."""
 _NAMES = f"give an id or its first {MIN_PREFIX_LENGTH} characters, a path, a title or an alias"
-_PREFIX = re.compile(rf"[0-9a-f-]{{{MIN_PREFIX_LENGTH},}}")
+_PREFIX = lazy_pattern(rf"[0-9a-f-]{{{MIN_PREFIX_LENGTH},}}")
 
 
 CalledLike: TypeAlias = Callable[[str], Iterable[str] | None]
@@ -95,10 +94,10 @@ def find_fact(
         NotFoundError: the agent can see no such fact.
         AmbiguousNameError: it can see more than one.
     """
-    store = ctx.redacted_store
+    store, permissions = ctx.redacted_store, ctx.policy.permissions
 
     def among(facts: Iterable[Fact], paths: Mapping[str, VaultPath]) -> Fact:
-        visible = (fact for fact in facts if can_see(agent, fact.scope))
+        visible = (fact for fact in facts if permissions.may_read(agent, fact.scope))
         found = find_by_name(
             name,
             visible,
@@ -121,8 +120,10 @@ def find_fact(
     return among(_facts(ctx, forgotten=forgotten), paths)
 
 
-def find_run_id(ctx: SyncContext, name: str) -> str:
+def find_run_id(ctx: SyncContext, name: str, *, agent: str | None = None) -> str:
     """The id of the only run that a whole id, or the beginning of one, stands for.
+
+    To an agent there are only runs of which it may know.
 
     Raises:
         AmbiguousNameError: more than one run has an id that begins so.
@@ -130,26 +131,32 @@ def find_run_id(ctx: SyncContext, name: str) -> str:
     prefix = name.strip().lower()
     runs: list[str] = []
     if _PREFIX.fullmatch(prefix):
-        runs = [each.run for each in ctx.archive.runs(limit=MAX_NAMES_IN_HINT + 1, prefix=prefix)]
+        from vaultsync.sync.status import run_summaries  # noqa: PLC0415 - for runs alone
+
+        found = run_summaries(ctx, limit=MAX_NAMES_IN_HINT + 1, prefix=prefix, agent=agent)
+        runs = [each.run for each in found]
     if len(runs) > 1:
         raise AmbiguousNameError("run", name, runs[:MAX_NAMES_IN_HINT], len(runs))
     return runs[0] if runs else name.strip()
 
 
-def last_undoable_run(ctx: SyncContext) -> str:
-    """The newest run that was not undone, and undid none itself.
+def last_undoable_run(ctx: SyncContext, *, agent: str | None = None) -> str:
+    """The newest run that was not undone, and undid none itself, of those of which an agent knows.
 
     Undoing the last run again and again therefore goes back in time, as in an editor.
 
     Raises:
         RunNotFoundError: there is none.
     """
+    from vaultsync.sync.status import run_summaries  # noqa: PLC0415 - as above
+
     for limit in RUNS_SEARCHED:
         undone: set[str] = set()
+        known = {each.run for each in run_summaries(ctx, limit=limit, agent=agent)}
         for each in ctx.archive.runs(limit=limit):
             if each.kind.startswith(UNDO_KIND):
                 undone.add(each.kind.removeprefix(UNDO_KIND))
-            elif each.run not in undone and ctx.archive.history(run=each.run):
+            elif each.run in known - undone and ctx.archive.history(run=each.run):
                 return each.run
     raise RunNotFoundError("")
 

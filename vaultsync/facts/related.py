@@ -18,7 +18,6 @@ from vaultsync.links.wikilinks import LinkResolver
 from vaultsync.model.decay import decay_factor, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.scope import can_see
 from vaultsync.sync.context import SyncContext
 
 MAX_CHAIN_FACTS = 100
@@ -81,7 +80,7 @@ def find_related(ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str
     related = [
         facts[key]
         for key in fact.related_fact_ids
-        if key in facts and can_see(agent, facts[key].scope)
+        if key in facts and ctx.policy.permissions.may_read(agent, facts[key].scope)
     ]
     seen = {fact.id}
     older = _versions(ctx, fact, "supersedes_id", seen, agent)
@@ -109,7 +108,7 @@ def _versions(
     while len(found) < MAX_CHAIN_FACTS and (key := getattr(fact, attr)) and key not in seen:
         seen.add(key)
         version = ctx.redacted_store.find_many([key]).get(key)
-        if version is None or not can_see(agent, version.scope):
+        if version is None or not ctx.policy.permissions.may_read(agent, version.scope):
             break
         found.append(version)
         fact = version
@@ -146,7 +145,7 @@ def find_backlinks(
     found = []
     for key, group in by_fact.items():
         fact = facts.get(key)
-        if fact is None or not can_see(agent, fact.scope) or key == fact_id:
+        if fact is None or not ctx.policy.permissions.may_read(agent, fact.scope) or key == fact_id:
             continue
         path = bases[key].path if key in bases else None
         if any(

@@ -6,7 +6,7 @@ when it is back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final, Literal, cast
@@ -27,8 +27,6 @@ from vaultsync.errors import (
     SupersededError,
     UnknownPlaceholderError,
 )
-from vaultsync.facts.entity_links import link_entities
-from vaultsync.facts.note_limits import check_note_limits
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import (
@@ -38,7 +36,7 @@ from vaultsync.model.schema import (
     FieldOwner,
     Value,
 )
-from vaultsync.model.scope import can_see, private_scope
+from vaultsync.model.scope import is_team, private_scope
 from vaultsync.model.serialization import fact_from_values, fact_to_values
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.storage.archive import HistoryEntry, OutboxEntry
@@ -76,7 +74,7 @@ def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
         InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError: a value
             that its field does not accept.
         ComputedFieldError: a field that cannot be set.
-        ScopeDeniedError: the scope belongs to another agent.
+        ScopeDeniedError: the agent may not write in the scope.
         IdTakenError: there is, or was, a fact with that id.
     """
     _check_settable(values)
@@ -93,11 +91,12 @@ def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
     if agent:
         filled.setdefault("agentId", agent)
     fact = make_fact(filled)
+    _check_observation(fact, agent=agent)
     if not fact.content.strip() and not str(values.get("title") or "").strip():
         raise InvalidFieldError("content", fact.content, "text to be remembered")
     check_access(ctx, fact, agent=agent)
-    fact = link_entities(ctx, fact, agent=agent)
-    check_note_limits(ctx, fact)
+    fact = _linked(ctx, fact, agent=agent)
+    _check_write(ctx, fact, agent=agent)
     write = StoreWrite(fact.id, fact, None, agent or "person")
     try:
         result = ctx.store.write([write])[0]
@@ -107,6 +106,33 @@ def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
     if isinstance(result, RevisionMismatch):
         raise IdTakenError(fact.id)
     return fact.evolve(revision=result)
+
+
+def _linked(ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None) -> Fact:
+    """The fact with links to the entities that it mentions; its note can be read back.
+
+    Raises:
+        NoteLimitError: its note would be too large.
+    """
+    # Who reads facts needs neither the names of entities nor what a note looks like.
+    from vaultsync.facts.entity_links import link_entities  # noqa: PLC0415
+
+    fact = link_entities(ctx, fact, agent=agent, before=before)
+    _check_note(ctx, fact)
+    return fact
+
+
+def _check_write(ctx: SyncContext, fact: Fact, *, agent: str | None) -> None:
+    if agent is not None and ctx.policy.permissions.of(agent).is_limited:
+        from vaultsync.facts.write_limits import check_write_limits  # noqa: PLC0415 - few have any
+
+        check_write_limits(ctx, fact, agent=agent)
+
+
+def _check_note(ctx: SyncContext, fact: Fact) -> None:
+    from vaultsync.facts.note_limits import check_note_limits  # noqa: PLC0415 - as above
+
+    check_note_limits(ctx, fact)
 
 
 def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
@@ -133,7 +159,7 @@ def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
     except FactNotFoundError:
         row = ctx.store.last_write(fact_id)
         tombstone = ctx.store.tombstone(fact_id)
-        if row and tombstone and can_see(agent, tombstone.scope):
+        if row and tombstone and ctx.policy.permissions.may_read(agent, tombstone.scope):
             raise FactForgottenError(fact_id, row.at) from None
         queued = queued_changes(ctx, fact_id)
         created = any(each.kind == "create" for each in queued)
@@ -141,7 +167,7 @@ def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
         if last_known is None:
             raise
         fact = last_known
-    if not can_see(agent, fact.scope):
+    if not ctx.policy.permissions.may_read(agent, fact.scope):
         raise FactNotFoundError(fact_id)
     return fact.evolve(path=path)
 
@@ -220,6 +246,7 @@ def update(
 
     Raises:
         FactNotFoundError: there is none that the agent can see.
+        ScopeDeniedError: the agent may not write in its scope, or in the new one.
         InvalidFieldError: a value that its field does not accept.
         FixedFieldError, ComputedFieldError: a field that never changes, or cannot be set.
         UnknownPlaceholderError: a `[REDACTED:…]` stands for no secret of the fact.
@@ -235,16 +262,20 @@ def update(
         if key in FIELDS_BY_KEY and FIELDS_BY_KEY[key].owner is FieldOwner.IDENTITY:
             raise FixedFieldError(key)
     known: Fact | None = None
+    uncounted = agent
     for _ in range(MAX_UPDATE_TRIES):
         try:
             current = known = get(ctx, fact_id, agent=agent)
+            check_scope_access(ctx, current.scope, agent=agent)
             fact = apply_restored_changes(ctx, current, values, add_tags, remove_tags)
-            fact = link_entities(ctx, fact, agent=agent, before=current.content)
-            check_note_limits(ctx, fact)
+            fact = _linked(ctx, fact, agent=agent, before=current.content)
             _check_in_store(current)
             if fact == current and (expect is None or expect == current.revision):
                 return current
             check_access(ctx, fact, agent=agent, before=current.related_fact_ids)
+            _check_observation(fact, agent=agent, before=current)
+            _check_write(ctx, fact, agent=uncounted)
+            uncounted = None
             fact = fact.evolve(updated_at=ctx.today())
             replaced = current.revision if expect is None else expect
             write = overwrite(ctx, fact_id, fact, replaced, agent or "person")
@@ -255,7 +286,10 @@ def update(
                 raise StoreUnavailableError("this fact is not known locally") from None
             _check_revision(known, expect)
             fact = apply_restored_changes(ctx, known, values, add_tags, remove_tags)
-            check_note_limits(ctx, fact)
+            check_scope_access(ctx, known.scope, fact.scope, agent=agent)
+            _check_observation(fact, agent=agent, before=known)
+            _check_note(ctx, fact)
+            _check_write(ctx, fact, agent=uncounted)
             keys = [*values, *(["tags"] if add_tags or remove_tags else [])]
             before, after = ({key: each.plain(key) for key in keys} for each in (known, fact))
             _queue(ctx, agent, (fact_id, "update", before, after), expect=expect)
@@ -306,11 +340,13 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
 
     Raises:
         FactNotFoundError: there is no older fact that the agent can see.
+        ScopeDeniedError: the agent may not write in its scope.
         SupersededError: it was replaced already.
         RevisionMismatchError: it changed at every try.
         InvalidFieldError: `text` is blank.
     """
     old = get(ctx, fact_id, agent=agent)
+    check_scope_access(ctx, old.scope, agent=agent)
     check_not_superseded(ctx, old, agent=agent)
     at = ctx.today()
     content = ctx.view.restore_values({"content": text}, old)[0]["content"]
@@ -327,8 +363,9 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
     )
     if not new.content.strip():
         raise InvalidFieldError("content", text, "text that replaces the older one")
-    new = link_entities(ctx, new, agent=agent)
-    check_note_limits(ctx, new)
+    _check_observation(new, agent=agent)
+    new = _linked(ctx, new, agent=agent)
+    _check_write(ctx, new, agent=agent)
     try:
         return _replace(ctx, old, new, agent=agent)
     except StoreUnavailableError:
@@ -361,12 +398,14 @@ def forget(
 
     Raises:
         FactNotFoundError: there is none that the agent can see.
+        ScopeDeniedError: the agent may not write in its scope.
         RevisionMismatchError: the fact is not at `expect`, or changed at every try.
     """
     known: Fact | None = None
     for _ in range(MAX_UPDATE_TRIES):
         try:
             fact = known = get(ctx, fact_id, agent=agent)
+            check_scope_access(ctx, fact.scope, agent=agent)
             _check_in_store(fact)
             _check_revision(fact, expect)
             write = overwrite(ctx, fact.id, None, fact.revision, agent or "person")
@@ -390,7 +429,11 @@ def _hidden_version(ctx: SyncContext, fact: Fact, *, agent: str | None) -> Fact 
         return None
     with suppress(StoreUnavailableError):  # it is offered later, by the chain
         older = ctx.store.find_many([fact.supersedes_id]).get(fact.supersedes_id)
-        if older is not None and older.superseded_by_id == fact.id and can_see(agent, older.scope):
+        if (
+            older is not None
+            and older.superseded_by_id == fact.id
+            and ctx.policy.permissions.may_read(agent, older.scope)
+        ):
             return older
     return None
 
@@ -422,6 +465,7 @@ def restore(
 
     Raises:
         FactNotFoundError: the store never had it, or the agent cannot see it.
+        ScopeDeniedError: the agent may not write in its scope.
         RevisionMismatchError: the tombstone is not at `expect`, or changed at every try.
     """
     fact_id = check_id(fact_id)
@@ -433,8 +477,9 @@ def restore(
             if successor is not None and not ctx.store.find_many([successor]):
                 update(ctx, fact_id, {"supersededById": None}, agent=agent, expect=expect)
             return ForgetResult(fact_id, STATUS_ACTIVE)
-        if not can_see(agent, tombstone.scope):
+        if not ctx.policy.permissions.may_read(agent, tombstone.scope):
             raise FactNotFoundError(fact_id)
+        check_scope_access(ctx, tombstone.scope, agent=agent)
         _check_revision(tombstone, expect)
         fact = tombstone.evolve(updated_at=ctx.today())
         write = StoreWrite(fact_id, fact, tombstone.revision, agent or "person")
@@ -449,10 +494,48 @@ def _replacing_again(ctx: SyncContext, fact: Fact, *, agent: str | None) -> list
     if fact.supersedes_id is None:
         return []
     older = ctx.store.find_many([fact.supersedes_id]).get(fact.supersedes_id)
-    if older is None or older.superseded_by_id or not can_see(agent, older.scope):
+    if (
+        older is None
+        or older.superseded_by_id
+        or not ctx.policy.permissions.may_write(agent, older.scope)
+    ):
         return []
     replaced = older.evolve(superseded_by_id=fact.id, updated_at=fact.updated_at)
     return [StoreWrite(older.id, replaced, older.revision, agent or "person", needs=fact.id)]
+
+
+def _check_observation(fact: Fact, *, agent: str | None, before: Fact | None = None) -> None:
+    """Refuse an agent's observation in the scope of a team, unless it was one there before."""
+    is_new = before is None or (before.type, before.scope) != (fact.type, fact.scope)
+    if agent is not None and fact.type == "observation" and is_team(fact.scope) and is_new:
+        expected = "the agent's own scope, a project's or public, for an observation"
+        raise InvalidFieldError("scope", fact.scope, expected)
+
+
+def check_scope_access(ctx: SyncContext, *scopes: str, agent: str | None) -> None:
+    """Raise ScopeDeniedError unless an agent may write in some scopes."""
+    permissions = ctx.policy.permissions
+    for each in scopes:
+        if not permissions.may_write(agent, each):
+            proposes = permissions.may_propose(agent, each)
+            raise ScopeDeniedError(agent or "", each, proposes=proposes)
+
+
+def check_writable(ctx: SyncContext, fact_ids: Iterable[str], *, agent: str | None) -> None:
+    """Check that an agent may write facts that it can see, deleted or not.
+
+    Raises:
+        ScopeDeniedError: it may not.
+    """
+    if agent is None:
+        return
+    for each in fact_ids:
+        base = ctx.archive.find_base(each)
+        stored: Fact | None = None
+        with suppress(StoreUnavailableError):
+            stored = ctx.store.find_many([each]).get(each) or ctx.store.tombstone(each)
+        known = (base.fact if base else None, stored)
+        check_scope_access(ctx, *(fact.scope for fact in known if fact), agent=agent)
 
 
 def check_access(
@@ -463,17 +546,16 @@ def check_access(
     The related facts `before` are not checked: an agent with more rights may have added them.
 
     Raises:
-        ScopeDeniedError: the scope belongs to another agent.
-        FactNotFoundError: a related fact does; the note would show its title.
+        ScopeDeniedError: the agent may not write in the scope.
+        FactNotFoundError: it may not read a related fact; the note would show its title.
     """
-    if not can_see(agent, fact.scope):
-        raise ScopeDeniedError(agent or "", fact.scope)
+    check_scope_access(ctx, fact.scope, agent=agent)
     added = {*fact.related_fact_ids} - {*before}
     if agent is None or not added:
         return
     with suppress(StoreUnavailableError):  # without the store nothing can be compared
         for each in ctx.store.find_many(added).values():
-            if not can_see(agent, each.scope):
+            if not ctx.policy.permissions.may_read(agent, each.scope):
                 raise FactNotFoundError(each.id)
 
 
@@ -488,7 +570,7 @@ def check_not_superseded(ctx: SyncContext, fact: Fact, *, agent: str | None) -> 
     head, seen = fact, {fact.id}
     while (successor := head.superseded_by_id) is not None and successor not in seen:
         found = ctx.store.find_many([successor]).get(successor)
-        if found is None or not can_see(agent, found.scope):
+        if found is None or not ctx.policy.permissions.may_read(agent, found.scope):
             break
         seen.add(successor)
         head = found

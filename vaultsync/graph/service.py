@@ -10,7 +10,7 @@ from vaultsync.links.index_sync import ID_KEYS, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
 from vaultsync.links.wikilinks import NoteNames, find_by_name, name_key
 from vaultsync.model.fact import Fact
-from vaultsync.model.scope import can_see, check_scope
+from vaultsync.model.scope import check_scope
 from vaultsync.sync.context import SyncContext
 
 FACTS_READ_AT_ONCE = 500
@@ -39,7 +39,7 @@ def load_graph(ctx: SyncContext, *, agent: str | None, scope: str | None = None)
     return build_graph(
         fact.evolve(path=paths.get(fact.id))
         for fact in ctx.redacted_store.iter_facts()
-        if can_see(agent, fact.scope) and scope in (None, fact.scope)
+        if ctx.policy.permissions.may_read(agent, fact.scope) and scope in (None, fact.scope)
     )
 
 
@@ -165,9 +165,10 @@ class _FactsAround:
             some = new[start : start + FACTS_READ_AT_ONCE]
             paths = self._ctx.archive.note_paths(some)
             facts = self._ctx.redacted_store.find_many(some)
+            permissions = self._ctx.policy.permissions
             for key in some:
                 fact = facts.get(key)
-                seen = fact is not None and can_see(self._agent, fact.scope)
+                seen = fact is not None and permissions.may_read(self._agent, fact.scope)
                 if fact is None or not seen or self._scope not in (None, fact.scope):
                     self._facts[key] = None
                 else:

@@ -19,11 +19,13 @@ MAX_DEPTH = 20
 """Maximum depth of nested arrays and objects in a body."""
 _log = logging.getLogger("vaultsync.bridge")
 ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
+    (errors.ProposedError, HTTPStatus.ACCEPTED),
     (errors.NotFoundError, HTTPStatus.NOT_FOUND),
     (errors.RevisionMismatchError, HTTPStatus.CONFLICT),
     (errors.GuardError, HTTPStatus.CONFLICT),
     (errors.MemoryFileGuardError, HTTPStatus.CONFLICT),
     (errors.StoreRewoundError, HTTPStatus.CONFLICT),
+    (errors.WriteLimitError, HTTPStatus.TOO_MANY_REQUESTS),
     (errors.UsageError, HTTPStatus.BAD_REQUEST),
     (errors.EngineBusyError, HTTPStatus.LOCKED),
     (errors.IndexBusyError, HTTPStatus.LOCKED),
@@ -67,7 +69,7 @@ def _check_depth(data: bytes) -> None:
             depth -= 1
 
 
-def error_response(error: Exception) -> tuple[HTTPStatus, Failure]:
+def error_response(error: Exception) -> tuple[HTTPStatus, Failure | Mapping[str, object]]:
     """The status and the body for an error; an unexpected one is logged."""
     if not isinstance(error, errors.VaultsyncError):
         lines = "".join(traceback.format_exception(error))
@@ -79,4 +81,6 @@ def error_response(error: Exception) -> tuple[HTTPStatus, Failure]:
         (status for kind, status in ERROR_STATUSES if isinstance(error, kind)),
         HTTPStatus.INTERNAL_SERVER_ERROR,
     )
+    if isinstance(error, errors.ProposedError):
+        return status, error.answer
     return status, error_json(error)

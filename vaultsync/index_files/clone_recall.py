@@ -22,6 +22,7 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.origin import origin_of
 from vaultsync.model.paths import VaultPath, file_name_of, stem_of
+from vaultsync.model.permissions import Permissions
 from vaultsync.model.scope import PUBLIC, is_scope
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
@@ -77,7 +78,7 @@ def recall_vault_only(
         VaultMissingError: the vault does not exist.
     """
     began = clone.clock.monotonic()
-    query, filters = parse_request(request, now=clone.clock.now())
+    query, filters = parse_request(request, now=clone.clock.now(), permissions=Permissions())
     entries = _read_entries(clone)
     terms, weights = QueryTerms(clone.index.tokens(query.words)), weights or RankingWeights()
     search = _IndexFileSearch(clone, query, filters, weights, terms)

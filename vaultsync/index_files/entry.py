@@ -17,6 +17,7 @@ from vaultsync.links.wikilinks import is_linkable, wiki_link
 from vaultsync.model.decay import DEFAULT_IMPORTANCE
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import RETIRED_STATUSES
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, stem_of
 
 ENTRY_TITLE_LENGTH = 120
@@ -63,10 +64,10 @@ def entry_of(fact: Fact, count: Callable[[str], int]) -> IndexEntry | None:
 
 # ------------------------------------------------------------------------------ lines
 
-_LINK = re.compile(r"!?\[\[([^\[\]|]*?)(?:\\?\|([^\[\]]*))?\]\]|!?\[([^\[\]]*)\]\([^()\s]*\)")
-_MARKUP = re.compile(r"[*`#\\]+|~~|==|%%.*?(?:%%|$)|<!--.*?(?:-->|$)|\s\^[\w-]+$")
+_LINK = lazy_pattern(r"!?\[\[([^\[\]|]*?)(?:\\?\|([^\[\]]*))?\]\]|!?\[([^\[\]]*)\]\([^()\s]*\)")
+_MARKUP = lazy_pattern(r"[*`#\\]+|~~|==|%%.*?(?:%%|$)|<!--.*?(?:-->|$)|\s\^[\w-]+$")
 _BRACKETS = str.maketrans("[]|", "()/")
-_SKIPPED = re.compile(r"#{1,6}[ \t]|\||<|---|\$\$|%%")
+_SKIPPED = lazy_pattern(r"#{1,6}[ \t]|\||<|---|\$\$|%%")
 _SEPARATOR = " · "
 _LEADING_MARKS, _PUNCTUATION = "> -+", ".:,;!?…。！？"
 _MAX_CONTENT, _MAX_PARAGRAPH = 2_000, 600
@@ -218,11 +219,11 @@ def link_to(path: VaultPath, title: str) -> str:
     return f"[{text or 'a note'}]({quoted})"
 
 
-_UNSAFE = re.compile(r"[\s%#^|\[\]<>()\"\\]")
+_UNSAFE = lazy_pattern(r"[\s%#^|\[\]<>()\"\\]")
 # Blanks that Obsidian strips from the target of a link, or replaces.
-_UNUSUAL_BLANK = re.compile(r"\A\s|\s(?:\.md)?\Z|[^\S ]", re.IGNORECASE)
-_PERCENT = re.compile(r"(?:%[0-9A-F]{2})+")
-_LINE = re.compile(
+_UNUSUAL_BLANK = lazy_pattern(r"\A\s|\s(?:\.md)?\Z|[^\S ]", re.IGNORECASE)
+_PERCENT = lazy_pattern(r"(?:%[0-9A-F]{2})+")
+_LINE = lazy_pattern(
     r"""-\ \[(?P<day>\d{4}-\d\d-\d\d|no\ date)\]
     \ \*\*(?P<type>[A-Z][a-z]+)\*\*\ P(?P<priority>\d)
     \ (?:\[\[(?P<wiki>[^\[\]|]+)(?:\|(?P<shown>[^\[\]]*))?\]\]

@@ -22,7 +22,6 @@ from vaultsync.index_files.index_pages import IndexPage, render_listed, render_p
 from vaultsync.index_files.paging import INDEX_FOLDER, Divisions, NumberedPart, PagePlan
 from vaultsync.index_files.ports import EntityGroup, EntryTable, PartKeys
 from vaultsync.model.paths import VaultPath, join_path
-from vaultsync.model.scope import can_see
 from vaultsync.notes.kinds import TABLE_NAME, is_table
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.escaping import may_have_active_content
@@ -173,7 +172,11 @@ def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> M
     """
     if inputs.entries.version() is None:
         return {}
-    allowed = {fact.id for fact in ctx.store.iter_facts() if can_see(agent, fact.scope)}
+    allowed = {
+        fact.id
+        for fact in ctx.store.iter_facts()
+        if ctx.policy.permissions.may_read(agent, fact.scope)
+    }
     return render_listed(each for each in inputs.entries.iter_listed() if each.id in allowed)
 
 

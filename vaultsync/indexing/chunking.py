@@ -28,6 +28,7 @@ from operator import itemgetter
 from vaultsync.links.wikilinks import find_links
 from vaultsync.markdown.blocks import FencedLine, closed_title, fenced_lines
 from vaultsync.model.fact import Fact
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, ValueKind
 
 CHUNK_RULES = "paragraphs-1"
@@ -44,12 +45,12 @@ _KEPT_FACTS, _MAX_KEPT_SIZE = 256, 20_000
 """Facts whose chunks stay in memory, since questions read the passages of the same facts again
 and again; and how many characters such a fact may have."""
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?=\s|\Z)")
-_ITEM = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
-_LIST_CONTINUATION = re.compile(_ITEM.pattern + r"|(?: {2}|\t)")
+_HEADING = lazy_pattern(r" {0,3}(#{1,6})(?=\s|\Z)")
+_ITEM = lazy_pattern(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
+_LIST_CONTINUATION = lazy_pattern(_ITEM.pattern + r"|(?: {2}|\t)")
 """A line that continues a list after a blank line."""
 _QUARTERS = (string.ascii_letters + " \t\n\r\f\v\x1c\x1d\x1e\x1f").encode()
-_WIDE_BLANK = re.compile(r"[^\S\x00-\x7f]")
+_WIDE_BLANK = lazy_pattern(r"[^\S\x00-\x7f]")
 _SPLITS = (
     re.compile(r"\n"),
     re.compile(r"(?<![.!?…])[.!?…]++[\"')\]]*+\s+|[。！？]+[」』]*"),

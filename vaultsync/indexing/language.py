@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from operator import itemgetter
 from types import MappingProxyType
 
+from vaultsync.model.lazy_pattern import lazy_pattern
+
 ENGLISH = "english"
 SAMPLE_CHARS = 600
 """Number of characters at the beginning of a text that are examined."""
@@ -84,10 +86,10 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
 """Language -> its function words, in lower case."""
 
 _SCRIPTS = {
-    "russian": re.compile("[\u0400-\u04ff]"),
-    "greek": re.compile("[\u0370-\u03ff]"),
-    "arabic": re.compile("[\u0600-\u06ff]"),
-    "tamil": re.compile("[\u0b80-\u0bff]"),
+    "russian": lazy_pattern("[\u0400-\u04ff]"),
+    "greek": lazy_pattern("[\u0370-\u03ff]"),
+    "arabic": lazy_pattern("[\u0600-\u06ff]"),
+    "tamil": lazy_pattern("[\u0b80-\u0bff]"),
 }
 """Language -> a letter of the script that identifies it or its relatives."""
 _ANY_SCRIPT = "[\u0370-\u06ff\u0b80-\u0bff]"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.session_context import index_documents
-from vaultsync.model.scope import can_see
 from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.storage.store import FeedRow, StoreState
 from vaultsync.sync.context import ReadContext
@@ -90,11 +89,11 @@ def count_visible_facts(ctx: ReadContext, index: NoteIndex, agent: str) -> int:
     Raises:
         StoreUnavailableError: the store is away.
     """
-    state = ctx.redacted_store.state()
+    state, permissions = ctx.redacted_store.state(), ctx.policy.permissions
     of_store = (index.version() or "").rpartition("|")[0]
     if of_store == version_of(state.store_id, state, NOTE_INDEX_SCHEMA):
-        return index.count(agent)
-    return sum(can_see(agent, fact.scope) for fact in ctx.store.iter_facts())
+        return index.count(permissions.reader(agent))
+    return sum(permissions.may_read(agent, fact.scope) for fact in ctx.store.iter_facts())
 
 
 def catch_up_note_index(

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.permissions import Reader
 from vaultsync.storage.erasure import Traces
 
 
@@ -268,8 +269,8 @@ class NoteIndex(Protocol):
         """The terms under which a text is indexed: stemmed, without stop words."""
         ...
 
-    def count(self, agent: str | None = None) -> int:
-        """Number of facts in the index that an agent may see; all for None."""
+    def count(self, reader: Reader | None = None) -> int:
+        """Number of facts in the index that an agent may read; all for None."""
         ...
 
     def close(self) -> None:

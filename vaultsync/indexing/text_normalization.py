@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from vaultsync.model.lazy_pattern import lazy_pattern
+
 # Most text needs none of these classes, which take longer to compile than the rest of this
 # module to load: `re` compiles and caches them when they are first used.
 #
@@ -54,7 +56,7 @@ _NO_BLANKS = (
 )
 _HAN = "[\u3400-\u4dbf\u4e00-\u9fff]+"
 _ASCII = bytes(range(128))
-_HEADING = re.compile(r"^#{1,6}[ \t](.*)$", re.MULTILINE)
+_HEADING = lazy_pattern(r"^#{1,6}[ \t](.*)$", re.MULTILINE)
 
 
 def normalize_text_form(text: str) -> str:

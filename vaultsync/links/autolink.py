@@ -18,6 +18,7 @@ from vaultsync.links.wikilinks import (
     prose_blocks,
 )
 from vaultsync.markdown.blocks import HEADING_BLOCK, TABLE_ROW_BLOCK, joined_spans
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.privacy.redaction import replace_spans
 
 
@@ -138,9 +139,9 @@ _NON_PROSE = tuple(
 )
 """A substring that each match contains, to test quickly; and the pattern."""
 # Blocks without prose: HTML, and link reference definitions.
-_NO_PROSE = re.compile(r"</?[A-Za-z!]|\[(?!\^)[^\[\]]+\]:")
-_BRACKET = re.compile(r"\\.|[\[\]]")
-_DESTINATION = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_NO_PROSE = lazy_pattern(r"</?[A-Za-z!]|\[(?!\^)[^\[\]]+\]:")
+_BRACKET = lazy_pattern(r"\\.|[\[\]]")
+_DESTINATION = lazy_pattern(r"\([^()]*\)|\[[^\[\]]*\]")
 
 
 def _blocked_spans(text: str, part: ProseBlock) -> list[tuple[int, int]]:

@@ -5,7 +5,6 @@ Links are resolved as in Obsidian; see docs/concepts/links-and-graph.md.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from vaultsync.links.references import LinkAnchors, property_texts
 from vaultsync.links.rewrite import Retarget, link_target_text
 from vaultsync.links.wikilinks import WIKI_LINK, Link, LinkResolver, fold_case, name_key
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.model.schema import Value
 
@@ -159,7 +159,7 @@ def _inverted(
     return {key: tuple(paths) for key, paths in found.items()}
 
 
-_BLANKS = re.compile(r"[\s_\-\u2010-\u2015]+")
+_BLANKS = lazy_pattern(r"[\s_\-\u2010-\u2015]+")
 
 
 def similarity_key(name: str) -> str:

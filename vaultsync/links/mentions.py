@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from vaultsync.model.lazy_pattern import lazy_pattern
+
 MIN_NAME_LENGTH = 2
 """Minimum number of characters of a name."""
 CASE_INSENSITIVE_LENGTH = 6
@@ -146,8 +148,8 @@ _PARTICLES = (
     "|처럼|보다|이나|나|랑|이랑|하고|라는|이라는|님|씨"
 )
 # Part of a path, a tag, an address, a block id or an identifier; directly at a link.
-_JOINED_BEFORE = re.compile(r"(?:[@#/\\^~$\]]|(?<=\w)[.:=]|::)\Z")
-_JOINED_AFTER = re.compile(r"[@/\\]|\[(?!\^)|[.:=](?=\w)|::|_+(?=[^\W_])|\(\)")
+_JOINED_BEFORE = lazy_pattern(r"(?:[@#/\\^~$\]]|(?<=\w)[.:=]|::)\Z")
+_JOINED_AFTER = lazy_pattern(r"[@/\\]|\[(?!\^)|[.:=](?=\w)|::|_+(?=[^\W_])|\(\)")
 
 
 @cache

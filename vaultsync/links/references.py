@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from vaultsync.links.wikilinks import Link, ProseBlock, find_links, prose_blocks, whole_link
 from vaultsync.markdown.blocks import HEADING_BLOCK, joined_spans
 from vaultsync.model.fact import Fact
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, Value, ValueKind
 
 ENTITIES_PROPERTY = "entities"
@@ -83,15 +84,15 @@ def note_references(body: str, properties: Mapping[str, Value]) -> NoteReference
 
 
 # Ignored by Obsidian when it compares headings.
-_MARKS = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\r\n]")
-_ATX = re.compile(r"(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?\s*\Z", re.DOTALL)
-_SETEXT = re.compile(r"(.*)\n[ \t>]*(=|-)[=-]*\s*\Z", re.DOTALL)
+_MARKS = lazy_pattern(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\r\n]")
+_ATX = lazy_pattern(r"(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?\s*\Z", re.DOTALL)
+_SETEXT = lazy_pattern(r"(.*)\n[ \t>]*(=|-)[=-]*\s*\Z", re.DOTALL)
 # After a blank; directly after an embed works too, and Obsidian's own help relies on it.
-_BLOCK_ID = re.compile(r"(?:\A|\s|\]\])\^([A-Za-z0-9-]+)\s*\Z")
-_FOOTNOTE = re.compile(r"\A\[\^([^\]\s]+)\]:")
+_BLOCK_ID = lazy_pattern(r"(?:\A|\s|\]\])\^([A-Za-z0-9-]+)\s*\Z")
+_FOOTNOTE = lazy_pattern(r"\A\[\^([^\]\s]+)\]:")
 # In Obsidian a tag ends at any ASCII punctuation but `-`, `_` and `/`, and at that of the
 # Unicode blocks of general and supplemental punctuation.
-_TAG = re.compile(r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
+_TAG = lazy_pattern(r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
 
 
 def heading_key(heading: str) -> str:

@@ -26,6 +26,7 @@ from vaultsync.links.wikilinks import (
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.blocks import TABLE_ROW_BLOCK
 from vaultsync.markdown.frontmatter import NoteParts
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
 from vaultsync.privacy.redaction import replace_spans
@@ -182,8 +183,8 @@ def _line_replaced(line: str, replacements: Mapping[str, str]) -> str:
     return replace_spans(line, edits)
 
 
-_COMMENT = re.compile(r"(?:\A|[ \t])#")
-_QUOTE = re.compile(r"[\"']")
+_COMMENT = lazy_pattern(r"(?:\A|[ \t])#")
+_QUOTE = lazy_pattern(r"[\"']")
 
 
 class MovedFiles:

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from vaultsync.errors import AmbiguousNameError, NotFoundError
 from vaultsync.markdown.blocks import ProseSpan, prose_spans
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, stem_of
 
 T = TypeVar("T")
@@ -105,14 +106,14 @@ def _wiki(found: re.Match[str], *, embed: bool) -> Link | None:
 
 # Marks that can hide a link. Most texts have none of them and need no scan.
 _HIDING_MARKS = ("`", "\\", "$", "<", "\t", "~~~", "%%", "    ")
-_TOKEN = re.compile(r"\\.|`+|%%|<!--|\$\$?|!?\[\[|!?\[|\]")
-_WIKI = re.compile(r"\[\[(?!\[)((?:[^\r\n\[\]]++|\[(?!\[)|\](?!\]))++)\]\]")
-_TICKS = re.compile(r"`+")
+_TOKEN = lazy_pattern(r"\\.|`+|%%|<!--|\$\$?|!?\[\[|!?\[|\]")
+_WIKI = lazy_pattern(r"\[\[(?!\[)((?:[^\r\n\[\]]++|\[(?!\[)|\](?!\]))++)\]\]")
+_TICKS = lazy_pattern(r"`+")
 # Only the next `$` can close; `$5 and $6` is money.
-_MATH = re.compile(r"\$(?![\s$])(?:\\.|[^\n\\$])*+(?<!\s)\$(?![0-9])")
+_MATH = lazy_pattern(r"\$(?![\s$])(?:\\.|[^\n\\$])*+(?<!\s)\$(?![0-9])")
 # The destination of a markdown link. Repetitions are bounded, so that no text makes the
 # search quadratic.
-DESTINATION = re.compile(
+DESTINATION = lazy_pattern(
     r"""\(\s*(?:<(?P<angled>(?:\\.|[^<>\\\n]){0,2000}+)>
     |(?P<bare>(?:\\.|[^\s\\()<>]|\((?:\\.|[^\s\\()<>]){0,2000}+\)){0,2000}+))
     (?:\s+(?:"(?:\\.|[^"\\]){0,2000}+"|'(?:\\.|[^'\\]){0,2000}+'))?\s*\)""",
@@ -120,9 +121,9 @@ DESTINATION = re.compile(
 )
 MAX_LINK_TEXT = 4_000
 """Characters of the text of a markdown link; what is nested deeper would be copied many times."""
-_WEB = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|//")
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_WEB = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.\-]*:|//")
+_ESCAPED = lazy_pattern(r"\\([!-/:-@\[-`{-~])")
+_PERCENT = lazy_pattern(r"(?:%[0-9A-Fa-f]{2})+")
 
 
 class _Paragraph:
@@ -431,10 +432,10 @@ def is_linkable(name: str) -> bool:
     return _UNLINKABLE.search(name) is None
 
 
-_UNLINKABLE = re.compile(r"[#^|\[\]\r\n]|%%")
-_UNNAMED = re.compile(r"[\[\]|\r\n]")
+_UNLINKABLE = lazy_pattern(r"[#^|\[\]\r\n]|%%")
+_UNNAMED = lazy_pattern(r"[\[\]|\r\n]")
 # Control characters, and those that change the direction of the following text.
-_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = lazy_pattern(r"[\x00-\x08\x0e-\x1b\x7f\u202a-\u202e\u2066-\u2069]")
 _SIMILAR = str.maketrans({"[": "(", "]": ")", "|": "/"})
 
 

@@ -11,21 +11,23 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from vaultsync.model.lazy_pattern import lazy_pattern
+
 TEXT_BLOCK, HEADING_BLOCK, TABLE_ROW_BLOCK = "text", "heading", "row"
 """The kinds of prose: a paragraph (or a line of a list item), a heading, a table row."""
 
-_CODE_FENCE = re.compile(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
+_CODE_FENCE = lazy_pattern(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
 _BULLETS = "-*+"
 _COMPLEX = " \t\r>0123456789"
 """What a line begins with that may be indented, a quote, a numbered item or blank."""
-_ITEM = re.compile(r"(?:[-*+]|([0-9]{1,9})[.)])(?=([ \t]*)(\S?))")
-_HEADING = re.compile(r"#{1,6}(?=[ \t])")
+_ITEM = lazy_pattern(r"(?:[-*+]|([0-9]{1,9})[.)])(?=([ \t]*)(\S?))")
+_HEADING = lazy_pattern(r"#{1,6}(?=[ \t])")
 _RULE_RUNS = {mark: re.compile(rf"[{re.escape(mark)} \t]+") for mark in "-*_"}
 _RULE_LENGTH = 3
-_UNDERLINE = re.compile(r"(?:=+|-+)\s*\Z")
-_RAW = re.compile(r"<(pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)
-_BLANK_LINES = re.compile(r"\n+")
-_RETURN = re.compile(r"\r(?!\n)")
+_UNDERLINE = lazy_pattern(r"(?:=+|-+)\s*\Z")
+_RAW = lazy_pattern(r"<(pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)
+_BLANK_LINES = lazy_pattern(r"\n+")
+_RETURN = lazy_pattern(r"\r(?!\n)")
 _CODE = 4
 """Columns of indentation that make code."""
 _TAB = 4

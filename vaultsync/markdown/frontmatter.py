@@ -6,7 +6,6 @@ that change, then parses the result to prove that all other properties are uncha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from itertools import product
 from typing import NamedTuple
@@ -22,12 +21,13 @@ from vaultsync.markdown.yaml.writer import (
     emit_value,
     is_tall,
 )
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import Value
 
 _BOM = "\ufeff"
 _CRLF = "\r\n"
-_OPENING = re.compile("\ufeff?---[ \t]*\r?\n")
-_CLOSING = re.compile("---[ \t]*(?:\r?\n|\\Z)")
+_OPENING = lazy_pattern("\ufeff?---[ \t]*\r?\n")
+_CLOSING = lazy_pattern("---[ \t]*(?:\r?\n|\\Z)")
 
 
 class NoteParts(NamedTuple):

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from vaultsync.api import configuration as config
 from vaultsync.errors import ScopeDeniedError
-from vaultsync.model.scope import can_see, check_scope, private_scope
+from vaultsync.model.scope import check_scope, private_scope
 from vaultsync.settings import Settings
 
 DEFAULT_AGENT = "mcp"
@@ -31,11 +31,13 @@ def settings_for(
         ConfigError: its settings are not valid.
         UntrustedVaultError: it asks for what the user has not allowed.
         InvalidAgentError, InvalidScopeError: the name of the agent, or the scope, is not valid.
-        ScopeDeniedError: the scope is another agent's.
+        ScopeDeniedError: the agent may neither write nor propose there.
     """
     found = config.load_settings(config.find_root(path), agent=agent, state_dir=state_dir)
     name = found.agent or DEFAULT_AGENT
     private_scope(name)
-    if scope is not None and not can_see(name, check_scope(scope)):
-        raise ScopeDeniedError(name, scope)
+    if scope is not None:
+        may = found.permissions
+        if not (may.may_write(name, check_scope(scope)) or may.may_propose(name, scope)):
+            raise ScopeDeniedError(name, scope)
     return structs.replace(found, agent=name, user=user or None)

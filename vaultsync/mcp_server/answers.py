@@ -15,7 +15,7 @@ from vaultsync.notes.conflict_note import ShownConflict
 from vaultsync.observations.service import Observed
 from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.result import RecallResult
-from vaultsync.sync.report import Conflicts, Proposals, Status
+from vaultsync.sync.report import Conflicts, Proposals, ProposedWrite, Status
 
 __all__ = [
     "AgentStatus",
@@ -89,6 +89,12 @@ class OpenProposals(Proposals, frozen=True):
     """What `memory_proposals` answers."""
 
     more: More = UNSET
+
+
+class ProposedAnswer(ProposedWrite, frozen=True, kw_only=True):
+    """What a tool answers that would write where the agent may only propose."""
+
+    text: Annotated[str, Meta(description="That it waits for the user, and for what.")]
 
 
 class ExportGraphResult(Struct, frozen=True):

@@ -21,7 +21,7 @@ from vaultsync.mcp_server.fact_tools import FACT_TOOLS
 from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
 from vaultsync.mcp_server.recall_tools import RECALL_TOOLS
 from vaultsync.mcp_server.sync_tools import SYNC_TOOLS
-from vaultsync.mcp_server.tool import Tool
+from vaultsync.mcp_server.tool import EVIDENT, Tool
 from vaultsync.model.schema import TYPES, Value
 from vaultsync.privacy.error_json import Failure, error_json, error_values_json
 from vaultsync.privacy.redaction import scrub
@@ -191,6 +191,9 @@ def run_tool(
     try:
         stale = memory.sync_saved_notes() if tool.fresh else ""
         answer: dict[str, Value] = to_builtins(tool.call(memory, arguments))
+    except errors.ProposedError as proposed:  # a result, too: it was done as far as it may be
+        text = error_text(error_parts(proposed))
+        answer = {"text": text, **to_builtins(proposed.answer)}
     except Exception as error:  # noqa: BLE001 - every error is answered
         return _failed(error)
     if stale:
@@ -245,11 +248,20 @@ def tool_row(tool: Tool[Any]) -> types.Tool:
 
 
 def tool_rows() -> types.ListToolsResult:
-    """All tools. The types of facts are listed at the first tool that takes one."""
+    """All tools.
+
+    What is the same in many is listed at the first tool that takes it: the types of facts, and
+    the description of an argument. A description that says what the name does is left out.
+    """
     rows = [tool_row(each) for each in TOOLS_BY_NAME.values()]
     listed: list[object] = []
+    described: set[tuple[str, str]] = set()
     for row in rows:
-        for value in row.inputSchema["properties"].values():
+        for name, value in row.inputSchema["properties"].items():
+            what = (name, value["description"])
+            if what in described or what[1] in EVIDENT:
+                del value["description"]
+            described.add(what)
             choice = value.get("items", value)
             if choice.get("enum", ()) == [*TYPES] and choice["enum"] in listed:
                 del choice["enum"]

@@ -83,6 +83,8 @@ class Tool(Generic[ArgsT]):
     """Whether it may delete or overwrite something."""
     idempotent: bool = False
     """Whether a second call with the same arguments changes nothing more."""
+    proposes: bool = False
+    """Whether it may answer with a proposal in place of what it would write."""
     longest: int | None = 40_000
     """Maximum length of its answer in characters of JSON; None when it limits itself."""
 
@@ -135,9 +137,24 @@ class Tool(Generic[ArgsT]):
 
         kind: type = getattr(answers, self.answers)
         schema, more = schema_of(kind), schema_of(TruncatedAnswer)["properties"]
-        return {**schema, "properties": {**schema["properties"], **more}}
+        required = schema.get("required", [])
+        found = {**schema, "properties": {**schema["properties"], **more}}
+        if not self.proposes:
+            return found
+        waits = schema_of(answers.ProposedAnswer)
+        found["properties"] |= waits["properties"]
+        del found["required"]
+        return {**found, "anyOf": [{"required": x} for x in (required, waits["required"])]}
 
 
+EVIDENT = frozenset(
+    {
+        *("0 to 4.", "First.", "How often.", "Its form.", "Its id.", "Maximum.", "New ones."),
+        *("Nodes.", "Old ones.", "Only of this fact.", "Only this field.", "Only this."),
+        *("Or all.", "Text for the end.", "The new text.", "Tokens.", "What happened."),
+    }
+)
+"""Descriptions that say no more than the name of the argument, its type and the tool do."""
 _LIMITS = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
 
 

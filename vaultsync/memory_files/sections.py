@@ -30,6 +30,7 @@ from vaultsync.markdown.blocks import FencedLine, closed_title, fenced_lines
 from vaultsync.memory_files.ports import MetadataReader
 from vaultsync.model.canonical import canonical
 from vaultsync.model.fact import derive_title
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS_BY_KEY, TYPES, Value
 from vaultsync.storage.archive import Notice
@@ -50,17 +51,17 @@ _MAX_INVALID_BYTES = 0.10
 _MAX_REPLACED_CHARS = 0.01
 """Share of characters that cannot be decoded above which a file is refused."""
 
-_FRONT = re.compile(r"-{3,}[ \t]*\r?\n(.*?)^-{3,}[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_SECTION_HEADING = re.compile(r"##[ \t]")
-_FILE_TITLE = re.compile(r"#[ \t]")
-_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
-_MARKER = re.compile(
+_FRONT = lazy_pattern(r"-{3,}[ \t]*\r?\n(.*?)^-{3,}[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_SECTION_HEADING = lazy_pattern(r"##[ \t]")
+_FILE_TITLE = lazy_pattern(r"#[ \t]")
+_HEADING = lazy_pattern(r"[ \t]*#{1,6}[ \t]")
+_MARKER = lazy_pattern(
     r"\s*<!--\s*(?:(?P<managed>(?:vaultsync|cortex)-managed)|type:\s*(?P<type>[\w-]+))"
     r"\s*-->\s*\Z"
 )
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
-_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
-_BLANK_LINES = re.compile(r"\n{3,}")
+_CONTROL = lazy_pattern(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
+_TRAILING = lazy_pattern(r"[ \t]+$", re.MULTILINE)
+_BLANK_LINES = lazy_pattern(r"\n{3,}")
 _NAMESPACE = UUID("6f1c8be2-b6f4-5d0c-9a3e-2f6f0d1c7a55")
 """Of the ids of facts that come from memory files. It never changes."""
 

@@ -23,11 +23,11 @@ from vaultsync.errors import (
     MemoryFileMissingError,
     NoteLimitError,
     RevisionMismatchError,
-    ScopeDeniedError,
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
 from vaultsync.facts.note_limits import check_note_limits
+from vaultsync.facts.service import check_scope_access
 from vaultsync.memory_files.plan import (
     KnownSection,
     SectionAction,
@@ -64,7 +64,7 @@ from vaultsync.memory_files.state import (
 from vaultsync.memory_files.write_queue import LOCK_TIMEOUT, drain_write_queue
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
-from vaultsync.model.scope import can_see, check_scope, private_scope
+from vaultsync.model.scope import check_scope, private_scope
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite
@@ -116,6 +116,8 @@ class FileSyncRequest:
     """Whether written facts are pending until they are embedded."""
     confirm: str | None = None
     """What names the plan that the guard stopped and the user confirmed."""
+    is_draft: bool = False
+    """Whether the facts are only proposed: then the state of the file stays as it was."""
     after_add: bool = False
     """Whether an agent's text was written just now: what the guard stops then is a notice."""
 
@@ -303,7 +305,7 @@ class FileSync:
             kept = self._state(plan, ids, data, result, last=state, before=before)
             result = structs.replace(result, pending=kept.pending)
             encoded = write_states(states, self.key, kept)
-            if encoded != self.file.state():
+            if encoded != self.file.state() and not self.request.is_draft:
                 self.file.put_state(encoded)
             return result
         raise RevisionMismatchError(self.file.name, "the one just read", "a newer one each time")
@@ -391,15 +393,15 @@ class FileSync:
         return known, facts
 
     def owns(self, fact: Fact | None) -> bool:
-        """Whether a fact came from this file for this agent, who still may change it.
+        """Whether a fact came from this file for this agent, who may change it, or propose to.
 
         The state beside the file cannot say so: anyone who may write there may forge it.
         """
-        agent = self.request.agent
+        agent, may = self.request.agent, self.ctx.policy.permissions
         return (
             fact is not None
             and (fact.source, fact.agent_id) == (self.source, agent)
-            and can_see(agent, fact.scope)
+            and (may.may_write(agent, fact.scope) or may.may_propose(agent, fact.scope))
         )
 
     def _write(self, plan: _FilePlan) -> list[str] | None:
@@ -410,10 +412,11 @@ class FileSync:
         agent = self.request.agent
         default = private_scope(agent) if agent else self.ctx.policy.default_scope
         scope = self.request.scope or default
-        if not can_see(agent, check_scope(scope)):
-            raise ScopeDeniedError(agent or "", scope)
+        check_scope_access(self.ctx, check_scope(scope), agent=agent)
         writer = _FactWriter(self, plan, scope)
         ids = [writer.prepare(step) for step in plan.steps]
+        written = (plan.facts.get(each.fact_id) or each.fact for each in writer.writes)
+        check_scope_access(self.ctx, *(fact.scope for fact in written if fact), agent=agent)
         for start in range(0, len(writer.writes), _BATCH):
             done = self.ctx.store.write(writer.writes[start : start + _BATCH])
             if any(isinstance(each, RevisionMismatch) for each in done):

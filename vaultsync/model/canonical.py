@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
 from vaultsync.errors import InvalidFieldError, InvalidIdError, UnknownTypeError
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import (
     ALL_FIELDS_BY_KEY,
     DEFAULT_PRIORITY,
@@ -73,7 +74,7 @@ def clean_line(key: str, value: object) -> str:
     return text
 
 
-_PLAIN_TIME = re.compile(r"\A\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ\Z", re.ASCII)
+_PLAIN_TIME = lazy_pattern(r"\A\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ\Z", re.ASCII)
 _TRAILING = r"(?<=\.\d{3})0{3}(?=Z)"
 
 
@@ -141,7 +142,7 @@ def _number(row: Field, value: object) -> float | int:
     raise InvalidFieldError(row.key, value, row.kind.value)
 
 
-LINK = re.compile(r"\A\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]\Z")
+LINK = lazy_pattern(r"\A\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]\Z")
 
 
 def link_name(text: str) -> str:
@@ -150,7 +151,7 @@ def link_name(text: str) -> str:
     return found[1].strip() if found else text.strip()
 
 
-_NO_NAME = re.compile(r"[\[\]|]")
+_NO_NAME = lazy_pattern(r"[\[\]|]")
 
 
 def _list(row: Field, value: object) -> tuple[str, ...]:

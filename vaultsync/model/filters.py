@@ -7,8 +7,8 @@ from typing import NamedTuple
 from vaultsync.model.canonical import FOREVER, tag_key, tag_keys_with_parents, to_microseconds
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import ARCHIVED, BACKGROUND, EXPIRED, SUPERSEDED, is_agents_background
+from vaultsync.model.permissions import Reader
 from vaultsync.model.schema import tier_of
-from vaultsync.model.scope import can_see
 
 
 class FactFilters(NamedTuple):
@@ -39,8 +39,8 @@ class FactFilters(NamedTuple):
     """Leave out background facts that agents wrote."""
     alive_at: str | None = None
     """Leave out facts that had expired by this time."""
-    agent: str | None = None
-    """Only facts that this agent may see; None is the user, who sees all."""
+    reader: Reader | None = None
+    """Only facts that this agent may read; None is the user, who reads all."""
     themes: frozenset[str] = frozenset()
     """Only facts of all of these themes (`themeIds`), in any case."""
 
@@ -96,7 +96,7 @@ class FactFilters(NamedTuple):
             and ((self.since or self.until) is None or self._is_in_time(fact))
             and not (self.superseded_only and not fact.superseded_by_id)
             and not self.hidden_by(fact)
-            and can_see(self.agent, fact.scope)
+            and (self.reader is None or self.reader.reads(fact.scope))
             and self.themes <= frozenset(map(str.casefold, fact.theme_ids))
         )
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple, NewType
 
 from vaultsync.errors import UnsafePathError
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import TIERS, TYPES
 from vaultsync.model.scope import is_scope
 
@@ -29,9 +30,9 @@ STEM_BYTES = 120
 than 160 bytes)."""
 
 # What Windows also calls .obsidian, .git and the like (8.3 names).
-_SHORT_NAME = re.compile(r"(?:obsidi|git|trash|meta|index|stfold)~\d+", re.IGNORECASE)
-_DRIVE = re.compile(r"[A-Za-z]:/")
-_PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_. -]*+/)*+[A-Za-z0-9_-][A-Za-z0-9_. -]*\Z")
+_SHORT_NAME = lazy_pattern(r"(?:obsidi|git|trash|meta|index|stfold)~\d+", re.IGNORECASE)
+_DRIVE = lazy_pattern(r"[A-Za-z]:/")
+_PLAIN_PATH = lazy_pattern(r"(?:[A-Za-z0-9_-][A-Za-z0-9_. -]*+/)*+[A-Za-z0-9_-][A-Za-z0-9_. -]*\Z")
 """Most paths: safe without further checks."""
 # Compiled on first use: recall imports this module and checks no path.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
@@ -128,9 +129,9 @@ def _visible(title: str) -> str:
     return unicodedata.normalize("NFC", " ".join(text.split()))[:_LONGEST_TITLE]
 
 
-_NO_WORD = re.compile("[^a-z0-9]")
-_HYPHENS = re.compile("-{2,}")
-_NO_HEX = re.compile("[^0-9a-f]")
+_NO_WORD = lazy_pattern("[^a-z0-9]")
+_HYPHENS = lazy_pattern("-{2,}")
+_NO_HEX = lazy_pattern("[^0-9a-f]")
 
 
 def slug(title: str) -> str:
@@ -161,9 +162,9 @@ def slug(title: str) -> str:
     return _unreserved(short.strip("-"))
 
 
-_GAPS = re.compile(r'[*?"<>#^\[\]%]')
-_JOINTS = re.compile(r"(?: ?[/\\:|])+ ?")
-_SUFFIXES = re.compile(r"(?:\.md|\.conflict|[ .])+\Z", re.IGNORECASE)
+_GAPS = lazy_pattern(r'[*?"<>#^\[\]%]')
+_JOINTS = lazy_pattern(r"(?: ?[/\\:|])+ ?")
+_SUFFIXES = lazy_pattern(r"(?:\.md|\.conflict|[ .])+\Z", re.IGNORECASE)
 
 
 def entity_name(title: str) -> str:
@@ -229,7 +230,7 @@ def _continues(text: str, at: int) -> bool:
     return sum(1 for _ in flags) % 2 == 0 and "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DATE = lazy_pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def _digits(fact_id: str) -> str:
@@ -246,7 +247,7 @@ def file_name(*, title: str, type_name: str, created_at: str, fact_id: str, name
     return f"{date}{stem}.md"
 
 
-_NOTE_SUFFIX = re.compile(r"(?:\.conflict)?\.md\Z", re.IGNORECASE)
+_NOTE_SUFFIX = lazy_pattern(r"(?:\.conflict)?\.md\Z", re.IGNORECASE)
 
 
 def free_path(folder: VaultPath, name: str, taken: Container[str], *, fact_id: str) -> VaultPath:

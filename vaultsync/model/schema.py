@@ -7,12 +7,12 @@ validation and the docs derive from them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from msgspec import Struct, structs
 
 if TYPE_CHECKING:
     Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
@@ -68,8 +68,7 @@ class ValueKind(Enum):
     SCOPE = "a scope"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A row of the table of fields."""
 
     key: str
@@ -79,13 +78,13 @@ class Field:
     kind: ValueKind
     says: str
     """One line for the docs."""
-    attr: str = field(init=False)
-    """As spelled in Python."""
+    attr: str = ""
+    """As spelled in Python; made of the key."""
 
     def __post_init__(self) -> None:
         """`createdAt` -> `created_at`."""
-        attr = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", self.key).lower()
-        object.__setattr__(self, "attr", attr)
+        attr = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in self.key)
+        structs.force_setattr(self, "attr", attr)
 
 
 _ID, _SH = FieldOwner.IDENTITY, FieldOwner.SHARED

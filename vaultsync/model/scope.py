@@ -1,13 +1,12 @@
-"""Scopes: who may see a fact. A scope is a folder of the vault, never a property."""
+"""Scopes: where facts belong. A scope is a folder of the vault, never a property."""
 
 from __future__ import annotations
 
-import re
-
 from vaultsync.errors import InvalidAgentError, InvalidScopeError
+from vaultsync.model.lazy_pattern import lazy_pattern
 
 PUBLIC = "public"
-_SCOPE = re.compile(r"\A(?:public|(?:private|team|project)-[a-z0-9][a-z0-9_-]{0,62})\Z")
+_SCOPE = lazy_pattern(r"\A(?:public|(?:private|team|project)-[a-z0-9][a-z0-9_-]{0,62})\Z")
 
 
 def is_scope(name: str) -> bool:
@@ -46,10 +45,3 @@ def is_private(scope: str) -> bool:
 def is_team(scope: str) -> bool:
     """Whether a scope is that of a team."""
     return scope.startswith("team-")
-
-
-def can_see(agent: str | None, scope: str) -> bool:
-    """Whether `agent` may read and write facts of `scope`; the user (None) sees all."""
-    if agent is None or not scope.startswith("private-"):
-        return True
-    return scope == f"private-{agent.casefold()}"

@@ -8,12 +8,12 @@ managed block is part of the content, too.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from vaultsync.markdown.blocks import fences
+from vaultsync.model.lazy_pattern import lazy_pattern
 
 BLOCK_START = "<!-- vaultsync:managed -->"
 BLOCK_END = "<!-- /vaultsync:managed -->"
@@ -26,18 +26,18 @@ _NO_PARAGRAPH = (
     r"(?:\#{1,6}|[-+*]|\d{1,9}[.)])(?:[ \t]|[\r\n])|>|```|~~~|<|\||=|%%|\$\$|\[[^\]\r\n]*\]:"
     r"|(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})[\r\n]"
 )
-_TOP = re.compile(
+_TOP = lazy_pattern(
     r"(?P<lead>(?:[ \t]*(?:\r\n|\r|\n))*)"
     rf"(?:(?:\#[ \t]+(?P<title>\S[^\r\n]*?)[ \t]*|(?!{_NO_PARAGRAPH})(?P<over>\S[^\r\n]*)"
     r"(?:\r\n|\r|\n) {0,3}=+[ \t]*)"
     r"(?P<rest>(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*|\Z))?"
     r"(?:>[ \t]?\*\*Context:\*\*(?P<context>[^\r\n]*)(?P<after>\r\n|\r|\n|\Z))?"
 )
-_BREAK = re.compile(r"\r\n|\r|\n")
-_LINE_STARTS = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
-_ITEM = re.compile(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\][ \t]*\Z")
-_ITEM_START = re.compile(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
-_PROVENANCE = re.compile(
+_BREAK = lazy_pattern(r"\r\n|\r|\n")
+_LINE_STARTS = lazy_pattern(r"(?<=\n)|(?<=\r)(?!\n)")
+_ITEM = lazy_pattern(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\][ \t]*\Z")
+_ITEM_START = lazy_pattern(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
+_PROVENANCE = lazy_pattern(
     r"\A(?:Created by agent `[^`]*`|Written by a person)(?: on \d{4}-\d\d-\d\d)?\.\Z"
 )
 _SECTIONS = tuple(f"## {each}" for each in (RELATED_HEADING, ENTITIES_HEADING, PROVENANCE_HEADING))

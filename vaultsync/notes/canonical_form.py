@@ -6,11 +6,10 @@ fact. Volatile fields are ignored, as they are never a reason to write.
 
 from __future__ import annotations
 
-import re
-
 from vaultsync.errors import UsageError
 from vaultsync.model.canonical import canonical
 from vaultsync.model.fact import Fact
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, path_info
 from vaultsync.model.schema import FIELDS, FIELDS_BY_KEY, FieldOwner
 from vaultsync.notes.body import RELATED_HEADING
@@ -19,16 +18,16 @@ from vaultsync.notes.render import render_note
 from vaultsync.notes.view import NoteView
 from vaultsync.notes.wording import may_be_redacted
 
-_FIRST = re.compile(rb"---\nid: ([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\n")
+_FIRST = lazy_pattern(rb"---\nid: ([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\n")
 _CLOSING = b"\n---\n"
 _VOLATILE = [row.key for row in FIELDS if row.owner is FieldOwner.VOLATILE]
 # On one line, with nothing indented below it, which would belong to another value.
-_VOLATILE_LINE = re.compile(
+_VOLATILE_LINE = lazy_pattern(
     rf"\n({'|'.join(_VOLATILE)}): ([0-9][0-9T:.Z-]*)(?=\n[^\s-]|\Z)".encode()
 )
-_NUMBER = re.compile(rb"[0-9]+\.?[0-9]*")
+_NUMBER = lazy_pattern(rb"[0-9]+\.?[0-9]*")
 _HEADING = f"## {RELATED_HEADING}\n- ".encode()
-_LINK = re.compile(r"\[\[[^\[\]|\r\n]+(?:\|[^\[\]\r\n]*)?\]\]")
+_LINK = lazy_pattern(r"\[\[[^\[\]|\r\n]+(?:\|[^\[\]\r\n]*)?\]\]")
 
 
 def leading_id(data: bytes) -> str | None:

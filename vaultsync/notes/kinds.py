@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath
 
 TABLE_MARK = "vaultsync: index"
@@ -15,7 +14,7 @@ def is_table(data: bytes) -> bool:
     return data.startswith(f"---\n{TABLE_MARK}\n---\n".encode())
 
 
-TABLE_NAME = re.compile(r"(?:vault-index|by-(?:type|priority|entity))(?:-[\w-]+)?\.md")
+TABLE_NAME = lazy_pattern(r"(?:vault-index|by-(?:type|priority|entity))(?:-[\w-]+)?\.md")
 
 
 def is_index_page(index_folder: VaultPath, folder: VaultPath, name: str) -> bool:

@@ -89,6 +89,13 @@ class ProposalRecord:
     """The fields that others changed after it was made: it was written again for them."""
 
     @property
+    def scopes(self) -> frozenset[str]:
+        """The scopes that it names: who may see it reads all of them."""
+        sides = (side for x in self.changes for side in (x.before, x.after or {}))
+        named = (side.get("scope") for side in sides)
+        return frozenset({self.scope, *(each for each in named if isinstance(each, str))})
+
+    @property
     def is_unfinished(self) -> bool:
         """Whether it waits for an answer, or its note for its removal."""
         return not self.outcome or self.note_path is not None
@@ -122,17 +129,23 @@ class ShownProposal(Struct, frozen=True):
     """Empty while open; then `accepted`, `rejected` or `expired`."""
     run: str = ""
     """The run that applied it, which `undo` reverts."""
+    changed_since: tuple[str, ...] = ()
+    """The fields that others changed after it was made; `changes` has their values of now."""
 
 
 def proposal_id(kind: str, changes: Sequence[ProposedChange]) -> str:
     """16 hex digits, the same for the same kind, facts and new values.
 
-    What is replaced does not count: a proposal that is brought up to date stays the same.
+    What is replaced does not count: a proposal that is brought up to date stays the same. Nor
+    do the ids of new facts, which are new each time.
     """
     rows = sorted(
         json.dumps([x.fact_id if x.revision else "", x.after], sort_keys=True, default=dict)
         for x in changes
     )
+    for each in changes:
+        if not each.revision:
+            rows = [row.replace(each.fact_id, "") for row in rows]
     return hashlib.sha256(json.dumps([kind, rows]).encode()).hexdigest()[:16]
 
 
@@ -153,6 +166,7 @@ def shown_proposal(proposal: ProposalRecord) -> ShownProposal:
         proposal.proposer,
         proposal.outcome,
         proposal.run,
+        proposal.changed_since,
     )
 
 

@@ -13,6 +13,7 @@ from itertools import chain, count
 
 from vaultsync.markdown.blocks import without_code
 from vaultsync.markdown.diff3 import differing_lines
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import NAME_BYTES, VaultPath, file_name_of, stem_of
 from vaultsync.model.schema import Value
 
@@ -73,7 +74,7 @@ def review_id_in(text: str, kind: str) -> str | None:
     return named if ours and re.fullmatch("[0-9a-f]{16}", named) else None
 
 
-_BOX = re.compile(
+_BOX = lazy_pattern(
     r" {0,3}[-*+] +\[(?P<tick>.)\] .*<!-- *vaultsync:take (?P<what>\w+)=(?P<name>[\w.%]+) *-->"
 )
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
@@ -31,7 +32,7 @@ from vaultsync.privacy.fact_texts import (
     map_value_texts,
     restore_value_texts,
 )
-from vaultsync.privacy.providers import providers
+from vaultsync.privacy.providers import table_text
 from vaultsync.privacy.redaction import (
     NO_REDACTION,
     NO_SECRETS,
@@ -56,8 +57,7 @@ MAX_CACHED_REDACTIONS = 8
 """Maximum number of facts whose secrets are cached."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoteView:
+class NoteView(Struct, frozen=True, eq=False):
     """What notes and answers may show of facts."""
 
     redactor: Redactor | None = None
@@ -72,12 +72,12 @@ class NoteView:
     """Differs when answers redact other things; the same in all processes of a vault."""
     meanings: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     """Field -> a word of the author's that it does not take, folded -> the value it means."""
-    _seen: dict[int, bool | None] = field(default_factory=dict, compare=False, repr=False)
+    _seen: dict[int, bool | None] = field(default_factory=dict)
     """Hashes of texts without secrets, and whether they have no active content either: a
     run asks several times for each fact."""
 
     _redactions: dict[tuple[tuple[RedactionText, ...], bool], Redaction] = field(
-        default_factory=dict, compare=False, repr=False
+        default_factory=dict
     )
     """Those of a few facts with secrets: a write asks several times for the same one."""
 
@@ -90,8 +90,7 @@ class NoteView:
         meanings: Mapping[str, Mapping[str, Value]] | None = None,
     ) -> NoteView:
         """A view with its version."""
-        rules = [row.pattern for row in providers()]
-        rules += [each.pattern for each in redactor.patterns]
+        rules = [table_text(), *(each.pattern for each in redactor.patterns)]
         rules += [DETECTION_RULES, str(redacts), str(escapes), *sorted(redactor.optional)]
         digest = hmac.new(redactor.key, "\0".join(rules).encode(), hashlib.sha256)
         return NoteView(
@@ -118,11 +117,11 @@ class NoteView:
     def _shows_all(self, fact: Fact) -> bool:
         """Whether a fact has neither secrets nor active content."""
         words = joined_texts(fact)
-        if is_surely_clean(words) and not self.has_own_rules:
-            return True
         key = hash(words)
         safe = self._seen.get(key)
         if safe is None:
+            if is_surely_clean(words) and not self.has_own_rules:
+                return True
             if not self._is_plain(words, key):
                 return False
             from vaultsync.privacy.escaping import may_have_active_content  # noqa: PLC0415 - see above

@@ -60,7 +60,7 @@ def newest_observations(
         heads_only=False,
         tiers=named,
         hidden_statuses=frozenset({PENDING} if named else ()),
-        agent=agent,
+        reader=ctx.policy.permissions.reader(agent),
     )
     ids = index.browse(filters, order=NEWEST, limit=limit)
     facts = ctx.redacted_store.find_many(ids)

@@ -30,6 +30,7 @@ from vaultsync.model.hiding import (
     is_compressed_observation,
     is_pending_observation,
 )
+from vaultsync.model.permissions import Reader
 from vaultsync.model.schema import DEFAULT_STATUS, TIER_PRIORITIES, TIERS, TYPES, Value, tier_of
 from vaultsync.observations.classifier import (
     BACKGROUND,
@@ -116,9 +117,10 @@ def process(
     if not (dry_run or is_synced):
         sync_once(ctx, SyncRequest(actor=actor))
     catch_up_note_index(ctx, index)
+    reader = ctx.policy.permissions.reader(agent)
     ids = [
-        *_ids(index, agent, PENDING),
-        *_ids(index, agent, ARCHIVED, frozenset({CRITICAL, NOTABLE})),
+        *_ids(index, reader, PENDING),
+        *_ids(index, reader, ARCHIVED, frozenset({CRITICAL, NOTABLE})),
     ]
     run = ctx.clock.new_id()
     done: list[_Decision] = []
@@ -156,10 +158,10 @@ def process(
 
 
 def _ids(
-    index: NoteIndex, agent: str | None, status: str, tiers: frozenset[str] = frozenset()
+    index: NoteIndex, reader: Reader | None, status: str, tiers: frozenset[str] = frozenset()
 ) -> list[str]:
     filters = FactFilters(
-        types=frozenset({OBSERVATION}), status=status, heads_only=False, tiers=tiers, agent=agent
+        types=frozenset({OBSERVATION}), status=status, heads_only=False, tiers=tiers, reader=reader
     )
     return index.browse(filters, order=OLDEST, limit=MAX_PER_RUN)
 

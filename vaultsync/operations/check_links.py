@@ -116,16 +116,27 @@ def fixed_links_for(
 
 
 def fix_links(
-    ctx: SyncContext, *, files: VaultFiles = tuple, progress: Progress | None = None
+    ctx: SyncContext,
+    *,
+    files: VaultFiles = tuple,
+    agent: str | None = None,
+    progress: Progress | None = None,
 ) -> LinkReport:
     """Fix the links with only one possible target, in the notes of facts; then check again.
+
+    An agent fixes those in notes of facts that it may write.
 
     Raises: as `sync_once()`.
     """
     check = _LinkChecker(ctx, files, progress)
     found = check.report()
     bases = ctx.archive.paths()
-    fixable = [p for p in found.problems if p.fix is not None and p.path in bases]
+    denied = AgentView(ctx, agent).unwritable_facts({*bases.values()})
+    fixable = [
+        p
+        for p in found.problems
+        if p.fix is not None and p.path in bases and bases[p.path] not in denied
+    ]
     if not fixable:
         return found
     survey, fact_ids = check.survey, {bases[problem.path] for problem in fixable}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from statistics import fmean, median, quantiles
 from typing import Annotated, NamedTuple, TypeAlias
 
 from msgspec import DecodeError, Meta, Struct, ValidationError, convert, json
+from msgspec.structs import replace
 
 from vaultsync.context_packs.pack import ENTITY_TIER
 from vaultsync.context_packs.ports import TokenCounter

@@ -13,10 +13,10 @@ from vaultsync.errors import (
     UsageError,
 )
 from vaultsync.facts.note_limits import check_note_limits
-from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES
+from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access
+from vaultsync.facts.write_limits import check_write_limits
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS_BY_KEY, NON_FIELD_KEYS, OWN_FIELDS_BY_KEY, Value
-from vaultsync.model.scope import can_see
 from vaultsync.model.serialization import fact_to_json, fact_to_values
 from vaultsync.storage.store import RevisionMismatch, StoreWrite, with_count_of
 from vaultsync.sync.context import SyncContext
@@ -37,7 +37,7 @@ def export_facts(
     """
     count = 0
     for fact in ctx.store.iter_facts():
-        if can_see(agent, fact.scope) and user in (None, fact.user_id):
+        if ctx.policy.permissions.may_read(agent, fact.scope) and user in (None, fact.user_id):
             write(fact_to_json(fact) + "\n")
             count += 1
     return count
@@ -67,18 +67,22 @@ def import_facts(ctx: SyncContext, lines: Iterable[str], *, agent: str | None = 
     if agent is not None:
         _check_visible(ctx, numbers, agent)
     ordered = list(facts.values())
+    check_write_limits(ctx, *ordered, agent=agent)
     for start in range(0, len(ordered), FACTS_PER_WRITE):
-        _write(ctx, ordered[start : start + FACTS_PER_WRITE], agent)
+        write_imported(ctx, ordered[start : start + FACTS_PER_WRITE], agent)
     return len(ordered)
 
 
 def _check_visible(ctx: SyncContext, numbers: Mapping[str, int], agent: str) -> None:
-    """Refuse lines that would overwrite, or restore, facts that the agent cannot see."""
-    known = ctx.store.find_many(numbers)
+    """Refuse lines that would overwrite, or restore, facts that the agent may not write."""
+    known, permissions = ctx.store.find_many(numbers), ctx.policy.permissions
     for fact_id, number in numbers.items():
         stored = known.get(fact_id) or ctx.store.tombstone(fact_id)
-        if stored is not None and not can_see(agent, stored.scope):
+        if stored is None:
+            continue
+        if not permissions.may_read(agent, stored.scope):
             raise ImportLineError(number, f"the id {fact_id} is already in use")
+        _check_scope(ctx, number, stored.scope, agent)
 
 
 def _read(ctx: SyncContext, number: int, line: str, agent: str | None) -> Fact:
@@ -91,25 +95,43 @@ def _read(ctx: SyncContext, number: int, line: str, agent: str | None) -> Fact:
         raise ImportLineError(number, f"it is not JSON ({error})") from None
     if not isinstance(parsed, dict):
         raise ImportLineError(number, "it is not a JSON object")
-    at = ctx.today()
     try:
-        values = _field_values(parsed)
-        filled: dict[str, Value] = {
-            "createdAt": at,
-            "updatedAt": values.get("createdAt") or at,
-            "scope": ctx.policy.default_scope,
-            **{key: value for key, value in values.items() if value is not None},
-        }
-        filled.setdefault("id", ctx.clock.new_id())
-        fact = make_fact(filled)
-        check_note_limits(ctx, fact)
+        fact = imported_fact(ctx, parsed)
     except UsageError as error:
         raise ImportLineError(number, error.message) from None
-    if not str(filled.get("content") or filled.get("title") or "").strip():
-        raise ImportLineError(number, "it has neither content nor title")
-    if not can_see(agent, fact.scope):
-        raise ImportLineError(number, ScopeDeniedError(agent or "", fact.scope).message)
+    _check_scope(ctx, number, fact.scope, agent)
     return fact
+
+
+def imported_fact(ctx: SyncContext, exported: Mapping[str, Value]) -> Fact:
+    """A fact of the values that an export has of it; those that are missing are filled in.
+
+    Raises:
+        UsageError: a value is invalid, there is neither content nor title, or its note would be
+            too large.
+    """
+    at = ctx.today()
+    values = _field_values(exported)
+    filled: dict[str, Value] = {
+        "createdAt": at,
+        "updatedAt": values.get("createdAt") or at,
+        "scope": ctx.policy.default_scope,
+        **{key: value for key, value in values.items() if value is not None},
+    }
+    filled.setdefault("id", ctx.clock.new_id())
+    fact = make_fact(filled)
+    check_note_limits(ctx, fact)
+    if not str(filled.get("content") or filled.get("title") or "").strip():
+        message = "it has neither content nor title"
+        raise UsageError(message)
+    return fact
+
+
+def _check_scope(ctx: SyncContext, number: int, scope: str, agent: str | None) -> None:
+    try:
+        check_scope_access(ctx, scope, agent=agent)
+    except ScopeDeniedError as error:
+        raise ImportLineError(number, error.message, proposes=error.proposes) from None
 
 
 def _field_values(exported: Mapping[str, Value]) -> dict[str, Value]:
@@ -126,7 +148,12 @@ def _field_values(exported: Mapping[str, Value]) -> dict[str, Value]:
     return values
 
 
-def _write(ctx: SyncContext, facts: list[Fact], agent: str | None) -> None:
+def write_imported(ctx: SyncContext, facts: list[Fact], agent: str | None) -> None:
+    """Write facts over what the store has of them, and restore those that were deleted.
+
+    Raises:
+        RevisionMismatchError: others write one of them all the time.
+    """
     pending = facts
     for _ in range(MAX_UPDATE_TRIES):
         known = ctx.store.find_many([fact.id for fact in pending])

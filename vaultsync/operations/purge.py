@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from msgspec import Struct, structs
 
 from vaultsync.errors import FactNotFoundError, GuardError, RevisionMismatchError
-from vaultsync.facts.service import CONTENDED, is_visible
+from vaultsync.facts.service import CONTENDED, check_writable, is_visible
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of
@@ -107,6 +107,7 @@ def purge_facts(
 
     Raises:
         FactNotFoundError: an id is of no fact that the agent can see.
+        ScopeDeniedError: the agent may not write one of the facts.
         GuardError: more facts would be erased than is plausible; nothing was done.
         StoreUnavailableError: nothing was done.
         RevisionMismatchError: others kept writing to a fact; run it again.
@@ -116,6 +117,7 @@ def purge_facts(
     for each in named:
         if not _is_known(ctx, each) or not is_visible(ctx, each, agent=agent):
             raise FactNotFoundError(each)
+    check_writable(ctx, named, agent=agent)
     ids = tuple(dict.fromkeys((*parts.intent.fact_ids(), *named)))
     _guard(ctx, tuple(named), max_delete)
     if dry_run:

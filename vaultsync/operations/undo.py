@@ -49,7 +49,8 @@ def undo_run(
 ) -> Report:
     """Undo the changes of a run. What was changed again since then stays as it is.
 
-    Of a run that also changed facts which the agent cannot see, only the others are undone.
+    Of a run that also changed facts which the agent cannot see, or may not write, only the
+    others are undone.
 
     Facts that the run created are deleted (a note that was adopted only loses its id), facts
     that it deleted are restored, and fields get their former values. A sync run comes first,
@@ -71,11 +72,13 @@ def undo_run(
         if record is None:
             raise RunNotFoundError(run)
     ctx.store.state()
-    hidden = AgentView(ctx, agent).hidden_facts({each.fact_id for each in entries})
+    view, touched = AgentView(ctx, agent), {each.fact_id for each in entries}
+    hidden = view.hidden_facts(touched)
+    denied = view.unwritable_facts(touched - hidden)
     sync_once(ctx, SyncRequest(actor=actor))
     by_fact: dict[str, list[HistoryEntry]] = {}
     for entry in entries:
-        if entry.fact_id in hidden:
+        if entry.fact_id in hidden or entry.fact_id in denied:
             continue
         by_fact.setdefault(entry.fact_id, []).append(entry)
     request = SyncRequest(
@@ -87,6 +90,7 @@ def undo_run(
     )
     work = _Undo(ctx, request)
     work.undo(run, by_fact)
+    work.keep(denied, "the agent may not write there")
     report = sync_once(ctx, request, progress=progress)
     combined = structs.replace(
         report,
@@ -146,6 +150,11 @@ class _Undo:
                 self._delete(fact_id, str(created.after))
         self._unadopt(adopted)
         self._readopt(unadopted)
+
+    def keep(self, fact_ids: Iterable[str], reason: str) -> None:
+        """Report that facts stay as they are."""
+        for each in sorted(fact_ids):
+            self._record(None, each, reason)
 
     def _existed_before(self, fact_id: str, run: str) -> bool:
         """Whether a fact, or its note, existed before a run."""

@@ -16,6 +16,7 @@ from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from vaultsync.markdown.blocks import fences, joined_spans
+from vaultsync.model.lazy_pattern import lazy_pattern
 
 ACTIVE_TAGS = (
     "script", "iframe", "frame", "frameset", "object", "embed", "applet", "webview",
@@ -25,7 +26,7 @@ ACTIVE_TAGS = (
 )  # fmt: skip
 """HTML that loads, runs or sends something without, or with a single, click."""
 
-ACTIVE_FENCES = re.compile(
+ACTIVE_FENCES = lazy_pattern(
     r"(?i)(?:dataview(?:js)?|datacore(?:js|jsx|ts|tsx)?|templater[\w-]*|js-engine|jse"
     r"|meta-bind[\w-]*|execute[\w-]*|run-[\w-]+|button|buttons|tasks|customjs|shell-command"
     r"|plantuml[\w-]*|kroki|query|sqlseal|jsx?:[\w-]+|html-render|iframe|dynamic-embed)(?![\w-])"
@@ -34,7 +35,7 @@ ACTIVE_FENCES = re.compile(
 probably begins none; where it does, all that are not known to be inert are active."""
 
 ACTIVE_TAG_PATTERN = "|".join(ACTIVE_TAGS)
-_OTHER_TAG = re.compile(rf"<(?=[A-Za-z])(?!(?i:{ACTIVE_TAG_PATTERN})(?![A-Za-z0-9-]))")
+_OTHER_TAG = lazy_pattern(rf"<(?=[A-Za-z])(?!(?i:{ACTIVE_TAG_PATTERN})(?![A-Za-z0-9-]))")
 """A tag that can be active only because of its attributes."""
 
 
@@ -50,7 +51,7 @@ class ActiveSite(NamedTuple):
     """Number of existing backslashes."""
 
 
-_UNSURE = re.compile(r"%%|\$\$|<[A-Za-z!?/]")
+_UNSURE = lazy_pattern(r"%%|\$\$|<[A-Za-z!?/]")
 """Text that can change the meaning of a fence below it."""
 _REACH = 2_000
 """Maximum length of a tag or of the text of a link."""
@@ -215,7 +216,7 @@ def inert_fences() -> Mapping[str, re.Pattern[str] | None]:
     }
 
 
-_LANGUAGE = re.compile(r"[^\s{]+")
+_LANGUAGE = lazy_pattern(r"[^\s{]+")
 _MAX_DIAGRAM = 20_000
 """Characters of a diagram that are searched; a longer one is active."""
 
@@ -265,7 +266,7 @@ def _begins_line(text: str, at: int, mark: str) -> bool:
     return at == 0 or text[at - 1] in "\n\r\f\v\x1c\x1d\x1e\x85\u2028\u2029\ufeff"
 
 
-_BRACKETS = re.compile(r"[\[\]`<\n]|\\(?s:.)?")
+_BRACKETS = lazy_pattern(r"[\[\]`<\n]|\\(?s:.)?")
 
 
 def _closing(text: str, at: int) -> int | None:
@@ -290,8 +291,8 @@ _SPELLING = r"A-Za-z0-9+.:/\\&#;\x00-\x08\x0e-\x1b\x7f\xad\u200b-\u200f\u202a-\u
 """Characters of which a scheme may be spelled, escaped or not: nothing else decides where a
 destination leads. A text is read no further, or many destinations beside each other would be
 read again and again."""
-_VALUE = re.compile(rf"\s{{0,20}}=\s{{0,20}}[\"']?([{_SPELLING}\s]{{0,1000}})")
-_TARGET = re.compile(
+_VALUE = lazy_pattern(rf"\s{{0,20}}=\s{{0,20}}[\"']?([{_SPELLING}\s]{{0,1000}})")
+_TARGET = lazy_pattern(
     rf"\s{{0,100}}(?:<([{_SPELLING}\x00-\x09\x0b-\x20\u2028-\u202f]{{0,1000}})|([{_SPELLING}]{{0,1000}}))"
 )
 
@@ -318,8 +319,8 @@ def _with_next(text: str, span: tuple[int, int], ends: str) -> str:
     return text[start:end] if after.isspace() or after in ends else text[start : end + 1]
 
 
-_PUNCTUATED = re.compile(r"\\([!-/:-@\[-`{-~])")
-_BLANK = re.compile(r"[\x00-\x20\x7f\xad\u200b-\u200f\u2028-\u202f\u2060\ufeff]")
+_PUNCTUATED = lazy_pattern(r"\\([!-/:-@\[-`{-~])")
+_BLANK = lazy_pattern(r"[\x00-\x20\x7f\xad\u200b-\u200f\u2028-\u202f\u2060\ufeff]")
 
 
 def _decoded(text: str) -> str:
@@ -336,12 +337,12 @@ def _unescaped(text: str) -> str:
     return _PUNCTUATED.sub(r"\1", text) if "\\" in text else text
 
 
-_OUT = re.compile(
+_OUT = lazy_pattern(
     r"(?i)(?:javascript|vbscript|obsidian|file"
     r"|data(?=:(?:text/html|text/javascript|application/|image/svg))):"
 )
-_PLAIN_SCHEME = re.compile(r"[ \t]{0,40}<?(?i:javascript:\S|vbscript:\S|obsidian:\S|file:/)")
-_REMOTE = re.compile(r"(?i)(?!data:image/(?!svg))(?:[a-z][a-z0-9+.-]*:|[/\\]{2})")
+_PLAIN_SCHEME = lazy_pattern(r"[ \t]{0,40}<?(?i:javascript:\S|vbscript:\S|obsidian:\S|file:/)")
+_REMOTE = lazy_pattern(r"(?i)(?!data:image/(?!svg))(?:[a-z][a-z0-9+.-]*:|[/\\]{2})")
 
 
 def _leads_out(destination: str) -> bool:
@@ -388,7 +389,7 @@ _ENDS = {
 }
 """How constructs end, as patterns."""
 _FENCE_ENDS = {mark: rf"\n[ \t>]*{mark}{{3,}}" for mark in "`~"}
-_NAME = re.compile(r"[A-Za-z]*")
+_NAME = lazy_pattern(r"[A-Za-z]*")
 _SCHEME_END = r"[\s<>\"'`]"
-_ENDED = re.compile(_SCHEME_END)
-_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
+_ENDED = lazy_pattern(_SCHEME_END)
+_PARAGRAPH_END = lazy_pattern(r"\n[ \t]*\n")

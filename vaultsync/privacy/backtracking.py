@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NamedTuple, TypeAlias, cast
 
+from vaultsync.model.lazy_pattern import lazy_pattern
+
 MAX_STEPS = 300
 """Characters and choices that are tried at one place of a text, at most."""
-_OTHER_SYNTAX = re.compile(
+_OTHER_SYNTAX = lazy_pattern(
     r"\(\?(?!:|P<|[ims]+\))|\[\[|\[:|&&|--|\|\||~~|\{,|\\[uUNZ0-9]|\(\?[ims]*i[ims]*\)(?s:.)*[^\x00-\x7f]"
 )
 """What `re` and RE2 read differently, or only one of them reads."""

@@ -11,13 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from vaultsync.privacy.named_secrets import (
-    ASCII_STEMS,
-    OTHER_STEMS,
-    is_dummy,
-    is_random,
-    named_secrets,
-)
+from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.privacy.named_secrets import is_dummy, is_random, named_secrets, non_ascii, stems_in
 from vaultsync.privacy.providers import MIN_TOKEN_RUN, providers
 
 _BASE64 = r"[A-Za-z0-9+/=]"
@@ -89,14 +84,6 @@ _UNSEEN = frozenset(
 """Invisible characters, which get into a token that is copied from a page, and those that change
 the direction of text."""
 
-_ASCII = bytes(range(128))
-
-
-def _has_unseen(letters: bytes) -> bool:
-    """Whether a text in UTF-8 contains an invisible character."""
-    others = letters.translate(None, _ASCII).decode()
-    return bool(others) and any(letter in others for letter in _UNSEEN)
-
 
 def find_secrets(text: str) -> Iterator[SecretSpan]:
     """The secrets of a text, in no order; spans may overlap."""
@@ -105,7 +92,7 @@ def find_secrets(text: str) -> Iterator[SecretSpan]:
         yield from _spans_of(_ESCAPED.sub(_unescaped, text))
 
 
-_ESCAPED = re.compile(
+_ESCAPED = lazy_pattern(
     r"(?:%|\\x)(?P<hex>[0-9A-Fa-f]{2})|\\u(?P<uni>[0-9A-Fa-f]{4})|\\[nrtfbv0\"'/\\]"
     r"|&(?:quot|amp|apos|lt|gt|nbsp|#[0-9]{1,5}|#x(?P<entity>[0-9A-Fa-f]{1,4}));"
 )
@@ -134,7 +121,7 @@ def with_invisible_removed(
 ) -> Iterator[SecretSpan]:
     """What is found in a text, and in the text without invisible characters."""
     yield from find(text)
-    if not text.isascii() and _has_unseen(text.encode(errors="replace")):
+    if not (text.isascii() or _UNSEEN.isdisjoint(non_ascii(text.encode(errors="replace")))):
         seen = [at for at, letter in enumerate(text) if letter not in _UNSEEN]
         for start, end, kind in find("".join(text[at] for at in seen)):
             yield SecretSpan(seen[start], seen[end - 1] + 1, kind)
@@ -144,9 +131,8 @@ def _spans_of(text: str) -> Iterator[SecretSpan]:
     letters = text.encode(errors="replace")
     if _LONG in letters.translate(_RUNS):
         yield from _tokens(text)
-    low = _lowered(text)
-    if any(stem in low for stem in _stems_of(text)):
-        for start, end, kind in named_secrets(text, low):
+    if stems := stems_in(text):
+        for start, end, kind in named_secrets(text, stems):
             yield SecretSpan(start, end, kind)
     if b"://" in letters and b"@" in letters:
         for match in compiled(URL_LOGIN).finditer(text):
@@ -154,18 +140,6 @@ def _spans_of(text: str) -> Iterator[SecretSpan]:
             likely = user or is_random(secret)
             if likely and not is_dummy(secret) and f"{user}:" != f"{secret}:":
                 yield SecretSpan(*match.span("s"), "url-password")
-
-
-def _lowered(text: str) -> str:
-    """In lower case, character by character, so that positions stay the same."""
-    low = text.lower()
-    if len(low) == len(text):
-        return low
-    return "".join(low if len(low := each.lower()) == 1 else each for each in text)
-
-
-def _stems_of(text: str) -> tuple[str, ...]:
-    return ASCII_STEMS if text.isascii() else (*ASCII_STEMS, *OTHER_STEMS)
 
 
 def _word_end(text: str, at: int) -> int:
@@ -180,10 +154,9 @@ def is_surely_clean(text: str) -> bool:
     """
     letters = text.encode(errors="replace")
     kinds = letters.translate(_KINDS)
-    if b"!" in kinds or _LONG in kinds or _has_unseen(letters):
+    if b"!" in kinds or _LONG in kinds:
         return False
-    low = _lowered(text)
-    return not any(stem in low for stem in _stems_of(text))
+    return _UNSEEN.isdisjoint(non_ascii(letters)) and not stems_in(text)
 
 
 def _one_by_one(text: str) -> bytes:

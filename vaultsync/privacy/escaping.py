@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cache
 
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.privacy.active_content import (
     ACTIVE_TAG_PATTERN,
     ActiveContent,
@@ -93,20 +94,20 @@ def may_have_active_content(text: str) -> bool:
     )
 
 
-_SLASHED = re.compile(r"\\(?<![^<`~!\]jJvVoOfFdDsShHbBpP \t\n]\\)")
+_SLASHED = lazy_pattern(r"\\(?<![^<`~!\]jJvVoOfFdDsShHbBpP \t\n]\\)")
 """A backslash that may be an escape."""
 _OPEN_TAG = r"<[A-Za-z](?![A-Za-z0-9.-]*>)"
 """A tag that may have attributes."""
-_TAGGED = re.compile(rf"<(?:%|{_MARKER}|(?i:{ACTIVE_TAG_PATTERN})(?![A-Za-z0-9-]))|{_OPEN_TAG}")
-_ATTRIBUTED = re.compile(rf"{_OPEN_TAG}|\\(?<![^oOsShHbBpP]\\)")
+_TAGGED = lazy_pattern(rf"<(?:%|{_MARKER}|(?i:{ACTIVE_TAG_PATTERN})(?![A-Za-z0-9-]))|{_OPEN_TAG}")
+_ATTRIBUTED = lazy_pattern(rf"{_OPEN_TAG}|\\(?<![^oOsShHbBpP]\\)")
 """A possible attribute that is active or escaped."""
-_RESPELLED = re.compile(
+_RESPELLED = lazy_pattern(
     r"[&\\<\x00-\x08\x0b\x0c\x0e-\x1f\x7f\xad\u200b-\u200f\u2028-\u202f\u2060\ufeff]"
 )
 """Characters that can obscure the destination of a link."""
 _SCHEMES = ("avascript", "bscript", "bsidian", "ile", "ata")
 _SCHEME_ENDS = frozenset("tTnNeEaA")
-_LONGER_SCHEME = re.compile(r"[A-Za-z0-9+.-](?ai:javascript|vbscript|obsidian|file|data)\Z")
+_LONGER_SCHEME = lazy_pattern(r"[A-Za-z0-9+.-](?ai:javascript|vbscript|obsidian|file|data)\Z")
 """The end of another word, as in `memory-file:`, which is no scheme of these."""
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
+
+from vaultsync.model.lazy_pattern import lazy_pattern
 
 _compiled = cache(re.compile)
 """Compiles on first use: most texts need no pattern."""
@@ -82,11 +84,49 @@ _MOST_OVERLAPS = 4
 """How often stems inside of one value are looked at before all of it counts as a secret."""
 
 
-def named_secrets(text: str, low: str) -> Iterator[tuple[int, int, str]]:
-    """The spans of named secrets and their kinds; `low` is the text in lower case."""
-    stems = [each for each in ASCII_STEMS if each in low]
-    if not text.isascii():
-        stems += [each for each in OTHER_STEMS if each in low]
+_STEMS_AS_BYTES = tuple((each.encode(), each) for each in ASCII_STEMS)
+_OTHER_LETTERS = frozenset(x for x in "".join(OTHER_STEMS) if not x.isascii())
+
+
+@lru_cache(maxsize=1)
+def stems_in(text: str) -> tuple[str, ...]:
+    """The words before a secret that a text contains; the last text is often asked about again."""
+    letters = text.encode(errors="replace")
+    low = letters.lower()
+    stems = tuple(stem for needle, stem in _STEMS_AS_BYTES if needle in low)
+    others = non_ascii(letters)
+    if others and not _is_other_to_all(others):
+        lowered = lower_each(text)
+        stems = tuple(each for each in (*ASCII_STEMS, *OTHER_STEMS) if each in lowered)
+    return stems
+
+
+_ASCII = bytes(range(128))
+
+
+def non_ascii(letters: bytes) -> str:
+    """The characters of a text in UTF-8 that are not of ASCII."""
+    return letters.translate(None, _ASCII).decode()
+
+
+def _is_other_to_all(others: str) -> bool:
+    """Whether no word before a secret has one of the characters, in lower or upper case."""
+    low = others.lower()
+    # The sign of Kelvin is a capital of `k`.
+    return _OTHER_LETTERS.isdisjoint(low) and not any(map(str.isascii, low))
+
+
+def lower_each(text: str) -> str:
+    """In lower case, character by character, so that positions stay the same."""
+    low = text.lower()
+    if len(low) == len(text):
+        return low
+    return "".join(low if len(low := each.lower()) == 1 else each for each in text)
+
+
+def named_secrets(text: str, stems: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """The spans of named secrets and their kinds; `stems` are the words that the text has."""
+    low = lower_each(text)
     for stem in stems:
         at = low.find(stem)
         inside = behind = 0
@@ -105,7 +145,7 @@ def named_secrets(text: str, low: str) -> Iterator[tuple[int, int, str]]:
             at = low.find(stem, at + len(stem))
 
 
-_VALUE_SIGN = re.compile("[:=\uff1a\uff1d→—–>]")
+_VALUE_SIGN = lazy_pattern("[:=\uff1a\uff1d→—–>]")
 
 
 def _value_at(text: str, low: str, at: int) -> tuple[int, int, int, str] | None:
@@ -134,9 +174,9 @@ def _value_at(text: str, low: str, at: int) -> tuple[int, int, int, str] | None:
     return start, start + len(value), match.end("s"), kind
 
 
-_LAST_PART = re.compile("[_-]")
-_PATH_BEFORE = re.compile(r"[\w.-]/[\w./-]*\Z")
-_IN_PLACEHOLDER = re.compile(r"REDACTED:[a-z0-9-]*\Z")
+_LAST_PART = lazy_pattern("[_-]")
+_PATH_BEFORE = lazy_pattern(r"[\w.-]/[\w./-]*\Z")
+_IN_PLACEHOLDER = lazy_pattern(r"REDACTED:[a-z0-9-]*\Z")
 
 
 def _names_a_secret(text: str, match: re.Match[str]) -> bool:
@@ -155,7 +195,7 @@ def _names_a_secret(text: str, match: re.Match[str]) -> bool:
     return not (image and _PATH_BEFORE.search(text, max(at - 100, 0), at))
 
 
-_FOLLOWED = re.compile(
+_FOLLOWED = lazy_pattern(
     r"\[REDACTED:|[,;&|](?=[\"']?[A-Za-z_]{2}[\w.\"'-]{0,40}[=:])|\]\(|\Z"
     r"|</(?=[a-z])|<(?=(?:a|b|br|code|div|i|img|li|p|pre|span|td)[\s>])"
 )

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from vaultsync.errors import EXTRAS, MissingExtraError
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.privacy.backtracking import why_unbounded
 
 MAX_PATTERN_CHARS = 1_000
@@ -93,7 +94,7 @@ def pattern_spans(pattern: SecretPattern, text: str) -> Iterator[tuple[int, int]
                 yield start + begin, start + end
 
 
-_BLANK = re.compile(r"\s\S{0,200}\Z")
+_BLANK = lazy_pattern(r"\s\S{0,200}\Z")
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:

@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.privacy.detection import (
     SecretSpan,
     find_all,
@@ -26,8 +27,8 @@ from vaultsync.privacy.detection import (
 from vaultsync.privacy.patterns import SecretPattern, pattern_spans
 
 REDACTION_PREFIX = "REDACTED:"
-PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
-BARE_PLACEHOLDER = re.compile(r"REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}")
+PLACEHOLDER = lazy_pattern(r"\[REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
+BARE_PLACEHOLDER = lazy_pattern(r"REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}")
 """The form in names of notes, which cannot contain brackets."""
 
 QUOTED_KIND = "quoted"

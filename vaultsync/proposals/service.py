@@ -21,14 +21,12 @@ from vaultsync.errors import (
     ProposalDeniedError,
     ProposalNotFoundError,
     RevisionMismatchError,
-    ScopeDeniedError,
     StoreUnavailableError,
 )
-from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, is_visible
+from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access, is_visible
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath, join_path, slug
 from vaultsync.model.schema import Value
-from vaultsync.model.scope import can_see
 from vaultsync.notes.proposal_note import (
     ACCEPTED,
     EXPIRED,
@@ -115,15 +113,11 @@ def propose(ctx: SyncContext, draft: ProposalDraft) -> ProposalRecord:
         changes=draft.changes,
     )
     with ctx.archive.transaction():
-        known = _by_id(ctx).get(new.id)
+        known = ctx.archive.find_proposal(new.id)
         if known is not None and known.outcome in ("", REJECTED):
             return known
         ctx.archive.put_proposal(new)
     return new
-
-
-def _by_id(ctx: SyncContext) -> Mapping[str, ProposalRecord]:
-    return {each.id: each for each in ctx.archive.proposals(settled=True)}
 
 
 def visible_proposals(
@@ -138,7 +132,8 @@ def visible_proposals(
 
 
 def _is_visible(ctx: SyncContext, proposal: ProposalRecord, agent: str | None) -> bool:
-    return can_see(agent, proposal.scope) and all(
+    may_read = ctx.policy.permissions.may_read
+    return all(may_read(agent, each) for each in proposal.scopes) and all(
         is_visible(ctx, each.fact_id, agent=agent) for each in proposal.changes if each.revision
     )
 
@@ -152,10 +147,10 @@ def find_proposal(ctx: SyncContext, name: str, *, agent: str | None = None) -> P
         ProposalNotFoundError: the agent can see none, or more than one.
     """
     known = ctx.archive.proposals(settled=True)
-    matches = [each for each in known if name and each.id.startswith(name)]
+    named = [x for x in known if name and (x.id.startswith(name) or name == x.note_path)]
+    matches = [each for each in named if _is_visible(ctx, each, agent)]
     matches = [each for each in matches if not each.outcome] or matches
-    matches = [each for each in known if name == each.note_path] or matches
-    matches = [each for each in matches if _is_visible(ctx, each, agent)]
+    matches = [each for each in matches if name in (each.note_path, each.id)] or matches
     if len(matches) != 1:
         raise ProposalNotFoundError(name)
     return matches[0]
@@ -181,9 +176,8 @@ def check_answer(
                 raise ProposalDeniedError(agent, each.id)
             continue
         facts = ctx.store.find_many([x.fact_id for x in each.changes]).values()
-        for scope in {each.scope, *(fact.scope for fact in facts)}:
-            if not can_see(agent, scope):
-                raise ScopeDeniedError(agent, scope)
+        for scope in each.scopes.union(fact.scope for fact in facts):
+            check_scope_access(ctx, scope, agent=agent)
 
 
 # ---------------------------------------------------------------- the user's decisions
@@ -460,9 +454,9 @@ class _Settling:
 
     def settled(self, ids: Sequence[str]) -> SettledProposals:
         """What became of the proposals with these ids."""
-        known = _by_id(self._ctx)
+        found = filter(None, map(self._ctx.archive.find_proposal, ids))
         return SettledProposals(
-            tuple(shown_proposal(redact_proposal(self._ctx, known[each])) for each in ids),
+            tuple(shown_proposal(redact_proposal(self._ctx, each)) for each in found),
             self._run.run if self._run else None,
             tuple(notices_of(self._notices)),
         )

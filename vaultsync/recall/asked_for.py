@@ -18,6 +18,7 @@ from typing import NamedTuple
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
 from vaultsync.model.fact import Fact
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.time_span import TimeSpan
 
 OPEN, OVERDUE, DONE, DUE = "open", "overdue", "done", "due"
@@ -142,9 +143,9 @@ _JAPANESE_GENERIC = (
     r"私たち|我々|これまで|こと|どんな|どのような|すべて|全て|一覧|ください|教えて|ありました|あります|ある"
     r"|しました|した|する|されました|された|何|は|を|が|の|に|で|と|も|か|な|ですか|です|ました|ます|[\s、。？！?!]"
 )
-_WORD = re.compile(r"[^\W\d_]+|\d+")
-_KANA = re.compile("[\u3040-\u30ff]")
-_OBJECT_QUESTION = re.compile(
+_WORD = lazy_pattern(r"[^\W\d_]+|\d+")
+_KANA = lazy_pattern("[\u3040-\u30ff]")
+_OBJECT_QUESTION = lazy_pattern(
     r"\A\W*(?:(?:what|which)(?!\s+happen)|was|welche\w*|que|quoi|qu['’]|quelles?|quels?|qué|cuáles)\b",
     re.IGNORECASE,
 )
@@ -265,7 +266,7 @@ def type_word(fact: Fact) -> str:
     return fact.type if fact.type in TYPE_NOUNS and fact.type not in _HINT_ONLY else ""
 
 
-_ROLE = re.compile(
+_ROLE = lazy_pattern(
     r"\A(?:#[^\n]*\s+)?(?P<role>[^.,;:\n]{2,60}?)"
     r"(?=[.,;:\n]|\Z|\s+(?:at|of|in|for|since|an|am|bei|von|seit|de|du|en|depuis|del|desde)\s)"
 )

@@ -101,8 +101,6 @@ _NEVER = _words(
 )
 _CONTRACTED = r"n['’]t\b"
 _NO_LONGER = "no longer"
-_DENIAL = rf"{_CONTRACTED}|{_NO_LONGER}|\b(?:{'|'.join(sorted(_NOT | _NO))})\b"
-_ANY_NEVER = rf"\b(?:{'|'.join(sorted(_NEVER))})\b"
 _STATIVE = _words(
     """
     is are be has holds costs takes needs weighs measures contains includes allows lasts
@@ -196,10 +194,8 @@ _NUMBERS = {
     )
     for number, name in enumerate(names.split(), 2)
 }
-_ANY_NUMBER = rf"\d|\b(?:{'|'.join(_NUMBERS)})\b"
-_ANY_VALUE = "|".join(
-    (_ANY_NUMBER, _DENIAL, _ANY_NEVER, rf"\b(?:{'|'.join([*_STATES, *_WEEKDAYS])})")
-)
+_VALUE_WORDS = frozenset({*_NUMBERS, *_NOT, *_NO, *_NEVER})
+_VALUE_BEGINNINGS = (*_STATES, *_WEEKDAYS)
 _PRONOUNS = _words(
     """
     it its they this that es sie dies das il elle ils cela esto eso
@@ -271,7 +267,7 @@ def statement_of(
     if least:
         sentences = [x for x in sentences if sum(map(x.casefold().__contains__, about)) >= least]
     if with_value:
-        sentences = [x for x in sentences if re.search(_ANY_VALUE, x.casefold())]
+        sentences = [x for x in sentences if _has_value(x.casefold())]
     if least and not any(sentences):
         return Statement(fact, frozenset(), frozenset(), ())
     title = own_title(fact)
@@ -302,6 +298,22 @@ def contradiction(one: Statement, other: Statement) -> str:
 
 def _versions(fact: Fact) -> tuple[str | None, ...]:
     return fact.id, fact.supersedes_id, fact.superseded_by_id
+
+
+def _has_value(sentence: str) -> bool:
+    """Whether a sentence has a number, a day, a state or a denial.
+
+    A set of words is made in less time than a pattern of these words is compiled, which took
+    a cold answer 4 ms.
+    """
+    words = set(re.findall(r"\w+", sentence))
+    return (
+        not words.isdisjoint(_VALUE_WORDS)
+        or any(map(str.isdecimal, sentence))
+        or _NO_LONGER in sentence
+        or any(word.startswith(_VALUE_BEGINNINGS) for word in words)
+        or bool(re.search(_CONTRACTED, sentence))
+    )
 
 
 class Glance:

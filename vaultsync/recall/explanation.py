@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from vaultsync.model.fact import Fact
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import type_word
 
 SNIPPET_LENGTH = 200
@@ -18,9 +19,9 @@ _PAIR = 2
 _MAX_SUFFIX = 5
 """Letters that may follow a stem; with more of them it is another word."""
 # Markup that a snippet leaves out; of a link it keeps the display text.
-_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
-_MARKUP = re.compile(r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE)
-_SENTENCE_END = re.compile(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")
+_LINK = lazy_pattern(r"!?\[\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
+_MARKUP = lazy_pattern(r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE)
+_SENTENCE_END = lazy_pattern(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")
 
 
 class QueryTerms:

@@ -65,7 +65,11 @@ def find_contradictions(
         backlog = note_index_backlog(ctx, index.version())
         if len(backlog.rows) + len(backlog.moved) <= MAX_BACKLOG:
             catch_up_note_index(ctx, index)
-        filters = FactFilters(status=None, hidden_statuses=frozenset(RETIRED_STATUSES), agent=agent)
+        filters = FactFilters(
+            status=None,
+            hidden_statuses=frozenset(RETIRED_STATUSES),
+            reader=ctx.policy.permissions.reader(agent),
+        )
         words = f"{fact.title}\n{fact.content}"[:SEARCHED_CHARS]
         matches = index.search(words, filters, limit=CANDIDATES + 1)
         ids = [each.fact_id for each in matches if each.fact_id != fact.id][:CANDIDATES]

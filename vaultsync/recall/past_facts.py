@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from vaultsync.errors import StoreUnavailableError, UsageError
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.dates import date_bounds
 from vaultsync.model.fact import Fact
-from vaultsync.model.scope import can_see
 from vaultsync.model.time_span import DAY_LENGTH
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.storage.clock import FixedClock
@@ -105,7 +106,7 @@ def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
             fact if fact.superseded_by_id in past else fact.evolve(superseded_by_id=None)
         )
         for key, fact in past.items()
-        if can_see(agent, fact.scope)
+        if ctx.policy.permissions.may_read(agent, fact.scope)
     }
     store = PastStore(shown, store_id=store_id, at=at)
     clock = FixedClock(ctx.clock, moment)

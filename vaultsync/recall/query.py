@@ -27,6 +27,7 @@ from vaultsync.model.dates import (
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
+from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
 from vaultsync.model.time_span import TimeSpan
@@ -154,8 +155,12 @@ _FILTER = rf'(?<!\S)({"|".join(QUERY_FILTERS)}):("[^"\n]+"(?!\S)|\S+)'
 _DATES = frozenset({"since", "until", "after", "before"})
 
 
-def parse_request(request: RecallRequest, *, now: datetime) -> tuple[ParsedQuery, FactFilters]:
+def parse_request(
+    request: RecallRequest, *, now: datetime, permissions: Permissions
+) -> tuple[ParsedQuery, FactFilters]:
     """Parse the question of a request and merge its filters with those of the request.
+
+    The agent of the request finds what the permissions let it read.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
@@ -189,7 +194,7 @@ def parse_request(request: RecallRequest, *, now: datetime) -> tuple[ParsedQuery
         and request.max_priority is None
         and LOWEST_PRIORITY not in priorities,
         alive_at=now.isoformat() if hides else None,
-        agent=request.agent,
+        reader=permissions.reader(request.agent),
         themes=query.themes,
     )
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath
@@ -19,8 +18,7 @@ if TYPE_CHECKING:  # a result that is only shown needs none of them
     from vaultsync.sync.context import ReadContext
 
 
-@dataclass(frozen=True, slots=True)
-class RecallSources:
+class RecallSources(Struct, frozen=True):
     """What a question is answered from.
 
     Models and vectors are slow to load, so they are called for when they are needed. Each

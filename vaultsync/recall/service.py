@@ -23,7 +23,6 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.origin import origin_of
 from vaultsync.model.schema import TIERS
-from vaultsync.model.scope import can_see
 from vaultsync.model.time_span import DAY_LENGTH
 from vaultsync.recall.asked_for import roles_of
 from vaultsync.recall.explanation import (
@@ -99,12 +98,16 @@ class RecallSearch:
     Args:
         sources: where facts and indexes are.
         request: the question and its filters.
+        browse: whether an empty question asks for all facts, the most important first, instead
+            of none.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
     """
 
-    def __init__(self, sources: RecallSources, request: RecallRequest) -> None:
+    def __init__(
+        self, sources: RecallSources, request: RecallRequest, *, browse: bool = False
+    ) -> None:
         if request.mode not in RECALL_MODES:
             raise InvalidFieldError("mode", request.mode, "one of " + ", ".join(RECALL_MODES))
         self._clock = sources.ctx.clock
@@ -114,7 +117,11 @@ class RecallSearch:
         """The index that answers; an agent may have one of its own."""
         self._request = request
         self._now = self._clock.now()
-        query, self._filters = parse_request(request, now=self._now)
+        query, self._filters = parse_request(
+            request, now=self._now, permissions=sources.ctx.policy.permissions
+        )
+        if browse and not request.query.strip():
+            query = query._replace(asked=query.asked._replace(order=IMPORTANT))
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
         self._ask(query)
         self._keyword_scores: dict[str, float] = {}
@@ -411,7 +418,7 @@ class RecallSearch:
         """The nearest facts that the agent may see: others must not shift its scores."""
         # What is left to be checked here is not in the columns, and would change with the time.
         asked = filters._replace(
-            hidden_statuses=frozenset(), hide_background=False, alive_at=None, agent=None
+            hidden_statuses=frozenset(), hide_background=False, alive_at=None, reader=None
         )
         wanted = limit
         while True:
@@ -520,7 +527,8 @@ class RecallSearch:
                 self._facts[each] = fact
             else:
                 self._rejected.add(each)
-                if fact is None or not can_see(self._request.agent, fact.scope):
+                reader = self._filters.reader
+                if fact is None or not (reader is None or reader.reads(fact.scope)):
                     self._invisible.add(each)
 
     def _words_of(self, fact: Fact) -> Mapping[int, str]:

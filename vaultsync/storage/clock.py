@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from msgspec import Struct
 
 
 def time_text(time: datetime, precision: str = "seconds") -> str:
@@ -33,8 +34,7 @@ class Clock(Protocol):
         """A fresh UUIDv7 (RFC 9562), greater than all earlier ones of this clock."""
 
 
-@dataclass(frozen=True, slots=True)
-class FixedClock:
+class FixedClock(Struct, frozen=True):
     """A clock that always shows one time. Implements `Clock`."""
 
     clock: Clock

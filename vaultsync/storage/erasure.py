@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from mmap import mmap
 from typing import NamedTuple, Protocol
 
-_BREAKS = re.compile(r'[\x00-\x1f\x7f"\\<>|`*_\[\]]+|(?<=[.!?。！？])\s+')
+from vaultsync.model.lazy_pattern import lazy_pattern
+
+_BREAKS = lazy_pattern(r'[\x00-\x1f\x7f"\\<>|`*_\[\]]+|(?<=[.!?。！？])\s+')
 """Where a text is cut: at the ends of sentences, and at what JSON, YAML or a note may escape."""
-_WORDS = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
+_WORDS = lazy_pattern(rb"[0-9A-Za-z\x80-\xff]+")
 MIN_PIECE, MAX_PIECE = 12, 60
 """Characters. Shorter pieces occur anywhere; a long one may lie across two pages of a file."""
 _MIN_TEXT = 8

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from vaultsync.errors import FactNotFoundError
 from vaultsync.model.fact import Fact
-from vaultsync.model.scope import can_see
+from vaultsync.model.permissions import Reader
 from vaultsync.storage.read_only_store import ReadOnlyStore
 from vaultsync.storage.store import FeedRow, Store, StoreState
 
@@ -18,9 +18,9 @@ class VisibleStore(ReadOnlyStore):
     reader finds those that it may not see as if they were deleted.
     """
 
-    def __init__(self, store: Store, agent: str) -> None:
+    def __init__(self, store: Store, reader: Reader) -> None:
         self._store = store
-        self._agent = agent
+        self._reader = reader
         # These show nothing of a fact.
         self.last_write = store.last_write
         self.revision_at = store.revision_at
@@ -30,7 +30,7 @@ class VisibleStore(ReadOnlyStore):
     def state(self) -> StoreState:
         """The state, with an id of the agent's own."""
         state = self._store.state()
-        return state._replace(store_id=f"{state.store_id}~{self._agent}")
+        return state._replace(store_id=f"{state.store_id}~{self._reader.key}")
 
     def feed(self, since: int = 0) -> list[FeedRow]:
         """The last write of each fact written after `since`, by seq."""
@@ -46,17 +46,17 @@ class VisibleStore(ReadOnlyStore):
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         """Those of the facts that exist and are visible."""
         found = self._store.find_many(fact_ids)
-        return {key: fact for key, fact in found.items() if can_see(self._agent, fact.scope)}
+        return {key: fact for key, fact in found.items() if self._reader.reads(fact.scope)}
 
     def tombstone(self, fact_id: str) -> Fact | None:
         """The last version of a deleted fact."""
         fact = self._store.tombstone(fact_id)
-        return fact if fact is not None and can_see(self._agent, fact.scope) else None
+        return fact if fact is not None and self._reader.reads(fact.scope) else None
 
     def iter_facts(
         self, after: str = "", *, newest: bool = False, deleted: bool = False
     ) -> Iterator[Fact]:
         """All visible facts."""
         for fact in self._store.iter_facts(after, newest=newest, deleted=deleted):
-            if can_see(self._agent, fact.scope):
+            if self._reader.reads(fact.scope):
                 yield fact

@@ -7,21 +7,22 @@ would see if the private facts of others were not there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from msgspec import structs
 
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.fact import Fact
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.scope import can_see, is_scope
+from vaultsync.model.scope import is_scope
 from vaultsync.sync.context import ReadContext
 from vaultsync.sync.decision_table import PlannedAction
 from vaultsync.sync.report import Report, ReportedNotice, Verification, counted, counts_of, proof_of
 
 AnyReport = TypeVar("AnyReport", bound=Report)
-_PRIVATE = re.compile(r"(?<![\w-])private-[\w-]+", re.IGNORECASE)
+_SCOPE = lazy_pattern(r"(?<![\w-])(?:private|team|project)-[\w-]+", re.IGNORECASE)
 
 
 class AgentView:
@@ -29,6 +30,7 @@ class AgentView:
 
     def __init__(self, ctx: ReadContext, agent: str | None) -> None:
         self.agent = agent
+        self._permissions = ctx.policy.permissions
         self._default_scope = ctx.policy.default_scope
         self._archive = ctx.archive
         self._store = ctx.store
@@ -37,15 +39,18 @@ class AgentView:
         """Whether the agent may know of a file, by the scope folder that it lies in."""
         folder = path.partition("/")[0]
         scope = folder if is_scope(folder) else self._default_scope
-        return not path or can_see(self.agent, scope)
+        return not path or self._sees_scope(scope)
+
+    def _sees_scope(self, scope: str) -> bool:
+        return self._permissions.may_read(self.agent, scope)
 
     def sees_text(self, text: str) -> bool:
-        """Whether a text names no private scope of another agent."""
-        return all(can_see(self.agent, name.casefold()) for name in _PRIVATE.findall(text))
+        """Whether a text names no scope that the agent may not read."""
+        return all(self._sees_scope(name.casefold()) for name in _SCOPE.findall(text))
 
     def sees_facts(self, *facts: Fact | None) -> bool:
         """Whether the agent may see all versions of a fact that are known."""
-        return all(fact is None or can_see(self.agent, fact.scope) for fact in facts)
+        return all(fact is None or self._sees_scope(fact.scope) for fact in facts)
 
     def sees_action(self, action: PlannedAction) -> bool:
         """Whether the agent may know what a run would do."""
@@ -96,20 +101,29 @@ class AgentView:
 
     def hidden_facts(self, fact_ids: set[str]) -> set[str]:
         """Those of the facts that the agent may not know of, as far as anything knows them."""
-        if self.agent is None:
+        return self._without(fact_ids, self._permissions.may_read)
+
+    def unwritable_facts(self, fact_ids: set[str]) -> set[str]:
+        """Those of the facts that the agent may not write, as far as anything knows them."""
+        return self._without(fact_ids, self._permissions.may_write)
+
+    def _without(self, fact_ids: set[str], may: Callable[[str | None, str], bool]) -> set[str]:
+        if self.agent is None or not fact_ids:
             return set()
-        if not fact_ids:
-            return set()
+
+        def may_all(fact: Fact | None) -> bool:
+            return fact is None or may(self.agent, fact.scope)
+
         bases = self._archive.find_bases(fact_ids)
-        hidden = {key for key, base in bases.items() if not self.sees_facts(base.fact)}
+        denied = {key for key, base in bases.items() if not may_all(base.fact)}
         try:
-            stored = self._store.find_many(fact_ids - hidden)
-            for each in fact_ids - hidden:
-                if not self.sees_facts(stored.get(each) or self._store.tombstone(each)):
-                    hidden.add(each)
+            stored = self._store.find_many(fact_ids - denied)
+            for each in fact_ids - denied:
+                if not may_all(stored.get(each) or self._store.tombstone(each)):
+                    denied.add(each)
         except StoreUnavailableError:
-            hidden |= fact_ids - bases.keys()
-        return hidden
+            denied |= fact_ids - bases.keys()
+        return denied
 
     def sees_id(self, fact_id: object) -> bool:
         """Whether the agent may know of the fact of an id, as a note has it, if there is one."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+
+from msgspec import Struct, field, structs
 
 from vaultsync.errors import NoteError
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import DEFAULT_TYPE
 from vaultsync.model.scope import PUBLIC
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
@@ -32,6 +34,31 @@ Background: TypeAlias = "Callable[[Callable[[], None]], AbstractContextManager[C
 the end of `with` waits for it and raises what it raised."""
 
 
+_A = TypeVar("_A")
+_B = TypeVar("_B")
+MIN_IN_TWO = 200
+"""From how many values on a second thread is worth its start."""
+
+
+def map_in_two(
+    act: Callable[[_A], _B], values: Sequence[_A], background: Background | None
+) -> list[_B]:
+    """What `act` makes of each of many values, with a hand in `background`.
+
+    It is for functions in C that let Python go on, such as those that pack.
+    """
+    if background is None or len(values) < MIN_IN_TWO:
+        return list(map(act, values))
+    left, found = iter(range(len(values))), dict[int, _B]()
+
+    def work() -> None:
+        found.update((at, act(values[at])) for at in left)
+
+    with background(work):
+        work()
+    return [found[at] for at in range(len(values))]
+
+
 class SyncPolicy(NamedTuple):
     """The settings of a sync."""
 
@@ -51,29 +78,36 @@ class SyncPolicy(NamedTuple):
     """Whether entities that an agent mentions become links."""
     index_folder: VaultPath = VaultPath("")
     """The folder of the vault that also shows the index pages; none when empty."""
+    permissions: Permissions = Permissions()
+    """What agents may do in which scopes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadContext:
+class ReadContext(Struct, frozen=True, eq=False):
     """What a question needs: the store, the archive and the clock, but not the vault."""
 
     store: Store
     archive: Archive
     clock: Clock
-    policy: SyncPolicy = field(default_factory=SyncPolicy)
+    policy: SyncPolicy = SyncPolicy()
     view: NoteView = IDENTITY_VIEW
     """What notes and answers may show of facts."""
-    read: FactCache | None = field(default=None, compare=False)
+    read: FactCache | None = None
     """Facts that were read from `redacted_store`, for several readers of the same facts."""
 
-    redacted_store: Store = field(init=False, compare=False, repr=False)
-    """The store as answers and indexes see it: without secrets."""
+    _redacted: Store | None = None
+    """Made once, by this context: a run reads it a dozen times."""
 
     def __post_init__(self) -> None:
-        """Make the redacted store once: a run reads it a dozen times."""
+        """Make the redacted store of this context, not that of one it is a changed copy of."""
         redacts = self.view.redactor is not None
         shown = RedactedStore(self.store, self.view, self.read) if redacts else self.store
-        object.__setattr__(self, "redacted_store", shown)  # the context is frozen
+        structs.force_setattr(self, "_redacted", shown)
+
+    @property
+    def redacted_store(self) -> Store:
+        """The store as answers and indexes see it: without secrets."""
+        assert self._redacted is not None  # noqa: S101 - `__post_init__` made it
+        return self._redacted
 
     def now(self) -> str:
         """The time in UTC, to the millisecond; as text, later times are greater."""
@@ -84,14 +118,13 @@ class ReadContext:
         return time_text(self.clock.now())
 
 
-@dataclass(frozen=True, slots=True)
-class SyncContext(ReadContext):
+class SyncContext(ReadContext, frozen=True, kw_only=True, eq=False):
     """The two sides and what joins them."""
 
-    vault: Vault = field(kw_only=True)
-    names: EntityNames = field(default_factory=EntityNames, compare=False, kw_only=True)
+    vault: Vault
+    names: EntityNames = field(default_factory=EntityNames)
     """The names of all entities, for automatic links."""
-    background: Background | None = field(default=None, compare=False, kw_only=True)
+    background: Background | None = None
     """How to wait for the disk and plan at once; without it, one comes after the other."""
 
     def find_file(self, path: VaultPath) -> NoteFile | None:

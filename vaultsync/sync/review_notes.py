@@ -15,6 +15,11 @@ def count_open_proposals(ctx: ReadContext) -> int:
     return sum(not each.outcome for each in ctx.archive.proposals())
 
 
+def has_new_proposals(ctx: ReadContext) -> bool:
+    """Whether a proposal waits for its note."""
+    return any(each.note_path is None for each in ctx.archive.proposals() if not each.outcome)
+
+
 class ReviewPlace(NamedTuple):
     """Where a note that asks the user belongs."""
 

@@ -11,7 +11,19 @@ export interface Compared {
 	rightName: string;
 	/** What is compared, for a screen reader. */
 	field: string;
+	/** What the sides are, if not the user's and an agent's. */
+	sides?: Sides;
 }
+
+/** Of the left side and the right: icons, and words that are short enough for the margin. */
+export interface Sides {
+	icons: readonly [string, string];
+	short: readonly [string, string];
+}
+
+const YOU_AND_AGENT: Sides = { icons: ["user", "bot"], short: ["You", "Agent"] };
+export const NOW_AND_NEW: Sides = { icons: ["file-text", "sparkles"], short: ["Now", "New"] };
+export const OLD_AND_NEW: Sides = { icons: ["history", "file-text"], short: ["Old", "New"] };
 
 export function drawDiff(parent: HTMLElement, compared: Compared): void {
 	const table = parent.createEl("table", { cls: "vaultsync-diff", attr: { "aria-label": `${compared.field}: both versions` } });
@@ -20,12 +32,13 @@ export function drawDiff(parent: HTMLElement, compared: Compared): void {
 	const columns = table.createEl("colgroup");
 	for (const cls of ["vaultsync-line", "", "vaultsync-line", ""]) columns.createEl("col", { cls });
 	const head = table.createEl("thead").createEl("tr");
-	heading(head, "user", compared.leftName, "left");
-	heading(head, "bot", compared.rightName, "right");
+	const { icons, short } = compared.sides ?? YOU_AND_AGENT;
+	heading(head, icons[0], compared.leftName, "left");
+	heading(head, icons[1], compared.rightName, "right");
 	const body = table.createEl("tbody");
 	for (const block of folded(sideBySide(compared.left, compared.right))) {
 		if (block.fold) drawFold(body, block.rows, single);
-		else for (const row of block.rows) drawRow(body, row, single);
+		else for (const row of block.rows) drawRow(body, row, short, single);
 	}
 }
 
@@ -41,21 +54,21 @@ function drawFold(body: HTMLElement, rows: readonly Row[], single: boolean): voi
 	const words = many(rows.length, "equal line", "equal lines");
 	const el = cell.createEl("button", { cls: "vaultsync-link", text: words, attr: { type: "button", "aria-label": `Show ${words}` } });
 	el.addEventListener("click", () => {
-		const made = rows.map((row) => drawRow(body, row, single));
+		const made = rows.map((row) => drawRow(body, row, ["", ""], single));
 		line.after(...made);
 		line.remove();
 	});
 }
 
-function drawRow(body: HTMLElement, row: Row, single: boolean): HTMLElement {
+function drawRow(body: HTMLElement, row: Row, short: Sides["short"], single: boolean): HTMLElement {
 	const el = body.createEl("tr", { attr: { "data-kind": row.kind } });
-	drawCell(el, row.left, "left", row.kind !== "same", single);
-	drawCell(el, row.right, "right", row.kind !== "same", single);
+	drawCell(el, row.left, ["left", short[0]], row.kind !== "same", single);
+	drawCell(el, row.right, ["right", short[1]], row.kind !== "same", single);
 	return el;
 }
 
-function drawCell(parent: HTMLElement, cell: Cell | null, side: string, differs: boolean, single: boolean): void {
-	const number = parent.createEl("td", { cls: "vaultsync-line", attr: { "aria-hidden": "true", "data-side": side } });
+function drawCell(parent: HTMLElement, cell: Cell | null, [side, name]: readonly [string, string], differs: boolean, single: boolean): void {
+	const number = parent.createEl("td", { cls: "vaultsync-line", attr: { "aria-hidden": "true", "data-side": side, "data-name": name } });
 	const text = parent.createEl("td", { cls: "vaultsync-text", attr: { "data-side": side } });
 	if (!cell) {
 		text.addClass("is-missing");

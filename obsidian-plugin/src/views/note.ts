@@ -8,26 +8,11 @@ import { factIdOf } from "../commands";
 import { VIEWS } from "../host";
 import { confirm } from "../modals";
 import { differing } from "../diff";
+import { byRun, type Run } from "../versions";
 import { ago, fieldName, passWords } from "../words";
 import { BridgeView } from "./bridge-view";
+import { compare } from "./compare";
 import { button, chip, empty, icon, keepingFocus, link, section, tierChip } from "./parts";
-
-interface Run {
-	run: string;
-	at: string;
-	changes: Change[];
-}
-
-/** Changes by the run that made them, the newest first. */
-export function byRun(changes: readonly Change[]): Run[] {
-	const runs = new Map<string, Run>();
-	for (const change of changes) {
-		const run = runs.get(change.run) ?? { run: change.run, at: change.at, changes: [] };
-		run.changes.push(change);
-		runs.set(change.run, run);
-	}
-	return [...runs.values()].reverse();
-}
 
 export class NoteView extends BridgeView {
 	private file: TFile | null = null;
@@ -112,7 +97,7 @@ export class NoteView extends BridgeView {
 		if (fact.agentId !== "") head.createDiv({ cls: "vaultsync-muted", text: `Written by ${fact.agentId}, ${ago(fact.createdAt, Date.now())}` });
 		this.drawSignals(related.signals);
 		if (related.chain.length > 1) this.drawChain(fact, related);
-		this.drawHistory(history);
+		this.drawHistory(fact, history);
 		this.neighbours("Links to this note", related.backlinks);
 		this.neighbours("Related facts", related.related);
 	}
@@ -148,15 +133,19 @@ export class NoteView extends BridgeView {
 		}
 	}
 
-	private drawHistory(history: Change[]): void {
+	private drawHistory(fact: Fact, history: Change[]): void {
 		const runs = byRun(history);
 		const el = section(this.bodyEl, "History", runs.length);
 		if (runs.length === 0) el.createDiv({ cls: "vaultsync-muted", text: "Nothing has changed since this note became a fact." });
+		const compared = (one: number, other: number): void => compare(this.app, fact.title, history, one, other);
+		if (runs.length > 0) button(el.createDiv({ cls: "vaultsync-actions" }), "Compare versions", () => compared(0, runs.length));
 		const list = el.createEl("ol", { cls: "vaultsync-history" });
-		for (const run of runs) {
+		for (const [index, run] of runs.entries()) {
 			const item = list.createEl("li", { attr: { "data-key": run.run } });
 			const head = item.createDiv({ cls: "vaultsync-history-head" });
 			head.createSpan({ text: ago(run.at, Date.now()), attr: { "aria-label": run.at } });
+			const version = runs.length - index;
+			link(head, "Compare", () => compared(version - 1, version)).setAttrs({ "aria-label": `Compare the versions before and after ${run.at}`, "data-key": "compare" });
 			link(head, "Undo", () => this.undo(run)).setAttrs({ "aria-label": `Undo the changes of ${run.at}`, "data-key": "undo" });
 			for (const change of run.changes) this.drawChange(item, change);
 		}

@@ -1,11 +1,11 @@
 /** Recall: searches the index while the user types, and by meaning on Enter. */
 
-import { MarkdownView, Notice, TFile } from "obsidian";
 import type { Hit, Recall } from "../answers";
 import { VIEWS } from "../host";
 import { many, scopesOf, TIERS, TYPES } from "../words";
 import { BridgeView } from "./bridge-view";
-import { chip, choice, empty, icon, iconButton, link, settled } from "./parts";
+import { drawHit } from "./hits";
+import { choice, empty, iconButton, settled } from "./parts";
 
 const MOST = 20;
 
@@ -129,20 +129,10 @@ export class RecallView extends BridgeView {
 	}
 
 	private drawHit(hit: Hit): void {
-		const el = this.hitsEl.createEl("li", { cls: "vaultsync-hit", attr: { "data-id": hit.id } });
-		const head = el.createDiv({ cls: "vaultsync-hit-head" });
-		link(head, hit.title === "" ? "Untitled" : hit.title, () => this.open(hit), "vaultsync-hit-title");
-		chip(head, hit.type);
-		if (hit.snippet !== "") el.createDiv({ cls: "vaultsync-snippet", text: hit.snippet });
-		const why = el.createDiv({ cls: "vaultsync-why" });
-		icon(why, hit.stage === "index" ? "list-tree" : "sparkles");
-		why.createSpan({ text: hit.why });
-		const foot = el.createDiv({ cls: "vaultsync-hit-foot" });
-		const score = foot.createDiv({ cls: "vaultsync-score", attr: { "aria-label": `Score ${hit.score.toFixed(2)}`, role: "img" } });
+		const { foot, actions } = drawHit(this.hitsEl, this.host, hit);
+		const score = createDiv({ cls: "vaultsync-score", attr: { "aria-label": `Score ${hit.score.toFixed(2)}`, role: "img" } });
 		score.createDiv({ cls: "vaultsync-score-bar" }).setCssProps({ "--vaultsync-score": `${Math.round(Math.min(1, Math.max(0, hit.score)) * 100)}%` });
-		foot.createSpan({ cls: "vaultsync-muted vaultsync-path", text: hit.path ?? "no note yet" });
-		const actions = foot.createDiv({ cls: "vaultsync-hit-actions" });
-		iconButton(actions, "link", "Insert a link into the note", () => this.insert(hit));
+		foot.prepend(score);
 		const pick = iconButton(actions, "package-plus", "Add to pack", () => this.pick(hit));
 		pick.addClass("vaultsync-pick");
 		this.markPicked();
@@ -155,22 +145,6 @@ export class RecallView extends BridgeView {
 			pick?.toggleClass("is-active", picked);
 			pick?.setAttrs({ "aria-pressed": String(picked), "aria-label": picked ? "Take out of the pack" : "Add to pack" });
 		}
-	}
-
-	private async open(hit: Hit): Promise<void> {
-		if (hit.path === null) new Notice("This fact has no note yet.");
-		else await this.host.openNote(hit.path);
-	}
-
-	private insert(hit: Hit): void {
-		const view = this.app.workspace.getMostRecentLeaf()?.view;
-		const file = hit.path === null ? null : this.app.vault.getAbstractFileByPath(hit.path);
-		if (!(view instanceof MarkdownView) || !(file instanceof TFile)) {
-			new Notice("Open the note to insert the link into.");
-			return;
-		}
-		const alias = hit.title === file.basename ? "" : hit.title;
-		view.editor.replaceSelection(this.app.fileManager.generateMarkdownLink(file, view.file?.path ?? "", "", alias));
 	}
 
 	private async pick(hit: Hit): Promise<void> {

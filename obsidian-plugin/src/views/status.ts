@@ -45,11 +45,13 @@ export class StatusView extends BridgeView {
 		words.createDiv({ cls: "vaultsync-muted", text: label });
 
 		if (status.conflicts > 0) button(head, "Resolve", () => this.host.show("conflicts"), "mod-cta").addClass("vaultsync-hero-action");
+		else if (status.proposals > 0) button(head, "Answer", () => this.host.show("proposals"), "mod-cta").addClass("vaultsync-hero-action");
 
 		const numbers = this.bodyEl.createEl("dl", { cls: "vaultsync-numbers" });
 		this.number(numbers, "Facts", status.facts);
 		this.number(numbers, "Waiting", status.pending + status.outbox);
 		this.number(numbers, "Conflicts", status.conflicts, "conflict");
+		this.number(numbers, "Proposals", status.proposals);
 		this.number(numbers, "Attention", status.attention.length, "attention");
 
 		const actions = this.bodyEl.createDiv({ cls: "vaultsync-actions" });
@@ -110,6 +112,7 @@ export class StatusView extends BridgeView {
 				if (error.hint !== "") this.row(rows, "Hint", error.hint);
 			}
 		}
+		if (status.silent_proposals.length > 0) this.row(rows, "Proposes no more", status.silent_proposals.join("; "));
 		if (status.foreign > 0) this.row(rows, "Left alone", many(status.foreign, "note outside the memory", "notes outside the memory"));
 		this.row(rows, "Writes", status.app_connected ? "through this app" : "straight to the files");
 		this.row(rows, "Version", status.version);

@@ -5,7 +5,7 @@ import { Stage, type Look } from "./stage";
 import { lampConflict } from "./story";
 
 const WIDE: Look = { theme: "light", width: 1280, height: 800 };
-const VIEWS = ["status", "conflicts", "recall", "context", "note", "index"] as const;
+const VIEWS = ["status", "conflicts", "recall", "context", "related", "note", "index"] as const;
 
 inBrowser("the line to the daemon", () => {
 	let memory: Memory;

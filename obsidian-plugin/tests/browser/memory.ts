@@ -80,6 +80,13 @@ export class Memory {
 		return (await this.cli("remember", text, "--agent", "indy", ...words)) as unknown as Fact;
 	}
 
+	/** Store facts, each with the fields that are given. */
+	async import(facts: readonly Record<string, unknown>[]): Promise<void> {
+		const file = join(this.folder, "facts.jsonl");
+		await writeFile(file, facts.map((fact) => `${JSON.stringify(fact)}\n`).join(""));
+		await this.cli("import", file);
+	}
+
 	async fact(id: string): Promise<Fact> {
 		return (await this.cli("get", id)) as unknown as Fact;
 	}

@@ -10,7 +10,7 @@ inBrowser("notes", () => {
 
 	beforeAll(async () => {
 		memory = await Memory.make();
-		task = await memory.remember("Oil the hinge.\n\nThe can is in the shed.", "--title", "Oil the hinge", "--type", "task", "--scope", "team-core");
+		task = await memory.remember("Oil the hinge.\n\nThe can is in the shed.", "--title", "Oil the hinge", "--type", "task", "--scope", "project-tidebell");
 		await memory.serve();
 		stage = await Stage.open(memory.vault, { theme: "light", width: 1280, height: 800 }, memory);
 		await stage.says("equal");
@@ -50,8 +50,79 @@ inBrowser("notes", () => {
 		expect(await history.innerText()).toContain("in the note");
 	});
 
+	test("any two versions are compared, side by side", async () => {
+		const { page } = stage;
+		await page.getByRole("button", { name: "Compare versions" }).click();
+		const dialog = page.getByRole("dialog", { name: "Versions of Oil the hinge" });
+		const table = dialog.getByRole("table", { name: "Content: both versions" });
+		await table.waitFor();
+		expect(await table.innerText()).toContain("The can is in the shed.");
+		expect(await table.innerText()).toContain("The can is in Oskar's boat.");
+		const versions = await dialog.getByLabel("Older version").locator("option").allInnerTexts();
+		expect(versions[0]).toMatch(/^Now: /);
+		expect(versions.at(-1)).toBe("Before the first change");
+		await dialog.getByLabel("Newer version").selectOption("0");
+		await dialog.getByText("The two versions are equal.").waitFor();
+		await dialog.getByLabel("Newer version").selectOption("1");
+		const first = await dialog.innerText();
+		expect(first).not.toContain("Oskar's boat");
+		await page.keyboard.press("Escape");
+	});
+
+	test("facts related to the paragraph appear while it is written, each with the reason, and not when switched off", async () => {
+		const { page } = stage;
+		await stage.note("Inbox/Ideas from the ferry.md");
+		await stage.edit();
+		await stage.run("show-related");
+		const editor = page.getByLabel("Editor");
+		await editor.press("Control+End");
+		await page.keyboard.type("\n\nWe tested the touch screen with wet gloves");
+		const hit = page.locator(".vaultsync-view:visible .vaultsync-hit", { has: page.getByRole("button", { name: "Test with wet gloves" }) });
+		await hit.waitFor();
+		expect(await hit.locator(".vaultsync-why").innerText()).toContain("gloves");
+		await page.evaluate(() => Object.assign((window.running.plugin as unknown as { settings: object }).settings, { whileWriting: false }));
+		await page.keyboard.type(" once more");
+		await page.locator(".vaultsync-view:visible").getByText("Switched off").waitFor();
+		await page.evaluate(() => Object.assign((window.running.plugin as unknown as { settings: object }).settings, { whileWriting: true }));
+	});
+
+	test("a question waits until none is under way", async () => {
+		const { page } = stage;
+		const asked: string[] = [];
+		page.on("console", (message) => asked.push(message.text()));
+		await page.evaluate(() => {
+			const { bridge } = window.running.plugin as unknown as { bridge: { recall: (...given: unknown[]) => Promise<unknown>; questions: number } };
+			const { recall } = bridge;
+			bridge.recall = (...given) => {
+				console.log(`asked while ${bridge.questions} under way`);
+				return recall(...given);
+			};
+			bridge.questions = 1;
+		});
+		await page.getByLabel("Editor").press("Control+End");
+		await page.keyboard.type("\n\nThe tide table hangs in the harbour office");
+		await page.waitForTimeout(1800);
+		expect(asked).toEqual([]);
+		await page.evaluate(() => ((window.running.plugin as unknown as { bridge: { questions: number } }).bridge.questions = 0));
+		await expect.poll(() => asked).toEqual(["asked while 0 under way"]);
+	});
+
+	test("Obsidian's own command line remembers, recalls, packs, syncs and lists proposals", async () => {
+		const made = await stage.cli("vaultsync:remember", { text: "The crane hook is painted yellow.", type: "fact" });
+		expect(made).toMatch(/^Remembered: The crane hook is painted yellow/);
+		expect(await stage.cli("vaultsync:sync")).toMatch(/^Synced: /);
+		expect(await stage.cli("vaultsync:recall", { query: "crane hook painted yellow" })).toContain("The crane hook is painted yellow");
+		const found = JSON.parse(await stage.cli("vaultsync:recall", { query: "crane hook", limit: "2", format: "json" })) as { hits: unknown[] };
+		expect(found.hits.length).toBeLessThanOrEqual(2);
+		expect(await stage.cli("vaultsync:context", { query: "which colour is the crane hook?", budget: "500" })).toContain("yellow");
+		expect(await stage.cli("vaultsync:proposals")).toBe("No proposals.");
+		expect(await stage.cli("vaultsync:proposals", { accept: "0123" })).toMatch(/^Error: no proposal 0123/);
+	});
+
 	test("a run is taken back", async () => {
 		const { page } = stage;
+		await stage.note(task.path);
+		await stage.run("show-note");
 		const before = (await memory.fact(task.id)).content;
 		await memory.call("PATCH", `/v1/facts/${task.id}`, { set: { priority: 4 } });
 		const newest = page.locator(".vaultsync-history > li").first();

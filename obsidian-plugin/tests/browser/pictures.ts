@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { Memory } from "./memory";
 import { Stage } from "./stage";
-import { lampConflict, supersededGlands } from "./story";
+import { fewProposals, lampConflict, supersededGlands } from "./story";
 
 const OUT = join(import.meta.dirname, "..", "..", "..", "build", "pictures");
 
@@ -19,6 +19,7 @@ test("pictures of the views, light, dark and narrow", async () => {
 	try {
 		const lamp = await lampConflict(memory);
 		const glands = await supersededGlands(memory);
+		await fewProposals(memory);
 		await memory.serve();
 		const given = { address: memory.address, token: memory.token };
 		const stage = await Stage.open(memory.vault, { theme: "light", width: 1320, height: 820 }, given);
@@ -31,7 +32,7 @@ test("pictures of the views, light, dark and narrow", async () => {
 			}
 			await stage.theme("light");
 		};
-		await page.getByText("1 conflict", { exact: true }).first().waitFor();
+		await page.locator(".vaultsync-bar-text").getByText("1 conflict").waitFor();
 		await stage.note(lamp.path);
 		await stage.run("show-status");
 		await page.getByText("Last run").waitFor();
@@ -62,6 +63,20 @@ test("pictures of the views, light, dark and narrow", async () => {
 		await page.waitForTimeout(300);
 		await shoot("note");
 
+		await page.getByRole("button", { name: "Compare versions" }).click();
+		await page.getByRole("dialog").getByRole("table").first().waitFor();
+		await shoot("compare");
+		await page.keyboard.press("Escape");
+
+		await stage.note("Inbox/Ideas from the ferry.md");
+		await stage.edit();
+		await stage.run("show-related");
+		await page.getByLabel("Editor").press("Control+End");
+		await page.keyboard.type("\n\nHang the tide table where people wait for the ferry, beside the touch screen that nobody can use with wet gloves.");
+		await page.locator(".vaultsync-view:visible .vaultsync-hit").first().waitFor();
+		await shoot("related");
+		await page.getByLabel("Editor").press("Control+z");
+
 		await stage.run("show-index");
 		await page.getByText("Total facts").waitFor();
 		await shoot("index");
@@ -73,11 +88,18 @@ test("pictures of the views, light, dark and narrow", async () => {
 		await page.getByRole("button", { name: "Show the common base" }).first().click();
 		await shoot("conflict-merge");
 
+		await stage.run("show-proposals");
+		await page.locator(".vaultsync-proposal").nth(1).waitFor();
+		await shoot("proposals");
+		await page.locator(".vaultsync-proposal-head", { hasText: "Better title" }).first().click();
+		await shoot("proposals-title");
+
 		await page.evaluate(() => window.running.app.setting.open());
 		await page.evaluate(() => window.running.app.setting.openTabById("vaultsync"));
 		await shoot("settings");
 		await page.keyboard.press("Escape");
 		await page.evaluate(() => window.running.app.setting.close());
+		await stage.run("show-conflicts");
 		await page.getByRole("button", { name: "Cancel" }).click();
 		await page.getByRole("button", { name: "Hide the common base" }).click();
 
@@ -85,7 +107,7 @@ test("pictures of the views, light, dark and narrow", async () => {
 			document.body.createEl("style", { text: ".mod-root { display: none !important } .mod-left-split, .workspace-ribbon { display: none !important } .mod-right-split { width: 100% !important }" });
 		});
 		await page.setViewportSize({ width: 300, height: 760 });
-		for (const name of ["status", "recall", "context", "note"] as const) {
+		for (const name of ["status", "recall", "context", "note", "related"] as const) {
 			await stage.run(`show-${name}`);
 			await page.waitForTimeout(300);
 			await page.screenshot({ path: join(OUT, `narrow-${name}.png`) });
@@ -94,12 +116,33 @@ test("pictures of the views, light, dark and narrow", async () => {
 			document.body.createEl("style", { text: ".mod-root { display: flex !important } .mod-right-split { display: none !important }" });
 		});
 		await page.screenshot({ path: join(OUT, "narrow-conflict.png") });
+		await stage.run("show-proposals");
+		await page.screenshot({ path: join(OUT, "narrow-proposals.png") });
+		await stage.run("show-conflicts");
 		await memory.stop();
 		await page.getByText("Try again").first().waitFor({ state: "attached" });
 		await page.screenshot({ path: join(OUT, "narrow-conflict-off.png") });
 		await stage.close();
+		await phone(memory.vault);
 		console.log(`pictures: in ${OUT}`);
 	} finally {
 		await memory.remove();
 	}
 });
+
+/** The two views of a phone. */
+async function phone(vault: string): Promise<void> {
+	const stage = await Stage.phone(vault, "light");
+	const { page } = stage;
+	for (const view of ["conflicts", "proposals"] as const) {
+		await stage.run(`show-${view}`);
+		await page.getByRole("list", { name: `Memory ${view}` }).locator(".vaultsync-proposal-head").first().click();
+		await page.locator(".vaultsync-review-text:visible").waitFor();
+		for (const theme of ["light", "dark"] as const) {
+			await stage.theme(theme);
+			await page.waitForTimeout(200);
+			await page.screenshot({ path: join(OUT, `phone-${view}-${theme}.png`) });
+		}
+	}
+	await stage.close();
+}

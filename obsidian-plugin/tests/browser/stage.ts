@@ -24,10 +24,14 @@ export interface Look {
 	theme: "light" | "dark";
 	width: number;
 	height: number;
+	/** Whether the app is that of a phone: no Node, no daemon. */
+	phone?: boolean;
 }
 
 export class Stage {
 	readonly page!: Page;
+	/** How many requests the plugin has sent. */
+	sent = 0;
 	private readonly requests = new Map<number, ClientRequest>();
 	private browser!: Browser;
 	private watcher!: FSWatcher;
@@ -46,6 +50,11 @@ export class Stage {
 		return stage;
 	}
 
+	/** Open the app of a phone on a vault. */
+	static async phone(vault: string, theme: Look["theme"]): Promise<Stage> {
+		return Stage.open(vault, { theme, width: 375, height: 720, phone: true }, { address: "", token: "" });
+	}
+
 	async close(): Promise<void> {
 		this.watcher.close();
 		for (const each of this.requests.values()) each.destroy();
@@ -56,6 +65,11 @@ export class Stage {
 	/** Run a command of the plugin; whether it was to be had. */
 	run(id: string): Promise<boolean> {
 		return this.page.evaluate((name) => window.running.app.run(name), id);
+	}
+
+	/** What the app's own command line prints. */
+	cli(command: string, given: Record<string, string> = {}): Promise<string> {
+		return this.page.evaluate(async ([name, flags]) => (await window.running.app.cli.get(name)?.(flags)) ?? `no command ${name}`, [command, given] as const);
 	}
 
 	/** Open a note in the main pane. */
@@ -94,7 +108,10 @@ export class Stage {
 	}
 
 	async theme(theme: Look["theme"]): Promise<void> {
-		await this.page.evaluate((name) => (document.body.className = `theme-${name}`), theme);
+		await this.page.evaluate((name) => {
+			document.body.classList.remove("theme-light", "theme-dark");
+			document.body.classList.add(`theme-${name}`);
+		}, theme);
 	}
 
 	private async launch({ width, height }: Look): Promise<void> {
@@ -157,17 +174,18 @@ export class Stage {
 		await page.addStyleTag({ content: styles });
 		await page.addScriptTag({ content: standin });
 		await page.evaluate(
-			async ([code, about, names, { address, token }]) => {
+			async ([code, about, names, { address, token }, phone]) => {
 				const outside = Object.fromEntries(names.map((name) => [name, (window as unknown as Record<string, unknown>)[`outside_${name}`]]));
 				Object.assign(window, { outside });
 				const { standin: maker } = window as unknown as { standin: { start: (...given: unknown[]) => Promise<Window["running"]> } };
-				window.running = await maker.start(code, about);
+				window.running = await maker.start(code, about, phone);
+				if (phone) return;
 				const plugin = window.running.plugin as unknown as { settings: { address: string }; token: { write(token: string): void }; saveSettings(anew: boolean): Promise<void> };
 				plugin.settings.address = address;
 				plugin.token.write(token);
 				await plugin.saveSettings(true);
 			},
-			[source, JSON.parse(manifest) as { id: string }, Object.keys(files), given] as const,
+			[source, JSON.parse(manifest) as { id: string }, Object.keys(files), given, look.phone === true] as const,
 		);
 		this.watcher = watch(this.vault, { recursive: true }, (_, name) => this.notice(name));
 	}
@@ -192,6 +210,7 @@ export class Stage {
 	}
 
 	private send(id: number, options: HttpOptions, body: string | null): void {
+		this.sent++;
 		const tell = (kind: "head" | "data" | "end" | "error", value: string): void => {
 			this.page.evaluate(([to, what, words]) => window.answered(to, what, words), [id, kind, value] as const).catch(() => undefined);
 		};

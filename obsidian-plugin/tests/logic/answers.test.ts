@@ -27,6 +27,9 @@ const SHAPES: Record<string, Shape<unknown>> = {
 	ids: answers.freshId,
 	index: answers.indexFiles,
 	"index-file": answers.indexFile,
+	proposals: answers.proposals,
+	"proposal-accept": answers.settled,
+	"proposal-reject": answers.settled,
 	recall: answers.recall,
 	status: answers.status,
 	"status-watched": answers.status,
@@ -61,7 +64,6 @@ describe("the bridge's answers", () => {
 		const unused = new Set([
 			...["adopt", "events", "graph", "links-fix", "maintain"],
 			...["observation", "observations-create", "observations-list", "observations-process"],
-			...["proposals", "proposal-accept", "proposal-reject"],
 		]);
 		const others = names.filter((name) => !name.startsWith("error-") && !unused.has(name));
 		expect(others.sort()).toEqual(Object.keys(SHAPES).sort());

@@ -10,6 +10,7 @@ import { apiVersion } from "./obsidian";
 
 const status = (given: Partial<Status> = {}): Status => ({
 	facts: 67, notes: 67, pending: 0, conflicts: 0, attention: [], outbox: 0, last_run: null, engine: "idle", foreign: 0,
+	proposals: 0, silent_proposals: [],
 	daemon: null, vault_id: "v", version: "0.1.0", app_connected: true, ...given,
 });
 const daemon = (given: Partial<Daemon>): Daemon => ({
@@ -24,6 +25,9 @@ describe("the status bar", () => {
 		[{ pending: 2, outbox: 1 }, "waiting", "3 waiting"],
 		[{ conflicts: 1, pending: 2 }, "conflict", "1 conflict"],
 		[{ conflicts: 2, attention: [notice] }, "conflict", "2 conflicts"],
+		[{ conflicts: 1, proposals: 3 }, "conflict", "1 conflict · 3 proposals"],
+		[{ proposals: 1, pending: 2 }, "proposal", "1 proposal"],
+		[{ proposals: 2, attention: [notice] }, "attention", "attention"],
 		[{ attention: [notice] }, "attention", "attention"],
 		[{ daemon: daemon({ failing: true }), pending: 2 }, "attention", "attention"],
 		[{ daemon: daemon({ store_away: "it is locked" }) }, "attention", "attention"],

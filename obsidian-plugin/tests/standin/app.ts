@@ -19,6 +19,8 @@ export class App {
 	readonly workspace: Workspace;
 	readonly commands = new Map<string, Command>();
 	readonly setting: SettingsModal;
+	/** What the app's own command line runs, by its name. */
+	readonly cli = new Map<string, (given: Record<string, string>) => string | Promise<string>>();
 	private readonly secrets = new Map<string, string>();
 	readonly secretStorage = {
 		getSecret: (id: string): string | null => this.secrets.get(id) ?? null,
@@ -117,6 +119,11 @@ export abstract class Plugin extends Component {
 	addCommand(command: Command): Command {
 		this.app.commands.set(command.id, command);
 		return command;
+	}
+
+	registerCliHandler(command: string, _description: string, _flags: unknown, handler: (given: Record<string, string>) => string | Promise<string>): void {
+		if (this.app.cli.has(command)) throw new Error(`${command} is registered already`);
+		this.app.cli.set(command, handler);
 	}
 
 	addSettingTab(tab: PluginSettingTab): void {

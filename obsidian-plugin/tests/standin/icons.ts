@@ -2,14 +2,14 @@
 
 import {
 	Activity, ArrowRight, Bot, BrainCircuit, CheckCheck, ChevronRight, createElement, FileClock, FileQuestionMark, FileText,
-	Folder, GitCompare, History, Link, ListTree, Package, PackagePlus, RefreshCw, SearchX, Search, Settings, Sparkles, TriangleAlert,
+	Folder, GitCompare, History, Link, ListChecks, ListTree, Package, PackagePlus, RefreshCw, SearchX, Search, Settings, Sparkles, TriangleAlert,
 	Unplug, User, X, type IconNode,
 } from "lucide";
 
 const ICONS: Record<string, IconNode> = {
 	activity: Activity, "arrow-right": ArrowRight, bot: Bot, "brain-circuit": BrainCircuit, "check-check": CheckCheck,
 	"chevron-right": ChevronRight, "file-clock": FileClock, "file-question": FileQuestionMark, "file-text": FileText, folder: Folder,
-	"git-compare": GitCompare, history: History, link: Link, "list-tree": ListTree, package: Package, "package-plus": PackagePlus,
+	"git-compare": GitCompare, history: History, link: Link, "list-checks": ListChecks, "list-tree": ListTree, package: Package, "package-plus": PackagePlus,
 	"refresh-cw": RefreshCw, "search-x": SearchX, search: Search, settings: Settings, sparkles: Sparkles,
 	"alert-triangle": TriangleAlert, unplug: Unplug, user: User, x: X,
 };

@@ -14,10 +14,21 @@ import { TAbstractFile, TFile, TFolder } from "./vault";
 import { Component, ItemView, MarkdownView, WorkspaceLeaf } from "./workspace";
 import { http, listen } from "./world";
 
+/** Calls `work` once, when no further call came for a while. */
+function debounce(work: () => void, milliseconds: number): () => void {
+	let timer = 0;
+	return () => {
+		window.clearTimeout(timer);
+		timer = window.setTimeout(work, milliseconds);
+	};
+}
+
+const Platform = { isDesktop: true, isDesktopApp: true, isMobile: false, isPhone: false };
+
 const obsidian = {
 	Component, FuzzySuggestModal, ItemView, MarkdownRenderer, MarkdownView, Modal, Notice, Plugin, PluginSettingTab, Setting,
 	TAbstractFile, TFile, TFolder, WorkspaceLeaf, setIcon,
-	Platform: { isDesktop: true, isMobile: false },
+	Platform, debounce,
 	normalizePath: (path: string): string => path,
 	requireApiVersion: (): boolean => true,
 };
@@ -28,13 +39,16 @@ export interface Running {
 }
 
 /** Start the app with the plugin whose built `main.js` this is, as the app evaluates it. */
-export async function start(source: string, manifest: { id: string; name: string; version: string }): Promise<Running> {
+export async function start(source: string, manifest: { id: string; name: string; version: string }, phone = false): Promise<Running> {
 	extendDocument();
 	listen();
 	const app = new App(document.body);
 	await app.load();
 	window.changed = (paths) => void app.vault.look(paths);
-	const modules: Record<string, unknown> = { obsidian, http };
+	Object.assign(Platform, { isDesktop: !phone, isDesktopApp: !phone, isMobile: phone, isPhone: phone });
+	document.body.classList.toggle("is-phone", phone);
+	// The mobile apps have no modules of Node.
+	const modules: Record<string, unknown> = phone ? { obsidian } : { obsidian, http };
 	const module = { exports: {} as { default: new (app: App, manifest: unknown) => Plugin } };
 	const required = (name: string): unknown => {
 		if (!(name in modules)) throw new Error(`the app has no module ${name}`);

@@ -7,11 +7,23 @@ export const MarkdownRenderer = {
 		await Promise.resolve();
 		let list: HTMLElement | null = null;
 		let paragraph: string[] = [];
+		let code: { fence: string; el: HTMLElement } | null = null;
 		const flush = (): void => {
 			if (paragraph.length > 0) inline(el.createEl("p"), paragraph.join(" "));
 			paragraph = [];
 		};
 		for (const line of markdown.replace(/<!--[\s\S]*?-->/g, "").split("\n")) {
+			if (code) {
+				if (line === code.fence) code = null;
+				else code.el.appendText(`${line}\n`);
+				continue;
+			}
+			const fence = /^(`{3,})/.exec(line)?.[1];
+			if (fence !== undefined) {
+				flush();
+				code = { fence, el: el.createEl("pre").createEl("code") };
+				continue;
+			}
 			const heading = /^(#{1,6}) (.*)$/.exec(line);
 			const item = /^\s*(?:[-*]|\d+\.) (?:\[(.)\] )?(.*)$/.exec(line);
 			const quote = /^> (.*)$/.exec(line);

@@ -70,6 +70,10 @@ export class Vault extends Events {
 		return this.adapter.read(file.path);
 	}
 
+	async cachedRead(file: TFile): Promise<string> {
+		return this.read(file);
+	}
+
 	async readBinary(file: TFile): Promise<ArrayBuffer> {
 		const bytes = await bytesOf(file.path);
 		if (!bytes) throw new Error(`ENOENT: ${file.path}`);

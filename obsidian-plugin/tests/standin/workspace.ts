@@ -99,6 +99,19 @@ class Editor {
 		this.typed();
 	}
 
+	getCursor(): { line: number; ch: number } {
+		const before = this.area.value.slice(0, this.area.selectionStart).split("\n");
+		return { line: before.length - 1, ch: (before.at(-1) ?? "").length };
+	}
+
+	lineCount(): number {
+		return this.area.value.split("\n").length;
+	}
+
+	getLine(line: number): string {
+		return this.area.value.split("\n")[line] ?? "";
+	}
+
 	getSelection(): string {
 		return this.area.value.slice(this.area.selectionStart, this.area.selectionEnd);
 	}
@@ -178,6 +191,7 @@ export class MarkdownView extends ItemView {
 
 	private typed(): void {
 		this.dirty = true;
+		this.app.workspace.trigger("editor-change", this.editor, this);
 		window.clearTimeout(this.timer);
 		this.timer = window.setTimeout(() => void this.save(), 2000);
 	}
@@ -309,6 +323,7 @@ export class Workspace extends Events {
 			each.view.containerEl.toggle(each === leaf);
 			each.tabEl.toggleClass("is-active", each === leaf);
 		}
+		this.trigger("active-leaf-change", leaf);
 	}
 
 	async openLinkText(link: string): Promise<void> {

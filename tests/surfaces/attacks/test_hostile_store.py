@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import vaultsync as app
 from tests.machines import configure_machine
 from tests.qdrant_server import FakeQdrant, Fault
+from tests.world import open_scopes
 from vaultsync.backends.qdrant.client import ClientPointCollection
 from vaultsync.backends.qdrant.commit_log import COMMIT_RECORD_ID
 from vaultsync.backends.qdrant.connection import QdrantConnection
@@ -88,6 +89,7 @@ def vault(server: FakeQdrant, tmp_path_factory: pytest.TempPathFactory) -> str:
     vault = tmp_path_factory.mktemp("home") / "vault"
     url = f"qdrant://127.0.0.1:{server.port}/hostile"
     app.init(str(vault), store=url)
+    open_scopes(vault)
     table = f"[qdrant]\ntimeout_seconds = 1\npatience_seconds = {PATIENCE}\n"
     configure_machine(vault, f'store = "{url}"\n{table}')
     with app.open(str(vault)) as memory:

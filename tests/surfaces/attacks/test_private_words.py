@@ -1,16 +1,18 @@
-"""No method of the Python API answers an agent with a word of what others keep in private."""
+"""No method of the Python API answers an agent with a word of what it may not read."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 import pytest
 
 import vaultsync
+from tests.machines import configure_machine
 from tests.mcp_clients import Home, make_home
 from vaultsync.api.memory import Memory
 from vaultsync.errors import RunNotFoundError, StoreUnavailableError, VaultsyncError
@@ -20,14 +22,25 @@ from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.sync.agent_view import AgentView
 
 PLANTED = "zqxjkv"
-"""Is in all titles, texts, tags and paths of Ada's private facts, and in nothing else."""
+TABLE = Path(__file__).parents[3] / "golden" / "exchange" / "csv" / "memories.csv"
+"""Is in all titles, texts, tags and paths of Ada's hidden facts, and in nothing else."""
+SCOPES = ("private-ada", "team-harbour")
+"""Where Ada hides them: the team has her as its only member."""
+MEMBERS = """
+[permissions.agents."*"]
+write = ["*"]
+[permissions.teams]
+team-harbour = ["ada"]
+"""
 
 
 class Planted:
-    """Ada's private facts and notes, in every state that a run has to report."""
+    """Ada's hidden facts and notes, in every state that a run has to report."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, scope: str = "private-ada") -> None:
+        configure_machine(home.vault, MEMBERS)
         self.home = home
+        self.scope = scope
         titles = ["edited", "moved", "gone", "forgotten", "disputed", "linked", "moved away"]
         with home.memory("ada") as ada:
             facts = {
@@ -36,6 +49,7 @@ class Planted:
                     title=f"{PLANTED} {each}",
                     type="decision",
                     tags=[PLANTED],
+                    scope=scope,
                 )
                 for each in titles
             }
@@ -50,9 +64,9 @@ class Planted:
             ada.forget(self.ids["forgotten"])
         self._edit(notes["edited"], "Text", "Changed")
         notes["moved"].rename(home.vault / "public" / f"{PLANTED} moved.md")
-        notes["moved away"].rename(home.vault / "private-ada" / f"{PLANTED} elsewhere.md")
+        notes["moved away"].rename(home.vault / scope / f"{PLANTED} elsewhere.md")
         notes["gone"].unlink()
-        folder = home.vault / "private-ada"
+        folder = home.vault / scope
         (folder / f"{PLANTED} bad.md").write_text("---\nid: [\n---\n", "utf-8")
         (folder / f"{PLANTED} new.md").write_text(f"{PLANTED}, not adopted yet.\n", "utf-8")
         (home.vault / "public" / "Its own.md").write_text("Not adopted either.\n", "utf-8")
@@ -71,7 +85,7 @@ class Planted:
 
     def notes(self) -> dict[Path, bytes]:
         """The notes of people and agents, as they are."""
-        folders = (self.home.vault / "public", self.home.vault / "private-ada")
+        folders = (self.home.vault / "public", self.home.vault / self.scope)
         return {each: each.read_bytes() for top in folders for each in top.rglob("*.md")}
 
     @property
@@ -115,6 +129,8 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "purge": lambda memory, planted: memory.purge(planted.ids["edited"], dry_run=True),
     "export": lambda memory, _: _exported(memory),
     "import_": lambda memory, _: memory.import_([]),
+    "import_from": lambda memory, _: memory.import_from("csv", TABLE, dry_run=True),
+    "export_to": lambda memory, _: _exported_to(memory),
     "remember": lambda memory, _: memory.remember("It is known."),
     "observations": lambda memory, _: memory.observations(),
     "observation": lambda memory, planted: memory.observation(planted.ids["edited"]),
@@ -153,6 +169,7 @@ READING = {
 """Those of `ASKED` that change nothing, and may be asked one after the other."""
 NOT_ASKED = {
     "close": "answers nothing",
+    "modules": "are files of a project, beside the vault",
     "contradictions": "what `remember` and `update` call",
     "evaluate": "answers with figures, and the paths that the questions name",
     "as_seen": "what `sync` calls",
@@ -173,6 +190,12 @@ def _exported(memory: Memory) -> list[str]:
     return lines
 
 
+def _exported_to(memory: Memory) -> list[str]:
+    with TemporaryDirectory() as folder:
+        memory.export_to("jsonl", folder)
+        return [(Path(folder) / "memories.jsonl").read_text("utf-8")]
+
+
 def _memory_file(folder: Path) -> Path:
     found = folder / "MEMORY.md"
     found.write_text("# Memory\n\n## One\n\nText.\n", "utf-8")
@@ -184,13 +207,18 @@ def planted(tmp_path: Path) -> Planted:
     return Planted(make_home(tmp_path))
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["", "synced"])
+@pytest.fixture(
+    scope="module",
+    params=[(scope, synced) for scope in SCOPES for synced in (False, True)],
+    ids=lambda each: f"{each[0]} synced" if each[1] else each[0],
+)
 def shared(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Planted]:
     """For methods that change no note, however many there are."""
-    planted = Planted(make_home(tmp_path_factory.mktemp("shared")))
-    if request.param:
+    scope, synced = request.param
+    planted = Planted(make_home(tmp_path_factory.mktemp("shared")), scope)
+    if synced:
         planted.home.run("sync")
     before = planted.notes()
     yield planted
@@ -215,11 +243,14 @@ def test_no_answer_reveals_a_word_of_another_agent(shared: Planted, name: str) -
     check_hidden(shared, name)
 
 
-@pytest.mark.parametrize("synced", [False, True])
+@pytest.mark.parametrize(
+    ("scope", "synced"), [("private-ada", False), ("private-ada", True), ("team-harbour", True)]
+)
 @pytest.mark.parametrize("name", sorted(ASKED.keys() - READING))
 def test_no_method_reveals_a_word_of_another_agent(
-    planted: Planted, name: str, *, synced: bool
+    tmp_path: Path, name: str, scope: str, *, synced: bool
 ) -> None:
+    planted = Planted(make_home(tmp_path), scope)
     if synced:
         planted.home.run("sync")
     check_hidden(planted, name)
@@ -230,10 +261,10 @@ def check_hidden(planted: Planted, name: str) -> None:
     with vaultsync.open(str(home.vault), agent="indy", state_dir=str(home.state)) as indy:
         said = _said(indy, ASKED[name], planted)
     assert PLANTED not in said
-    assert "private-ada" not in said
+    assert planted.scope not in said
     hidden = {key for key in planted.ids.values() if key in said}
     named = ("get", "history", "update", "edit", "supersede", "forget", "restore", "purge")
-    if name not in (*named, "observation"):
+    if name not in (*named, "observation", "adopt_id"):
         assert not hidden, said
 
 
@@ -265,9 +296,11 @@ def test_an_agent_undoes_only_runs_that_it_may_know_of(planted: Planted) -> None
     home.run("forget", planted.ids["linked"])
     hidden = planted.run
     with home.memory("indy") as indy:
-        for run in (hidden, hidden[:13], None):
+        for run in (hidden, hidden[:13]):
             with pytest.raises(RunNotFoundError):
                 indy.undo(run)
+        assert indy.last_undoable_run() == indy.log(limit=1)[0]
+        assert hidden not in {each.run for each in indy.log()}
     assert planted.run == hidden
     with home.memory("ada") as ada:
         assert ada.undo(hidden).actions

@@ -45,13 +45,25 @@ REQUESTS = {
     'store = "qdrant+edge:../x"': ("{above}/x",),
     '[memory_file]\nfiles = ["{above}/diary.md"]': ("read and change {above}/diary.md",),
     '[hygiene]\nenvironment = ["CI_DEPLOY_TOKEN"]': ("CI_DEPLOY_TOKEN",),
+    '[modules]\nremote = "mcp:sh -c evil"': ("run the command sh -c evil", "all modules"),
+    '[modules]\nremote = "mcp:http://127.0.0.1:{port}/mcp"': (
+        "send the texts of all modules to 127.0.0.1:{port}",
+    ),
+    '[modules]\nremote = "qdrant+local:../x"': ("{above}/x",),
+    '[modules]\nremote = "http://127.0.0.1:{port}"\nkey = "CI_DEPLOY_TOKEN"': (
+        "send the texts of all modules to 127.0.0.1:{port}",
+        "send the environment variable CI_DEPLOY_TOKEN to the remote",
+    ),
     "[hygiene]\nsecrets = false": ("show secrets",),
     "[hygiene]\nneutralise = false": ("run in Obsidian",),
     '[watch]\nwatcher = "polling"': ("how files are watched",),
     "[qdrant]\ntimeout_seconds = 1": ("how the store is used",),
 }
 """What a marker may ask for, and words of what is said of it."""
-GROUPS = ("graph", "links", "plugin", "proposals", "observations", "memory-file", "eval")
+GROUPS = (
+    *("graph", "links", "plugin", "proposals", "observations", "memory-file", "module", "eval"),
+    "config",
+)
 """Commands whose first argument is another command."""
 ARGUMENTS = {
     "remember": ["Hello."],
@@ -70,6 +82,7 @@ ARGUMENTS = {
     "rebuild": ["--from", "vault"],
     "migrate": ["--to", "sqlite:x"],
     "memory-file": ["sync", "MEMORY.md"],
+    "module": ["write", "keys", "k-1", "Text."],
     "recall": ["berths"],
     "context": ["berths"],
     "graph": ["stats"],
@@ -80,8 +93,12 @@ ARGUMENTS = {
     "watch": ["--once-settled"],
     "bridge": ["--port", "0"],
     "plugin": ["install"],
+    "install": ["cursor"],
+    "config": ["set", "language", "german"],
+    "import-from": ["markdown", "."],
+    "export-to": ["jsonl", "exported"],
 }
-NO_VAULT = {"completion", "trust", "doctor", "model"}
+NO_VAULT = {"completion", "trust", "doctor", "model", "hook"}
 """Commands that open no vault, or only say what is wrong with it."""
 
 
@@ -161,6 +178,14 @@ def test_every_command_refuses_alike(downloaded: Downloaded, command: str, tmp_p
     assert refused.exit_code == 1
     assert not downloaded.was_asked()
     assert sorted(each.name for each in downloaded.root.iterdir()) == [".meta", ".obsidian"]
+
+
+def test_a_hook_tells_its_host_nothing_of_such_a_vault(downloaded: Downloaded) -> None:
+    downloaded.ask('store = "qdrant://127.0.0.1:{port}"')
+    done = downloaded.run("hook", "codex", stdin='{"hook_event_name": "SessionStart"}')
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "asks" in done.stderr
+    assert not downloaded.was_asked()
 
 
 def test_python_and_mcp_refuse_too(downloaded: Downloaded) -> None:

@@ -11,7 +11,7 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 
-from vaultsync.backends.http.model_service import ModelService, RetryableError, ServiceWords
+from vaultsync.backends.model_service import ModelService, RetryableError, ServiceWords
 from vaultsync.errors import DerivedError
 from vaultsync.model.schema import TIER_PRIORITIES
 from vaultsync.observations.classifier import BACKGROUND, ObservedText

@@ -10,13 +10,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from vaultsync.errors import UnsafePathError
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, vault_path
 
 DEFAULT_INCLUDE = ("MEMORY.md",)
 """The files of a folder that are read by default."""
 DEFAULT_EXCLUDE = ("node_modules/**", ".git/**", "dist/**", "**/CHANGELOG.md", "**/LICENSE.md")
 """The files of a folder that are never read."""
-_DRAFTS = re.compile(r"\.#.*|.*~|.*\.sw[a-p]|.*\.tmp")
+_DRAFTS = lazy_pattern(r"\.#.*|.*~|.*\.sw[a-p]|.*\.tmp")
 """Temporary files of editors."""
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 
 from vaultsync.backends.filesystem import file_reading, syscalls
 from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.backends.filesystem.tree import STAGING, FolderTree
 from vaultsync.errors import NoteMissingError, UnsafePathError, VaultMissingError
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.storage.vault import NoteFile
 
-_OP = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_OP = lazy_pattern(r"[A-Za-z0-9_-]{1,80}")
 
 
 class StagingFolder:

@@ -26,6 +26,7 @@ from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.file_reading import irregularity, os_error_text
 from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.errors import NoteError, NoteMissingError, UnsafePathError, VaultMissingError
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy, path_key
 from vaultsync.storage.vault import FileStamp, FolderListing, VaultScan
 
@@ -36,7 +37,7 @@ _TICK_NS = 10_000_000
 """Stamps come from a clock that lags by up to one tick, at worst of 100 a second."""
 _FEW = 24
 """Up to this number of files and folders, flushing each is faster than flushing the disk."""
-_NO_PATH = re.compile(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
+_NO_PATH = lazy_pattern(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
 _FOREIGN = ("/~$", ".sync-conflict-", "conflicted copy")
 """Each name of a file of Office, Syncthing or Dropbox has one of these."""
 _OPENAT2 = ctypes.CDLL(None).syscall if sys.platform == "linux" else None

@@ -41,12 +41,13 @@ from vaultsync.errors import (
     UnsafePathError,
     VaultMissingError,
 )
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, path_key, vault_path
 from vaultsync.settings import MARKER_BYTES, parse_toml
 from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
 
 _MARKER = ".meta/config.toml"
-_DERIVED = re.compile(
+_DERIVED = lazy_pattern(
     r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+", re.IGNORECASE
 )
 _NO_NOTE = -2

@@ -22,8 +22,8 @@ from vaultsync.indexing.text_normalization import (
 from vaultsync.model.decay import by_importance
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.permissions import Reader
 from vaultsync.model.schema import Value
-from vaultsync.model.scope import can_see
 from vaultsync.recall.asked_for import type_word
 from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
 from vaultsync.storage.erasure import Traces
@@ -154,8 +154,9 @@ class MemoryIndex:
         language = language_of(text, least=1) or self._language
         return FUNCTION_WORDS.get(language, frozenset())
 
-    def count(self, agent: str | None = None) -> int:
-        return sum(can_see(agent, each.fact.scope) for each in self._held.values())
+    def count(self, reader: Reader | None = None) -> int:
+        held = self._held.values()
+        return sum(reader is None or reader.reads(each.fact.scope) for each in held)
 
     def erase(self, traces: Traces) -> dict[str, int]:  # noqa: ARG002 - all of it goes
         self.clear()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from vaultsync.storage.erasure import Traces
 
 from vaultsync.errors import SYSTEM_HINTS
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.storage.packed_bytes import unpack
 
 IN_MEMORY = ":memory:"
@@ -43,7 +43,7 @@ _SPACE = ("freelist_count", "page_count")
 _MIN_FREE_PAGES = 64
 """A megabyte: less is not worth writing a file again."""
 
-_MIGRATION_NAME = re.compile(r"m\d{3}_\w+")
+_MIGRATION_NAME = lazy_pattern(r"m\d{3}_\w+")
 _BUSY_SECONDS = 5.0
 _FILES_USED = 4
 """The file, its log, the shared memory of both, and one for a moment."""

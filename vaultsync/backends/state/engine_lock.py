@@ -7,12 +7,15 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
-
-import filelock
+from typing import TYPE_CHECKING
 
 from vaultsync.backends.replace_file import read_json, replace_file
 from vaultsync.errors import EngineBusyError
+
+if TYPE_CHECKING:
+    import filelock
 
 _log = logging.getLogger(__name__)
 
@@ -28,17 +31,24 @@ class EngineLock:
     def __init__(self, state_dir: Path, vault: str) -> None:
         self._holder = state_dir / "engine.json"
         self._vault = vault
-        self._lock = filelock.FileLock(state_dir / "engine.lock", mode=0o600)
+        self._path = state_dir / "engine.lock"
         self._written = False
         self._next_path = state_dir / "engine.next"
-        self._next = filelock.FileLock(self._next_path, mode=0o600)
+
+    @cached_property
+    def _lock(self) -> filelock.BaseFileLock:
+        return _file_lock(self._path)
+
+    @cached_property
+    def _next(self) -> filelock.BaseFileLock:
+        return _file_lock(self._next_path)
 
     def try_lock(self) -> bool:
         """Acquire the lock if it is free; it is reentrant, with one `unlock()` for each time.
 
         Who takes it again and again, for a moment each time, leaves it to a process that waits.
         """
-        if not self._lock.is_locked and self._is_awaited():
+        if not self.is_held and self._is_awaited():
             return False
         return self._try_lock()
 
@@ -54,7 +64,7 @@ class EngineLock:
 
     def _is_awaited(self) -> bool:
         """Whether another one goes first; a crash may have left the file of one."""
-        if self._next.is_locked or not self._next_path.exists():
+        if not self._next_path.exists() or self._next.is_locked:
             return False
         if not _try_file_lock(self._next):
             return True
@@ -72,7 +82,7 @@ class EngineLock:
     @property
     def is_held(self) -> bool:
         """Whether this has the lock."""
-        return bool(self._lock.is_locked)
+        return "_lock" in vars(self) and self._lock.is_locked
 
     def unlock(self) -> None:
         """Undo one `try_lock()`."""
@@ -90,7 +100,7 @@ class EngineLock:
         Args:
             unknown: the answer when no process has written down that it has it.
         """
-        if self._lock.is_locked:
+        if self.is_held:
             return "this process"
         try:
             pid = int(read_json(self._holder)["pid"])
@@ -116,7 +126,7 @@ def tables_lock(state_dir: Path) -> Iterator[bool]:
 
     Who writes those files does not keep others from notes.
     """
-    lock = filelock.FileLock(state_dir / "tables.lock", mode=0o600)
+    lock = _file_lock(state_dir / "tables.lock")
     if not _try_file_lock(lock):
         yield False
         return
@@ -126,7 +136,15 @@ def tables_lock(state_dir: Path) -> Iterator[bool]:
         lock.release()
 
 
+def _file_lock(path: Path) -> filelock.BaseFileLock:
+    import filelock  # half the time of `import click`, and who only reads takes no lock
+
+    return filelock.FileLock(path, mode=0o600)
+
+
 def _try_file_lock(lock: filelock.BaseFileLock) -> bool:
+    import filelock
+
     try:
         lock.acquire(timeout=0)
     except filelock.Timeout:

@@ -8,17 +8,17 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from vaultsync.backends.replace_file import read_json, replace_file
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import Value
 
 _log = logging.getLogger(__name__)
-_LOOPBACK = re.compile(r"http://127\.0\.0\.1:([0-9]{1,5})")
+_LOOPBACK = lazy_pattern(r"http://127\.0\.0\.1:([0-9]{1,5})")
 
 
 def _read_while_running(path: Path) -> dict[str, Any] | None:

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import SYSTEM_HINTS, ConfigError, NotAVaultError
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.settings import MARKER, MARKER_BYTES, Table, parse_toml
 
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-_HEADER = re.compile(r"\s*\[")
+_HEADER = lazy_pattern(r"\s*\[")
 Changes = Mapping[tuple[str, ...], object]
 """Values by the path of their setting, such as `("watch", "watcher")`; None removes one."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from vaultsync.backends.replace_file import replace_file
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.storage.erasure import Traces
 
 PURGE_INTENT_NAME = "purging.json"
-_LINES = re.compile(r"\.(?:log|jsonl)(?:\.[0-9a-f]+)?$")
+_LINES = lazy_pattern(r"\.(?:log|jsonl)(?:\.[0-9a-f]+)?$")
 """Files of lines, of which each is about something else; rotated ones too."""
 DISPOSABLE = ("memory-files/queue", "memory-files/kept")
 """Folders of files that are dropped whole."""

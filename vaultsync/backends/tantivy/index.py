@@ -25,6 +25,7 @@ from vaultsync.backends.tantivy.index_fields import (
     VERSION_DOC_ID,
     fact_document,
     make_schema,
+    name_code,
 )
 from vaultsync.backends.tantivy.query_builder import (
     NAME_FIELDS,
@@ -36,7 +37,6 @@ from vaultsync.backends.tantivy.query_builder import (
     id_from_columns,
     read_columns,
     sort_matches,
-    visible_owners,
 )
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing.language import ENGLISH
@@ -51,10 +51,11 @@ from vaultsync.indexing.ports import (
 from vaultsync.indexing.spelling import letters_off, near_terms
 from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.permissions import Reader
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 from vaultsync.storage.erasure import Traces
 
-_FORMAT = f"7 {tantivy_version}"
+_FORMAT = f"8 {tantivy_version}"
 """Changes with everything that changes the content of the files."""
 _HEAP = 15_000_000
 """Bytes per thread of a writer, the least that tantivy takes; more makes another segment."""
@@ -80,6 +81,8 @@ class _CommitReader(NamedTuple):
     searcher: tantivy.Searcher
     languages: tuple[str, ...]
     """Of the texts it holds."""
+    scopes: tuple[str, ...]
+    """Of the facts it holds, and of some that it held."""
     committed: str
     version: str
     first_expiry: int
@@ -121,13 +124,14 @@ class TantivyIndex:
         view = self._look()
         return view.version if view else None
 
-    def count(self, agent: str | None = None) -> int:
+    def count(self, reader: Reader | None = None) -> int:
         view = self._look()
         if view is None:
             return 0
-        if agent is None:
+        if reader is None or all(map(reader.reads, view.scopes)):
             return view.searcher.num_docs - 1
-        visible = self._asking.ranges({"owner": ColumnRange(visible_owners(agent))})
+        codes = frozenset(map(name_code, filter(reader.reads, view.scopes)))
+        visible = self._asking.ranges({"scope": ColumnRange(codes)})
         with self._reading():
             return _count(view, visible)
         return 0
@@ -148,7 +152,7 @@ class TantivyIndex:
         if view is None or limit < 1:
             return []
         asking = self._asking_names if names_only else self._asking
-        ranges = column_ranges(filters)
+        ranges = column_ranges(filters, view.scopes)
         with self._reading():
             asked = self._query(asking, view, words, phrases, filters)
             if not asked:
@@ -179,7 +183,9 @@ class TantivyIndex:
         view = self._look()
         if view is None or limit < 1:
             return []
-        asked = Query.boolean_query(self._asking.browsed(filters, column_ranges(filters)))
+        asked = Query.boolean_query(
+            self._asking.browsed(filters, column_ranges(filters, view.scopes))
+        )
         column, direction = _ORDERS[order]
         with self._reading():
             hits = view.searcher.search(
@@ -220,7 +226,7 @@ class TantivyIndex:
             hiding = self._asking.hiding(view.searcher, view.first_expiry, filters)
             if not hiding:
                 return found
-            ranges = column_ranges(filters.unhidden)
+            ranges = column_ranges(filters.unhidden, view.scopes)
             if words is None:
                 asked = self._asking.browsed(filters, ranges)
             else:
@@ -305,9 +311,10 @@ class TantivyIndex:
         if not hits:
             return None
         text = str(searcher.doc(hits[0][1])["meta"][0])
-        format_, languages, committed = text.split("\n", 2)
+        format_, _, rest = text.partition("\n")
         if format_ != self._format:
             return None
+        languages, scopes, committed = rest.split("\n", 2)
         version = committed
         with suppress(OSError, UnicodeDecodeError):  # the commit has its own version
             stored = read_file(self._folder / _VERSION_FILE).decode()
@@ -315,7 +322,13 @@ class TantivyIndex:
                 version = stored[len(committed) + 1 :]
         first_expiry = self._first_expiry(searcher)
         return _CommitReader(
-            index, searcher, tuple(languages.split()), committed, version, first_expiry
+            index,
+            searcher,
+            tuple(languages.split()),
+            tuple(scopes.split()),
+            committed,
+            version,
+            first_expiry,
         )
 
     def _first_expiry(self, searcher: tantivy.Searcher) -> int:
@@ -355,6 +368,7 @@ class TantivyIndex:
             first = list(islice(entries, _TWO_THREADS_FROM))
             with self._writing(view, threads=2 if len(first) == _TWO_THREADS_FROM else 1) as writer:
                 languages = {self._terms.default, *(view.languages if view else ())}
+                scopes = {*(view.scopes if view else ())}
                 done: set[str] = set()
                 for each in gone:
                     writer.delete_documents_by_term("id", each)
@@ -364,14 +378,18 @@ class TantivyIndex:
                     done.add(entry.fact.id)
                     language, document = fact_document(entry, self._schema, self._terms)
                     languages.add(language)
+                    scopes.add(entry.fact.scope)
                     with self._on_disk():
                         writer.add_document(document)
-                self._put_version(writer, languages, version)
+                self._put_version(writer, languages, scopes, version)
 
-    def _put_version(self, writer: tantivy.IndexWriter, languages: set[str], version: str) -> None:
+    def _put_version(
+        self, writer: tantivy.IndexWriter, languages: set[str], scopes: set[str], version: str
+    ) -> None:
         """Write the version of the index, with the same commit."""
         writer.delete_documents_by_term("id", VERSION_DOC_ID)
-        meta = f"{self._format}\n{' '.join(sorted(languages))}\n{version}"
+        known = "\n".join(" ".join(sorted(each)) for each in (languages, scopes))
+        meta = f"{self._format}\n{known}\n{version}"
         document = tantivy.Document.from_dict({"id": VERSION_DOC_ID, "meta": meta}, self._schema)
         with self._on_disk():
             writer.add_document(document)

@@ -18,7 +18,6 @@ from vaultsync.model.decay import DEFAULT_IMPORTANCE
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import is_agents_background
 from vaultsync.model.schema import LOWEST_PRIORITY, Value
-from vaultsync.model.scope import is_private
 from vaultsync.recall.asked_for import type_word
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 
@@ -110,7 +109,6 @@ def _columns(fact: Fact, turn: SessionTurn) -> dict[str, Any]:
         "priority": fact.priority,
         "replaced": int(fact.superseded_by_id is not None),
         "background": int(is_agents_background(fact)),
-        "owner": owner_code(fact.scope),
         "user": user_code(fact.user_id),
         "expires": to_microseconds(fact.expires_at) if fact.expires_at else FOREVER,
         "created": created,
@@ -151,11 +149,6 @@ def standing(fact: Fact, moment: int) -> int:
     seconds = min(max(0, moment // 1_000_000), (1 << _SECONDS_BITS) - 1)
     rank = (LOWEST_PRIORITY - fact.priority) << _IMPORTANCE_BITS | thousandths
     return rank << _SECONDS_BITS | seconds
-
-
-def owner_code(scope: str) -> int:
-    """The number of a private scope; 0 for a scope that all agents see."""
-    return name_code(scope) if is_private(scope) else 0
 
 
 def user_code(user: str | None) -> int:

@@ -10,7 +10,7 @@ import tantivy
 from tantivy import DocAddress, Occur, Query
 
 from vaultsync.backends.tantivy.analysis import Analyzers
-from vaultsync.backends.tantivy.index_fields import PHRASE_FIELDS, name_code, owner_code, user_code
+from vaultsync.backends.tantivy.index_fields import PHRASE_FIELDS, name_code, user_code
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.canonical import FOREVER, NEVER, to_microseconds
 from vaultsync.model.filters import FactFilters
@@ -40,11 +40,19 @@ class ColumnRange(NamedTuple):
         return bool(self.low <= value <= self.high)
 
 
-def column_ranges(filters: FactFilters) -> dict[str, ColumnRange]:
-    """The ranges of the columns that the filters restrict."""
+def column_ranges(filters: FactFilters, scopes: Iterable[str]) -> dict[str, ColumnRange]:
+    """The ranges of the columns that the filters restrict.
+
+    Args:
+        filters: of a search.
+        scopes: those that the facts in the index have.
+    """
+    words = filters.words
+    if filters.reader is not None:
+        among = words.get("scope", frozenset(scopes))
+        words["scope"] = frozenset(filter(filters.reader.reads, among))
     found = {
-        field: ColumnRange(frozenset(map(name_code, words)))
-        for field, words in filters.words.items()
+        field: ColumnRange(frozenset(map(name_code, allowed))) for field, allowed in words.items()
     }
     if filters.heads_only or filters.superseded_only:
         both = filters.heads_only and filters.superseded_only
@@ -63,19 +71,12 @@ def column_ranges(filters: FactFilters) -> dict[str, ColumnRange]:
         found["background"] = ColumnRange(frozenset({0}))
     if filters.user is not None:
         found["user"] = ColumnRange(frozenset({user_code(filters.user)}))
-    if filters.agent is not None:
-        found["owner"] = ColumnRange(visible_owners(filters.agent))
     if filters.alive_at is not None:
         found["expires"] = ColumnRange(low=to_microseconds(filters.alive_at) + 1)
     first, until = filters.moments
     if first > NEVER or until < FOREVER:
         found["created"] = ColumnRange(low=first, high=until - 1)
     return found
-
-
-def visible_owners(agent: str) -> frozenset[int]:
-    """The numbers of the owners whose facts an agent may see."""
-    return frozenset({0, owner_code(f"private-{agent.casefold()}")})
 
 
 class QueryBuilder:

@@ -17,6 +17,8 @@ from __future__ import annotations
 import math
 import re
 
+from vaultsync.model.lazy_pattern import lazy_pattern
+
 SAFETY_MARGIN = 1.05
 _SIGNS = r"\0-\x08\x0b\x0c\x0e-\x1f!-/:-@\[-`{-\x7f"
 _BYTES = {
@@ -41,7 +43,7 @@ _BYTES = {
 _RUNS = {"A-Z": 0.119, "0-9": 1.535, _SIGNS: 0.821}
 """Tokens for each run of such bytes."""
 _DOUBLE_BLANK, _UNJOINED = 0.157, 1.505
-_UNJOINED_LETTER = re.compile(rb"\xe0[\xba\xbb]|\xe1[\x88-\x8f]")
+_UNJOINED_LETTER = lazy_pattern(rb"\xe0[\xba\xbb]|\xe1[\x88-\x8f]")
 """Of Lao and Ethiopic, of which nearly every byte is a token."""
 _WORD, _LONG_WORD, _FOREIGN_LETTER = 0.507, 0.172, 0.051
 _LONG = 7

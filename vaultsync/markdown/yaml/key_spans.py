@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from vaultsync.markdown.yaml.positions import KeyNodes, key_positions
 from vaultsync.markdown.yaml.writer import key_text
+from vaultsync.model.lazy_pattern import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class KeySpan:
     """The comment behind the value, with the blanks before it."""
 
 
-_REST = re.compile(
+_REST = lazy_pattern(
     r"(?P<gap>[ \t]*)"
     r"(?P<value>"
     r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'"
@@ -42,8 +43,8 @@ _REST = re.compile(
     r"(?P<tail>(?:[ \t]+#.*)?)[ \t]*\Z",
     re.DOTALL,
 )
-_TAIL = re.compile(r"(?P<tail>(?:[ \t]+#.*)?)[ \t]*\Z")
-_COLON = re.compile(r"[ \t]*:")
+_TAIL = lazy_pattern(r"(?P<tail>(?:[ \t]+#.*)?)[ \t]*\Z")
+_COLON = lazy_pattern(r"[ \t]*:")
 _NO_KEY = " \t#\r-"
 """First characters of lines that do not begin a property."""
 

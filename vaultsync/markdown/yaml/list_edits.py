@@ -6,15 +6,15 @@ spelling, and so does every comment.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from vaultsync.markdown.yaml.writer import emit_inline
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import Value
 
 # `  - item  # comment`: an item that is complete on its line.
-_ITEM = re.compile(
+_ITEM = lazy_pattern(
     r"([ ]*)-[ ]+"
     r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'"
     r"|(?:[^ \t\r\"'#|>&*!\[\]{}%@`,?:-]|[?:-](?=[^ \t\r]))[^ \t\r]*"
@@ -23,7 +23,7 @@ _ITEM = re.compile(
 )
 # `'item',` between brackets, with the blanks and the comments around it.
 _ASIDE = r"(?:\s|(?<=\s)#[^\n]*\n)*"
-_PIECE = re.compile(
+_PIECE = lazy_pattern(
     rf"(?P<lead>{_ASIDE})"
     r"(?P<item>\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'"
     r"|\[[^\[\]{}\"'#]*\]|\{[^\[\]{}\"'#]*\}"

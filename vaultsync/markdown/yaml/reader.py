@@ -15,6 +15,7 @@ import yaml_rs
 from vaultsync.errors import UnreadableNoteError
 from vaultsync.markdown.yaml.positions import YamlNode, yaml_outline
 from vaultsync.markdown.yaml.writer import non_finite
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import Value
 
 MAX_BYTES = 64 * 1024
@@ -24,16 +25,16 @@ MAX_ALIASES = 20
 
 _LARGEST = 10**308
 """Limit of integers that other JSON readers accept."""
-_LONG_NUMBER = re.compile(r"(?=.{251})[+-]*\d", re.DOTALL)
+_LONG_NUMBER = lazy_pattern(r"(?=.{251})[+-]*\d", re.DOTALL)
 """In hexadecimal, no shorter number is too large."""
 _FIRST_LINE = 2
 """Number of the first line of the YAML in the file, below the opening fence."""
 _WIDE = 99
 """Length from which a line could nest deeper than the parser's stack allows."""
-_DEEP = re.compile(r"(?:---)?(?:[ \t]{100}|[ \t]*(?:[-?:][ \t]+){40})")
-_TAG = re.compile(r"(?<![^\s\[{,:])!\S*")
-_DOCUMENT = re.compile(r"^(?:---|\.\.\.)(?:\s|\Z)", re.MULTILINE)
-_PARSE_ERROR = re.compile(r"YAML parse error at line ([0-9]+), column ([0-9]+)")
+_DEEP = lazy_pattern(r"(?:---)?(?:[ \t]{100}|[ \t]*(?:[-?:][ \t]+){40})")
+_TAG = lazy_pattern(r"(?<![^\s\[{,:])!\S*")
+_DOCUMENT = lazy_pattern(r"^(?:---|\.\.\.)(?:\s|\Z)", re.MULTILINE)
+_PARSE_ERROR = lazy_pattern(r"YAML parse error at line ([0-9]+), column ([0-9]+)")
 # Stops an alias bomb long before it takes much memory.
 _LIMITS = yaml_rs.AliasLimits(max_total_replayed_events=10_000)
 
@@ -183,7 +184,7 @@ def _check_before(yaml: str, path: str) -> None:
             return
 
 
-_ALIAS = re.compile(r"[&*](?<![^\s,\[\]{}:\"'?-].)(?![\s,\[\]{}]|\Z)")
+_ALIAS = lazy_pattern(r"[&*](?<![^\s,\[\]{}:\"'?-].)(?![\s,\[\]{}]|\Z)")
 """What may begin an anchor or an alias; a lookbehind follows, for speed."""
 
 

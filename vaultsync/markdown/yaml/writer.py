@@ -9,27 +9,27 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
+from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import Value
 
 # A letter of any script first, so that it is not a number; then no characters that have a
 # meaning in YAML, and blanks only inside.
-_WORDS = re.compile(r"[^\W\d_](?:[\w./-]|[ ]+(?=[\w./-]))*\Z")
+_WORDS = lazy_pattern(r"[^\W\d_](?:[\w./-]|[ ]+(?=[\w./-]))*\Z")
 _RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
-_TIME = re.compile(
+_UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+_TIME = lazy_pattern(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})?)?\Z"
 )
 # In addition to the escapes of JSON: line ends of YAML 1.1, characters that YAML does not
 # allow, and characters that editors lose.
-_ESCAPED = re.compile("[\x7f-\xa0\u2028-\u202f\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
+_ESCAPED = lazy_pattern("[\x7f-\xa0\u2028-\u202f\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
 # Characters that an editor or linter may remove from a line, or a parser take for its end.
-_LOST = re.compile(rf"[\x00-\x08\x0b-\x1f]|[ \t](?:\n|\Z)|{_ESCAPED.pattern}")
+_LOST = lazy_pattern(rf"[\x00-\x08\x0b-\x1f]|[ \t](?:\n|\Z)|{_ESCAPED.pattern}")
 INDENT = "  "
 
 

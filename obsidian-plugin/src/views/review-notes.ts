@@ -1,0 +1,132 @@
+/** Conflicts or proposals by their notes, to be read: what a device without a daemon can show. */
+
+import { Component, debounce, ItemView, MarkdownRenderer, TFile, type WorkspaceLeaf } from "obsidian";
+import type { NoteOpener } from "../host";
+import { isReviewNote, reviewNote, type Reviewed, type ReviewNote } from "../review-notes";
+import { kindWords, many } from "../words";
+import { button, chip, empty } from "./parts";
+
+const WORDS: Record<Reviewed, { title: string; icon: string; one: string; more: string; none: string; how: string }> = {
+	conflict: {
+		title: "Memory conflicts",
+		icon: "git-compare",
+		one: "conflict",
+		more: "conflicts",
+		none: "No conflicts",
+		how: "The note keeps your version until you tick a box in the conflict note.",
+	},
+	proposal: {
+		title: "Memory proposals",
+		icon: "list-checks",
+		one: "proposal",
+		more: "proposals",
+		none: "No proposals",
+		how: "Nothing changes until you tick a box in the note of the proposal.",
+	},
+};
+const HERE = "This device has no daemon. What you tick is done by the computer that has it, when it gets the note.";
+
+export class ReviewNotesView extends ItemView {
+	override navigation = true;
+	private rendering: Component | null = null;
+	private current = "";
+	private round = 0;
+
+	constructor(
+		leaf: WorkspaceLeaf,
+		private readonly host: NoteOpener,
+		private readonly type: string,
+		private readonly kind: Reviewed,
+	) {
+		super(leaf);
+	}
+
+	override getViewType(): string {
+		return this.type;
+	}
+
+	override getDisplayText(): string {
+		return WORDS[this.kind].title;
+	}
+
+	override getIcon(): string {
+		return WORDS[this.kind].icon;
+	}
+
+	override async onOpen(): Promise<void> {
+		this.contentEl.addClass("vaultsync-view");
+		const soon = debounce(() => void this.draw(), 200, true);
+		const { vault } = this.app;
+		const concerns = (path: string): void => {
+			if (isReviewNote(path, this.kind)) soon();
+		};
+		this.registerEvent(vault.on("create", (file) => concerns(file.path)));
+		this.registerEvent(vault.on("modify", (file) => concerns(file.path)));
+		this.registerEvent(vault.on("delete", (file) => concerns(file.path)));
+		this.registerEvent(
+			vault.on("rename", (file, before) => {
+				concerns(before);
+				concerns(file.path);
+			}),
+		);
+		await this.draw();
+	}
+
+	private async found(): Promise<ReviewNote[]> {
+		const files = this.app.vault.getMarkdownFiles().filter((file) => isReviewNote(file.path, this.kind));
+		const notes = await Promise.all(files.map(async (file) => reviewNote(file.path, await this.app.vault.cachedRead(file), this.kind)));
+		return notes.filter((note) => note !== null).sort((a, b) => a.expires.localeCompare(b.expires) || a.title.localeCompare(b.title));
+	}
+
+	private async draw(): Promise<void> {
+		const round = ++this.round;
+		const notes = await this.found();
+		if (round !== this.round) return;
+		const { none, one, more, how } = WORDS[this.kind];
+		this.contentEl.empty();
+		const body = this.contentEl.createDiv({ cls: "vaultsync-body" });
+		if (notes.length === 0) {
+			empty(body, "check-check", none, HERE);
+			return;
+		}
+		body.createDiv({ cls: "vaultsync-lead", text: `${many(notes.length, one, more)}. ${how}` });
+		body.createDiv({ cls: "vaultsync-muted", text: HERE });
+		const list = body.createEl("ol", { cls: "vaultsync-proposals", attr: { "aria-label": WORDS[this.kind].title } });
+		if (this.rendering) this.removeChild(this.rendering);
+		const rendering = (this.rendering = this.addChild(new Component()));
+		for (const note of notes) await this.drawNote(list, note, rendering);
+	}
+
+	private async drawNote(list: HTMLElement, note: ReviewNote, rendering: Component): Promise<void> {
+		const here = note.path === this.current;
+		const el = list.createEl("li", { cls: "vaultsync-proposal" });
+		el.toggleClass("is-current", here);
+		const head = el.createEl("button", { cls: "vaultsync-proposal-head", attr: { type: "button", "aria-expanded": String(here) } });
+		head.addEventListener("click", () => {
+			this.current = here ? "" : note.path;
+			void this.draw();
+		});
+		const top = head.createDiv({ cls: "vaultsync-proposal-top" });
+		top.createSpan({ cls: "vaultsync-proposal-title", text: note.title });
+		if (note.proposal !== "") chip(top, kindWords(note.proposal));
+		if (note.expires !== "") head.createDiv({ cls: "vaultsync-muted", text: `Until ${note.expires.slice(0, 10)}` });
+		if (note.ticked.length > 0) head.createDiv({ cls: "vaultsync-stale-word", text: `Ticked: ${note.ticked.join("; ")}. It waits for the next sync.` });
+		if (!here) return;
+		const body = el.createDiv({ cls: "vaultsync-proposal-body" });
+		const text = body.createDiv({ cls: "markdown-rendered vaultsync-review-text" });
+		await MarkdownRenderer.render(this.app, note.body, text, note.path, rendering);
+		text.addEventListener("click", (event) => {
+			const href = (event.target as HTMLElement | null)?.closest("a.internal-link")?.getAttribute("data-href");
+			if (typeof href !== "string") return;
+			event.preventDefault();
+			void this.app.workspace.openLinkText(href, note.path);
+		});
+		const actions = body.createDiv({ cls: "vaultsync-actions vaultsync-choose" });
+		button(actions, "Open note to answer", () => this.host.openNote(note.path), "mod-cta");
+	}
+}
+
+/** How many such notes there are: for a count that costs no reading. */
+export function countReviewNotes(files: readonly TFile[], kind: Reviewed): number {
+	return files.filter((file) => isReviewNote(file.path, kind)).length;
+}

@@ -1,0 +1,84 @@
+/** A phone: no Node, no daemon; conflicts and proposals are read from their notes. */
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Memory } from "./memory";
+import { inBrowser } from "./ready";
+import { Stage, strike } from "./stage";
+import { lampConflict, twoProposals } from "./story";
+
+inBrowser("on a phone", () => {
+	let memory: Memory;
+	let stage: Stage;
+
+	beforeAll(async () => {
+		memory = await Memory.make();
+		await lampConflict(memory);
+		await twoProposals(memory);
+		stage = await Stage.phone(memory.vault, "light");
+	});
+
+	afterAll(() => strike(stage, memory));
+
+	test("the plugin loads without a module of Node, and sends nothing", async () => {
+		expect(await page("requests")).toBe(0);
+		expect(await page("commands")).toEqual(["show-conflicts", "show-proposals"]);
+		expect(await stage.page.locator(".vaultsync-bar").count()).toBe(0);
+	});
+
+	test("proposals are listed by their notes, with what each would change", async () => {
+		const { page } = stage;
+		await expect.poll(() => page.locator(".vaultsync-ribbon").getAttribute("aria-label")).toBe("Answer 2 proposals");
+		await page.locator(".vaultsync-ribbon").click();
+		await page.getByText("2 proposals. Nothing changes until you tick a box").waitFor();
+		await page.locator(".vaultsync-proposal-head", { hasText: "Better title" }).click();
+		const text = page.locator(".vaultsync-review-text");
+		await text.getByText("The ladder at the quay wants paint", { exact: false }).first().waitFor();
+		expect(await text.innerText()).not.toContain("vaultsync:take");
+	});
+
+	test("a tick in the note is shown as one that waits", async () => {
+		const { page } = stage;
+		await page.getByRole("button", { name: "Open note to answer" }).click();
+		const path = await page.evaluate(() => window.running.app.workspace.getActiveFile()?.path ?? "");
+		expect(path).toMatch(/\.proposal\.md$/);
+		await memory.edit(path, "- [ ] Accept", "- [x] Accept");
+		await stage.run("show-proposals");
+		await page.getByText("Ticked: Accept: do what is shown below. It waits for the next sync.").waitFor();
+		await memory.cli("sync");
+		await page.getByText("1 proposal. Nothing changes").waitFor();
+		await expect.poll(() => page.locator(".vaultsync-ribbon").getAttribute("data-count")).toBe("1");
+	});
+
+	test("conflicts are listed by theirs", async () => {
+		const { page } = stage;
+		await stage.run("show-conflicts");
+		await page.getByText("1 conflict. The note keeps your version").waitFor();
+		await page.locator(".vaultsync-proposal-head", { hasText: "Mend the lamp at berth 12" }).click();
+		await page.locator(".vaultsync-review-text").getByText("Yours, in the note now").first().waitFor();
+	});
+
+	test.each(["light", "dark"] as const)("nothing is wider than 375 pixels, and all that can be pressed is tall enough for a finger (%s)", async (theme) => {
+		await stage.theme(theme);
+		for (const view of ["show-conflicts", "show-proposals"]) {
+			await stage.run(view);
+			await stage.page.locator(".vaultsync-proposal-head:visible").first().waitFor();
+			const faults = await stage.page.evaluate(() => {
+				const found: string[] = [];
+				for (const shown of Array.from(document.querySelectorAll<HTMLElement>(".vaultsync-view"))) {
+					if (shown.offsetParent === null) continue;
+					if (shown.scrollWidth > shown.clientWidth || shown.clientWidth > 375) found.push(`${shown.scrollWidth} wide`);
+					for (const el of Array.from(shown.querySelectorAll<HTMLElement>("button"))) {
+						if (el.offsetHeight < 40) found.push(`${el.innerText}: ${el.offsetHeight} tall`);
+					}
+				}
+				return found;
+			});
+			expect(faults).toEqual([]);
+		}
+	});
+
+	async function page(what: "requests" | "commands"): Promise<unknown> {
+		if (what === "commands") return stage.page.evaluate(() => [...window.running.app.commands.keys()].sort());
+		return stage.sent;
+	}
+});

@@ -1,0 +1,355 @@
+"""Repositories are read as git has them, and a hostile one makes no program run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.gits import GitFolder
+from vaultsync.backends.git.git_command import GitCommand
+from vaultsync.backends.git.git_repository import GitRepository
+from vaultsync.errors import GitFailedError, NotARepositoryError, RepositoryError
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> GitFolder:
+    return GitFolder(tmp_path / "app")
+
+
+def test_a_working_copy_tells_where_it_is(git: GitFolder) -> None:
+    first = git.commit("src/a.py", "a = 1\n")
+    second = git.commit("src/b.py", "b = 1\n")
+    git("remote", "add", "backup", "https://example.org/backup")
+    git("remote", "add", "origin", "https://ada:secret@example.org/app.git")
+    found = GitRepository(git.root / "src").working_copy()
+    assert found.root == os.path.realpath(git.root)
+    assert found.remote == "https://ada:secret@example.org/app.git"
+    assert (found.branch, found.commit, found.first_commit) == ("main", second, first)
+    assert not found.is_shallow
+
+
+def test_before_the_first_commit_there_is_a_branch_alone(git: GitFolder) -> None:
+    (git.root / "new.py").write_text("")
+    git("add", "new.py")
+    repository = GitRepository(git.root)
+    found = repository.working_copy()
+    assert (found.branch, found.commit, found.first_commit, found.remote) == (
+        "main",
+        None,
+        None,
+        None,
+    )
+    assert repository.changed_paths() == ["new.py"]
+    assert repository.branches() == {}
+
+
+def test_a_detached_head_has_no_branch(git: GitFolder) -> None:
+    commit = git.commit("a", "1")
+    git.commit("a", "2")
+    git.checkout(commit)
+    found = GitRepository(git.root).working_copy()
+    assert (found.branch, found.commit) == (None, commit)
+
+
+def test_a_merge_of_another_history_keeps_the_first_commit(git: GitFolder) -> None:
+    first = git.commit("a", "1")
+    git("checkout", "-q", "--orphan", "other")
+    git.commit("b", "1")
+    git.checkout("main")
+    git("merge", "-q", "--allow-unrelated-histories", "-m", "Join", "other")
+    assert GitRepository(git.root).working_copy().first_commit == first
+
+
+def test_worktrees_and_branches_are_listed(git: GitFolder, tmp_path: Path) -> None:
+    commit = git.commit("a", "1")
+    git("worktree", "add", "-q", "-b", "feature/x", str(tmp_path / "beside"))
+    git("update-ref", "refs/remotes/origin/main", commit)
+    git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
+    repository = GitRepository(tmp_path / "beside")
+    assert repository.branches() == {"main": commit, "feature/x": commit, "origin/main": commit}
+    assert {(x.root, x.branch, x.commit) for x in repository.worktrees()} == {
+        (os.path.realpath(git.root), "main", commit),
+        (os.path.realpath(tmp_path / "beside"), "feature/x", commit),
+    }
+
+
+def test_what_a_branch_lacks_is_told(git: GitFolder) -> None:
+    one = git.commit("a", "1")
+    git.branch("feature")
+    two = git.commit("b", "2", "Add b\n\nIt is needed.")
+    git.checkout("main")
+    three = git.commit("c", "3")
+    repository = GitRepository(git.root)
+    nowhere = "f" * 40
+    assert repository.missing_from(three, [one, two, three, nowhere, "main"]) == {
+        two,
+        nowhere,
+        "main",
+    }
+    assert repository.missing_from(three, []) == frozenset()
+    (between,) = repository.commits_between(three, two)
+    assert (between.id, between.parents) == (two, (one,))
+    assert between.message == "Add b\n\nIt is needed."
+    assert repository.commits_between(three, two, ["c"]) == []
+    assert len(repository.commits_between(nowhere, two)) == 2
+    assert repository.commits_between(one, nowhere) == ()
+    assert repository.merge_base(two, three) == one
+    assert repository.merge_base(two, nowhere) is None
+    assert repository.resolve("feature") == two
+    assert repository.resolve("nothing") is None
+    assert repository.touched_paths(None, two) == ["b"]
+    assert repository.touched_paths(two, three) == ["b", "c"]
+    assert repository.touched_paths(None, one) == ["a"]
+    assert repository.touched_paths(None, nowhere) == ()
+
+
+def test_a_patch_keeps_its_id_on_another_branch(git: GitFolder) -> None:
+    base = git.commit("a", "1\n")
+    git.branch("feature")
+    first, tip = git.commit("b", "2\n"), git.commit("bin", "\0\1\n")
+    git.checkout("main")
+    other = git.commit("c", "3\n")
+    git("cherry-pick", first)
+    picked = git.head()
+    git("merge", "-q", "--squash", "feature")
+    git("commit", "-q", "-m", "Squash")
+    repository = GitRepository(git.root)
+    ids = repository.patch_ids([base, first, other, picked, "f" * 40])
+    assert ids[first] == ids[picked] != ids[other]
+    assert base in ids
+    assert repository.patch_ids([]) == {}
+    squashed = repository.patch_id(first, tip)
+    assert squashed is not None
+    assert squashed == repository.patch_id(picked, git.head())
+    assert repository.patch_id(base, tip, ["b"]) == ids[first]
+    assert repository.patch_id(base, base) is None
+    assert repository.patch_id(base, "f" * 40) is None
+
+
+def test_changed_files_are_those_that_differ(git: GitFolder) -> None:
+    git.commit("touched", "same")
+    git.commit("changed", "1")
+    git.commit("gone", "1")
+    git.commit("staged", "1")
+    git.commit(".gitignore", "*.o\n")
+    (git.root / "staged").write_text("2")
+    git("add", "staged")
+    os.utime(git.root / "touched", (1, 1))
+    (git.root / "changed").write_text("2")
+    (git.root / "gone").unlink()
+    (git.root / "gone").symlink_to("changed")
+    (git.root / "a.o").write_text("")
+    (git.root / "new").mkdir()
+    (git.root / "new/file é.py").write_text("")
+    assert GitRepository(git.root).changed_paths() == ["changed", "gone", "new/", "staged"]
+
+
+def test_tracked_files_are_read_by_their_blobs(git: GitFolder) -> None:
+    git.commit("a.py", "a\nb")
+    git.commit("weird name\t.py", "")
+    (git.root / "link").symlink_to("a.py")
+    git("add", "link")
+    git.commit("large", "x" * 100)
+    repository = GitRepository(git.root)
+    files = {each.path: each.blob for each in repository.tracked_files()}
+    assert [*files] == ["a.py", "large", "weird name\t.py"]
+    ids = [*files.values(), "f" * 40, "--batch", git.head()]
+    assert [*repository.read_blobs(ids, 50)] == [
+        (files["a.py"], b"a\nb"),
+        (files["weird name\t.py"], b""),
+    ]
+    assert [*repository.read_blobs([], 50)] == []
+
+
+def test_a_repository_of_sha256_is_read(tmp_path: Path) -> None:
+    git = GitFolder(tmp_path / "app", init=False)
+    (tmp_path / "app").mkdir()
+    git("init", "-q", "-b", "main", "--object-format=sha256")
+    commit = git.commit("a", "1")
+    os.utime(git.root / "a", (1, 1))
+    repository = GitRepository(git.root)
+    assert len(commit) == 64
+    assert repository.head() == commit
+    assert repository.missing_from(commit, [commit]) == frozenset()
+    assert repository.changed_paths() == []
+    (git.root / "a").write_text("2")
+    assert repository.changed_paths() == ["a"]
+
+
+# --- what is refused ------------------------------------------------------------------
+
+
+def test_a_folder_outside_of_repositories_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotARepositoryError, match="in no git repository"):
+        GitRepository(tmp_path)
+    with pytest.raises(NotARepositoryError, match="does not exist"):
+        GitRepository(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotARepositoryError, match="not a folder"):
+        GitRepository(tmp_path / "file")
+
+
+def test_a_bare_repository_has_no_working_files(git: GitFolder, tmp_path: Path) -> None:
+    git("clone", "-q", "--bare", str(git.root), str(tmp_path / "bare"))
+    with pytest.raises(NotARepositoryError, match="no working files"):
+        GitRepository(tmp_path / "bare")
+
+
+def test_a_repository_that_claims_another_folder_is_refused(git: GitFolder, tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private/letter").write_text("secret")
+    git("config", "core.worktree", str(tmp_path))
+    with pytest.raises(NotARepositoryError, match="claims"):
+        GitRepository(git.root)
+
+
+def test_a_command_that_takes_too_long_is_ended(
+    git: GitFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "git").write_text("#!/bin/sh\nexec sleep 60\n")
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"relative:{folder}:{os.environ['PATH']}")
+    with pytest.raises(GitFailedError, match="more than"):
+        GitCommand(git.root, seconds=0.2).ask("wait", "wait")
+
+
+def test_an_answer_without_end_is_cut(git: GitFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    git.commit("a", "x" * 1000)
+    repository = GitRepository(git.root)
+    monkeypatch.setattr("vaultsync.backends.git.git_command.MOST_BYTES", 100)
+    with pytest.raises(GitFailedError, match="said more"):
+        [*repository.read_blobs([x.blob for x in repository.tracked_files()], 1 << 20)]
+
+
+def test_without_git_the_error_says_so(git: GitFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", ".")
+    with pytest.raises(GitFailedError, match="not installed"):
+        GitRepository(git.root)
+
+
+def test_a_damaged_repository_is_an_error_with_a_hint(git: GitFolder) -> None:
+    git.commit("a", "1")
+    repository = GitRepository(git.root)
+    (git.root / ".git/index").write_bytes(b"no index")
+    with pytest.raises(GitFailedError, match="list files") as failed:
+        repository.tracked_files()
+    assert "git fsck" in failed.value.hint
+
+
+# --- a hostile repository -------------------------------------------------------------
+
+
+def _hostile(git: GitFolder, evil: str) -> None:
+    """Everything in a repository that could name a program."""
+    git.commit("a.py", "1\n", "Begin")
+    git.commit(".gitattributes", "* filter=evil diff=evil merge=evil\n")
+    for key, value in {
+        "core.fsmonitor": evil,
+        "core.hooksPath": str(git.root / "hooks"),
+        "core.pager": evil,
+        "core.sshCommand": evil,
+        "core.editor": evil,
+        "core.askPass": evil,
+        "core.gitProxy": evil,
+        "core.alternateRefsCommand": evil,
+        "credential.helper": f"!{evil}",
+        "diff.external": evil,
+        "diff.evil.command": evil,
+        "diff.evil.textconv": evil,
+        "filter.evil.clean": evil,
+        "filter.evil.smudge": evil,
+        "filter.evil.process": evil,
+        "filter.evil.required": "true",
+        "gpg.program": evil,
+        "log.showSignature": "true",
+        "interactive.diffFilter": evil,
+        "uploadpack.packObjectsHook": evil,
+        "alias.rev-parse": f"!{evil}",
+        "alias.ls-files": f"!{evil}",
+        "pager.rev-list": evil,
+        "pager.ls-files": evil,
+        "pager.diff-tree": evil,
+        "remote.origin.url": f"ext::{evil}",
+        "remote.origin.promisor": "true",
+        "remote.origin.partialCloneFilter": "blob:none",
+        "remote.origin.uploadpack": evil,
+        "protocol.ext.allow": "always",
+        "protocol.file.allow": "always",
+        "extensions.partialClone": "origin",
+        "include.path": str(git.root / "more.config"),
+    }.items():
+        git("config", key, value)
+    (git.root / "more.config").write_text(f"[core]\n\tfsmonitor = {evil}\n")
+    for folder in (git.root / "hooks", git.root / ".git/hooks"):
+        folder.mkdir(exist_ok=True)
+        for name in ("post-index-change", "reference-transaction", "fsmonitor-watchman"):
+            (folder / name).write_text(f"#!/bin/sh\n{evil}\n")
+            (folder / name).chmod(0o755)
+    (git.root / ".git/info/attributes").write_text("* filter=evil diff=evil\n")
+
+
+READERS: dict[str, Callable[[GitRepository, str], object]] = {
+    "working_copy": lambda x, _: x.working_copy(),
+    "branches": lambda x, _: x.branches(),
+    "worktrees": lambda x, _: x.worktrees(),
+    "missing_from": lambda x, head: x.missing_from(head, [head, "e" * 40]),
+    "commits_between": lambda x, head: x.commits_between("e" * 40, head, ["a.py"]),
+    "touched_paths": lambda x, head: x.touched_paths(None, head),
+    "patch_ids": lambda x, head: x.patch_ids([head, "e" * 40]),
+    "changed_paths": lambda x, _: x.changed_paths(),
+    "tracked_files": lambda x, _: x.tracked_files(),
+    "read_blobs": lambda x, _: [*x.read_blobs([y.blob for y in x.tracked_files()], 999)],
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_hostile_repository_makes_no_program_run(
+    git: GitFolder, tmp_path: Path, reader: str
+) -> None:
+    mark = tmp_path / "it-ran"
+    program = tmp_path / "evil"
+    program.write_text(f"#!/bin/sh\necho ran >> '{mark}'\ncat\n")
+    program.chmod(0o755)
+    _hostile(git, str(program))
+    mark.unlink(missing_ok=True)
+    head = (git.root / ".git/refs/heads/main").read_text().strip()
+    (git.root / "a.py").write_text("2\n")  # its filter would run to compare it
+    blobs = sorted((git.root / ".git/objects").glob("??/*"))
+    try:
+        READERS[reader](GitRepository(git.root), head)
+        blobs[0].unlink()  # a promised object is missing: git would fetch it
+        READERS[reader](GitRepository(git.root), head)
+    except RepositoryError:
+        assert blobs  # an error is an answer, a program is not
+    assert not mark.exists()
+
+
+def test_the_hostile_repository_would_run_programs_otherwise(
+    git: GitFolder, tmp_path: Path
+) -> None:
+    mark = tmp_path / "it-ran"
+    program = tmp_path / "evil"
+    program.write_text(f"#!/bin/sh\necho ran >> '{mark}'\ncat\n")
+    program.chmod(0o755)
+    _hostile(git, str(program))
+    mark.unlink(missing_ok=True)
+    (git.root / "a.py").write_text("2\n")
+    with pytest.raises(RuntimeError):
+        git("status")
+    assert mark.exists()
+
+
+def test_the_environment_of_a_hook_is_not_followed(
+    git: GitFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = GitFolder(tmp_path / "other")
+    other.commit("x", "1")
+    commit = git.commit("a", "1")
+    monkeypatch.setenv("GIT_DIR", str(other.root / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other.root / ".git/index"))
+    assert GitRepository(git.root).head() == commit

@@ -1,0 +1,34 @@
+"""A block in a file of somebody else comes and goes, and leaves no trace."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.hosts.marked_blocks import MARKDOWN, TOML, has_block, remove_block, write_block
+
+_lines = st.lists(st.text("ab #<-é", max_size=6), max_size=5)
+
+
+@given(st.none() | _lines.map("\n".join) | _lines.map("\r\n".join))
+def test_a_block_leaves_no_trace(text: str | None) -> None:
+    for each in (MARKDOWN, TOML):
+        after = write_block(text, each, "one\ntwo\n")
+        assert has_block(after, each)
+        assert write_block(after, each, "one\ntwo") == after
+        assert remove_block(after, each) == text
+        other = write_block(after, each, "three")
+        assert remove_block(other, each) == text
+
+
+def test_what_is_written_around_a_block_stays() -> None:
+    after = write_block("# Mine\n", MARKDOWN, "ours")
+    edited = after.replace("# Mine", "# Still mine") + "\nbelow\n"
+    assert remove_block(edited, MARKDOWN) == "# Still mine\n\nbelow\n"
+    assert "below" in write_block(edited, MARKDOWN, "new")
+
+
+def test_half_a_block_is_text_of_the_file() -> None:
+    assert not has_block(MARKDOWN.begin, MARKDOWN)
+    assert remove_block(f"see {MARKDOWN.begin}\n{MARKDOWN.end}", MARKDOWN) is not None
+    assert not has_block(f"see {MARKDOWN.begin}\n{MARKDOWN.end}", MARKDOWN)

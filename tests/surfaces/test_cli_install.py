@@ -1,0 +1,215 @@
+"""`vaultsync install`: hosts are connected, and disconnected without a trace."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from vaultsync.api.opening import init
+from vaultsync.cli.main import cli
+from vaultsync.hosts.agent_hosts import HOSTS
+
+RECORDED = Path(__file__).parents[2] / "golden" / "hosts"
+
+
+def run(*words: str, fails: bool = False) -> Result:
+    done = CliRunner().invoke(cli, words)
+    assert (done.exit_code != 0) == fails, done.output
+    return done
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder, with a vault whose path has a space."""
+    for variable in ("CODEX_HOME", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(variable, raising=False)
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("VAULTSYNC_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("VAULTSYNC_VAULT", str(tmp_path / "My notes"))
+    init(str(tmp_path / "My notes"))
+    return folder
+
+
+def _tree(folder: Path) -> dict[str, bytes]:
+    files = (each for each in folder.rglob("*") if each.is_file())
+    return {str(each.relative_to(folder)): each.read_bytes() for each in files}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_installed_twice_and_removed_every_byte_is_as_before(home: Path, host: str) -> None:
+    shutil.copytree(RECORDED / host, home, dirs_exist_ok=True)
+    before = _tree(home)
+    shown = json.loads(run("install", host, "--dry-run", "--json").stdout)
+    assert _tree(home) == before
+    done = json.loads(run("install", host, "--json").stdout)
+    assert done == {**shown, "dry_run": False}
+    after = _tree(home)
+    assert {str(home / name) for name in after if after[name] != before.get(name)} == {
+        each["path"] for each in done["changes"]
+    }
+    again = json.loads(run("install", host, "--json").stdout)
+    assert {each["action"] for each in again["changes"]} == {"none"}
+    assert _tree(home) == after
+    run("install", host, "--remove", "--json")
+    assert _tree(home) == before
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_in_an_empty_home_folder_nothing_is_left(home: Path, host: str) -> None:
+    run("install", host, "--json")
+    assert _tree(home)
+    run("install", host, "--remove", "--json")
+    assert not _tree(home)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_project_has_files_of_its_own(home: Path, tmp_path: Path, host: str) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    run("install", host, "--project", str(project), "--json")
+    assert not _tree(home)
+    assert bool(_tree(project)) == (host != "claude-desktop")
+    run("install", host, "--project", str(project), "--remove", "--json")
+    assert not _tree(project)
+
+
+def test_what_a_person_changes_meanwhile_stays(home: Path) -> None:
+    shutil.copytree(RECORDED / "gemini", home, dirs_exist_ok=True)
+    run("install", "gemini", "--json")
+    settings, memory = home / ".gemini" / "settings.json", home / ".gemini" / "GEMINI.md"
+    settings.write_text(settings.read_text().replace('"GitHub"', '"Ayu"'))
+    memory.write_text(memory.read_text() + "\n\nMine.\n")
+    run("install", "gemini", "--remove", "--json")
+    recorded = (RECORDED / "gemini" / ".gemini" / "settings.json").read_text()
+    assert settings.read_text() == recorded.replace('"GitHub"', '"Ayu"')
+    assert memory.read_text().strip() == "Mine."
+
+
+def test_the_entries_start_this_installation_on_this_vault(home: Path, tmp_path: Path) -> None:
+    run("install", "codex", "--agent", "ada", "--name", "notes", "--json")
+    config = tomllib.loads((home / ".codex" / "config.toml").read_text())
+    arguments = config["mcp_servers"]["notes"]["args"]
+    assert arguments[:5] == ["mcp", "--vault", str(tmp_path / "My notes"), "--agent", "ada"]
+    hooks = (home / ".codex" / "hooks.json").read_text()
+    assert f"hook codex --vault '{tmp_path / 'My notes'}' --agent ada" in hooks
+
+
+def test_the_folder_of_a_host_may_be_named_by_a_variable(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    run("install", "codex", "--no-hooks", "--no-instructions", "--json")
+    assert [*_tree(tmp_path / "codex")] == ["config.toml"]
+    assert not _tree(home)
+
+
+def test_a_linked_file_is_changed_where_it_really_is(home: Path, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "mcp.json"
+    real.parent.mkdir()
+    real.write_text("{}")
+    real.chmod(0o640)
+    (home / ".cursor").mkdir()
+    (home / ".cursor" / "mcp.json").symlink_to(real)
+    run("install", "cursor", "--json")
+    assert "vaultsync" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert (home / ".cursor" / "mcp.json").is_symlink()
+
+
+def test_a_broken_file_is_left_alone_and_nothing_else_is_written(home: Path) -> None:
+    (home / ".gemini").mkdir()
+    (home / ".gemini" / "settings.json").write_text("{ broken")
+    failed = run("install", "gemini", fails=True)
+    assert failed.exit_code == 2
+    assert "settings.json cannot be changed" in failed.stderr
+    assert _tree(home) == {".gemini/settings.json": b"{ broken"}
+
+
+def test_a_folder_without_a_vault_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VAULTSYNC_VAULT", str(home))
+    failed = run("install", "cursor", fails=True)
+    assert failed.exit_code == 2
+    assert not _tree(home)
+    run("install", "cursor", "--remove")  # which needs none
+
+
+def test_the_change_is_shown_as_a_diff(home: Path) -> None:
+    shutil.copytree(RECORDED / "claude-desktop", home, dirs_exist_ok=True)
+    shown = run("install", "claude-desktop", "--dry-run")
+    assert '+    "vaultsync": {' in shown.stdout
+    assert shown.stdout.startswith("update: ")
+    done = run("install", "claude-desktop")
+    assert "start Claude Desktop again" in done.stderr
+    assert run("install", "claude-desktop").stderr.strip() == "nothing to change"
+
+
+SESSIONS = {
+    "claude-code": {
+        "session_id": "abc123",
+        "transcript_path": "/home/ada/.claude/projects/tidebell/abc123.jsonl",
+        "cwd": "/home/ada/tidebell",
+        "hook_event_name": "SessionStart",
+        "source": "startup",
+    },
+    "codex": {"session_id": "1", "cwd": "/", "hook_event_name": "SessionStart", "source": "resume"},
+    "cursor": {"conversation_id": "2", "hook_event_name": "sessionStart", "cursor_version": "2.4"},
+    "gemini": {"session_id": "3", "hook_event_name": "SessionStart", "source": "startup"},
+}
+"""What hosts hand to their hooks at the start of a session, by their documentation."""
+
+
+@pytest.mark.parametrize("host", SESSIONS)
+def test_a_session_begins_with_the_most_important_facts(home: Path, host: str) -> None:
+    run("remember", "The harbour pays on Fridays.", "--type", "decision", "--field", "priority=0")
+    run("remember", "The boat is blue.")
+    run("install", host, "--json")
+    texts = [each.read_text() for each in home.rglob("*.json")]
+    (command,) = {
+        found for text in texts for found in re.findall(r'"command": "(.* hook .*)"', text)
+    }
+    answered = subprocess.run(
+        shlex.split(command),
+        input=json.dumps(SESSIONS[host]),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer = json.loads(answered.stdout)
+    if host == "cursor":
+        text = answer["additional_context"]
+    else:
+        text = answer["hookSpecificOutput"]["additionalContext"]
+        assert answer["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+    assert text.startswith("# Context\n")
+    assert text.index("pays on Fridays") < text.index("boat is blue")
+
+
+@pytest.mark.parametrize("given", ["", "[]", "{", '{"hook_event_name": 7}', "[" * 9_999])
+def test_a_hook_never_fails_its_host(home: Path, given: str) -> None:
+    done = CliRunner().invoke(cli, ["hook", "codex"], input=given)
+    assert (done.exit_code, done.stdout) == (0, "")
+
+
+def test_a_hook_without_its_vault_says_so_and_ends_well(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_VAULT", str(home / "gone"))
+    done = CliRunner().invoke(cli, ["hook", "cursor"], input=json.dumps(SESSIONS["cursor"]))
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "gone" in done.stderr
+
+
+def test_an_empty_memory_adds_nothing_to_a_session(home: Path) -> None:
+    done = CliRunner().invoke(cli, ["hook", "gemini"], input=json.dumps(SESSIONS["gemini"]))
+    assert (done.exit_code, done.stdout) == (0, "")

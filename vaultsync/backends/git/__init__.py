@@ -1,0 +1,1 @@
+"""Repositories of git, read by its command."""

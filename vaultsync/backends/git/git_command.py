@@ -1,0 +1,201 @@
+"""Runs git to read a repository that may be hostile: nothing of it makes a program run.
+
+The configuration of a repository can name programs: hooks, a file system monitor, drivers of
+diffs, filters, a pager, ssh. So only plumbing runs; what names a program is switched off here,
+and protocols are forbidden, because reading a missing object of a partial clone would fetch it.
+Filters have names of their own and cannot be switched off one by one: the one command that
+compares working files runs in an empty repository beside, with the index of this one.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from vaultsync.errors import GitFailedError, NotARepositoryError
+
+_log = logging.getLogger(__name__)
+
+SECONDS = 30.0
+"""How long one command may take."""
+MOST_BYTES = 256 << 20
+"""What one command may say."""
+_OFF = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.pager=cat",
+    "core.sshCommand=false",
+    "core.gitProxy=",
+    "core.askPass=",
+    "core.alternateRefsCommand=",
+    "core.commitGraph=true",
+    "core.quotePath=false",
+    "credential.helper=",
+    "diff.external=",
+    "diff.algorithm=myers",
+    "diff.orderFile=",
+    "gpg.program=false",
+    "i18n.logOutputEncoding=UTF-8",
+    "log.showSignature=false",
+    "protocol.allow=never",
+    "submodule.recurse=false",
+    "uploadpack.packObjectsHook=",
+)
+"""Settings that win over those of the repository."""
+_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": "/dev/null",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_PAGER": "cat",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "LC_ALL": "C",
+}
+"""`GIT_ALLOW_PROTOCOL` also wins over `protocol.ext.allow` of the repository."""
+_FORMAT = "[core]\nrepositoryFormatVersion = 1\n[extensions]\nobjectFormat = {}\n"
+_KEPT = ("HOME", "PATH", "TMPDIR", "SYSTEMROOT")
+"""Nothing else of the environment: in a hook, `GIT_DIR` is of another repository."""
+_OWNED_BY_OTHERS = "dubious ownership"
+
+
+class GitCommand:
+    """The git command, for one folder."""
+
+    def __init__(self, folder: Path, *, seconds: float = SECONDS) -> None:
+        """Find the command.
+
+        Args:
+            folder: where it runs; a link on the way to it is followed.
+            seconds: how long each command may take.
+
+        Raises:
+            GitFailedError: it is not installed.
+        """
+        self.folder = folder
+        self._seconds = seconds
+        self._more: Mapping[str, str] = {}
+        places = os.environ.get("PATH", os.defpath).split(os.pathsep)
+        absolute = os.pathsep.join(each for each in places if Path(each).is_absolute())
+        program = shutil.which("git", path=absolute)
+        if program is None:
+            hint = "install it: https://git-scm.com"
+            raise GitFailedError("be started", "it is not installed", hint=hint)
+        self._start = [program, "--no-pager", *(word for each in _OFF for word in ("-c", each))]
+
+    def ask(self, what: str, *words: str, given: bytes = b"") -> bytes:
+        """What git says.
+
+        Args:
+            what: it is asked, for the error.
+            *words: its command and arguments.
+            given: what it reads.
+
+        Raises:
+            NotARepositoryError: the folder is in none, or in one of another user.
+            GitFailedError: it failed, took too long, or said too much.
+        """
+        code, said, why = self._run(words, given)
+        if code:
+            if _OWNED_BY_OTHERS in why:
+                hint = "git reads only what is yours: change its owner, or clone it"
+                raise NotARepositoryError(str(self.folder), "another user owns it", hint=hint)
+            if "not a git repository" in why:
+                raise NotARepositoryError(str(self.folder))
+            raise GitFailedError(what, why.strip()[:500] or f"it ended with {code}")
+        return said
+
+    def find(self, *words: str, given: bytes = b"") -> bytes | None:
+        """What git says; None when it fails, as it does for names that it does not know."""
+        code, said, why = self._run(words, given)
+        if code:
+            _log.debug("git %s ended with %d: %s", words[0], code, why.strip()[:200])
+            return None
+        return said
+
+    @contextmanager
+    def without_config(self, index: Path, objects: Path, hashed: str) -> Iterator[GitCommand]:
+        """The command in a repository without configuration, that has these files.
+
+        Args:
+            index: of the real repository.
+            objects: the folder of its objects.
+            hashed: what its ids are: `sha1` or `sha256`.
+        """
+        with tempfile.TemporaryDirectory(prefix="vaultsync-git-") as empty:
+            for name in ("refs", "objects"):
+                (Path(empty) / name).mkdir()
+            (Path(empty) / "HEAD").write_text("ref: refs/heads/none\n")
+            if hashed != "sha1":
+                (Path(empty) / "config").write_text(_FORMAT.format(hashed))
+            found = GitCommand(self.folder, seconds=self._seconds)
+            found._more = {
+                "GIT_DIR": empty,
+                "GIT_WORK_TREE": str(self.folder),
+                "GIT_INDEX_FILE": str(index),
+                "GIT_OBJECT_DIRECTORY": str(objects),
+            }
+            yield found
+
+    def _run(self, words: Sequence[str], given: bytes) -> tuple[int, bytes, str]:
+        # Files, not pipes: git may read all, or fill its stderr, before it says anything.
+        with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as wrong:
+            told.write(given)
+            told.seek(0)
+            try:
+                process = subprocess.Popen(  # noqa: S603 - a list of words, and no shell
+                    [*self._start, *words],
+                    cwd=self.folder,
+                    env={**_environment(), **self._more},
+                    stdin=told,
+                    stdout=subprocess.PIPE,
+                    stderr=wrong,
+                )
+            except OSError as error:
+                raise NotARepositoryError(str(self.folder), error.strerror or "") from error
+            too_late = threading.Event()
+
+            def stop() -> None:
+                too_late.set()
+                process.kill()
+
+            timer = threading.Timer(self._seconds, stop)
+            timer.daemon = True
+            timer.start()
+            try:
+                stream = process.stdout
+                said = stream.read(MOST_BYTES + 1) if stream else b""
+                if len(said) > MOST_BYTES:
+                    process.kill()
+                code = process.wait()
+            finally:
+                timer.cancel()
+                if process.poll() is None:  # interrupted
+                    process.kill()
+                    process.wait()
+                if process.stdout:
+                    process.stdout.close()
+            if too_late.is_set():
+                raise GitFailedError(words[0], f"it took more than {self._seconds:g} s")
+            if len(said) > MOST_BYTES:
+                raise GitFailedError(words[0], f"it said more than {MOST_BYTES:,} bytes")
+            wrong.seek(0)
+            return code, said, wrong.read(8192).decode(errors="replace")
+
+
+def _environment() -> Mapping[str, str]:
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {**kept, **_ENVIRONMENT}

@@ -1,0 +1,299 @@
+"""A repository of git, read by plumbing commands."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import stat
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from vaultsync.backends.git.git_command import SECONDS, GitCommand
+from vaultsync.errors import NotARepositoryError
+from vaultsync.repos.ports import Commit, TrackedFile, Worktree
+from vaultsync.repos.repo_identity import WorkingCopy
+
+_log = logging.getLogger(__name__)
+
+_PLAIN_DIFF = ("--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--text")
+_HEADS, _REMOTES = "refs/heads/", "refs/remotes/"
+_FILE_MODES = ("100644", "100755")
+_SHA1_DIGITS, _SHA256_DIGITS = 40, 64
+_MOST_COMPARED = 64 << 20
+"""Bytes of changed files that are read to find out whether they changed at all."""
+_AT_ONCE = 32 << 20
+"""Bytes of blobs that git is asked for at once."""
+
+
+class GitRepository:
+    """The repository that a folder is in.
+
+    Raises:
+        NotARepositoryError: it is in none, or git's settings claim another folder.
+    """
+
+    def __init__(self, folder: Path, *, seconds: float = SECONDS) -> None:
+        asked = Path(os.path.realpath(folder.expanduser()))
+        if not asked.is_dir():
+            why = "it does not exist" if not asked.exists() else "it is not a folder"
+            raise NotARepositoryError(str(folder), why)
+        self._git = GitCommand(asked, seconds=seconds)
+        root, shallow, index, objects, hashed = self._place()
+        self._parts = (index, objects, hashed)
+        # `core.worktree` could claim any folder of this machine.
+        nearest = next((x for x in (asked, *asked.parents) if os.path.lexists(x / ".git")), None)
+        if nearest is None or root != nearest:
+            why = f"its git claims to be of {root}"
+            raise NotARepositoryError(str(folder), why, hint="unset core.worktree there")
+        self.root = root
+        self._is_shallow = shallow
+        self._git.folder = root
+
+    def _place(self) -> tuple[Path, bool, Path, Path, str]:
+        """Its root, whether it is shallow, its index, its objects, and what their ids are."""
+        asked = "--is-shallow-repository --show-object-format --git-path index --git-path objects"
+        words = ("--path-format=absolute", *asked.split(), "--show-toplevel")
+        said = self._git.find("rev-parse", *words)
+        if said is None:
+            self._git.ask("find the repository", "rev-parse", "--git-dir")
+            raise NotARepositoryError(str(self._git.folder), "it has no working files")
+        shallow, hashed, *paths = os.fsdecode(said.removesuffix(b"\n")).split("\n", 4)
+        index, objects, root = map(Path, paths)
+        return Path(os.path.realpath(root)), shallow == "true", index, objects, hashed
+
+    def working_copy(self) -> WorkingCopy:
+        commit = self.head()
+        branch = self._git.find("symbolic-ref", "-q", "HEAD")
+        name = _text(branch).strip().removeprefix(_HEADS) if branch is not None else None
+        first = None
+        if commit is not None:
+            walk = ("--first-parent", "--max-parents=0", "--end-of-options", commit)
+            said = self._git.find("rev-list", *walk)
+            first = _text(said).split()[-1] if said and said.split() else None
+        return WorkingCopy(str(self.root), self._remote(), name, commit, first, self._is_shallow)
+
+    def _remote(self) -> str | None:
+        """The address of `origin`, else of the first remote by name."""
+        said = self._git.find("config", "-z", "--get-regexp", r"^remote\..*\.url$")
+        found: dict[str, str] = {}
+        for entry in _text(said).split("\0"):
+            key, _, url = entry.partition("\n")
+            name = key.removeprefix("remote.").removesuffix(".url")
+            if url.strip():
+                found.setdefault(name, url.strip())
+        return found.get("origin") or next((found[name] for name in sorted(found)), None)
+
+    def head(self) -> str | None:
+        return self.resolve("HEAD")
+
+    def resolve(self, name: str) -> str | None:
+        words = ("rev-parse", "-q", "--verify", "--end-of-options", name + "^{commit}")
+        said = self._git.find(*words)
+        return _text(said).split()[-1] if said and said.split() else None
+
+    def branches(self) -> Mapping[str, str]:
+        # `%(objectname)` first: names of branches have no blanks, but the format is then plain.
+        words = ("for-each-ref", "--format=%(objectname) %(refname)", _HEADS, _REMOTES)
+        said = _text(self._git.ask("list branches", *words))
+        found = {}
+        for line in said.splitlines():
+            commit, _, name = line.partition(" ")
+            if not name.endswith("/HEAD") or name.startswith(_HEADS):
+                found[name.removeprefix(_HEADS).removeprefix(_REMOTES)] = commit
+        return found
+
+    def worktrees(self) -> Sequence[Worktree]:
+        said = _text(self._git.ask("list worktrees", "worktree", "list", "--porcelain", "-z"))
+        found = []
+        for entry in said.split("\0\0"):
+            lines = dict(_pair(line) for line in entry.strip("\0").split("\0") if line)
+            if "worktree" in lines and "bare" not in lines and "prunable" not in lines:
+                branch = lines.get("branch")
+                commit = lines.get("HEAD")
+                known = commit if commit and commit.strip("0") else None
+                name = branch.removeprefix(_HEADS) if branch else None
+                found.append(Worktree(os.path.realpath(lines["worktree"]), known, name))
+        return found
+
+    def missing_from(self, head: str, commits: Collection[str]) -> frozenset[str]:
+        asked = frozenset(commits)
+        known = self._known(asked)
+        if not known:
+            return asked
+        given = "\n".join([*sorted(known), f"^{head}", ""]).encode()
+        said = self._git.ask("walk the history", "rev-list", "--stdin", given=given)
+        beyond = frozenset(_text(said).split())
+        return (asked - known) | (known & beyond)
+
+    def _known(self, commits: Collection[str]) -> frozenset[str]:
+        """Those of the ids that are of commits of this repository."""
+        hexadecimal = [each for each in commits if _is_id(each)]
+        if not hexadecimal:
+            return frozenset()
+        form = "--batch-check=%(objectname) %(objecttype)"
+        given = "".join(f"{each}\n" for each in hexadecimal).encode()
+        said = _text(self._git.ask("look up commits", "cat-file", form, given=given))
+        pairs = (line.partition(" ") for line in said.splitlines())
+        return frozenset(name for name, _, kind in pairs if kind == "commit")
+
+    def commits_between(self, old: str, new: str, paths: Sequence[str] = ()) -> Sequence[Commit]:
+        if not self._known([new]):
+            return ()
+        since = [f"^{old}"] if self._known([old]) else []
+        form = "--format=%x00%H%x00%P%x00%B"
+        words = ("rev-list", "--topo-order", form, "--no-commit-header")
+        said = self._git.ask("walk the history", *words, new, *since, "--", *paths)
+        parts = _text(said).split("\0")[1:]
+        return [
+            Commit(parts[at], tuple(parts[at + 1].split()), parts[at + 2].rstrip("\n"))
+            for at in range(0, len(parts) - 2, 3)
+        ]
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        if len(self._known({one, other})) < len({one, other}):
+            return None
+        said = self._git.find("merge-base", one, other)
+        return _text(said).split()[0] if said and said.split() else None
+
+    def touched_paths(self, old: str | None, new: str) -> Sequence[str]:
+        known = self._known([new] if old is None else [old, new])
+        if new not in known or (old is not None and old not in known):
+            return ()
+        ends = [new] if old is None else [old, new]
+        words = ("diff-tree", "-r", "-z", "--root", "--name-only", "--no-commit-id", "--no-renames")
+        said = self._git.ask("compare commits", *words, *ends)
+        return [each for each in _text(said).split("\0") if each]
+
+    def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
+        if len(self._known({old, new})) < len({old, new}):
+            return None
+        words = ("diff-tree", "-r", "-p", *_PLAIN_DIFF, old, new, "--", *paths)
+        patch = self._git.ask("compare commits", *words)
+        return next(iter(self._ids_of(patch).values()), None) if patch else None
+
+    def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
+        known = self._known(commits)
+        asked = [each for each in commits if each in known]
+        if not asked:
+            return {}
+        given = "".join(f"{each}\n" for each in asked).encode()
+        words = ("diff-tree", "-r", "-p", "--root", "--stdin", *_PLAIN_DIFF, "--", *paths)
+        return self._ids_of(self._git.ask("compare commits", *words, given=given))
+
+    def _ids_of(self, patches: bytes) -> Mapping[str, str]:
+        """The ids of patches, each after the id of its commit."""
+        said = _text(self._git.ask("identify patches", "patch-id", "--stable", given=patches))
+        pairs = (line.split() for line in said.splitlines())
+        return {commit: patch for patch, commit in pairs}
+
+    def changed_paths(self) -> Sequence[str]:
+        found = dict.fromkeys(self._staged())
+        found |= dict.fromkeys(self._changed())
+        words = ("--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z")
+        said = self._git.ask("list new files", "ls-files", *words)
+        found |= dict.fromkeys(each for each in _text(said).split("\0") if each)
+        return sorted(found)
+
+    def _staged(self) -> list[str]:
+        head = self.head()
+        if head is None:
+            return [each.path for each in self.tracked_files()]
+        words = ("diff-index", "--cached", "-z", "--name-only", "--no-renames")
+        text = self._git.ask("compare the index", *words, "--ignore-submodules=all", head)
+        return [each for each in _text(text).split("\0") if each]
+
+    def _changed(self) -> Iterator[str]:
+        """Files that differ from the index; whether a touched one does is found out here."""
+        words = ("diff-files", "-z", "--raw", "--no-abbrev", "--no-renames")
+        with self._git.without_config(*self._parts) as git:
+            text = git.ask("compare files", *words, "--ignore-submodules=all")
+        parts = _text(text).split("\0")
+        left = _MOST_COMPARED
+        for meta, path in zip(parts[::2], parts[1::2], strict=False):
+            blob = meta.split()[2]
+            size = self._size(path)
+            if size is None or size > left:
+                yield path
+                continue
+            left -= size
+            if self._blob_of(path, len(blob)) != blob:
+                yield path
+
+    def _size(self, path: str) -> int | None:
+        """The size of a working file; None unless it is a regular file below the root."""
+        try:
+            found = (self.root / path).lstat()
+        except (OSError, ValueError):
+            return None
+        return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+    def _blob_of(self, path: str, digits: int) -> str | None:
+        try:
+            fd = os.open(self.root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(fd, "rb") as file:
+                data = file.read(_MOST_COMPARED)
+        except OSError as error:
+            _log.debug("%s is not compared: %s", path, error)
+            return None
+        name = "sha1" if digits == _SHA1_DIGITS else "sha256"
+        found = hashlib.new(name, b"blob %d\0" % len(data), usedforsecurity=False)
+        found.update(data)
+        return found.hexdigest()
+
+    def tracked_files(self) -> Sequence[TrackedFile]:
+        said = _text(self._git.ask("list files", "ls-files", "-s", "-z"))
+        found = []
+        for entry in said.split("\0"):
+            meta, tab, path = entry.partition("\t")
+            mode, blob, stage = meta.split() if tab else ("", "", "")
+            if mode in _FILE_MODES and stage == "0":
+                found.append(TrackedFile(path, blob))
+        return found
+
+    def read_blobs(self, ids: Sequence[str], limit: int) -> Iterator[tuple[str, bytes]]:
+        asked = [each for each in ids if _is_id(each)]
+        given = "".join(f"{each}\n" for each in asked).encode()
+        form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
+        said = _text(self._git.ask("look up files", "cat-file", form, given=given))
+        lines = (line.split() for line in said.splitlines())
+        sizes = {x[0]: int(x[2]) for x in lines if len(x) == 3 and x[1] == "blob"}  # noqa: PLR2004
+        batch: list[str] = []
+        size = 0
+        for each in asked:
+            if sizes.get(each, limit + 1) > limit:
+                continue
+            batch.append(each)
+            size += sizes[each]
+            if size >= _AT_ONCE:
+                yield from self._contents(batch)
+                batch, size = [], 0
+        yield from self._contents(batch)
+
+    def _contents(self, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        given = "".join(f"{each}\n" for each in ids).encode()
+        said = self._git.ask("read files", "cat-file", "--batch", given=given) if ids else b""
+        at = 0
+        for each in ids:
+            end = said.index(b"\n", at)
+            head = said[at:end].split()
+            if len(head) != 3:  # noqa: PLR2004 - `<id> missing`: it was removed meanwhile
+                at = end + 1
+                continue
+            size = int(head[2])
+            yield each, said[end + 1 : end + 1 + size]
+            at = end + 2 + size
+
+
+def _text(said: bytes | None) -> str:
+    return os.fsdecode(said) if said else ""
+
+
+def _pair(line: str) -> tuple[str, str]:
+    key, _, value = line.partition(" ")
+    return key, value
+
+
+def _is_id(name: str) -> bool:
+    """Whether a text is a whole id, and not a name that git would look up."""
+    return len(name) in (_SHA1_DIGITS, _SHA256_DIGITS) and not name.strip("0123456789abcdef")

@@ -1,0 +1,112 @@
+"""The files of hosts on this machine, and what installations replaced in them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from vaultsync.backends.replace_file import read_file, replace_file
+from vaultsync.errors import HostFileError
+from vaultsync.hosts.agent_hosts import HostFile, System
+from vaultsync.hosts.installation import Receipt
+
+_LIMIT = 32 << 20
+
+
+def this_system() -> System:
+    """The operating system, by the names of `agent_hosts`."""
+    if sys.platform == "darwin":
+        return "macos"
+    return "windows" if sys.platform == "win32" else "linux"
+
+
+def place_of(file: HostFile, project: Path | None) -> Path | None:
+    """Where a file of a host is on this machine; None if it has no place there."""
+    if project is not None:
+        return project / file.project if file.project else None
+    user = file.user if isinstance(file.user, str) else file.user[this_system()]
+    if not user:
+        return None
+    moved = os.environ.get(file.variable) if file.variable else None
+    if moved:
+        return Path(moved).expanduser() / Path(user).name
+    return Path(os.path.expandvars(user)).expanduser()
+
+
+def shell_command(words: Sequence[str]) -> str:
+    """Words as one line for the shell that hosts run their hooks with."""
+    if this_system() == "windows":
+        return subprocess.list2cmdline(words)
+    return shlex.join(words)
+
+
+def read_host_file(path: Path) -> str | None:
+    """The text of a file; None if there is none. A link is followed: people link their settings.
+
+    Raises:
+        HostFileError: it cannot be read, is too large, or is not UTF-8.
+    """
+    try:
+        real = path.resolve()
+        if real.exists() and real.stat().st_size > _LIMIT:
+            raise HostFileError(str(path), "it is larger than 32 MiB")
+        return read_file(real).decode()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise HostFileError(str(path), error.strerror or "it cannot be read") from None
+    except UnicodeDecodeError:
+        raise HostFileError(str(path), "it is not UTF-8") from None
+
+
+def write_host_file(path: Path, text: str | None, *, seen: str | None) -> None:
+    """Replace a file in one step, or delete it.
+
+    Args:
+        path: of the file; its folder is made.
+        text: that it is to hold; None to delete it.
+        seen: what it held when the change was decided.
+
+    Raises:
+        HostFileError: it has changed since, or cannot be written.
+    """
+    if read_host_file(path) != seen:
+        raise HostFileError(str(path), "it changed in the meantime")
+    real = path.resolve()
+    try:
+        if text is None:
+            real.unlink(missing_ok=True)
+            return
+        real.parent.mkdir(parents=True, exist_ok=True)
+        mode = real.stat().st_mode & 0o777 if real.exists() else 0o600
+        replace_file(real, text.encode(), mode=mode)
+    except OSError as error:
+        raise HostFileError(str(path), error.strerror or "it cannot be written") from None
+
+
+class Receipts:
+    """What installations replaced, by host and file; in a file beside the user's own settings."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "hosts.json"
+
+    def read(self) -> dict[str, Receipt]:
+        """All of them, by `HOST PATH`; none if the file is missing or damaged.
+
+        Without its receipt an entry is found by what it says.
+        """
+        try:
+            return msgspec.json.decode(read_file(self._path), type=dict[str, Receipt])
+        except (OSError, msgspec.DecodeError):
+            return {}
+
+    def write(self, receipts: Mapping[str, Receipt]) -> None:
+        """Replace all of them."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_file(self._path, msgspec.json.format(msgspec.json.encode(receipts)))

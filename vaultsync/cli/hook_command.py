@@ -1,0 +1,45 @@
+"""`hook`: what the hosts of agents call at the start of a session."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from vaultsync.api.read_only import open_read_only
+from vaultsync.cli.options import agent_option, common, number_option
+from vaultsync.cli.output import Options, clean, echo, print_message
+from vaultsync.errors import VaultsyncError
+from vaultsync.hosts.agent_hosts import HOSTS
+from vaultsync.hosts.session_hooks import context_answer, event_of, is_session_start
+from vaultsync.recall.recall_request import ContextRequest
+
+_MAX_INPUT = 8 << 20
+
+
+@click.command()
+@click.argument("host", type=click.Choice([*HOSTS]))
+@number_option(
+    "--budget", "Maximum size in tokens of what a session begins with.", metavar="TOKENS",
+    default=1500,
+)  # fmt: skip
+@agent_option
+@common
+def hook(options: Options, *, host: str, budget: int) -> None:
+    """Answer a hook of an agent's program.
+
+    The JSON that HOST hands over is on stdin; `vaultsync install` writes this into the settings
+    of hosts. At the start of a session it prints the most important facts, in the form that the
+    host reads. It never fails: a host goes on without its memory, and stderr says why.
+    """
+    event, _ = event_of(sys.stdin.read(_MAX_INPUT))
+    try:
+        if is_session_start(event):
+            with open_read_only(
+                options.vault, agent=options.agent, state_dir=options.state_dir
+            ) as memory:
+                pack = memory.pack(ContextRequest("", budget=budget))
+            if pack.items:
+                echo(clean(context_answer(host, event, pack.text)))
+    except VaultsyncError as error:
+        print_message(options, f"vaultsync: {clean(error.message)}")

@@ -1,0 +1,98 @@
+"""`install`: connect the programs that agents run in to the vault."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from vaultsync.api.host_install import HostInstallation, HostSession
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
+from vaultsync.cli.options import common
+from vaultsync.cli.output import (
+    Options,
+    clean,
+    clean_one_line,
+    echo,
+    is_terminal,
+    print_json,
+    print_message,
+)
+from vaultsync.cli.units import program_words
+from vaultsync.hosts.agent_hosts import HOSTS
+
+
+@click.command()
+@click.argument("host", type=click.Choice([*HOSTS]))
+@click.option("--agent", metavar="NAME", help="Act as this agent; default: the name of the host.")
+@click.option(
+    "--project", metavar="DIR", help="Change the files of this project, not those of the user."
+)
+@click.option(
+    "--name", default="vaultsync", show_default=True, help="Name of the MCP server in the host."
+)
+@click.option("--no-hooks", is_flag=True, help="No hooks at the start and end of a session.")
+@click.option("--no-instructions", is_flag=True, help="No instructions for the agent.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.option("--remove", is_flag=True, help="Remove what was installed; the rest stays.")
+@click.option("--yes", is_flag=True, help="Change the files without a question.")
+@common
+def install(
+    options: Options,
+    *,
+    host: str,
+    project: str | None,
+    name: str,
+    no_hooks: bool,
+    no_instructions: bool,
+    dry_run: bool,
+    remove: bool,
+    yes: bool,
+) -> int:
+    """Connect an agent's program to the vault.
+
+    Adds the MCP server, hooks and instructions to the files of HOST. The changes are shown
+    first. Everything else in the files of the host stays as it is, and
+    --remove puts back what was there.
+    """
+    session = HostSession(
+        host,
+        program_words(),
+        vault=options.vault,
+        state_dir=options.state_dir,
+        agent=options.agent,
+        server=name,
+        project=project,
+        hooks=not no_hooks,
+        instructions=not no_instructions,
+        remove=remove,
+    )
+    planned = session.result
+    changed = [each for each in planned.changes if each.action != "none"]
+    if not options.json:
+        _print(planned)
+    if changed and not dry_run:
+        can_ask = is_terminal(sys.stdin) and is_terminal(sys.stderr) and not options.json
+        if can_ask and not yes and not click.confirm("Change these files?", err=True):
+            return EXIT_FAILED
+        planned = session.apply()
+    if options.json:
+        print_json(planned)
+    elif not changed:
+        print_message(options, "nothing to change")
+    elif not dry_run:
+        did = "removed from" if remove else "installed in"
+        again = "" if remove else f"; start {HOSTS[host].title} again"
+        print_message(options, f"{did} {HOSTS[host].title}{again}")
+    return EXIT_DONE
+
+
+def _print(planned: HostInstallation) -> None:
+    for change in planned.changes:
+        if change.action == "none":
+            echo(f"unchanged: {clean_one_line(change.path)}")
+        else:
+            echo(f"{change.action}: {clean_one_line(change.path)}")
+            echo(clean(change.diff))
+    for each in planned.skipped:
+        echo(f"skipped: {each}")

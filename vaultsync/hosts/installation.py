@@ -1,0 +1,272 @@
+"""What an installation changes in the files of a host: decided as texts, before any is written."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec import Struct
+
+from vaultsync.errors import HostEntryExistsError, HostFileError
+from vaultsync.hosts.agent_hosts import HostFile
+from vaultsync.hosts.json_edits import (
+    JsonSyntaxError,
+    append_value,
+    find,
+    remove_value,
+    set_value,
+    value_of,
+)
+from vaultsync.hosts.marked_blocks import MARKDOWN, TOML, remove_block, write_block
+
+PROGRAM = "vaultsync"
+_CONTEXT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What a host is to know."""
+
+    host: str
+    """Its name."""
+    server: str
+    """Name of the MCP server in the host."""
+    command: Sequence[str]
+    """Starts the MCP server."""
+    hook: str
+    """The command of a hook, for a shell; "" for no hooks."""
+    instructions: str
+    """How an agent is to use its memory; "" for nothing."""
+
+
+class HostChange(Struct, frozen=True):
+    """What happens to one file of a host."""
+
+    path: str
+    action: str
+    """`create`, `update`, `delete`, or `none` if it is as it should be."""
+    entries: tuple[str, ...]
+    """What it holds of ours: `server`, `hooks`, `instructions`."""
+    diff: str
+    """The change as a unified diff."""
+
+
+class Receipt(Struct, frozen=True):
+    """What an installation replaced in a file, so that it can be put back byte for byte."""
+
+    sha256: str
+    """Of the file afterwards."""
+    start: int
+    """Where the change begins, in characters."""
+    old: str
+    new: str
+    existed: bool = True
+    """Whether the file was there before."""
+
+
+def receipt_of(before: str | None, after: str) -> Receipt:
+    """What replaced a part of one text by a part of the other."""
+    old = before or ""
+    start = next(
+        (at for at, (one, two) in enumerate(zip(old, after, strict=False)) if one != two),
+        min(len(old), len(after)),
+    )
+    most = min(len(old), len(after)) - start
+    end = next((n for n in range(most) if old[len(old) - 1 - n] != after[len(after) - 1 - n]), most)
+    return Receipt(
+        _sha256(after),
+        start,
+        old[start : len(old) - end],
+        after[start : len(after) - end],
+        before is not None,
+    )
+
+
+def text_before(text: str, receipt: Receipt) -> tuple[bool, str | None]:
+    """Whether a file is as the installation left it, and what it was before (None: no file)."""
+    if _sha256(text) != receipt.sha256:
+        return False, None
+    if not receipt.existed:
+        return True, None
+    end = receipt.start + len(receipt.new)
+    return True, text[: receipt.start] + receipt.old + text[end:]
+
+
+def plan_file(
+    text: str | None,
+    path: str,
+    parts: Sequence[HostFile],
+    installation: Installation,
+    *,
+    remove: bool,
+    receipt: Receipt | None = None,
+) -> tuple[str | None, str | None]:
+    """What a file was before an installation, and what it is to be.
+
+    Args:
+        text: of the file; None if there is none.
+        path: its place, for errors.
+        parts: the entries that belong into it.
+        installation: what the host is to know.
+        remove: whether its entries are removed.
+        receipt: of the last installation into this file.
+
+    Returns:
+        The text without our entries, and the text wanted; None for no file.
+
+    Raises:
+        HostFileError: the file is not in the form that the host reads.
+        HostEntryExistsError: there is an entry of that name that is not ours.
+    """
+    try:
+        exact, base = False, text
+        if text is not None and receipt is not None:
+            exact, base = text_before(text, receipt)
+        if not exact:
+            base = text
+            for part in parts:
+                base = _without(base, part, installation)
+        if remove:
+            return base, base
+        # What people changed around our entries stays where it is.
+        after = base if exact else text
+        for part in parts:
+            after = _with(after, part, installation, path)
+    except (JsonSyntaxError, tomllib.TOMLDecodeError) as error:
+        raise HostFileError(path, str(error)) from None
+    return base, after
+
+
+def describe(
+    path: str, before: str | None, after: str | None, parts: Sequence[HostFile]
+) -> HostChange:
+    """A change of a file, for a person."""
+    action = "none" if before == after else "update"
+    if before != after and (before is None or after is None):
+        action = "create" if before is None else "delete"
+    old, new = (before or "").splitlines(), (after or "").splitlines()
+    diff = difflib.unified_diff(old, new, path, path, n=_CONTEXT, lineterm="")
+    names = {"text": "instructions", "hooks": "hooks", "flat hooks": "hooks"}
+    entries = tuple(dict.fromkeys(names.get(part.form, "server") for part in parts))
+    return HostChange(path, action, entries, "\n".join(diff))
+
+
+def _with(text: str | None, part: HostFile, installation: Installation, path: str) -> str | None:
+    if part.form == "text":
+        if not installation.instructions:
+            return _without(text, part, installation)
+        if text is None and _is_own_file(path):
+            text = part.preamble or None
+        return write_block(text, MARKDOWN, installation.instructions)
+    if part.form == "toml server":
+        _check_toml(text or "", installation.server, path)
+        after = write_block(text, TOML, _toml_server(installation.server, installation.command))
+        tomllib.loads(after)
+        return after
+    if part.form in {"hooks", "flat hooks"}:
+        if not installation.hook:
+            return _without(text, part, installation)
+        return _with_hooks(_json(text), part, installation)
+    return _with_server(_json(text), installation, path, for_vscode=part.form == "vscode server")
+
+
+def _with_server(text: str, installation: Installation, path: str, *, for_vscode: bool) -> str:
+    first, *arguments = installation.command
+    server: dict[str, object] = {"command": first, "args": arguments}
+    keys = ("mcpServers", installation.server)
+    if for_vscode:
+        keys, server = ("servers", installation.server), {"type": "stdio", **server}
+    found = find(text, keys)
+    known = None if found is None else value_of(text, found)
+    if found is not None and not _is_ours(known):
+        raise HostEntryExistsError(path, installation.server)
+    return text if known == server else set_value(text, keys, server)
+
+
+def _without(text: str | None, part: HostFile, installation: Installation) -> str | None:
+    if text is None:
+        return None
+    if part.form in {"text", "toml server"}:
+        left = remove_block(text, MARKDOWN if part.form == "text" else TOML)
+        return None if left is not None and part.preamble and left == part.preamble else left
+    if not text.strip():
+        return text
+    if part.form in {"hooks", "flat hooks"}:
+        for event in part.events:
+            for number, _ in reversed(_our_hooks(text, event, installation.host)):
+                text = remove_value(text, ("hooks", event), number)
+        return text
+    keys = ("servers" if part.form == "vscode server" else "mcpServers", installation.server)
+    found = find(text, keys)
+    if found is None or not _is_ours(value_of(text, found)):
+        return text
+    return remove_value(text, keys)
+
+
+def _with_hooks(text: str, part: HostFile, installation: Installation) -> str:
+    flat = part.form == "flat hooks"
+    if flat and find(text, ("version",)) is None:
+        text = set_value(text, ("version",), 1)
+    for event in part.events:
+        one: dict[str, object] = {"command": installation.hook}
+        entry = one if flat else {"hooks": [{"type": "command", **one}]}
+        ours = _our_hooks(text, event, installation.host)
+        if [each for _, each in ours] != [entry]:
+            for number, _ in reversed(ours):
+                text = remove_value(text, ("hooks", event), number)
+            text = append_value(text, ("hooks", event), entry)
+    return text
+
+
+def _our_hooks(text: str, event: str, host: str) -> list[tuple[int, object]]:
+    """The entries of an event that call us, with their numbers."""
+    node = find(text, ("hooks", event))
+    entries = [(n, value_of(text, each)) for n, each in enumerate(node.values if node else ())]
+    return [(n, x) for n, x in entries if _calls_us(json.dumps(x), host)]
+
+
+def _calls_us(entry: str, host: str) -> bool:
+    return PROGRAM in entry and f" hook {host} " in entry
+
+
+def _is_ours(server: object) -> bool:
+    """Whether an entry starts our MCP server."""
+    if not isinstance(server, Mapping):
+        return False
+    arguments = server.get("args")
+    words = [
+        str(server.get("command")),
+        *map(str, arguments if isinstance(arguments, list) else []),
+    ]
+    return "mcp" in words and any(PROGRAM in each for each in words)
+
+
+def _is_own_file(path: str) -> bool:
+    return path.replace("\\", "/").rpartition("/")[2].startswith(PROGRAM)
+
+
+def _check_toml(text: str, name: str, path: str) -> None:
+    left = remove_block(text, TOML) or ""
+    servers = tomllib.loads(left).get("mcp_servers", {})
+    if not isinstance(servers, dict):
+        raise HostFileError(path, "mcp_servers is not a table")
+    if name in servers:
+        raise HostEntryExistsError(path, name)
+
+
+def _toml_server(name: str, command: Sequence[str]) -> str:
+    first, *arguments = (json.dumps(each, ensure_ascii=False) for each in command)
+    return f"[mcp_servers.{name}]\ncommand = {first}\nargs = [{', '.join(arguments)}]"
+
+
+def _json(text: str | None) -> str:
+    """The text of a JSON file; a missing or empty one holds an empty object."""
+    return text if text and text.strip() else "{}" + (text if text is not None else "\n")
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

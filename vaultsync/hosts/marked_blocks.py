@@ -1,0 +1,68 @@
+"""A block of lines of our own in a file of another program, between two marked lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class BlockMarks:
+    """The lines around a block: comments in the language of the file."""
+
+    begin: str
+    end: str
+
+
+MARKDOWN = BlockMarks("<!-- vaultsync:begin -->", "<!-- vaultsync:end -->")
+TOML = BlockMarks("# vaultsync:begin", "# vaultsync:end")
+
+
+def write_block(text: str | None, marks: BlockMarks, body: str) -> str:
+    """A text with the block, which is replaced where it is, or appended.
+
+    `remove_block()` gives back the same text, byte for byte: so a file ends with a newline
+    afterwards only if it did before, or if it is new.
+
+    Args:
+        text: of the file; None if there is none.
+        marks: the lines around the block.
+        body: the lines of the block.
+    """
+    line = "\r\n" if text and "\r\n" in text else "\n"
+    block = line.join((marks.begin, *body.strip("\n").split("\n"), marks.end))
+    if text is None:
+        return block + line
+    found = _find(text, marks)
+    if found is not None:
+        return text[: found[0]] + block + text[found[1] :]
+    if not text:
+        return block
+    end = line if text.endswith("\n") else ""
+    return text.removesuffix(end) + line + line + block + end
+
+
+def remove_block(text: str, marks: BlockMarks) -> str | None:
+    """A text without the block, as it was before; None if the block was all of it."""
+    found = _find(text, marks)
+    if found is None:
+        return text
+    before, after = text[: found[0]], text[found[1] :]
+    if not before and after in {"\n", "\r\n"}:
+        return None
+    for _ in range(2):
+        before = before.removesuffix("\n").removesuffix("\r")
+    return before + after
+
+
+def has_block(text: str, marks: BlockMarks) -> bool:
+    """Whether the block is there, with both of its marks."""
+    return _find(text, marks) is not None
+
+
+def _find(text: str, marks: BlockMarks) -> tuple[int, int] | None:
+    """Where the block begins and ends, by marks at the beginning of their lines."""
+    start = 0 if text.startswith(marks.begin) else text.find("\n" + marks.begin) + 1
+    if not text.startswith(marks.begin, start):
+        return None
+    end = text.find("\n" + marks.end, start)
+    return None if end < 0 else (start, end + 1 + len(marks.end))

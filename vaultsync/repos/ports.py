@@ -1,0 +1,116 @@
+"""The contract of a repository: what is read of it. Nothing is ever written to one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from vaultsync.repos.repo_identity import WorkingCopy
+
+
+class TrackedFile(Struct, frozen=True, gc=False):
+    """A file in the index of a repository."""
+
+    path: str
+    """Relative to the root, with `/`."""
+    blob: str
+    """The id of its content."""
+
+
+class Commit(Struct, frozen=True, gc=False):
+    """A commit, as far as visibility asks for it."""
+
+    id: str
+    parents: tuple[str, ...]
+    message: str = ""
+
+
+class Worktree(Struct, frozen=True, gc=False):
+    """A working copy of a repository."""
+
+    root: str
+    commit: str | None
+    branch: str | None
+
+
+class Repository(Protocol):
+    """A git repository, for reading. Ids of commits and blobs are in hex.
+
+    A repository may be hostile: none of its configuration, hooks, filters and attributes
+    makes a program run, and no method reaches for a network.
+
+    Every method may raise RepositoryError: git failed, took too long, or said too much.
+    """
+
+    def working_copy(self) -> WorkingCopy:
+        """Where it is, and what is checked out."""
+        ...
+
+    def head(self) -> str | None:
+        """The commit that is checked out; None before the first."""
+        ...
+
+    def branches(self) -> Mapping[str, str]:
+        """The local branches and those of remotes, as `origin/name`, with their commits."""
+        ...
+
+    def worktrees(self) -> Sequence[Worktree]:
+        """All working copies that share its objects."""
+        ...
+
+    def resolve(self, name: str) -> str | None:
+        """The commit of a branch, tag or id; None when there is none."""
+        ...
+
+    def missing_from(self, head: str, commits: Collection[str]) -> frozenset[str]:
+        """Those of `commits` that are neither `head` nor its ancestors, or not known here."""
+        ...
+
+    def commits_between(self, old: str, new: str, paths: Sequence[str] = ()) -> Sequence[Commit]:
+        """The commits that `new` has and `old` lacks, newest first.
+
+        Args:
+            old: a commit; commits that are not known here have no ancestors.
+            new: a commit.
+            paths: only those that touch one of these; empty for all.
+        """
+        ...
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The best common ancestor; None when there is none, or a commit is not known here."""
+        ...
+
+    def touched_paths(self, old: str | None, new: str) -> Sequence[str]:
+        """The paths that differ between two commits; `old` is the first parent when None."""
+        ...
+
+    def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
+        """The patch id of the difference of two commits; None when there is none.
+
+        Args:
+            old: a commit.
+            new: a commit.
+            paths: only the difference in these; empty for all.
+        """
+        ...
+
+    def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
+        """The patch ids of commits against their only parent; merges and empty ones have none."""
+        ...
+
+    def changed_paths(self) -> Sequence[str]:
+        """The paths with changes that are not committed, and those that are not tracked.
+
+        An untracked folder is one path that ends with `/`.
+        """
+        ...
+
+    def tracked_files(self) -> Sequence[TrackedFile]:
+        """The files of the index, in the order of their paths; no links, no submodules."""
+        ...
+
+    def read_blobs(self, ids: Sequence[str], limit: int) -> Iterator[tuple[str, bytes]]:
+        """The contents of blobs, in this order; those larger than `limit` bytes are left out."""
+        ...
