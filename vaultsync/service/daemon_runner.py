@@ -32,6 +32,7 @@ from vaultsync.service.idle_work import IdleWork
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.service.module_watch import ModuleWatch
 from vaultsync.service.obsidian_writes import ObsidianWrites
+from vaultsync.service.repo_watch import RepoWatch
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress, Report, Status
@@ -310,7 +311,8 @@ class DaemonRunner:
         work = IdleWork(
             memory, lambda: memory.ctx, self._publish, daemon.record_error, jitter=_jitter
         )
-        idle = (work, ModuleWatch(memory, daemon.record_error))
+        repos = RepoWatch(memory, daemon.record_error)
+        idle = (work, ModuleWatch(memory, daemon.record_error), repos)
         self._publish("ready", {"vault": str(self.settings.root)})
         try:
             self._loop(daemon, files, idle, memory)
@@ -329,7 +331,7 @@ class DaemonRunner:
         self,
         daemon: DaemonLoop,
         files: MemoryFileWatch,
-        idle: Sequence[IdleWork | ModuleWatch],
+        idle: Sequence[IdleWork | ModuleWatch | RepoWatch],
         memory: Memory,
     ) -> None:
         while not self._stopping:
