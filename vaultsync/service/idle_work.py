@@ -29,10 +29,10 @@ LAST_MAINTENANCE = "maintained"
 
 
 class IdleWork:
-    """Classifies once the store was written to, maintains a memory once a day, syncs
-    modules, looks after repositories.
+    """Upkeep of a memory, and of the files beside it, when nobody waits for anything.
 
-    The day on which a memory is first seen counts as maintained.
+    Classifies once the store was written to, maintains once a day, syncs modules, and looks
+    after repositories. The day on which a memory is first seen counts as maintained.
     """
 
     def __init__(
