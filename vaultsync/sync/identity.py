@@ -348,7 +348,9 @@ def make_cases(
         case = Case(fact_id, base, vault, store)
         claimed = identities.of_fact.get(fact_id)
         if base is None and store.fact is None and claimed is not None:
-            case = case._replace(moved_to_scope=not is_managed_path(claimed, identities.adopted))
+            case = case._replace(
+                moved_to_scope=not is_managed_path(claimed.path, identities.adopted)
+            )
         if fact_id in tombstones:
             case = case._replace(last_path=tombstone_path(tombstones[fact_id]))
         cases.append(case)
@@ -521,7 +523,7 @@ def untracked_note_cases(
             continue
         if any(problem.key == "id" for problem in note.problems):
             continue
-        if note.id is None and path not in wanted and not is_managed_path(seen, identities.adopted):
+        if note.id is None and path not in wanted and not is_managed_path(path, identities.adopted):
             continue
         base = ctx.archive.find_base(note.id) if note.id else None
         if base is None:

@@ -105,6 +105,8 @@ class VaultSnapshot:
     absent: dict[str, Base] = field(default_factory=dict)
     """Bases whose file is not where it was, by fact."""
     non_regular: dict[VaultPath, str] = field(default_factory=dict)
+    conflict_copies: list[VaultPath] = field(default_factory=list)
+    """Files in which a sync tool put the second version of another one."""
     review_notes: set[VaultPath] = field(default_factory=set)
     """All conflict notes and proposals in dirty folders."""
     canonical: dict[VaultPath, Fact] = field(default_factory=dict)
@@ -231,6 +233,7 @@ def take_snapshot(
     known = ctx.archive.folders()
     reread = {parent_folder(path) for path in scope.reread}
     for number, (path, folder) in enumerate(scan.folders.items()):
+        snapshot.conflict_copies += [path_in(path, name) for name in folder.copies]
         if known.get(path) != folder.fingerprint or path in reread or scope.read_all:
             snapshot.scanned_folders[path] = folder
             _scan_folder(ctx, snapshot, folder, scope)
@@ -467,9 +470,8 @@ def invalid_field_notice(
     )
 
 
-def is_managed_path(seen: ScannedFile, adopted: Iterable[str]) -> bool:
+def is_managed_path(path: VaultPath, adopted: Iterable[str]) -> bool:
     """Whether a new note is adopted automatically: it lies in a scope or adopted folder."""
-    path = seen.path
     if path_info(path, TYPE_FOLDERS).scope is not None:
         return True
     return any(not folder or path.startswith(folder + "/") for folder in adopted)
