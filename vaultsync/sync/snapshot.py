@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from vaultsync.errors import NoteError, UnreadableNoteError
+from vaultsync.markdown.conflict_markers import conflict_marker_line
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
 from vaultsync.model.serialization import fact_line
@@ -449,10 +450,28 @@ def _read(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) 
         if is_half_saved(before if before is not None else b"---\n---\n", file.data):
             return ScannedFile(path, file, base, is_settled=False)
     try:
+        _check_markers(ctx, path, file, base)
         return ScannedFile(path, file, base, read_note(file.data, path))
     except UnreadableNoteError as error:
         notice = Notice.of("unreadable", error, ctx.now(), file.sha)
         return ScannedFile(path, file, base, read_error=notice)
+
+
+def _check_markers(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) -> None:
+    """Refuse a note into which git put two versions of its lines.
+
+    Those that both sides agreed on already are its text: an agent wrote them.
+    """
+    line = conflict_marker_line(file.data)
+    before = ctx.archive.blob(base.sha) if base is not None and line else None
+    if line and not conflict_marker_line(before or b""):
+        raise UnreadableNoteError(
+            path,
+            "conflict markers, as git leaves them: two versions of the note stand in it",
+            hint="keep the lines you want, remove the three markers and save it; markers that"
+            " belong to the text go into a fenced code block",
+            line=line,
+        )
 
 
 def invalid_field_notice(
