@@ -191,7 +191,7 @@ def _file_notices(
         listed.append(seen.read_error)
     if seen.note is not None and problems:
         note = seen.note
-        problems = tuple(x for x in problems if ctx.view.meaning(note, x.key) is None)
+        problems = tuple(x for x in problems if not ctx.view.explains(note, x.key))
     foreign = foreign_values(ctx) if problems else frozenset()
     for problem in problems if managed else ():
         if problem.key != "id":
@@ -199,7 +199,8 @@ def _file_notices(
                 # A value that a new note brings with it is its author's: it is reported once.
                 sha = "" if seen.base is None else seen.file.sha
                 notice = invalid_field_notice(ctx, seen.path, sha, problem)
-                listed.append(notice if sha else notice._replace(hint=_MAP_HINT))
+                hint = f"{notice.hint}; {_SLIP_HINT}" if sha else _MAP_HINT
+                listed.append(notice._replace(hint=hint))
         elif seen.base is None:
             text = f"{seen.path}:{problem.line}: its id is unknown, so the note is left alone"
             at = ctx.now()
@@ -210,7 +211,11 @@ def _file_notices(
 
 _MAP_HINT = (
     "as it is, it stays the author's own word, and this is said once; `[map]` in"
-    " .meta/config.toml gives such words a meaning before you adopt, as in priority.high = 1"
+    " .meta/config.toml gives such words a meaning before you adopt, as in priority.high = 1,"
+    ' or ignores them: priority."*" = "ignore"'
+)
+_SLIP_HINT = (
+    "if it is a word of your own, give it a meaning or ignore it in `[map]` of the settings"
 )
 
 
@@ -251,7 +256,7 @@ def _unheld_value_notices(
     changed = differing_keys(vault, merged)
     for problem in note.problems:
         key = problem.key
-        if key not in changed:
+        if key not in changed or view.explains(note, key):
             continue
         text = (
             f"{path}:{problem.line}: {key} was changed in the store; the note keeps"
