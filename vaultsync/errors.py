@@ -779,6 +779,58 @@ class ModulesBusyError(ModuleError):
         )
 
 
+class RepoFileError(RepositoryError):
+    """A file of a repository's memory cannot be read or written."""
+
+    def __init__(self, verb: str, path: str, number: int | None, why: str) -> None:
+        super().__init__(
+            f"cannot {verb} {path}: {why}",
+            hint=SYSTEM_HINTS.get(number or 0, "check the folder that it is in"),
+        )
+        self.number = number
+
+
+class RepoFileParseError(RepositoryError):
+    """A file of a repository's memory is not as it must be; it was left as it is."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path} cannot be read: {why}; nothing was done",
+            hint="correct it by hand, or move it away: it is then written again from the facts",
+        )
+
+
+class LockTimeoutError(RepositoryError):
+    """Another process holds the lock of a file of a repository's memory."""
+
+    def __init__(self, path: str, seconds: float) -> None:
+        super().__init__(
+            f"another process has held {path} for {seconds:g} s; nothing was done",
+            hint="try again; a lock ends with its process",
+        )
+
+
+class BranchNotMergedError(RepositoryError):
+    """The branch is not merged into the other one."""
+
+    def __init__(self, source: str, target: str) -> None:
+        super().__init__(
+            f"{source!r} is not merged into {target!r}; nothing was promoted",
+            hint=f"merge it first, or copy what is known on it: `vaultsync repo copy --from"
+            f" {quote(source)} --to {quote(target)}`",
+        )
+
+
+class UnknownBranchError(RepositoryError):
+    """There is no such branch, and nothing is known of one."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is no branch {name!r}",
+            hint="`git branch --all` lists the branches; name a commit, or a branch that was",
+        )
+
+
 # --- a whole side, or what is kept about both --------------------------------------------
 
 

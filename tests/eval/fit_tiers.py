@@ -13,7 +13,7 @@ import tomllib
 from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from vaultsync.observations.rules import (
 )
 from vaultsync.observations.text_features import text_features
 
-Rows: TypeAlias = NDArray[np.float64]
+Rows: TypeAlias = NDArray[np.floating[Any]]
 Places: TypeAlias = NDArray[np.int_]
 FOLDER = Path(__file__).parents[2] / "vaultsync" / "observations"
 RIDGE, BIAS = 1.0, 0.3
@@ -84,10 +84,8 @@ def solve(kernel: Rows, tiers: Places) -> Rows:
     """What each text counts for each tier, of the products of all their rows."""
     counts = np.bincount(tiers, minlength=3)
     importance = len(tiers) / (3 * counts[tiers])
-    solved: Rows = np.linalg.solve(
-        kernel + BIAS + RIDGE * np.diag(1 / importance), np.eye(3)[tiers]
-    )
-    return solved
+    damped = kernel + BIAS + RIDGE * np.diag(1 / importance)
+    return np.linalg.solve(damped, np.eye(3)[tiers]).astype(np.float64)
 
 
 def tiers_of(scores: Rows, rows: Rows) -> Places:
@@ -122,8 +120,8 @@ def left_out(*, seed: int = 1) -> tuple[float, float]:
         found[test] = tiers_of(scores, rows[test])
     known = tiers[:asked]
     seen = [[int(((known == a) & (found == b)).sum()) for b in range(3)] for a in range(3)]
-    scores = [2 * seen[t][t] / (sum(seen[t]) + sum(row[t] for row in seen)) for t in range(3)]
-    return sum(scores) / 3, seen[0][0] / sum(seen[0])
+    f1 = [2 * seen[t][t] / (sum(seen[t]) + sum(row[t] for row in seen)) for t in range(3)]
+    return sum(f1) / 3, seen[0][0] / sum(seen[0])
 
 
 def main() -> None:
