@@ -779,19 +779,56 @@ class ModulesBusyError(ModuleError):
         )
 
 
-class MirrorError(VaultsyncError):
-    """The remote that mirrors modules did not answer, or not as it should."""
+class RepoFileError(RepositoryError):
+    """A file of a repository's memory cannot be read or written."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, verb: str, path: str, number: int | None, why: str) -> None:
         super().__init__(
-            f"the remote did not take part: {why}",
-            hint="`vaultsync module sync` tries again; `vaultsync module status` shows what waits",
+            f"cannot {verb} {path}: {why}",
+            hint=SYSTEM_HINTS.get(number or 0, "check the folder that it is in"),
         )
-        self.why = why
+        self.number = number
 
 
-class MirrorRefusedError(MirrorError):
-    """The remote does not take a module, however often it is sent."""
+class RepoFileParseError(RepositoryError):
+    """A file of a repository's memory is not as it must be; it was left as it is."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path} cannot be read: {why}; nothing was done",
+            hint="correct it by hand, or move it away: it is then written again from the facts",
+        )
+
+
+class LockTimeoutError(RepositoryError):
+    """Another process holds the lock of a file of a repository's memory."""
+
+    def __init__(self, path: str, seconds: float) -> None:
+        super().__init__(
+            f"another process has held {path} for {seconds:g} s; nothing was done",
+            hint="try again; a lock ends with its process",
+        )
+
+
+class BranchNotMergedError(RepositoryError):
+    """The branch is not merged into the other one."""
+
+    def __init__(self, source: str, target: str) -> None:
+        super().__init__(
+            f"{source!r} is not merged into {target!r}; nothing was promoted",
+            hint=f"merge it first, or copy what is known on it: `vaultsync repo copy --from"
+            f" {quote(source)} --to {quote(target)}`",
+        )
+
+
+class UnknownBranchError(RepositoryError):
+    """There is no such branch, and nothing is known of one."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is no branch {name!r}",
+            hint="`git branch --all` lists the branches; name a commit, or a branch that was",
+        )
 
 
 # --- a whole side, or what is kept about both --------------------------------------------

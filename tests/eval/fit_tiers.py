@@ -84,10 +84,8 @@ def solve(kernel: Rows, tiers: Places) -> Rows:
     """What each text counts for each tier, of the products of all their rows."""
     counts = np.bincount(tiers, minlength=3)
     importance = len(tiers) / (3 * counts[tiers])
-    solved: Rows = np.linalg.solve(
-        kernel + BIAS + RIDGE * np.diag(1 / importance), np.eye(3)[tiers]
-    )
-    return solved
+    damped = kernel + BIAS + RIDGE * np.diag(1 / importance)
+    return np.linalg.solve(damped, np.eye(3)[tiers]).astype(np.float64)
 
 
 def tiers_of(scores: Rows, rows: Rows) -> Places:

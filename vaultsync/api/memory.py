@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from vaultsync.api.exchange import ExportReport
     from vaultsync.api.memory_files import MemoryFiles
     from vaultsync.api.modules import Modules
+    from vaultsync.api.repos import Repos
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
     from vaultsync.exchange.service import ImportReport
@@ -208,6 +209,13 @@ class Memory:
         finally:
             self._wrote = False
             self._services.close()
+
+    @cached_property
+    def repos(self) -> Repos:
+        """What is known about git repositories."""
+        from vaultsync.api.repos import Repos
+
+        return Repos(self._services, self._engine, agent=self.agent, wrote=self._note_written)
 
     def check(self) -> None:
         """Check that vault and store answer.
@@ -936,6 +944,7 @@ class Memory:
         user: str | None = None,
         explain: bool = False,
         agent: str | None = None,
+        repo: str | Path | None = None,
     ) -> RecallResult:
         """The facts that answer a question, best first, each with the reason why.
 
@@ -967,6 +976,7 @@ class Memory:
             user: only facts about this user; the one of the settings when it is None.
             explain: whether the result has what each stage found, and its seconds.
             agent: who asks; the agent of this memory when it is None.
+            repo: a folder of a git repository: what does not hold on its branch is left out.
 
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter that cannot
@@ -992,6 +1002,7 @@ class Memory:
                 user=user,
                 explain=explain,
                 agent=agent,
+                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
             )
         )
 
@@ -1024,6 +1035,7 @@ class Memory:
         since: str | date | None = None,
         user: str | None = None,
         agent: str | None = None,
+        repo: str | Path | None = None,
     ) -> ContextPack:
         """The facts an agent needs to read for a question, packed into a token budget.
 
@@ -1045,6 +1057,7 @@ class Memory:
             since: as in `recall()`.
             user: as in `recall()`.
             agent: who asks; the agent of this memory when it is None.
+            repo: as in `recall()`.
 
         Returns:
             The text, why each fact is in it, and what was left out.
@@ -1069,6 +1082,7 @@ class Memory:
                 since=_check_day("since", since),
                 user=user,
                 agent=agent,
+                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
             )
         )
 
@@ -1337,7 +1351,7 @@ class Memory:
         view = AgentView(self._ctx, self.agent)
         waiting = [
             *notices_of(files_with_queue(self._memory_files.queue)),
-            *notices_of(self.modules.alerts() if self._services.has_modules else ()),
+            *(notices_of(self.modules.alerts()) if self._has_modules else ()),
             *self._refused(),
         ]
         status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
@@ -2032,6 +2046,11 @@ class Memory:
 
     # ------------------------------------------------------------------------ private
 
+    @property
+    def _has_modules(self) -> bool:
+        """Whether this vault has worked with a folder of modules."""
+        return (self.settings.state_dir / "modules").is_dir()
+
     @cached_property
     def _memory_files(self) -> MemoryFiles:
         from vaultsync.api.memory_files import MemoryFiles
@@ -2041,6 +2060,9 @@ class Memory:
     @property
     def _ctx(self) -> SyncContext:
         return self._engine.ctx
+
+    def _note_written(self) -> None:
+        self._wrote = True
 
     @property
     def _permissions(self) -> Permissions:

@@ -108,6 +108,27 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync context berth bookings --budget 2000",
         "vaultsync context deposits --format xml --intent decisions",
     ),
+    "repo identity": ("vaultsync repo identity", "vaultsync repo identity ~/work/app --json"),
+    "repo add convention": (
+        'vaultsync repo add convention "Use pnpm workspaces" "All packages are in packages/."',
+    ),
+    "repo add decision": (
+        'vaultsync repo add decision "Keep sessions in Redis" "They outlive us." --path src/',
+    ),
+    "repo add note": ('vaultsync repo add note "The CI needs Node 22."',),
+    "repo list": ("vaultsync repo list", "vaultsync repo list --repo ~/work/app --json"),
+    "repo summary": (
+        'vaultsync repo summary run-7 step-2 "Added the cache." --follow-up "Test it"',
+    ),
+    "repo context": (
+        "vaultsync repo context --max-chars 4000",
+        "vaultsync repo context --path src/cache.py",
+    ),
+    "repo promote": (
+        "vaultsync repo promote",
+        "vaultsync repo promote --from feature/x --to main --repo ~/work/app",
+    ),
+    "repo copy": ("vaultsync repo copy --from feature/old --to feature/new --repo ~/work/app",),
     "index": ("vaultsync index", "vaultsync index --rebuild"),
     "graph export": (
         "vaultsync graph export graph.html",

@@ -75,6 +75,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "model": "List embedding models, and fetch others.",
         "eval": "Measure recall on questions of your own, and guard it.",
     },
+    "Repositories": {"repo": "Show and change what is known about a git repository."},
     "Long-running": {
         "watch": "Keep vault and store equal until a signal.",
         "bridge": "Serve the Obsidian plugin on 127.0.0.1 until stopped.",
@@ -110,6 +111,7 @@ COMMAND_MODULES = {
     "plugin": "plugin_commands",
     "proposals": "proposal_commands",
     "purge": "purge_command",
+    "repo": "repo_commands",
     "trust": "trust_command",
     "watch": "watch_command",
 }

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 import vaultsync
+from tests.gits import GitFolder
 from tests.machines import configure_machine
 from tests.mcp_clients import Home, make_home
 from vaultsync.api.memory import Memory
@@ -95,6 +96,15 @@ class Planted:
             return user.log(limit=1)[0].run
 
 
+def _known_about(memory: Memory, root: Path) -> list[object]:
+    """What is told of a repository whose notes are in a project that all may see."""
+    if not root.exists():
+        GitFolder(root).commit("a.py", "a = 1\n")
+    repos = memory.repos
+    repos.add_note(root, content="It is known.")
+    return [repos.get_repo_memory(root), repos.context(root), repos.hidden_facts(root)]
+
+
 ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "check": lambda memory, _: memory.check(),
     "new_id": lambda memory, _: memory.new_id(),
@@ -133,6 +143,7 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "export_to": lambda memory, _: _exported_to(memory),
     "remember": lambda memory, _: memory.remember("It is known."),
     "observations": lambda memory, _: memory.observations(),
+    "repos": lambda memory, planted: _known_about(memory, planted.home.vault.parent / "app"),
     "observation": lambda memory, planted: memory.observation(planted.ids["edited"]),
     "process_observations": lambda memory, _: [
         memory.process_observations(dry_run=True),

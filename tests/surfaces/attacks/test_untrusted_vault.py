@@ -57,12 +57,14 @@ REQUESTS = {
     "[hygiene]\nsecrets = false": ("show secrets",),
     "[hygiene]\nneutralise = false": ("run in Obsidian",),
     '[watch]\nwatcher = "polling"': ("how files are watched",),
+    '[repos]\nroot = "{above}/repos"': ("about your git repositories", "{above}/repos"),
+    'mcp_toolsets = "all"': ("which tools agents are offered",),
     "[qdrant]\ntimeout_seconds = 1": ("how the store is used",),
 }
 """What a marker may ask for, and words of what is said of it."""
 GROUPS = (
     *("graph", "links", "plugin", "proposals", "observations", "memory-file", "module", "eval"),
-    "config",
+    *("config", "repo"),
 )
 """Commands whose first argument is another command."""
 ARGUMENTS = {
@@ -90,6 +92,7 @@ ARGUMENTS = {
     "proposals": ["list"],
     "observe": ["Hello."],
     "observations": ["list"],
+    "repo": ["list"],
     "watch": ["--once-settled"],
     "bridge": ["--port", "0"],
     "plugin": ["install"],
