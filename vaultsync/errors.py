@@ -1,8 +1,8 @@
 """Every error that vaultsync raises on purpose; docs/reference/errors.md shows how each one looks.
 
 The base classes say what is affected: the call (`UsageError`, `NotFoundError`), one note
-(`NoteError`), one memory file (`MemoryFileError`), a whole side (`VaultError`, `StoreError`), or
-only what can be rebuilt (`DerivedError`).
+(`NoteError`), one memory file (`MemoryFileError`), modules (`ModuleError`), a whole side
+(`VaultError`, `StoreError`), or only what can be rebuilt (`DerivedError`).
 """
 
 from __future__ import annotations
@@ -394,6 +394,16 @@ class HostEntryExistsError(UsageError):
         self.path = path
 
 
+class ExchangeFileError(UsageError):
+    """A file of another tool cannot be read, or none can be written for it."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path}: {why}", hint="name the file, the folder or the archive of the export"
+        )
+        self.path = path
+
+
 class MalformedBodyError(UsageError):
     """The route does not accept the body of the HTTP request; nothing was done."""
 
@@ -502,6 +512,17 @@ class ProposalNotFoundError(NotFoundError):
         super().__init__(
             f"no proposal {proposal_id}", hint="`vaultsync proposals list` shows the open ones"
         )
+
+
+class ModuleMissingError(NotFoundError):
+    """There is no module, and no topic, of that name."""
+
+    def __init__(self, name: str, folder: str) -> None:
+        super().__init__(
+            f"there is no module {_shown(name, 200)} in {folder}",
+            hint="`vaultsync module index` lists the topics and their modules",
+        )
+        self.name = name
 
 
 class RunNotFoundError(NotFoundError):
@@ -713,6 +734,100 @@ class GitFailedError(RepositoryError):
     def __init__(self, what: str, why: str, *, hint: str = "") -> None:
         super().__init__(
             f"git cannot {what}: {why}", hint=hint or "`git fsck` checks the repository"
+        )
+
+
+class ModuleError(VaultsyncError):
+    """A module or its folder cannot be used."""
+
+    def __init__(self, message: str, *, hint: str, name: str) -> None:
+        super().__init__(message, hint=hint)
+        self.name = name
+
+
+class UnreadableModuleError(ModuleError):
+    """A file among the modules is a link, too large, badly written or cannot be opened."""
+
+    def __init__(self, name: str, why: str, *, hint: str = "") -> None:
+        super().__init__(
+            f"{name} was left alone: {why}", hint=hint or "correct it by hand", name=name
+        )
+        self.why = why
+
+
+class ModuleChangedError(ModuleError):
+    """A module is not what its writer expected; nothing was written."""
+
+    def __init__(self, name: str, saved: tuple[bytes, ...] = ()) -> None:
+        super().__init__(
+            f"{name} was changed meanwhile, and stands as it is",
+            hint="read it again, and repeat the change",
+            name=name,
+        )
+        self.saved = saved
+        """Versions that were saved and replaced meanwhile, and are in no file any more."""
+
+
+class ModulesBusyError(ModuleError):
+    """Another process holds the lock of a folder of modules."""
+
+    def __init__(self, name: str, seconds: float) -> None:
+        super().__init__(
+            f"another process has been working with the modules in {name} for {seconds:g} s",
+            hint="try again when it has finished",
+            name=name,
+        )
+
+
+class RepoFileError(RepositoryError):
+    """A file of a repository's memory cannot be read or written."""
+
+    def __init__(self, verb: str, path: str, number: int | None, why: str) -> None:
+        super().__init__(
+            f"cannot {verb} {path}: {why}",
+            hint=SYSTEM_HINTS.get(number or 0, "check the folder that it is in"),
+        )
+        self.number = number
+
+
+class RepoFileParseError(RepositoryError):
+    """A file of a repository's memory is not as it must be; it was left as it is."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path} cannot be read: {why}; nothing was done",
+            hint="correct it by hand, or move it away: it is then written again from the facts",
+        )
+
+
+class LockTimeoutError(RepositoryError):
+    """Another process holds the lock of a file of a repository's memory."""
+
+    def __init__(self, path: str, seconds: float) -> None:
+        super().__init__(
+            f"another process has held {path} for {seconds:g} s; nothing was done",
+            hint="try again; a lock ends with its process",
+        )
+
+
+class BranchNotMergedError(RepositoryError):
+    """The branch is not merged into the other one."""
+
+    def __init__(self, source: str, target: str) -> None:
+        super().__init__(
+            f"{source!r} is not merged into {target!r}; nothing was promoted",
+            hint=f"merge it first, or copy what is known on it: `vaultsync repo copy --from"
+            f" {quote(source)} --to {quote(target)}`",
+        )
+
+
+class UnknownBranchError(RepositoryError):
+    """There is no such branch, and nothing is known of one."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is no branch {name!r}",
+            hint="`git branch --all` lists the branches; name a commit, or a branch that was",
         )
 
 

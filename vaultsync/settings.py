@@ -33,8 +33,10 @@ from vaultsync.model.scope import PUBLIC, check_scope
 from vaultsync.privacy.detection import OPTIONAL_FORMS
 from vaultsync.privacy.patterns import MAX_PATTERN_CHARS, compile_pattern
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
+from vaultsync.repos.repo_identity import PER_BRANCH, BranchScope
 
 MARKER = Path(".meta") / "config.toml"
+_REPOS_DIR = "~/.codex-toolloop/repos"
 MARKER_BYTES = 1 << 16
 """The size of the largest file of settings."""
 _MOST_DOTS = 2_000
@@ -141,6 +143,24 @@ class ProposalSettings(Struct, frozen=True, forbid_unknown_fields=True):
     junk: ProposalMode = "off"
 
 
+class RepoLimits(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a vault sets in the table `[repos]`: the memory of git repositories."""
+
+    branch_scope: BranchScope = PER_BRANCH
+    """Whether each branch has a memory of its own."""
+    max_summaries_in_context: Count = 10
+    summaries_max_entries: Count = 100
+    """Summaries of steps that a branch keeps; older ones are folded into weekly digests."""
+    summaries_max_bytes: Count = 1 << 20
+
+
+class RepoSettings(RepoLimits, frozen=True):
+    """The table `[repos]`: the memory of git repositories."""
+
+    root: str = ""
+    """The folder of the inspectable files; empty for the default."""
+
+
 class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The table `[qdrant]`: the connection to Qdrant; see docs/guides/qdrant.md."""
 
@@ -163,6 +183,36 @@ class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How long a failing request is retried before the store counts as unavailable."""
     retention_days: Days = 90.0
     """How long a tombstone is kept."""
+
+
+class ModuleFolderSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a vault sets in the table `[modules]`: where modules are, and when to be told."""
+
+    folder: VaultPath = VaultPath("docs/memories")
+    """The folder of modules, in a repository or in the vault."""
+    alert_pending: Count = 10
+    """Number of modules that may wait for the remote before there is an alert."""
+    alert_hours: Number = 48.0
+    """How long one may wait before there is an alert."""
+
+
+class ModuleSettings(ModuleFolderSettings, frozen=True):
+    """The table `[modules]`: layered documents and the remote that mirrors them."""
+
+    remote: str = ""
+    """Empty while there is none yet, `none` if there is to be none."""
+    space: str = ""
+    """The name of the space there; empty for that of the repository."""
+    key: str = ""
+    """Name of the environment variable that holds the remote's key."""
+    preset: Literal["byterover", "cipher", "vaultsync"] = "byterover"
+    """Whose tools a remote that speaks MCP has."""
+    tools: Mapping[Literal["store", "retrieve", "remove"], str] = {}
+    """Names in place of the preset's."""
+    min_confidence: Decay = 0.4
+    """Confidence from which an answer of the remote is taken."""
+    timeout_seconds: Seconds = 10.0
+    """How long to wait for an answer of the remote."""
 
 
 class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -195,9 +245,12 @@ class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What `maintain` proposes."""
     hygiene: FurtherSecrets = FurtherSecrets()
     """Redaction and escaping."""
+    modules: ModuleFolderSettings = ModuleFolderSettings()
     map: Mapping[str, Mapping[str, Any]] = {}
     """Field -> a word that notes give it and that it does not take -> the value it means."""
     watch: WatchTiming = WatchTiming()
+    repos: RepoLimits = RepoLimits()
+    """The memory of git repositories."""
 
 
 class MachineSettings(VaultSettings, frozen=True):
@@ -222,11 +275,15 @@ class MachineSettings(VaultSettings, frozen=True):
     classifier_model: str = ""
     classifier_key: str = ""
     """Name of the environment variable that holds the key of that service."""
+    mcp_toolsets: str = "auto"
+    """The tools that `vaultsync mcp` lists: `auto`, `all`, or names such as `memory,repo`."""
     hygiene: PrivacySettings = PrivacySettings()
     watch: WatchSettings = WatchSettings()
     memory_file: MemoryFileSettings = MemoryFileSettings()
     """The memory files that `watch` syncs."""
+    repos: RepoSettings = RepoSettings()
     qdrant: QdrantSettings = QdrantSettings()
+    modules: ModuleSettings = ModuleSettings()
     permissions: Permissions = Permissions()
     """Which agents read, write and propose in which scopes."""
 
@@ -235,6 +292,7 @@ HARMLESS: Mapping[str, frozenset[object]] = {
     "classifier": frozenset({"embedding"}),
     "embedder": frozenset({"sentence", "hash", "none"}),
     "reranker": frozenset({"none"}),
+    "modules.remote": frozenset({"none"}),
 }
 """Values of machine settings, beside their defaults, that a vault may set by itself."""
 
@@ -252,6 +310,8 @@ class Settings(MachineSettings, frozen=True, kw_only=True):
     """The folder of exported models, shared by all vaults of this machine."""
     machine_file: Path = Path()
     """The user's own file for this vault."""
+    repos_dir: Path = Path(_REPOS_DIR)
+    """The folder of the inspectable files of repositories."""
     sources: Mapping[str, str] = {}
     """Where each setting that is no default comes from, by its name."""
     trusted: int = 0
@@ -325,7 +385,10 @@ def check_file(given: Table, where: str) -> MachineSettings:
         "store": found.store or "sqlite",
         "default_scope": check_scope(found.default_scope or PUBLIC),
         "embedder": check_embedder(found.embedder),
-        "index_folder": _index_folder(found.index_folder, where),
+        "index_folder": _folder("index_folder", found.index_folder, where),
+        "modules": structs.replace(
+            found.modules, folder=_folder("modules.folder", found.modules.folder, where)
+        ),
         "language": _language(found.language, where),
         "weights": _weights(found.weights, where),
         "map": _meanings(found.map, where),
@@ -341,6 +404,7 @@ def combine_settings(
     state_dir: Path,
     models: Path,
     machine_file: Path,
+    repos_dir: Path | None = None,
     trusted: int = 0,
 ) -> Settings:
     """The settings of a vault.
@@ -360,7 +424,17 @@ def combine_settings(
         named["embedder"] = "environment"
     if sources.store:
         named["store"] = "argument"
+    branch_scope = sources.environment.get("MEMORY_BRANCH_SCOPE") or found.repos.branch_scope
+    if branch_scope not in get_args(BranchScope):
+        raise ConfigError(
+            f"MEMORY_BRANCH_SCOPE is {branch_scope!r:.80}", hint="set it to perBranch or sharedRepo"
+        )
+    folder = sources.environment.get("VAULTSYNC_REPOS_DIR") or found.repos.root
     changed = {
+        "repos": structs.replace(found.repos, branch_scope=branch_scope),
+        "repos_dir": Path(folder).expanduser()
+        if folder
+        else repos_dir or Path(_REPOS_DIR).expanduser(),
         "embedder": check_embedder(embedder or found.embedder),
         "store": sources.store or found.store,
         "embed_in_background": _switch(
@@ -424,12 +498,12 @@ def check_embedder(setting: str) -> str:
     raise ConfigError(f"unknown embedder {setting!r}", hint=hint)
 
 
-def _index_folder(folder: str, where: str) -> VaultPath:
+def _folder(name: str, folder: str, where: str) -> VaultPath:
     try:
         return vault_path(folder.strip("/")) if folder else VaultPath("")
     except UnsafePathError as unsafe:
         expected = f"a folder of the vault, such as Index ({unsafe.message})"
-        raise _bad_value("index_folder", folder, expected, where) from None
+        raise _bad_value(name, folder, expected, where) from None
 
 
 def _check_ignored(path: str, where: str) -> None:

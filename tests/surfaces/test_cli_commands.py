@@ -240,7 +240,9 @@ STAGES = (
     RecallStage("catch-up", 0.0001),
     RecallStage("index", 0.001, tuple(StageCandidate(ID, 7.5 - n) for n in range(7))),
 )
-EMPTY_PACK = structs.replace(PACK, text="", items=(), left_out=(), counter="o200k_base")
+EMPTY_PACK = structs.replace(
+    PACK, text="", items=(), left_out=(), counter="o200k_base", needed=1210
+)
 DELETED = replace(CONFLICT, fields=(FieldConflict("note", "3-70b39ef6", "changed", "deleted"),))
 ANONYMOUS = [structs.replace(NOTICE, path=f"{n}.md", line=None) for n in range(1000)]
 QUEUED = AddResult(FILE, "Lessons", "queued", "it is taken")

@@ -70,7 +70,7 @@ def _facts(archive: Archive, typed: str, reader: Reader | None) -> Offers:
             yield path, fact_id
 
 
-def _sees(reader: Reader | None, path: VaultPath | None) -> bool:
+def _sees(reader: Reader | None, path: str | None) -> bool:
     return path is not None and (reader is None or reader.reads(path.partition("/")[0]))
 
 

@@ -23,6 +23,7 @@ from msgspec import Struct, ValidationError, convert, structs
 from vaultsync.api.configuration import load_settings
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
+from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
     ConfigError,
@@ -46,6 +47,7 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import Value
+from vaultsync.model.scope import private_scope
 from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
@@ -54,9 +56,13 @@ from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
     from vaultsync.api.derived_data import DerivedReport
+    from vaultsync.api.exchange import ExportReport
     from vaultsync.api.memory_files import MemoryFiles
+    from vaultsync.api.modules import Modules
+    from vaultsync.api.repos import Repos
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
+    from vaultsync.exchange.service import ImportReport
     from vaultsync.facts.listing import FactPage
     from vaultsync.facts.related import Related
     from vaultsync.facts.service import ForgetResult
@@ -89,6 +95,8 @@ if TYPE_CHECKING:
     )
 
 SIDES = ("vault", "store")
+MAX_MATCHING = 2_000
+"""Facts that match a filter up to which a list reads only them: of more, a page is soon full."""
 MAX_CALLED = 50
 """Facts that are compared with a name; those that have it as a whole come first."""
 T = TypeVar("T")
@@ -142,6 +150,7 @@ class Memory:
         app: ObsidianApp | None = None,
         one_shot: bool = False,
         on_answer: Callable[[str, float], None] | None = None,
+        surface: str = "",
     ) -> None:
         """Open the vault of the settings.
 
@@ -152,6 +161,8 @@ class Memory:
                 model only for questions that keyword search does not answer surely.
             on_answer: called with the source and the seconds of each answer of recall, and of
                 each context pack.
+            surface: who asks, such as `mcp`: answers are then measured for `status()`, under
+                this name and their source, unless `on_answer` is called with them.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -160,6 +171,8 @@ class Memory:
         self.settings = settings
         self.agent = settings.agent
         """Who acts and asks; None is the user, who sees every scope."""
+        if surface and on_answer is None:
+            on_answer = AnswerLog(settings.state_dir, surface).add
         self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
         self.store_path = self._services.store_path
         """The file or the collection that holds the facts, as it is shown."""
@@ -168,6 +181,13 @@ class Memory:
         self._engine = Engine(self._services)
         self._wrote = False
         """Whether facts were written that no run has derived anything from."""
+
+    @cached_property
+    def modules(self) -> Modules:
+        """Layered documents of a project, and their mirror."""
+        from vaultsync.api.modules import Modules
+
+        return Modules(self._services, self._engine)
 
     def __enter__(self) -> Self:
         """Ready."""
@@ -189,6 +209,13 @@ class Memory:
         finally:
             self._wrote = False
             self._services.close()
+
+    @cached_property
+    def repos(self) -> Repos:
+        """What is known about git repositories."""
+        from vaultsync.api.repos import Repos
+
+        return Repos(self._services, self._engine, agent=self.agent, wrote=self._note_written)
 
     def check(self) -> None:
         """Check that vault and store answer.
@@ -529,6 +556,7 @@ class Memory:
             limit=_check_number("limit", limit),
             after=after,
             include_deleted=all,
+            matching=self._matching,
         )
 
     def update(
@@ -838,6 +866,63 @@ class Memory:
             self.agent, lambda ctx: import_facts(ctx, given, agent=self.agent)
         )
 
+    def import_from(
+        self,
+        format: str,
+        path: str | Path,
+        *,
+        scope: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Import what another tool remembers, in a run that `undo()` reverts.
+
+        Nothing is imported twice: what was imported before, has the text of another fact, or
+        was forgotten since is counted as a duplicate.
+
+        Args:
+            format: a name of `vaultsync.exchange.exchange_formats.FORMATS`, such as `chatgpt`.
+            path: of the file, the folder or the ZIP archive.
+            scope: who may see the facts; default: as for `remember()`.
+            dry_run: whether to report what would be imported, and do nothing.
+            progress: called with the stage, and how many memories were read.
+
+        Raises:
+            UsageError: there is no such format.
+            ExchangeFileError: the files cannot be read.
+            EngineBusyError: a daemon has the vault: stop it, or import on its machine.
+            InvalidScopeError, ScopeDeniedError, StoreError: nothing, or a part, was imported.
+        """
+        from vaultsync.api.exchange import import_into
+
+        self._wrote = True
+        wanted = scope or (None if self.agent is None else private_scope(self.agent))
+        return import_into(
+            self._engine,
+            format,
+            Path(path),
+            scope=wanted,
+            agent=self.agent,
+            dry_run=dry_run,
+            progress=progress,
+        )
+
+    def export_to(self, format: str, path: str | Path, *, user: str | None = None) -> ExportReport:
+        """Export what the agent can see, in the form of another tool.
+
+        Args:
+            format: `markdown`, `basic-memory` or `jsonl`.
+            path: of a folder, which must be empty or missing.
+            user: only facts about this user.
+
+        Raises:
+            UsageError: there is no such format, or it cannot be written.
+            ExchangeFileError: the folder is not empty, or cannot be written.
+        """
+        from vaultsync.api.exchange import export_into
+
+        return export_into(self._ctx, format, Path(path), agent=self.agent, user=user)
+
     # ------------------------------------------------------------------------- recall
 
     def recall(
@@ -859,6 +944,7 @@ class Memory:
         user: str | None = None,
         explain: bool = False,
         agent: str | None = None,
+        repo: str | Path | None = None,
     ) -> RecallResult:
         """The facts that answer a question, best first, each with the reason why.
 
@@ -890,6 +976,7 @@ class Memory:
             user: only facts about this user; the one of the settings when it is None.
             explain: whether the result has what each stage found, and its seconds.
             agent: who asks; the agent of this memory when it is None.
+            repo: a folder of a git repository: what does not hold on its branch is left out.
 
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter that cannot
@@ -915,6 +1002,7 @@ class Memory:
                 user=user,
                 explain=explain,
                 agent=agent,
+                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
             )
         )
 
@@ -947,6 +1035,7 @@ class Memory:
         since: str | date | None = None,
         user: str | None = None,
         agent: str | None = None,
+        repo: str | Path | None = None,
     ) -> ContextPack:
         """The facts an agent needs to read for a question, packed into a token budget.
 
@@ -968,6 +1057,7 @@ class Memory:
             since: as in `recall()`.
             user: as in `recall()`.
             agent: who asks; the agent of this memory when it is None.
+            repo: as in `recall()`.
 
         Returns:
             The text, why each fact is in it, and what was left out.
@@ -992,6 +1082,7 @@ class Memory:
                 since=_check_day("since", since),
                 user=user,
                 agent=agent,
+                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
             )
         )
 
@@ -1209,6 +1300,7 @@ class Memory:
             EngineBusyError: another engine has the vault.
         """
         from vaultsync.operations.adopt import adopt_notes, find_note_with_id
+        from vaultsync.sync.agent_view import AgentView
 
         with self._engine.exclusive() as ctx:
             from vaultsync.sync.agent_view import AgentView
@@ -1237,11 +1329,14 @@ class Memory:
         status = read_status(self._ctx, engine=holder, daemon=daemon, agent=self.agent)
         silent = [] if self.agent else [*silent_kinds(answer_counts(self._ctx.archive)).values()]
         embedding = self._engine.embedding.state()
-        status = structs.replace(status, embedding=embedding, silent_proposals=silent)
+        answers = {} if self.agent else read_answer_times(self.settings.state_dir)
+        status = structs.replace(
+            status, embedding=embedding, silent_proposals=silent, answers=answers
+        )
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
-        """A status, with a notice for each memory file that texts of agents wait for.
+        """A status, with notices of memory files and modules that wait.
 
         An agent's counts and notices are of what it may see.
 
@@ -1254,7 +1349,11 @@ class Memory:
         from vaultsync.sync.report import DaemonState, notices_of
 
         view = AgentView(self._ctx, self.agent)
-        waiting = [*notices_of(files_with_queue(self._memory_files.queue)), *self._refused()]
+        waiting = [
+            *notices_of(files_with_queue(self._memory_files.queue)),
+            *(notices_of(self.modules.alerts()) if self._has_modules else ()),
+            *self._refused(),
+        ]
         status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
         if self.agent is None:
             return status
@@ -1947,6 +2046,11 @@ class Memory:
 
     # ------------------------------------------------------------------------ private
 
+    @property
+    def _has_modules(self) -> bool:
+        """Whether this vault has worked with a folder of modules."""
+        return (self.settings.state_dir / "modules").is_dir()
+
     @cached_property
     def _memory_files(self) -> MemoryFiles:
         from vaultsync.api.memory_files import MemoryFiles
@@ -1956,6 +2060,9 @@ class Memory:
     @property
     def _ctx(self) -> SyncContext:
         return self._engine.ctx
+
+    def _note_written(self) -> None:
+        self._wrote = True
 
     @property
     def _permissions(self) -> Permissions:
@@ -1993,6 +2100,14 @@ class Memory:
             called = self._called
             found.append(linked_from(self._ctx, links, source, agent=self.agent, called=called))
         return found[0].intersection(*found[1:]) if found else None
+
+    def _matching(self, filters: FactFilters) -> builtins.list[str] | None:
+        """The facts that match, by the note index, if they are few; else None."""
+        index = self._services.note_index
+        if catch_up_note_index(self._ctx, index).degraded:
+            return None
+        found = index.browse(filters, limit=MAX_MATCHING + 1)
+        return None if len(found) > MAX_MATCHING else found
 
     def _called(self, name: str) -> builtins.list[str] | None:
         """The facts whose title or alias may be a name, by the note index."""

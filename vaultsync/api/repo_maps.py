@@ -74,7 +74,7 @@ def map_code(
         def read_blobs(ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
             return repository.read_blobs(ids, MAX_FILE_BYTES)
 
-        made = mapper.make_map(
+        found = mapper.make_map(
             files,
             read_blobs,
             changed=changed,
@@ -82,11 +82,11 @@ def map_code(
             refresh=refresh,
             max_read=max_read,
         )
-        if made is not None and not made.cached:
+        if found is not None and not found.cached:
             whole = mapper.make_map(files, read_blobs)
             assert whole is not None  # noqa: S101 - nothing limits what it reads
             replace_file(folder / _TEXT, whole.text.encode(), durable=False)
-    return made
+    return found
 
 
 def _newest_others(own: Path) -> list[Path]:
@@ -109,7 +109,7 @@ def write_instructions(
     """Bring the block of conventions in a file up to date; nothing else of it changes.
 
     Args:
-        path: of the file; it is made if there are conventions, and removed if the block was
+        path: of the file; it is created if there are conventions, and removed if the block was
             all of it and there are none.
         conventions: that hold on the branch.
         count: the tokens of a text.

@@ -45,6 +45,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "restore": ('vaultsync restore "Reading list"',),
     "purge": ('vaultsync purge "Reading list" --dry-run', "vaultsync purge --user ada --dry-run"),
     "export": ("vaultsync export facts.jsonl", "vaultsync export - | gzip > facts.jsonl.gz"),
+    "import-from": (
+        "vaultsync import-from jsonl facts.jsonl --dry-run",
+        "vaultsync import-from jsonl facts.jsonl --scope public",
+    ),
+    "export-to": ("vaultsync export-to basic-memory ../exported",),
     "import": ("vaultsync import facts.jsonl", "zcat facts.jsonl.gz | vaultsync import -"),
     "sync": (
         "vaultsync sync",
@@ -83,6 +88,17 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "memory-file add": (
         'vaultsync memory-file add MEMORY.md "Run the tests with make." --section Lessons',
     ),
+    "module write": (
+        'vaultsync module write adopted-patterns ap-01 "Tests live beside the code." --tag tests',
+        "cat finding.md | vaultsync module write tech-findings tf-20251020 --agent indy",
+    ),
+    "module read": (
+        "vaultsync module read adopted-patterns",
+        "vaultsync module read adopted-patterns ap-01 --json",
+    ),
+    "module sync": ("vaultsync module sync", "vaultsync module sync --chunk ap-01"),
+    "module status": ("vaultsync module status --json",),
+    "module index": ("vaultsync module index --folder docs/memories",),
     "recall": (
         "vaultsync recall why SQLite on the box",
         'vaultsync recall "type:decision harbour" --limit 3 --explain',
@@ -92,6 +108,27 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync context berth bookings --budget 2000",
         "vaultsync context deposits --format xml --intent decisions",
     ),
+    "repo identity": ("vaultsync repo identity", "vaultsync repo identity ~/work/app --json"),
+    "repo add convention": (
+        'vaultsync repo add convention "Use pnpm workspaces" "All packages are in packages/."',
+    ),
+    "repo add decision": (
+        'vaultsync repo add decision "Keep sessions in Redis" "They outlive us." --path src/',
+    ),
+    "repo add note": ('vaultsync repo add note "The CI needs Node 22."',),
+    "repo list": ("vaultsync repo list", "vaultsync repo list --repo ~/work/app --json"),
+    "repo summary": (
+        'vaultsync repo summary run-7 step-2 "Added the cache." --follow-up "Test it"',
+    ),
+    "repo context": (
+        "vaultsync repo context --max-chars 4000",
+        "vaultsync repo context --path src/cache.py",
+    ),
+    "repo promote": (
+        "vaultsync repo promote",
+        "vaultsync repo promote --from feature/x --to main --repo ~/work/app",
+    ),
+    "repo copy": ("vaultsync repo copy --from feature/old --to feature/new --repo ~/work/app",),
     "index": ("vaultsync index", "vaultsync index --rebuild"),
     "graph export": (
         "vaultsync graph export graph.html",
@@ -115,6 +152,12 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync model fetch intfloat/multilingual-e5-small",
         "vaultsync model fetch BAAI/bge-small-en-v1.5 --revision main --json",
     ),
+    "config get": ("vaultsync config get", "vaultsync config get watch --json"),
+    "config set": (
+        "vaultsync config set language german",
+        "vaultsync config set linger_seconds 90 --machine",
+    ),
+    "config unset": ("vaultsync config unset language",),
     "trust": ("vaultsync trust", "vaultsync trust --revoke"),
     "watch": (
         "vaultsync watch",

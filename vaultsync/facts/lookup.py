@@ -21,7 +21,6 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.status import run_summaries
 
 MIN_PREFIX_LENGTH = 8
 """Minimum length of the beginning of an id that names a fact or a run."""
@@ -132,6 +131,8 @@ def find_run_id(ctx: SyncContext, name: str, *, agent: str | None = None) -> str
     prefix = name.strip().lower()
     runs: list[str] = []
     if _PREFIX.fullmatch(prefix):
+        from vaultsync.sync.status import run_summaries  # noqa: PLC0415 - for runs alone
+
         found = run_summaries(ctx, limit=MAX_NAMES_IN_HINT + 1, prefix=prefix, agent=agent)
         runs = [each.run for each in found]
     if len(runs) > 1:
@@ -147,6 +148,8 @@ def last_undoable_run(ctx: SyncContext, *, agent: str | None = None) -> str:
     Raises:
         RunNotFoundError: there is none.
     """
+    from vaultsync.sync.status import run_summaries  # noqa: PLC0415 - as above
+
     for limit in RUNS_SEARCHED:
         undone: set[str] = set()
         known = {each.run for each in run_summaries(ctx, limit=limit, agent=agent)}

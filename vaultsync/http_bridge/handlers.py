@@ -50,7 +50,9 @@ from vaultsync.sync.report import (
 )
 
 EVENTS_PATH = "/v1/events"
-"""The one route that is not in the table: its answer does not end. See `bridge_server.py`."""
+"""A route that is not in the table: its answer does not end. See `bridge_server.py`."""
+METRICS_PATH = "/metrics"
+"""A route that is not in the table: its answer is text for Prometheus."""
 
 Handler = TypeVar("Handler", bound=Callable[..., object])
 RunReport = TypeVar("RunReport", bound=Report)
@@ -242,6 +244,11 @@ def status(bridge: BridgeServices) -> BridgeStatus:
     return bridge.reading(bridge.state)
 
 
+def metrics(bridge: BridgeServices) -> str:
+    """Counters for Prometheus, in its text format."""
+    return bridge.reading(lambda memory: memory.modules.metrics())
+
+
 @route("POST", "/v1/sync")
 def sync(bridge: BridgeServices, body: bodies.SyncBody) -> Report:
     """Sync the vault and the store once."""
@@ -431,4 +438,4 @@ def graph_colours(bridge: BridgeServices) -> GraphColours:
 
 
 ROUTES = tuple(_rows)
-"""All routes but `GET /v1/events`."""
+"""All routes but `GET /v1/events` and `GET /metrics`."""

@@ -28,7 +28,7 @@ class AgentMemory(Memory):
     """A memory whose agent and scope are fixed. To be used in one thread."""
 
     def __init__(self, settings: Settings, *, scope: str | None = None) -> None:
-        super().__init__(settings)
+        super().__init__(settings, surface="mcp")
         self.name = settings.agent or DEFAULT_AGENT
         self.user = settings.user
         self.scope = scope or private_scope(self.name)

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from vaultsync.errors import InvalidArgumentsError
 from vaultsync.mcp_server.answer_limits import Truncation
+from vaultsync.mcp_server.toolsets import MEMORY
 from vaultsync.recall.recall_request import TypeName, Word, Words
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class Tool(Generic[ArgsT]):
     """Whether it may answer with a proposal in place of what it would write."""
     longest: int | None = 40_000
     """Maximum length of its answer in characters of JSON; None when it limits itself."""
+    toolset: str = MEMORY
+    """The set that it is listed with."""
 
     def call(self, memory: AgentMemory, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Check the arguments and run it.

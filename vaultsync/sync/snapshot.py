@@ -7,7 +7,7 @@ and files with known bytes are not parsed.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -193,20 +193,26 @@ def folders_of_facts(ctx: SyncContext, fact_ids: Sequence[str]) -> set[VaultPath
     return folders
 
 
-def parts_by_folder(paths: Iterable[VaultPath], most: int) -> Iterator[list[VaultPath]]:
+def parts_by_folder(
+    paths: Iterable[VaultPath], most: int, *, size_of: Callable[[VaultPath], int] = lambda _: 1
+) -> Iterator[list[VaultPath]]:
     """Notes in parts of a maximum size, for runs that look at one after the other.
 
+    The size is the number of notes, unless `size_of` says how much each of them counts.
     A folder is never divided, because each run that writes to it looks at all of it: one with
     more notes is a part of its own.
     """
     part: list[VaultPath] = []
+    size = 0
     ordered = sorted(paths, key=lambda path: (parent_folder(path), path))
     for _, group in groupby(ordered, parent_folder):
         some = list(group)
-        if part and len(part) + len(some) > most:
+        more = sum(map(size_of, some))
+        if part and size + more > most:
             yield part
-            part = []
+            part, size = [], 0
         part += some
+        size += more
     if part:
         yield part
 

@@ -26,11 +26,11 @@ _ANSWER = msgspec.msgpack.Decoder(list[FileSymbols])
 _CHUNK = 1 << 16
 START_SECONDS = 60.0
 """For the process to start."""
-BATCH_SECONDS = 60.0
+BATCH_SECONDS = 20.0
 """For many files; a file takes milliseconds, and the machine may be busy."""
-FILE_SECONDS = 10.0
+FILE_SECONDS = 3.0
 """For one file, after the batch it was in failed."""
-MAX_CRASHES = 20
+MAX_CRASHES = 10
 """Of one reader, after which it parses nothing any more."""
 
 
@@ -135,7 +135,7 @@ class TreeSitterReader:
 
 
 def _receive(pipe: IO[bytes] | None, length: int, deadline: float) -> bytes:
-    """So many bytes of a pipe.
+    """A number of bytes of a pipe.
 
     Raises:
         OSError: it ends before, or the time does.
