@@ -11,18 +11,19 @@ from typing import Any
 from msgspec import structs
 
 from tests.world import World
-from vaultsync.errors import (
-    MirrorError,
-    MirrorRefusedError,
-    ModuleChangedError,
-    ModulesBusyError,
-    UnreadableModuleError,
-)
+from vaultsync.errors import ModuleChangedError, ModulesBusyError, UnreadableModuleError
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.modules.manifest import MANIFEST_FILE, ReadManifest, read_manifest
 from vaultsync.modules.ports import FolderRecord, ModuleIntent, ModuleListing
-from vaultsync.modules.remote import Remote, RemoteHit, RemoteQuery, RemoteRecord
+from vaultsync.modules.remote import (
+    MirrorError,
+    MirrorRefusedError,
+    Remote,
+    RemoteHit,
+    RemoteQuery,
+    RemoteRecord,
+)
 from vaultsync.modules.report import ModuleAnswer, ModuleSyncReport, ModuleWritten
 from vaultsync.modules.service import ModuleRules, ModuleWork, ModuleWrite
 

@@ -11,7 +11,8 @@ from msgspec import Struct, structs
 
 from vaultsync.proposals.producers import PRODUCERS
 from vaultsync.settings import HARMLESS, MachineSettings, VaultSettings, check_file, is_table
-from vaultsync.trust import OWNER, TrustRecord, canonical, explain, pending, requests_of
+from vaultsync.trust import OWNER, TrustRecord, canonical, pending, requests_of
+from vaultsync.trust_words import explain
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
 OTHER_VALUES: dict[str, Any] = {

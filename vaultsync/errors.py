@@ -779,21 +779,6 @@ class ModulesBusyError(ModuleError):
         )
 
 
-class MirrorError(VaultsyncError):
-    """The remote that mirrors modules did not answer, or not as it should."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            f"the remote did not take part: {why}",
-            hint="`vaultsync module sync` tries again; `vaultsync module status` shows what waits",
-        )
-        self.why = why
-
-
-class MirrorRefusedError(MirrorError):
-    """The remote does not take a module, however often it is sent."""
-
-
 class RepoFileError(RepositoryError):
     """A file of a repository's memory cannot be read or written."""
 

@@ -63,10 +63,6 @@ Watcher = Literal["auto", "watchfiles", "watchdog", "polling"]
 """The source of file events; `auto` chooses by the file system of the vault."""
 
 
-ModulePreset = Literal["byterover", "cipher", "vaultsync"]
-"""Names and arguments of the tools of a remote that speaks MCP."""
-
-
 class WatchTiming(Struct, frozen=True, forbid_unknown_fields=True):
     """What a vault sets in the table `[watch]`: when the daemon works."""
 
@@ -204,16 +200,15 @@ class ModuleSettings(ModuleFolderSettings, frozen=True):
     """The table `[modules]`: layered documents and the remote that mirrors them."""
 
     remote: str = ""
-    """The remote; see docs/guides/modules.md. Empty while there is none yet, and `none` if
-    there is to be none."""
+    """Empty while there is none yet, `none` if there is to be none."""
     space: str = ""
     """The name of the space there; empty for that of the repository."""
     key: str = ""
     """Name of the environment variable that holds the remote's key."""
-    preset: ModulePreset = "byterover"
+    preset: Literal["byterover", "cipher", "vaultsync"] = "byterover"
     """Whose tools a remote that speaks MCP has."""
     tools: Mapping[Literal["store", "retrieve", "remove"], str] = {}
-    """Names of tools in place of the preset's."""
+    """Names in place of the preset's."""
     min_confidence: Decay = 0.4
     """Confidence from which an answer of the remote is taken."""
     timeout_seconds: Seconds = 10.0
@@ -251,7 +246,6 @@ class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     hygiene: FurtherSecrets = FurtherSecrets()
     """Redaction and escaping."""
     modules: ModuleFolderSettings = ModuleFolderSettings()
-    """Layered documents."""
     map: Mapping[str, Mapping[str, Any]] = {}
     """Field -> a word that notes give it and that it does not take -> the value it means."""
     watch: WatchTiming = WatchTiming()
@@ -290,7 +284,6 @@ class MachineSettings(VaultSettings, frozen=True):
     repos: RepoSettings = RepoSettings()
     qdrant: QdrantSettings = QdrantSettings()
     modules: ModuleSettings = ModuleSettings()
-    """Layered documents and the remote that mirrors them."""
     permissions: Permissions = Permissions()
     """Which agents read, write and propose in which scopes."""
 

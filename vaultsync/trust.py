@@ -1,4 +1,4 @@
-"""What a vault asks of this machine, in words, and whether the user has allowed it.
+"""What a vault asks of this machine, and whether the user has allowed it.
 
 Everyone who can write a vault writes its `.meta/config.toml`. A machine setting there that
 could connect, send, or reach outside the vault is a request, and nothing is done before the
@@ -17,7 +17,8 @@ from vaultsync.settings import HARMLESS, MachineSettings, Table, VaultSettings
 
 OWNER = "owner"
 """The request to be used although another user could change the vault."""
-_KEY = "qdrant.key"
+KEY = "qdrant.key"
+"""The setting that names the variable with a store's key."""
 _SERVERS = ("qdrant://", "qdrant+tls://")
 
 
@@ -49,25 +50,6 @@ class TrustRecord(Struct, frozen=True):
         return known if isinstance(known, dict) else {}
 
 
-class TrustRequest(Struct, frozen=True):
-    """One thing that a vault asks for."""
-
-    setting: str
-    value: object
-    allows: str
-    """What the vault could do with it."""
-    change: str
-    """`new` or `changed` since the user allowed other requests; else empty."""
-
-    def line(self) -> str:
-        """The request as a line of a list."""
-        change = f"{self.change}: " if self.change else ""
-        value = json.dumps(self.value, ensure_ascii=False)
-        text = f"{change}{self.setting} = {value}: {self.allows}"
-        # Nothing is left out: a host may differ from another in an invisible character.
-        return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
-
-
 def requests_of(marker: Table, *, owner: str = "") -> dict[str, object]:
     """What a vault asks for, by the names of the settings.
 
@@ -77,7 +59,7 @@ def requests_of(marker: Table, *, owner: str = "") -> dict[str, object]:
     """
     found = dict(_beyond(marker, VaultSettings(), MachineSettings()))
     if str(found.get("store", "")).startswith(_SERVERS):
-        found.setdefault(_KEY, MachineSettings().qdrant.key)  # it is sent there by default
+        found.setdefault(KEY, MachineSettings().qdrant.key)  # it is sent there by default
     if owner:
         found[OWNER] = owner
     return found
@@ -93,24 +75,6 @@ def pending(requests: Table, machine: Sequence[str], record: TrustRecord) -> dic
     """
     asked = {name: value for name, value in requests.items() if name not in machine}
     return {} if not asked or record.allows(requests) else asked
-
-
-def explain(
-    requests: Table, *, root: str, record: TrustRecord | None = None
-) -> tuple[TrustRequest, ...]:
-    """Each request with what it would allow, and how it differs from those of a record."""
-    from vaultsync.trust_words import allowed_by  # noqa: PLC0415 - most vaults ask for nothing
-
-    known = record.known() if record is not None and record.sha256 else None
-    explained = []
-    for name, value in requests.items():
-        change = ""
-        if known is not None and name not in known:
-            change = "new"
-        elif known is not None and canonical({name: value}) != canonical({name: known[name]}):
-            change = "changed"
-        explained.append(TrustRequest(name, value, allowed_by(name, value, root), change))
-    return tuple(explained)
 
 
 def canonical(requests: Table) -> str:

@@ -1,21 +1,57 @@
-"""What a vault could do with what it asks for, in words for a person who never saw the setting.
+"""What a vault could do with what it asks for, in words for the user.
 
 They are apart from `trust.py`, because a vault that asks for nothing need not load them.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from posixpath import join, normpath
 
-KEY = "qdrant.key"
-"""The setting that names the variable with a store's key."""
-OWNER = "owner"
-"""The request to be used although another user could change the vault."""
+from msgspec import Struct
+
+from vaultsync.settings import Table
+from vaultsync.trust import KEY, OWNER, TrustRecord, canonical
 
 
-def allowed_by(name: str, value: object, root: str) -> str:
+class TrustRequest(Struct, frozen=True):
+    """One thing that a vault asks for."""
+
+    setting: str
+    value: object
+    allows: str
+    """What the vault could do with it."""
+    change: str
+    """`new` or `changed` since the user allowed other requests; else empty."""
+
+    def line(self) -> str:
+        """The request as a line of a list."""
+        change = f"{self.change}: " if self.change else ""
+        value = json.dumps(self.value, ensure_ascii=False)
+        text = f"{change}{self.setting} = {value}: {self.allows}"
+        # Nothing is left out: a host may differ from another in an invisible character.
+        return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
+def explain(
+    requests: Table, *, root: str, record: TrustRecord | None = None
+) -> tuple[TrustRequest, ...]:
+    """Each request with what it would allow, and how it differs from those of a record."""
+    known = record.known() if record is not None and record.sha256 else None
+    explained = []
+    for name, value in requests.items():
+        change = ""
+        if known is not None and name not in known:
+            change = "new"
+        elif known is not None and canonical({name: value}) != canonical({name: known[name]}):
+            change = "changed"
+        explained.append(TrustRequest(name, value, _allowed(name, value, root), change))
+    return tuple(explained)
+
+
+def _allowed(name: str, value: object, root: str) -> str:
     """What a request would allow, for a person who has never seen the setting."""
     if name == "store":
         return _store(str(value), root)

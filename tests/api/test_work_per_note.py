@@ -43,7 +43,7 @@ class Work:
         connect = sqlite3.connect
 
         def connected(*given: Any, **named: Any) -> sqlite3.Connection:  # noqa: ANN401
-            db = connect(*given, **named)
+            db: sqlite3.Connection = connect(*given, **named)
             db.set_trace_callback(lambda _: self.counts.update(["statements"]))
             return db
 

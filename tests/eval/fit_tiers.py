@@ -84,10 +84,8 @@ def solve(kernel: Rows, tiers: Places) -> Rows:
     """What each text counts for each tier, of the products of all their rows."""
     counts = np.bincount(tiers, minlength=3)
     importance = len(tiers) / (3 * counts[tiers])
-    solved: Rows = np.linalg.solve(
-        kernel + BIAS + RIDGE * np.diag(1 / importance), np.eye(3)[tiers]
-    )
-    return solved
+    damped = kernel + BIAS + RIDGE * np.diag(1 / importance)
+    return np.linalg.solve(damped, np.eye(3)[tiers]).astype(np.float64)
 
 
 def tiers_of(scores: Rows, rows: Rows) -> Places:
@@ -122,8 +120,8 @@ def left_out(*, seed: int = 1) -> tuple[float, float]:
         found[test] = tiers_of(scores, rows[test])
     known = tiers[:asked]
     seen = [[int(((known == a) & (found == b)).sum()) for b in range(3)] for a in range(3)]
-    scores = [2 * seen[t][t] / (sum(seen[t]) + sum(row[t] for row in seen)) for t in range(3)]
-    return sum(scores) / 3, seen[0][0] / sum(seen[0])
+    harmonic = [2 * seen[t][t] / (sum(seen[t]) + sum(row[t] for row in seen)) for t in range(3)]
+    return sum(harmonic) / 3, seen[0][0] / sum(seen[0])
 
 
 def main() -> None:

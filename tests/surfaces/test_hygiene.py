@@ -97,6 +97,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         *("follow_memory_files", "watched_memory_files", "check", "count_recalls", "close"),
         "damaged_facts",
     )
+    modules = planted.folder / "project"
     asked: dict[str, Callable[[Memory], object]] = {
         **{name: methodcaller(name) for name in without},
         "with_queued": lambda m: m.with_queued(m.status()),
@@ -158,6 +159,14 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "restore": lambda m: m.restore(planted.fact),
         "maintain": lambda m: [m.maintain(dry_run=True), m.maintain()],
         "rebuild": lambda m: [m.rebuild(source=each) for each in ("store", "vault")],
+        "modules": lambda m: [
+            m.modules.write("keys", "k", TEXT, title=TOKEN, tags=[WORD], folder=modules),
+            m.modules.read("keys", folder=modules),
+            m.modules.sync(folder=modules),
+            m.modules.status(folder=modules),
+            m.modules.index(folder=modules),
+            m.modules.metrics(),
+        ],
         "adopt_id": lambda m: m.adopt_id(planted.entity),
         "waits": lambda m: m.waits(planted.fact),
         "contradictions": lambda m: m.contradictions(m.get(planted.fact)),
@@ -400,7 +409,10 @@ def _known_about(memory: Memory, app: Path) -> list[object]:
     ]
 
 
-def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
+def test_no_tool_of_an_agent_tells_a_secret(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(planted.folder)  # the project of the modules
     fact, app = planted.fact, str(repository(planted.folder))
     asked: dict[str, list[dict[str, object]]] = {
         "memory_recall": [{"query": "deploy evening"}],
@@ -440,6 +452,8 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
             {"run": TOKEN, "step": CODE, "summary": TEXT, "follow_ups": [TOKEN], "repo": app}
         ],
         "repo_context": [{"repo": app, "paths": [TOKEN]}],
+        "module_write": [{"topic": "keys", "chunk": "k-1", "text": TEXT, "title": TOKEN}],
+        "module_read": [{"topic": "keys", "chunk": "k-1"}, {"topic": "keys"}],
     }
     assert asked.keys() == TOOLS_BY_NAME.keys()
     with AgentMemory(settings_for(planted.vault, agent="indy")) as memory:

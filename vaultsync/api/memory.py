@@ -1351,7 +1351,7 @@ class Memory:
         view = AgentView(self._ctx, self.agent)
         waiting = [
             *notices_of(files_with_queue(self._memory_files.queue)),
-            *notices_of(self.modules.alerts() if self._services.has_modules else ()),
+            *(notices_of(self.modules.alerts()) if self._has_modules else ()),
             *self._refused(),
         ]
         status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
@@ -2045,6 +2045,11 @@ class Memory:
         return GraphColours(str(settings.graph_path), changed)
 
     # ------------------------------------------------------------------------ private
+
+    @property
+    def _has_modules(self) -> bool:
+        """Whether this vault has worked with a folder of modules."""
+        return (self.settings.state_dir / "modules").is_dir()
 
     @cached_property
     def _memory_files(self) -> MemoryFiles:

@@ -19,7 +19,7 @@ from vaultsync.backends.state.module_files import ModuleStateFiles, known_folder
 from vaultsync.errors import EngineBusyError, VaultsyncError
 from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
 from vaultsync.modules.ports import FolderRecord
-from vaultsync.modules.remote import Remote
+from vaultsync.modules.remote import MirrorError, Remote
 from vaultsync.modules.report import ModuleAnswer, ModuleStatus, ModuleSyncReport, ModuleWritten
 from vaultsync.modules.service import ModuleRules, ModuleWork, ModuleWrite
 from vaultsync.settings import ModuleSettings
@@ -195,7 +195,10 @@ class Modules:
         """The remote of the settings, which stays open."""
         if self._remote is None:
             settings = self._services.settings
-            self._remote = remote_for(settings.modules, root=settings.root)
+            try:
+                self._remote = remote_for(settings.modules, root=settings.root)
+            except VaultsyncError as error:  # what is written waits until it is corrected
+                raise MirrorError(error.message) from None
             self._services.closing(self.close)
         return self._remote
 

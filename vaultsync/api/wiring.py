@@ -355,11 +355,6 @@ class Services:
         return not isinstance(self._store_place, Path)
 
     @property
-    def has_modules(self) -> bool:
-        """Whether the vault has worked with a folder of modules."""
-        return (self.settings.state_dir / "modules").is_dir()
-
-    @property
     def shares_store(self) -> bool:
         """Whether several processes can have the store open at once."""
         place = self._store_place

@@ -21,6 +21,18 @@ _HEADER = re.compile(
 )
 
 
+class MirrorError(Exception):
+    """A remote did not answer, or not as it should; the reason goes into the backlog."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class MirrorRefusedError(MirrorError):
+    """The remote does not take a module, however often it is sent."""
+
+
 class RemoteRecord(Struct, frozen=True):
     """A module as a remote has it: redacted, because it leaves the machine."""
 

@@ -20,8 +20,6 @@ from msgspec import Struct, structs
 
 from vaultsync.errors import (
     InvalidFieldError,
-    MirrorError,
-    MirrorRefusedError,
     ModuleChangedError,
     ModuleMissingError,
     StoreUnavailableError,
@@ -67,6 +65,8 @@ from vaultsync.modules.ports import (
 )
 from vaultsync.modules.remote import (
     MIN_CONFIDENCE,
+    MirrorError,
+    MirrorRefusedError,
     Remote,
     RemoteHit,
     RemoteQuery,
@@ -393,8 +393,8 @@ class ModuleWork:
         if hit.checksum is None:
             return not remote.verbatim
         sent = self.state.read().mirror.get(entry.chunk_id)
-        text_sha256 = sent.text_sha256 if sent is not None and remote.verbatim else ""
-        return hit.checksum == entry.checksum and text_sha256 in ("", _sha(hit.text))
+        is_same = sent is None or not remote.verbatim or sent.text_sha256 == _sha(hit.text)
+        return hit.checksum == entry.checksum and is_same
 
     def _read_files(
         self, topic: str, chunk_id: str | None, asked: Sequence[ManifestEntry]
@@ -619,7 +619,7 @@ class ModuleWork:
         if held is not None and held.remote_id:  # it came through, and the answer was lost
             return held.remote_id
         if record.chunk_id not in self._record.mirror:  # it may arrive, and the answer not
-            attempted = MirrorRecord(record.topic, "", "")
+            attempted = MirrorRecord(record.topic, "", _sha(record.text))
             self._keep(mirror={**self._record.mirror, record.chunk_id: attempted})
         remote_id = remote.store(space, record)
         if not isinstance(remote_id, str) or not 0 < len(remote_id) <= _MAX_ID_CHARS:

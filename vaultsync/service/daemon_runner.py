@@ -7,7 +7,7 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import copy
@@ -30,9 +30,7 @@ from vaultsync.service.bridge_service import BridgeServices, bridge_status, daem
 from vaultsync.service.events import EventBus
 from vaultsync.service.idle_work import IdleWork
 from vaultsync.service.memory_file_watch import MemoryFileWatch
-from vaultsync.service.module_watch import ModuleWatch
 from vaultsync.service.obsidian_writes import ObsidianWrites
-from vaultsync.service.repo_watch import RepoWatch
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress, Report, Status
@@ -308,11 +306,9 @@ class DaemonRunner:
         )
         self._daemon = daemon
         files = MemoryFileWatch(memory, self._publish)
-        work = IdleWork(
+        idle = IdleWork(
             memory, lambda: memory.ctx, self._publish, daemon.record_error, jitter=_jitter
         )
-        repos = RepoWatch(memory, daemon.record_error)
-        idle = (work, ModuleWatch(memory, daemon.record_error), repos)
         self._publish("ready", {"vault": str(self.settings.root)})
         try:
             self._loop(daemon, files, idle, memory)
@@ -328,18 +324,13 @@ class DaemonRunner:
         return state
 
     def _loop(
-        self,
-        daemon: DaemonLoop,
-        files: MemoryFileWatch,
-        idle: Sequence[IdleWork | ModuleWatch | RepoWatch],
-        memory: Memory,
+        self, daemon: DaemonLoop, files: MemoryFileWatch, idle: IdleWork, memory: Memory
     ) -> None:
         while not self._stopping:
             wait = daemon.tick()
             wait = min(wait, files.tick(time.monotonic()))
             if daemon.is_idle:
-                for each in idle:
-                    each.tick(time.monotonic())
+                idle.tick(time.monotonic())
             self._publish_lag(daemon)
             self._keep_telemetry(daemon)
             if self._once and daemon.error is not None:

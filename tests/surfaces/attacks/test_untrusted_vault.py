@@ -64,8 +64,7 @@ REQUESTS = {
 """What a marker may ask for, and words of what is said of it."""
 GROUPS = (
     *("graph", "links", "plugin", "proposals", "observations", "memory-file", "module", "eval"),
-    "config",
-    "repo",
+    *("config", "repo"),
 )
 """Commands whose first argument is another command."""
 ARGUMENTS = {

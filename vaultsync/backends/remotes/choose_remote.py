@@ -18,7 +18,6 @@ def remote_for(settings: ModuleSettings, *, root: Path) -> Remote | None:
 
     Raises:
         ConfigError: the setting names no remote.
-        MirrorError: a library for it is not installed.
     """
     remote = settings.remote
     kind, _, rest = remote.partition(":")

@@ -8,8 +8,7 @@ from urllib.parse import quote
 from msgspec import ValidationError, convert, to_builtins
 
 from vaultsync.backends.remotes.http_requests import HttpService
-from vaultsync.errors import MirrorError
-from vaultsync.modules.remote import RemoteHit, RemoteQuery, RemoteRecord
+from vaultsync.modules.remote import MirrorError, RemoteHit, RemoteQuery, RemoteRecord
 
 
 class HttpRemote:

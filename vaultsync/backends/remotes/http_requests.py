@@ -10,7 +10,8 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
-from vaultsync.errors import ConfigError, MirrorError, MirrorRefusedError
+from vaultsync.errors import ConfigError
+from vaultsync.modules.remote import MirrorError, MirrorRefusedError
 
 _LARGEST_ANSWER = 16 << 20
 _REFUSED = frozenset({400, 409, 413, 415, 422})

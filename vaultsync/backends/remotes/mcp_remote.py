@@ -9,9 +9,15 @@ from typing import Any
 from msgspec import structs
 
 from vaultsync.backends.remotes.mcp_session import McpSession
-from vaultsync.errors import MirrorError
 from vaultsync.modules.module_facts import project_scope
-from vaultsync.modules.remote import Remote, RemoteHit, RemoteQuery, RemoteRecord, from_header
+from vaultsync.modules.remote import (
+    MirrorError,
+    Remote,
+    RemoteHit,
+    RemoteQuery,
+    RemoteRecord,
+    from_header,
+)
 from vaultsync.modules.remote import with_header as headed
 from vaultsync.settings import ModuleSettings
 

@@ -13,7 +13,8 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from vaultsync.errors import ConfigError, MirrorError, needs_extra
+from vaultsync.errors import ConfigError, needs_extra
+from vaultsync.modules.remote import MirrorError
 
 if TYPE_CHECKING:
     from mcp import ClientSession
@@ -60,9 +61,9 @@ class McpSession:
         Raises:
             MirrorError: it failed, or took too long.
         """
-        with needs_extra("the remote of modules"):
-            import mcp  # noqa: F401
         try:
+            with needs_extra("the remote of modules"):
+                import mcp  # noqa: F401
             if self._session is None:
                 self._start()
             assert self._session is not None  # noqa: S101

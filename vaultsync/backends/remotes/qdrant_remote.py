@@ -11,8 +11,8 @@ from uuid import UUID, uuid5
 
 from msgspec import ValidationError, convert, to_builtins
 
-from vaultsync.errors import MirrorError, MissingExtraError, needs_extra
-from vaultsync.modules.remote import RemoteHit, RemoteQuery, RemoteRecord
+from vaultsync.errors import MissingExtraError, needs_extra
+from vaultsync.modules.remote import MirrorError, RemoteHit, RemoteQuery, RemoteRecord
 from vaultsync.settings import ModuleSettings
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from urllib.parse import quote
 from uuid import UUID, uuid5
 
 from vaultsync.backends.remotes.http_requests import HttpService
-from vaultsync.errors import MirrorError
 from vaultsync.modules.module_facts import project_scope
-from vaultsync.modules.remote import RemoteHit, RemoteQuery, RemoteRecord
+from vaultsync.modules.remote import MirrorError, RemoteHit, RemoteQuery, RemoteRecord
 
 _NAMESPACE = UUID("b2f1c6de-58b4-5a5f-8f0e-6d1f0f6f3c55")
 _OURS, _THEIRS = "[REDACTED:", "[REDACTED HERE:"
