@@ -242,6 +242,9 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
         "observe": [(TEXT, "--context", CODE), ("--hook", HOOK), (HOOK,)],
         "observations process": [("--dry-run",), ()],
+        "config get": [()],
+        "config set": [("language", "german")],
+        "config unset": [("language",)],
         "repo identity": [(app,)],
         "repo add convention": [(CODE, TEXT, "--tag", TOKEN, "--repo", app)],
         "repo add decision": [(CODE, TEXT, "--path", TOKEN, "--repo", app)],
@@ -382,6 +385,7 @@ def repository(folder: Path) -> Path:
         git = GitFolder(root)
         git("remote", "add", "origin", f"https://ada:{TOKEN}@example.org/app.git")
         git.commit("a.py", f"def login_user(token='{TOKEN}'):\n    'With {TOKEN}.'\n")
+        (root / "a.py").unlink()  # git has it
     return root
 
 
