@@ -296,8 +296,9 @@ def map_(options: Options, *, paths: Sequence[str], **given: Any) -> None:  # no
 def instructions(options: Options, *, file: str, **given: Any) -> int:  # noqa: ANN401
     """Write the conventions into a file such as AGENTS.md.
 
-    They stand in a block of their own. Nothing else in the file changes, and a second time nothing does. Without conventions the
-    block is removed. Exit code 3 says that some did not fit into the budget.
+    They stand in a block of their own. Nothing else in the file changes, and a second time
+    nothing does. Without conventions the block is removed. Exit code 3 says that some did not
+    fit into the budget.
     """
     with open_memory(options) as memory:
         done = memory.repos.instructions(file, **given)
