@@ -30,6 +30,7 @@ OTHER_VALUES: dict[str, Any] = {
     "modules.min_confidence": 0.5,
     "hygiene.patterns": ["acme-[0-9]"],
     "memory_file.scope": "team-core",
+    "repos.branch_scope": "sharedRepo",
     "qdrant.read_consistency": "all",
     "qdrant.ordering": "weak",
     **{f"proposals.{kind}": "auto" for kind in PRODUCERS},

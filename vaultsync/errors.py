@@ -193,6 +193,17 @@ class ScopeDeniedError(UsageError):
         """Whether a person may accept what the agent proposes to write there."""
 
 
+class WriteLimitError(UsageError):
+    """The user lets this agent write less than it would write; nothing was written."""
+
+    def __init__(self, agent: str, limit: str) -> None:
+        super().__init__(
+            f"agent {agent!r} may write {limit}",
+            hint="write less, or later; the limit is in the table [permissions.agents] of the"
+            " user's own settings",
+        )
+
+
 class ProposedError(VaultsyncError):
     """Nothing was written: the agent may only propose it, and the user decides."""
 
@@ -288,6 +299,16 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
     "tiktoken": ("tiktoken", "tokens"),
     "tokenizers": ("tokenizers", "local"),
     "torch": ("torch", "sentence"),
+    "tree_sitter": ("tree-sitter", "repo"),
+    "tree_sitter_c": ("tree-sitter-c", "repo"),
+    "tree_sitter_cpp": ("tree-sitter-cpp", "repo"),
+    "tree_sitter_go": ("tree-sitter-go", "repo"),
+    "tree_sitter_java": ("tree-sitter-java", "repo"),
+    "tree_sitter_javascript": ("tree-sitter-javascript", "repo"),
+    "tree_sitter_python": ("tree-sitter-python", "repo"),
+    "tree_sitter_ruby": ("tree-sitter-ruby", "repo"),
+    "tree_sitter_rust": ("tree-sitter-rust", "repo"),
+    "tree_sitter_typescript": ("tree-sitter-typescript", "repo"),
     "uvicorn": ("uvicorn", "live"),
     "watchdog": ("watchdog", "live"),
     "watchfiles": ("watchfiles", "live"),
@@ -369,6 +390,16 @@ class HostEntryExistsError(UsageError):
         super().__init__(
             f"{path} has another server named {name!r}; it was left alone",
             hint="choose another name with --name",
+        )
+        self.path = path
+
+
+class ExchangeFileError(UsageError):
+    """A file of another tool cannot be read, or none can be written for it."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path}: {why}", hint="name the file, the folder or the archive of the export"
         )
         self.path = path
 
@@ -745,6 +776,58 @@ class ModulesBusyError(ModuleError):
             f"another process has been working with the modules in {name} for {seconds:g} s",
             hint="try again when it has finished",
             name=name,
+        )
+
+
+class RepoFileError(RepositoryError):
+    """A file of a repository's memory cannot be read or written."""
+
+    def __init__(self, verb: str, path: str, number: int | None, why: str) -> None:
+        super().__init__(
+            f"cannot {verb} {path}: {why}",
+            hint=SYSTEM_HINTS.get(number or 0, "check the folder that it is in"),
+        )
+        self.number = number
+
+
+class RepoFileParseError(RepositoryError):
+    """A file of a repository's memory is not as it must be; it was left as it is."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path} cannot be read: {why}; nothing was done",
+            hint="correct it by hand, or move it away: it is then written again from the facts",
+        )
+
+
+class LockTimeoutError(RepositoryError):
+    """Another process holds the lock of a file of a repository's memory."""
+
+    def __init__(self, path: str, seconds: float) -> None:
+        super().__init__(
+            f"another process has held {path} for {seconds:g} s; nothing was done",
+            hint="try again; a lock ends with its process",
+        )
+
+
+class BranchNotMergedError(RepositoryError):
+    """The branch is not merged into the other one."""
+
+    def __init__(self, source: str, target: str) -> None:
+        super().__init__(
+            f"{source!r} is not merged into {target!r}; nothing was promoted",
+            hint=f"merge it first, or copy what is known on it: `vaultsync repo copy --from"
+            f" {quote(source)} --to {quote(target)}`",
+        )
+
+
+class UnknownBranchError(RepositoryError):
+    """There is no such branch, and nothing is known of one."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is no branch {name!r}",
+            hint="`git branch --all` lists the branches; name a commit, or a branch that was",
         )
 
 

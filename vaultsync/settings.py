@@ -27,14 +27,16 @@ from vaultsync.model.canonical import canonical
 from vaultsync.model.decay import FADED_DECAY
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, vault_path
-from vaultsync.model.permissions import Permissions, normal_permissions
+from vaultsync.model.permissions import AgentPermissions, Permissions, normal_permissions
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, FieldOwner
 from vaultsync.model.scope import PUBLIC, check_scope
 from vaultsync.privacy.detection import OPTIONAL_FORMS
 from vaultsync.privacy.patterns import MAX_PATTERN_CHARS, compile_pattern
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
+from vaultsync.repos.repo_identity import PER_BRANCH, BranchScope
 
 MARKER = Path(".meta") / "config.toml"
+_REPOS_DIR = "~/.codex-toolloop/repos"
 MARKER_BYTES = 1 << 16
 """The size of the largest file of settings."""
 _MOST_DOTS = 2_000
@@ -134,9 +136,29 @@ class ProposalSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     duplicates: ProposalMode = "propose"
     contradiction: ProposalMode = "propose"
+    consolidation: ProposalMode = "propose"
     link: ProposalMode = "off"
+    retype: ProposalMode = "off"
     retitle: ProposalMode = "off"
     junk: ProposalMode = "off"
+
+
+class RepoLimits(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a vault sets in the table `[repos]`: the memory of git repositories."""
+
+    branch_scope: BranchScope = PER_BRANCH
+    """Whether each branch has a memory of its own."""
+    max_summaries_in_context: Count = 10
+    summaries_max_entries: Count = 100
+    """Summaries of steps that a branch keeps; older ones are folded into weekly digests."""
+    summaries_max_bytes: Count = 1 << 20
+
+
+class RepoSettings(RepoLimits, frozen=True):
+    """The table `[repos]`: the memory of git repositories."""
+
+    root: str = ""
+    """The folder of the inspectable files; empty for the default."""
 
 
 class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -227,6 +249,8 @@ class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     map: Mapping[str, Mapping[str, Any]] = {}
     """Field -> a word that notes give it and that it does not take -> the value it means."""
     watch: WatchTiming = WatchTiming()
+    repos: RepoLimits = RepoLimits()
+    """The memory of git repositories."""
 
 
 class MachineSettings(VaultSettings, frozen=True):
@@ -251,10 +275,13 @@ class MachineSettings(VaultSettings, frozen=True):
     classifier_model: str = ""
     classifier_key: str = ""
     """Name of the environment variable that holds the key of that service."""
+    mcp_toolsets: str = "auto"
+    """The tools that `vaultsync mcp` lists: `auto`, `all`, or names such as `memory,repo`."""
     hygiene: PrivacySettings = PrivacySettings()
     watch: WatchSettings = WatchSettings()
     memory_file: MemoryFileSettings = MemoryFileSettings()
     """The memory files that `watch` syncs."""
+    repos: RepoSettings = RepoSettings()
     qdrant: QdrantSettings = QdrantSettings()
     modules: ModuleSettings = ModuleSettings()
     permissions: Permissions = Permissions()
@@ -283,6 +310,8 @@ class Settings(MachineSettings, frozen=True, kw_only=True):
     """The folder of exported models, shared by all vaults of this machine."""
     machine_file: Path = Path()
     """The user's own file for this vault."""
+    repos_dir: Path = Path(_REPOS_DIR)
+    """The folder of the inspectable files of repositories."""
     sources: Mapping[str, str] = {}
     """Where each setting that is no default comes from, by its name."""
     trusted: int = 0
@@ -363,7 +392,7 @@ def check_file(given: Table, where: str) -> MachineSettings:
         "language": _language(found.language, where),
         "weights": _weights(found.weights, where),
         "map": _meanings(found.map, where),
-        "permissions": _permissions(found.permissions, where),
+        "permissions": _permissions(found.permissions, found.weights, where),
     }
     return structs.replace(found, **checked)
 
@@ -375,6 +404,7 @@ def combine_settings(
     state_dir: Path,
     models: Path,
     machine_file: Path,
+    repos_dir: Path | None = None,
     trusted: int = 0,
 ) -> Settings:
     """The settings of a vault.
@@ -394,7 +424,17 @@ def combine_settings(
         named["embedder"] = "environment"
     if sources.store:
         named["store"] = "argument"
+    branch_scope = sources.environment.get("MEMORY_BRANCH_SCOPE") or found.repos.branch_scope
+    if branch_scope not in get_args(BranchScope):
+        raise ConfigError(
+            f"MEMORY_BRANCH_SCOPE is {branch_scope!r:.80}", hint="set it to perBranch or sharedRepo"
+        )
+    folder = sources.environment.get("VAULTSYNC_REPOS_DIR") or found.repos.root
     changed = {
+        "repos": structs.replace(found.repos, branch_scope=branch_scope),
+        "repos_dir": Path(folder).expanduser()
+        if folder
+        else repos_dir or Path(_REPOS_DIR).expanduser(),
         "embedder": check_embedder(embedder or found.embedder),
         "store": sources.store or found.store,
         "embed_in_background": _switch(
@@ -496,7 +536,9 @@ def _meanings(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, d
     return found
 
 
-def _permissions(given: Permissions, where: str) -> Permissions:
+def _permissions(given: Permissions, weights: RankingWeights, where: str) -> Permissions:
+    for name, row in given.agents.items():
+        _check_shares(weights_of(weights, row), f"permissions.agents.{name}.weights", where)
     try:
         return normal_permissions(given)
     except ValueError as error:
@@ -504,11 +546,21 @@ def _permissions(given: Permissions, where: str) -> Permissions:
         raise _bad_value("permissions", str(error), expected, where) from None
 
 
-def _weights(given: RankingWeights, where: str) -> RankingWeights:
-    _check_names(given.fields, FIELD_WEIGHTS, "weights.fields", where)
+def weights_of(weights: RankingWeights, row: AgentPermissions) -> RankingWeights:
+    """The weights with those of an agent in place of those that its table names."""
+    own = {key: value for key, value in structs.asdict(row.weights).items() if value is not None}
+    return structs.replace(weights, **own)
+
+
+def _check_shares(given: RankingWeights, name: str, where: str) -> None:
     if not given.similarity + given.recency + given.utility:
         expected = "similarity, recency or utility above 0"
-        raise _bad_value("weights", 0, expected, where)
+        raise _bad_value(name, 0, expected, where)
+
+
+def _weights(given: RankingWeights, where: str) -> RankingWeights:
+    _check_names(given.fields, FIELD_WEIGHTS, "weights.fields", where)
+    _check_shares(given, "weights", where)
     fields = {**FIELD_WEIGHTS, **given.fields}
     if not any(fields.values()):
         raise _bad_value("weights.fields", 0, "at least one field above 0", where)

@@ -61,6 +61,8 @@ def _allowed(name: str, value: object, root: str) -> str:
         value = _host(str(value))
     if name == "reranker":
         return f"load the model in {_path(str(value).removeprefix('local:'), root)}"
+    if name == "repos.root":
+        return f"keep files about your git repositories in {_path(str(value), root)}"
     if name == "modules.remote":
         return _modules_remote(str(value), root)
     if name == "memory_file.files" and isinstance(value, list):
@@ -82,6 +84,7 @@ _WORDS: Mapping[str, str] = {
     "hygiene.neutralise": "let what agents write run in Obsidian",
     "hygiene.environment": "read the environment variables {}, and show which texts contain their"
     " values",
+    "mcp_toolsets": "choose which tools agents are offered",
     "embed_in_background": "choose whether texts are embedded in the background",
     "modules.key": "send the environment variable {} to the remote of modules as its key",
     "modules": "choose how modules are mirrored",

@@ -222,7 +222,7 @@ def test_an_answer_without_end_is_cut(git: GitFolder, monkeypatch: pytest.Monkey
     git.commit("a", "x" * 1000)
     repository = GitRepository(git.root)
     monkeypatch.setattr("vaultsync.backends.git.git_command.MOST_BYTES", 100)
-    with pytest.raises(GitFailedError, match="said more"):
+    with pytest.raises(GitFailedError, match="has more than"):
         [*repository.read_blobs([x.blob for x in repository.tracked_files()], 1 << 20)]
 
 

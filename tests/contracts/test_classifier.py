@@ -11,7 +11,8 @@ from tests.fakes import FakeClock
 from vaultsync.backends.classifiers.model_classifier import ModelClassifier
 from vaultsync.backends.classifiers.nearest_classifier import NearestClassifier
 from vaultsync.backends.embedders.hashing import HashEmbedder
-from vaultsync.observations.classifier import TIER_PRIORITIES, Classifier, ObservedText
+from vaultsync.model.schema import TIER_PRIORITIES
+from vaultsync.observations.classifier import Classifier, ObservedText
 from vaultsync.observations.rules import RuleClassifier
 
 TEXTS = [

@@ -13,7 +13,7 @@ import tomllib
 from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from tests.eval.observations import observations
 from vaultsync.observations.fitted_tiers import BUCKETS, SIGNAL_SCALE, TIERS_SCORED, bucket_of
 from vaultsync.observations.rules import (
     ALL_CRITICAL,
+    ALL_ROUTINE,
     ALL_SMALL,
     CRITICAL_MARGIN,
     KEPT_MARGIN,
@@ -32,7 +33,7 @@ from vaultsync.observations.rules import (
 )
 from vaultsync.observations.text_features import text_features
 
-Rows: TypeAlias = NDArray[np.float64]
+Rows: TypeAlias = NDArray[np.floating[Any]]
 Places: TypeAlias = NDArray[np.int_]
 FOLDER = Path(__file__).parents[2] / "vaultsync" / "observations"
 RIDGE, BIAS = 1.0, 0.3
@@ -79,20 +80,22 @@ def features_of(texts: Sequence[Labelled]) -> Rows:
     return rows
 
 
-def fit(rows: Rows, tiers: Places) -> tuple[Rows, Rows]:
-    """The weights of each column, and the bias, by tier."""
+def solve(kernel: Rows, tiers: Places) -> Rows:
+    """What each text counts for each tier, of the products of all their rows."""
     counts = np.bincount(tiers, minlength=3)
     importance = len(tiers) / (3 * counts[tiers])
-    kernel = rows @ rows.T + BIAS + RIDGE * np.diag(1 / importance)
-    dual = np.linalg.solve(kernel, np.eye(3)[tiers])
-    return rows.T @ dual, BIAS * dual.sum(axis=0)
+    damped = kernel + BIAS + RIDGE * np.diag(1 / importance)
+    return np.linalg.solve(damped, np.eye(3)[tiers]).astype(np.float64)
 
 
 def tiers_of(scores: Rows, rows: Rows) -> Places:
     """The tier of each row, as `rules.tier_by_scores` chooses it."""
     critical, notable, background = scores.T
     strengths = rows[:, BUCKETS:] / SIGNAL_SCALE
-    plain = strengths[:, SIGNALS.index(ALL_CRITICAL)] - strengths[:, SIGNALS.index(ALL_SMALL)]
+    critical_all, small, routine = (
+        strengths[:, SIGNALS.index(each)] for each in (ALL_CRITICAL, ALL_SMALL, ALL_ROUTINE)
+    )
+    plain = critical_all - small - routine
     hidden = np.where(plain >= PLAINLY_CRITICAL, 0, 2)
     kept = np.where(notable + KEPT_MARGIN > background, 1, hidden)
     return np.where(critical + CRITICAL_MARGIN > np.maximum(notable, background), 0, kept)
@@ -107,17 +110,18 @@ def left_out(*, seed: int = 1) -> tuple[float, float]:
     texts = [*(each for each in shipped() if each.language == "en"), *golden()]
     asked = len(texts) - len(golden())
     rows, tiers = features_of(texts), np.array([TIERS_SCORED.index(x.tier) for x in texts])
-    found = np.zeros(asked, dtype=int)
+    found, kernel = np.zeros(asked, dtype=int), rows @ rows.T
     places = np.random.default_rng(seed).permutation(asked)
     for fold in range(FOLDS):
         test = places[fold::FOLDS]
         train = np.setdiff1d(np.arange(len(texts)), test)
-        weights, bias = fit(rows[train], tiers[train])
-        found[test] = tiers_of(rows[test] @ weights + bias, rows[test])
+        solved = solve(kernel[np.ix_(train, train)], tiers[train])
+        scores = (kernel[np.ix_(test, train)] + BIAS) @ solved
+        found[test] = tiers_of(scores, rows[test])
     known = tiers[:asked]
     seen = [[int(((known == a) & (found == b)).sum()) for b in range(3)] for a in range(3)]
-    scores = [2 * seen[t][t] / (sum(seen[t]) + sum(row[t] for row in seen)) for t in range(3)]
-    return sum(scores) / 3, seen[0][0] / sum(seen[0])
+    f1 = [2 * seen[t][t] / (sum(seen[t]) + sum(row[t] for row in seen)) for t in range(3)]
+    return sum(f1) / 3, seen[0][0] / sum(seen[0])
 
 
 def main() -> None:
@@ -126,7 +130,9 @@ def main() -> None:
         print("macro F1 {:.3f}, recall of critical {:.3f}".format(*left_out()))
         return
     texts = [*shipped(), *golden()]
-    weights, bias = fit(features_of(texts), np.array([TIERS_SCORED.index(x.tier) for x in texts]))
+    rows, tiers = features_of(texts), np.array([TIERS_SCORED.index(x.tier) for x in texts])
+    solved = solve(rows @ rows.T, tiers)
+    weights, bias = rows.T @ solved, BIAS * solved.sum(axis=0)
     buckets = weights[:BUCKETS]
     scale = float(np.abs(buckets).max() / 127)
     data = {

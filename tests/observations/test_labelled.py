@@ -33,10 +33,10 @@ def test_an_observation_that_a_person_moved_is_an_example_with_its_original(worl
     assert moved_by_people(world.ctx) == [LabelledText(ROUTINE, "critical")]
 
 
-def test_the_shipped_examples_have_each_tier_about_as_often_and_none_twice() -> None:
+def test_each_tier_has_hundreds_of_shipped_examples_and_none_is_there_twice() -> None:
     shipped = shipped_examples()
     tiers = Counter(each.tier for each in shipped)
 
     assert set(tiers) == {"critical", "notable", "background"}
-    assert max(tiers.values()) < 1.5 * min(tiers.values())
+    assert min(tiers.values()) >= 300
     assert len({each.text for each in shipped}) == len(shipped)

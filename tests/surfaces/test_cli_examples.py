@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import vaultsync
+from tests.gits import GitFolder
 from tests.sample_vault import ROOT
 from tests.surfaces.test_cli_help import WORKING
 from vaultsync.cli.examples import EXAMPLES
@@ -76,6 +77,7 @@ def test_the_examples_work_on_the_sample_vault(
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(vault)
+    GitFolder(vault)
     (vault / "MEMORY.md").write_text("# Memory\n\n## Tides\n\nLow at noon.\n", encoding="utf-8")
     (vault / "questions.toml").write_text(QUESTIONS, encoding="utf-8")
     (vault / "answers.jsonl").write_text(ANSWERS, encoding="utf-8")

@@ -17,6 +17,7 @@ from msgspec import Struct, to_builtins
 
 import vaultsync
 from tests.bridges import Heard, open_bridge
+from tests.gits import GitFolder
 from tests.machines import configure_machine
 from tests.planted import (
     CODE,
@@ -34,6 +35,7 @@ from tests.planted import (
 from vaultsync.api.memory import Memory
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
+from vaultsync.errors import ExchangeFileError
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.http_bridge.handlers import ROUTES
 from vaultsync.mcp_server import resources
@@ -85,7 +87,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
         yield path, f"{path}\n{text}"
 
 
-WHOLE = {"export", "import_", "as_seen"}
+WHOLE = {"export", "export_to", "import_", "import_from", "as_seen", "modules"}
 """What is lossless, for it is a backup; what is given a report that was made before."""
 
 
@@ -140,6 +142,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "resolve": lambda m: [m.resolve(c.id, take="store") for c in m.conflicts()],
         "remember": lambda m: m.remember(TEXT, title=CODE, tags=[WORD]),
         "observations": lambda m: m.observations(),
+        "repos": lambda m: _known_about(m, repository(planted.folder)),
         "observation": lambda m: m.observation(m.observe(TEXT).id),
         "process_observations": lambda m: [
             m.process_observations(dry_run=True),
@@ -190,6 +193,7 @@ def _no_file_leaks(planted: Planted) -> None:
         if any(path.name.startswith(each) for each in MAY_HOLD):
             assert not path.stat().st_mode & path.parent.stat().st_mode & 0o077, path
     typed = {each.name for each in planted.typed}
+    typed |= {"config"}  # of git, where the user typed the address of the remote
     found = {
         path: said
         for path, text in _files(planted.folder)
@@ -202,6 +206,7 @@ def _no_file_leaks(planted: Planted) -> None:
 
 NOT_ASKED = {
     *("init", "export", "import", "completion", "mcp", "bridge token", "plugin install"),
+    *("export-to", "import-from"),
     *("model fetch", "install"),  # they know of no fact
 }
 
@@ -214,6 +219,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
     questions.write_text(f'[[question]]\nquestion = "deploy"\nexpected = ["{fact}"]\n')
     answers = planted.folder / "answers.jsonl"
     answers.write_text('{"question": "deploy"}\n')
+    app = str(repository(planted.folder))
     asked: dict[str, list[tuple[str, ...]]] = {
         **{key: [()] for key in ("status", "conflicts", "verify", "doctor", "trust")},
         **{key: [()] for key in ("graph stats", "graph colours")},
@@ -236,6 +242,15 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
         "observe": [(TEXT, "--context", CODE), ("--hook", HOOK), (HOOK,)],
         "observations process": [("--dry-run",), ()],
+        "repo identity": [(app,)],
+        "repo add convention": [(CODE, TEXT, "--tag", TOKEN, "--repo", app)],
+        "repo add decision": [(CODE, TEXT, "--path", TOKEN, "--repo", app)],
+        "repo add note": [(TEXT, "--repo", app)],
+        "repo summary": [(TOKEN, CODE, TEXT, "--follow-up", TOKEN, "--repo", app)],
+        "repo list": [("--repo", app)],
+        "repo context": [("--repo", app, "--path", TOKEN)],
+        "repo promote": [("--repo", app)],
+        "repo copy": [("--from", "main", "--to", "main", "--repo", app)],
         "observations list": [()],
         "observations show": [(planted.observation,)],
         "update": [
@@ -319,6 +334,7 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
         "graph": [("/v1/graph", None)],
         "graph_colours": [("/v1/graph/colours", {})],
         "update": [(one, {"content": TEXT}), (one, {"set": {"priority": TOKEN}})],
+        "edit": [(f"{other}/edit", {"append": f"{CODE} {TOKEN}"})],
         "supersede": [(f"{other}/supersede", {"text": f"now {CODE}, password: {SAID}"})],
         "forget": [(f"{one}/forget", {})],
         "restore": [(f"{one}/restore", {})],
@@ -357,11 +373,42 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
     _no_file_leaks(planted)
 
 
+def repository(folder: Path) -> Path:
+    """A git repository whose remote has a password."""
+    root = folder / "app"
+    if not root.exists():
+        git = GitFolder(root)
+        git("remote", "add", "origin", f"https://ada:{TOKEN}@example.org/app.git")
+        git.commit("a.py", "a = 1\n")
+    return root
+
+
+def _known_about(memory: Memory, app: Path) -> list[object]:
+    """All that `repos` tells of a repository that people wrote secrets about."""
+    repos = memory.repos
+    repo_hash = repos.identity(app).repo_hash
+    return [
+        repos.identity(app),
+        repos.upsert_convention(app, title=CODE, content=TEXT, tags=[TOKEN]),
+        repos.upsert_decision(app, summary=CODE, rationale=TEXT, impacted_paths=[TOKEN]),
+        repos.add_note(app, content=TEXT),
+        repos.append_summary(TOKEN, CODE, TEXT, repo=app, follow_ups=[TOKEN]),
+        repos.get_repo_memory(app),
+        repos.context(app, paths=[TOKEN]),
+        repos.build_context_from_memory(repo_hash, 9_000),
+        repos.hidden_facts(app),
+        repos.promote(app),
+        repos.copy(app, source="main", target="main"),
+        repos.maintain(app),
+        repos.known_roots(),
+    ]
+
+
 def test_no_tool_of_an_agent_tells_a_secret(
     planted: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(planted.folder)  # the project of the modules
-    fact = planted.fact
+    fact, app = planted.fact, str(repository(planted.folder))
     asked: dict[str, list[dict[str, object]]] = {
         "memory_recall": [{"query": "deploy evening"}],
         "memory_get_context": [{"query": "deploy", "format": "xml"}],
@@ -379,6 +426,11 @@ def test_no_tool_of_an_agent_tells_a_secret(
             {"id": fact, "set": {"importance": f"{TOKEN}"}},
             {"id": TOKEN},
         ],
+        "memory_edit_fact": [
+            {"id": fact, "append": TEXT},
+            {"id": fact, "find": TOKEN, "replace": "x"},
+            {"id": fact, "section": TOKEN, "replace": "x"},
+        ],
         "memory_supersede": [{"id": planted.entity, "text": f"now {CODE}, password: {SAID}"}],
         "memory_resolve_conflict": [{"conflict": planted.conflict, "take": "store"}],
         "memory_proposals": [{}],
@@ -386,6 +438,15 @@ def test_no_tool_of_an_agent_tells_a_secret(
             {"proposal": planted.proposal, "accept": each} for each in (True, False)
         ],
         "memory_forget": [{"id": fact}],
+        "memory_restore": [{"id": fact}, {"id": TOKEN}],
+        "repo_remember": [
+            {"kind": each, "title": CODE, "text": TEXT, "tags": [TOKEN], "repo": app}
+            for each in ("convention", "decision", "note")
+        ],
+        "repo_summarize_step": [
+            {"run": TOKEN, "step": CODE, "summary": TEXT, "follow_ups": [TOKEN], "repo": app}
+        ],
+        "repo_context": [{"repo": app, "paths": [TOKEN]}],
         "module_write": [{"topic": "keys", "chunk": "k-1", "text": TEXT, "title": TOKEN}],
         "module_read": [{"topic": "keys", "chunk": "k-1"}, {"topic": "keys"}],
     }
@@ -469,7 +530,9 @@ def test_nor_does_an_error_of_a_tool(folder: Path) -> None:
         ("memory_store_fact", {"text": "x", "{}": 1}),
         ("memory_update_fact", {"id": "{}", "content": "x"}),
         ("memory_resolve_conflict", {"conflict": "{}", "take": "store"}),
+        ("memory_edit_fact", {"id": "{}", "append": "x"}),
         ("memory_forget", {"id": "{}"}),
+        ("memory_restore", {"id": "{}"}),
     ]
     with AgentMemory(settings_for(str(folder / "vault"), agent="indy")) as memory:
         for secret, (name, given) in product(OURS, asked):
@@ -524,6 +587,19 @@ def test_what_is_exported_is_whole(memory: Memory) -> None:
     assert json.loads(lines[0])["content"] == TEXT
     assert memory.import_(lines) == 1
     assert memory._ctx.store.get(fact.id).content == TEXT
+
+
+def test_nothing_is_exported_into_a_vault(folder: Path, memory: Memory) -> None:
+    with pytest.raises(ExchangeFileError, match="in a vault"):
+        memory.export_to("markdown", memory.settings.root / "exported")
+    assert not (memory.settings.root / "exported").exists()
+
+
+def test_what_an_agent_exports_has_no_secrets(folder: Path, memory: Memory) -> None:
+    memory.remember(TEXT)
+    memory.agent = "indy"
+    memory.export_to("jsonl", folder / "exported")
+    assert leaks((folder / "exported" / "memories.jsonl").read_text()) == []
 
 
 def test_an_agent_adds_no_secret_to_a_memory_file(folder: Path, memory: Memory) -> None:

@@ -125,6 +125,7 @@ def load_settings(
         state_dir=_state_root(state_dir) / files.vault_id,
         models=models_folder(),
         machine_file=files.machine_file,
+        repos_dir=_repos_dir(state_dir),
         trusted=len(files.requests),
     )
 
@@ -167,6 +168,13 @@ def _record(table: object, file: Path) -> TrustRecord:
 
 def _state_root(given: str | None) -> Path:
     return _folder(given, "VAULTSYNC_STATE_DIR", "XDG_STATE_HOME", "~/.local/state")
+
+
+def _repos_dir(given: str | None) -> Path | None:
+    """The folder of the files of repositories, if one was chosen for all state."""
+    if not (given or os.environ.get("VAULTSYNC_STATE_DIR")):
+        return None  # where other tools look for them
+    return _state_root(given) / "repos"
 
 
 def _folder(given: str | None, variable: str, home: str, default: str, *names: str) -> Path:

@@ -33,7 +33,7 @@ from vaultsync.model.permissions import Reader
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import RecallSearch
-from vaultsync.settings import Settings
+from vaultsync.settings import Settings, weights_of
 from vaultsync.storage.pruning import KeepSince
 from vaultsync.storage.visible_store import VisibleStore
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from vaultsync.observations.classifier import Classifier
     from vaultsync.recall.access_counts import AccessCounter
     from vaultsync.recall.ports import Reranker
+    from vaultsync.recall.ranking import RankingWeights
     from vaultsync.storage.erasure import Erasable
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
@@ -446,6 +447,9 @@ class Services:
         """
         agent, user = request.agent or self.settings.agent, request.user or self.settings.user
         request = structs.replace(request, agent=agent, user=user)
+        most = self.settings.permissions.of(agent).max_hits if agent else None
+        if most is not None and isinstance(request, RecallRequest):
+            request = structs.replace(request, limit=min(request.limit, most))
         if isinstance(request, RecallRequest) and request.as_of:
             with self._past_sources(ctx, request.as_of, agent) as sources:
                 return search(sources, request)
@@ -481,7 +485,7 @@ class Services:
             vectors=lambda: self.vector_index,
             embedder=lambda: self.embedder,
             reranker=lambda: self.reranker,
-            weights=self.settings.weights,
+            weights=self._weights_for(agent),
             warm=not (self._one_shot or self.settings.embedder.startswith("http")),
             visible_index=partial(self._visible_index, ctx, agent) if agent else None,
         )
@@ -503,7 +507,15 @@ class Services:
             with closing(
                 TantivyIndex(Path(folder, "words"), weights=weights.fields, language=language)
             ) as index:
-                yield RecallSources(past.ctx, index, weights=weights, unknown=past.unknown)
+                own = self._weights_for(agent)
+                yield RecallSources(past.ctx, index, weights=own, unknown=past.unknown)
+
+    def _weights_for(self, agent: str | None) -> RankingWeights:
+        """The weights of the settings, or those of an agent."""
+        settings = self.settings
+        if agent is None:
+            return settings.weights
+        return weights_of(settings.weights, settings.permissions.of(agent))
 
     def _visible_index(self, ctx: ReadContext, agent: str) -> tuple[NoteIndex, IndexReport]:
         """The keyword index that answers an agent, brought up to date.

@@ -45,6 +45,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "restore": ('vaultsync restore "Reading list"',),
     "purge": ('vaultsync purge "Reading list" --dry-run', "vaultsync purge --user ada --dry-run"),
     "export": ("vaultsync export facts.jsonl", "vaultsync export - | gzip > facts.jsonl.gz"),
+    "import-from": (
+        "vaultsync import-from jsonl facts.jsonl --dry-run",
+        "vaultsync import-from jsonl facts.jsonl --scope public",
+    ),
+    "export-to": ("vaultsync export-to basic-memory ../exported",),
     "import": ("vaultsync import facts.jsonl", "zcat facts.jsonl.gz | vaultsync import -"),
     "sync": (
         "vaultsync sync",
@@ -69,7 +74,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync proposals reject --kind junk",
     ),
     "history": ('vaultsync history "Use SQLite on the Pier Box"',),
-    "log": ("vaultsync log", "vaultsync log --limit 5 --json"),
+    "log": ("vaultsync log", "vaultsync log --since 'last week' --json"),
     "undo": ("vaultsync undo", "vaultsync undo 01a1fd60-2f48"),
     "verify": ("vaultsync verify",),
     "rebuild": ("vaultsync rebuild --from vault",),
@@ -103,6 +108,27 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync context berth bookings --budget 2000",
         "vaultsync context deposits --format xml --intent decisions",
     ),
+    "repo identity": ("vaultsync repo identity", "vaultsync repo identity ~/work/app --json"),
+    "repo add convention": (
+        'vaultsync repo add convention "Use pnpm workspaces" "All packages are in packages/."',
+    ),
+    "repo add decision": (
+        'vaultsync repo add decision "Keep sessions in Redis" "They outlive us." --path src/',
+    ),
+    "repo add note": ('vaultsync repo add note "The CI needs Node 22."',),
+    "repo list": ("vaultsync repo list", "vaultsync repo list --repo ~/work/app --json"),
+    "repo summary": (
+        'vaultsync repo summary run-7 step-2 "Added the cache." --follow-up "Test it"',
+    ),
+    "repo context": (
+        "vaultsync repo context --max-chars 4000",
+        "vaultsync repo context --path src/cache.py",
+    ),
+    "repo promote": (
+        "vaultsync repo promote",
+        "vaultsync repo promote --from feature/x --to main --repo ~/work/app",
+    ),
+    "repo copy": ("vaultsync repo copy --from feature/old --to feature/new --repo ~/work/app",),
     "index": ("vaultsync index", "vaultsync index --rebuild"),
     "graph export": (
         "vaultsync graph export graph.html",
@@ -126,6 +152,12 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync model fetch intfloat/multilingual-e5-small",
         "vaultsync model fetch BAAI/bge-small-en-v1.5 --revision main --json",
     ),
+    "config get": ("vaultsync config get", "vaultsync config get watch --json"),
+    "config set": (
+        "vaultsync config set language german",
+        "vaultsync config set linger_seconds 90 --machine",
+    ),
+    "config unset": ("vaultsync config unset language",),
     "trust": ("vaultsync trust", "vaultsync trust --revoke"),
     "watch": (
         "vaultsync watch",

@@ -27,6 +27,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.ImportLineError, EXIT_FAILED),  # a usage error in Python, a bad file here
     (errors.ScopeDeniedError, EXIT_FAILED),
     (errors.ProposalDeniedError, EXIT_FAILED),
+    (errors.WriteLimitError, EXIT_FAILED),
     (errors.UsageError, EXIT_USAGE),
     (errors.GuardError, EXIT_GUARD),
     (errors.MemoryFileGuardError, EXIT_GUARD),

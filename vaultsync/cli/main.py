@@ -43,6 +43,8 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "purge": "Erase facts for good, everywhere, and prove it.",
         "export": "Write all facts to FILE as JSON Lines; - is stdout.",
         "import": "Import facts from FILE, which holds JSON Lines; - is stdin.",
+        "import-from": "Import what another tool remembers.",
+        "export-to": "Export all facts in the form of another tool.",
     },
     "Mirror": {
         "sync": "Sync vault and store once, in both directions.",
@@ -58,6 +60,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "rebuild": "Rebuild one side, and the base, from the other side.",
         "maintain": "Delete expired and faded facts, and shorten version chains.",
         "migrate": "Copy all facts to another store, and switch the vault to it.",
+        "config": "Show and change the settings of a vault.",
         "trust": "Show what a vault asks of this machine, and allow it.",
         "doctor": "Check this machine and this vault for problems.",
         "memory-file": "Sync MEMORY.md and similar files with the store.",
@@ -72,6 +75,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "model": "List embedding models, and fetch others.",
         "eval": "Measure recall on questions of your own, and guard it.",
     },
+    "Repositories": {"repo": "Show and change what is known about a git repository."},
     "Long-running": {
         "watch": "Keep vault and store equal until a signal.",
         "bridge": "Serve the Obsidian plugin on 127.0.0.1 until stopped.",
@@ -90,8 +94,9 @@ SHORT_HELP = {name: text for section in COMMAND_SECTIONS.values() for name, text
 COMMAND_MODULES = {
     "bridge": "bridge_commands",
     "completion": "completion_command",
+    "config": "config_commands",
     **dict.fromkeys(("recall", "context"), "recall_commands"),
-    **dict.fromkeys(("export", "import"), "transfer_commands"),
+    **dict.fromkeys(("export", "import", "import-from", "export-to"), "transfer_commands"),
     **dict.fromkeys(("graph", "links"), "graph_commands"),
     **dict.fromkeys(("remember", "get", "list", "update", "edit"), "fact_commands"),
     **dict.fromkeys(("supersede", "forget", "restore"), "fact_commands"),
@@ -106,6 +111,7 @@ COMMAND_MODULES = {
     "plugin": "plugin_commands",
     "proposals": "proposal_commands",
     "purge": "purge_command",
+    "repo": "repo_commands",
     "trust": "trust_command",
     "watch": "watch_command",
 }

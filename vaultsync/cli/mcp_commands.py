@@ -6,6 +6,7 @@ The server is imported where it starts: its SDK is slow to load, and is an extra
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -36,9 +37,21 @@ if TYPE_CHECKING:
     envvar="VAULTSYNC_AGENT",
     help="The agent that it serves; default: $VAULTSYNC_AGENT, else mcp.",
 )
+@click.option(
+    "--toolsets",
+    metavar="NAMES",
+    help="The tools that are listed: auto, all, or some of memory, repo and modules, with commas;"
+    " default: the setting, else auto, which adds repo in a git repository.",
+)
 @common
 def mcp(
-    options: Options, *, scope: str | None, user: str | None, over_http: bool, port: int | None
+    options: Options,
+    *,
+    scope: str | None,
+    user: str | None,
+    over_http: bool,
+    port: int | None,
+    toolsets: str | None,
 ) -> None:
     """Serve the memory to an agent over the Model Context Protocol.
 
@@ -50,10 +63,13 @@ def mcp(
         raise click.UsageError(message)
 
     from vaultsync.mcp_server.agent_settings import settings_for
+    from vaultsync.mcp_server.toolsets import choose_toolsets
 
     settings = settings_for(
         options.vault, agent=options.agent, state_dir=options.state_dir, scope=scope, user=user
     )
+
+    listed = choose_toolsets(toolsets or settings.mcp_toolsets, Path.cwd())
 
     def open_agent_memory() -> AgentMemory:
         """Open the memory in the worker, while the client already gets its greeting."""
@@ -73,16 +89,17 @@ def mcp(
     worker = AgentWorker(open_agent_memory)
     if not over_http:
         with late_end() as tells:
-            serve(worker, lambda number: os.write(tells, bytes([number])))
+            serve(worker, lambda number: os.write(tells, bytes([number])), listed)
         return
 
     from vaultsync.cli.bridge_commands import serve_until_stopped
     from vaultsync.service.daemon_runner import WakeEvent
 
     stopped = WakeEvent()
+    port = MCP_PORT if port is None else port
     with (
         until_signal(stopped.set),
-        running_mcp(worker, settings, port=MCP_PORT if port is None else port) as running,
+        running_mcp(worker, settings, port=port, toolsets=listed) as running,
     ):
         address = running.address + MCP_PATH
         serve_until_stopped(options, address, lambda: running.is_alive, stopped)

@@ -38,6 +38,7 @@ from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallStage
 
 if TYPE_CHECKING:  # a question needs no pack
+    from vaultsync.api.memory import Memory
     from vaultsync.context_packs.pack import ContextPack
 
 MAX_LEFT_OUT = 10
@@ -67,7 +68,8 @@ def _explain_pack(options: Options, pack: ContextPack) -> None:
         print_message(options, dim(f"        {clean_one_line(item.reason)}"))
         print_message(options, dim(f"        {clean_one_line(item.citation)}"))
     if not pack.items:
-        print_message(options, pack.nothing_known or "There is no room for anything.")
+        no_room = f"There is no room: the fact that fits best takes a budget of {pack.needed:,}."
+        print_message(options, pack.nothing_known or no_room)
     if pack.left_out:
         cost = sum(each.tokens for each in pack.left_out)
         print_message(options, f"left out: {len(pack.left_out)}, {cost:,} tokens")
@@ -144,6 +146,11 @@ def _print_stage(stage: RecallStage, titles: Mapping[str, str]) -> None:
         echo(dim(f"  … and {len(candidates) - MAX_CANDIDATES} more"))
 
 
+branch_option = click.option(
+    "--repo",
+    metavar="PATH",
+    help="Leave out what does not hold on the branch of this git repository.",
+)
 PACK_FORMATS = ("markdown", "xml", "json")
 INTENT_NAMES = ("decisions", "recent", "balanced")
 
@@ -165,11 +172,14 @@ INTENT_NAMES = ("decisions", "recent", "balanced")
     type=click.Choice(INTENT_NAMES),
     help="What to prefer; default: guessed from the query.",
 )
+@branch_option
 @filters
 @agent_option
 @common
 def context(
     options: Options,
+    *,
+    repo: str | None,
     **request: Any,  # noqa: ANN401 - the query and its filters, as `ContextRequest` has them
 ) -> None:
     """Pack the facts that answer a question into a token budget.
@@ -178,13 +188,25 @@ def context(
     a session. The text goes to stdout. The reason and the citation of each item, and what was left
     out, go to stderr.
     """
-    with _open_read_only(options) as memory:
-        print_pack(options, memory.pack(ContextRequest(**request)))
+    if repo is not None:
+        with _open_whole(options) as memory:
+            hidden = memory.repos.hidden_facts(repo)
+            print_pack(options, memory.pack(ContextRequest(**request, without=tuple(hidden))))
+        return
+    with _open_read_only(options) as asked:
+        print_pack(options, asked.pack(ContextRequest(**request)))
 
 
 def _open_read_only(options: Options) -> read_only.RemoteMemory:
     """The vault that the options name, to be asked in a `with`."""
     return read_only.open_read_only(options.vault, agent=options.agent, state_dir=options.state_dir)
+
+
+def _open_whole(options: Options) -> Memory:
+    """The same with all of its parts: those of repositories are not for every question."""
+    from vaultsync.cli.open_vault import open_memory  # noqa: PLC0415 - most questions need less
+
+    return open_memory(options)
 
 
 MODE_NAMES = ("auto", "index", "vector", "fused")
@@ -210,6 +232,7 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
 @date_option("--as-of", "Answer with what held at the end of")
 @click.option("--vault-only", is_flag=True, help="Search only the files of .index/, not the store.")
 @click.option("--explain", is_flag=True, help="Show the candidates and the time of each stage.")
+@branch_option
 @agent_option
 @common
 def recall(
@@ -218,6 +241,7 @@ def recall(
     mode: str,
     vault_only: bool,
     explain: bool,
+    repo: str | None,
     **request: Any,  # noqa: ANN401 - the query and its filters, as `RecallRequest` has them
 ) -> None:
     """Find the facts that answer a question.
@@ -227,8 +251,8 @@ def recall(
     types, states and orders: docs/reference/filters.md.
     """
     if vault_only:
-        if explain or request["as_of"] or mode not in {"auto", "index"}:
-            options_given = {"--explain": explain, "--as-of": request["as_of"]}
+        if explain or repo or request["as_of"] or mode not in {"auto", "index"}:
+            options_given = {"--explain": explain, "--as-of": request["as_of"], "--repo": repo}
             given = (each for each, value in options_given.items() if value)
             option = next(given, f"--mode {mode}")
             raise UsageError(
@@ -238,7 +262,14 @@ def recall(
         asked = RecallRequest(**request, agent=options.agent)
         print_hits(options, read_only.recall_from_index_files(asked, path=options.vault))
         return
+    request |= {"mode": mode, "explain": explain}
+    # Printed before the memory closes, which saves the access counts.
+    if repo is not None:
+        with _open_whole(options) as whole:
+            hidden = whole.repos.hidden_facts(repo)
+            found = whole.answer(RecallRequest(**request, without=tuple(hidden)))
+            print_hits(options, found)
+        return
     with _open_read_only(options) as memory:
-        found = memory.answer(RecallRequest(**request, mode=mode, explain=explain))
-        # Printed before the memory closes, which saves the access counts.
+        found = memory.answer(RecallRequest(**request))
         print_hits(options, found, empty=not found.hits and memory.is_empty)

@@ -183,6 +183,18 @@ def update(bridge: BridgeServices, fact_id: str, body: bodies.UpdateBody) -> Cha
     return bridge.writing(write)
 
 
+@route("POST", "/v1/facts/{id}/edit")
+def edit(bridge: BridgeServices, fact_id: str, body: bodies.EditBody) -> ChangedFact:
+    """Change a part of a fact's content."""
+    changes = structs.asdict(body)
+
+    def write(memory: Memory) -> ChangedFact:
+        fact = memory.edit(fact_id, **changes)
+        return public_changed(fact, memory.contradictions(fact))
+
+    return bridge.writing(write)
+
+
 @route("POST", "/v1/facts/{id}/supersede")
 def supersede(bridge: BridgeServices, fact_id: str, body: bodies.SupersedeBody) -> PublicFact:
     """Store a new fact that replaces an older one."""

@@ -16,6 +16,8 @@ from vaultsync.notes.conflict_note import ShownConflict
 from vaultsync.observations.service import Observed
 from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.result import RecallResult
+from vaultsync.repos.entries import StepSummary
+from vaultsync.repos.repo_context import RepoContext
 from vaultsync.sync.report import Conflicts, Proposals, ProposedWrite, Status
 
 __all__ = [
@@ -32,8 +34,11 @@ __all__ = [
     "PublicFact",
     "QueryVaultResult",
     "RecallResult",
+    "RepoContext",
+    "RepoEntry",
     "ResolvedConflict",
     "SettledProposals",
+    "StepSummary",
     "UpdateFactResult",
 ]
 
@@ -45,6 +50,21 @@ More: TypeAlias = Annotated[int, Meta(description="How many more there are.")] |
 def number_left_out(found: Sequence[object]) -> int | UnsetType:
     """How many are left out of an answer."""
     return len(found) - MAX_LISTED_CONFLICTS if len(found) > MAX_LISTED_CONFLICTS else UNSET
+
+
+class RepoEntry(Struct, frozen=True, rename="camel"):
+    """What `repo_remember` answers: the keys of the kind of entry that was written."""
+
+    id: str
+    created_at: str
+    updated_at: str
+    title: str | UnsetType = UNSET
+    content: str | UnsetType = UNSET
+    tags: tuple[str, ...] | UnsetType = UNSET
+    summary: str | UnsetType = UNSET
+    rationale: str | UnsetType = UNSET
+    impacted_paths: tuple[str, ...] | UnsetType = UNSET
+    source: str | UnsetType = UNSET
 
 
 class UpdateFactResult(ChangedFact):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vaultsync.errors import ConfigError
-from vaultsync.mcp_server.server import AgentWorker, make_server
+from vaultsync.mcp_server.server import DEFAULT_TOOLSETS, AgentWorker, make_server
 from vaultsync.service.bridge_service import RunningServer, serve_on_loopback
 from vaultsync.settings import Settings
 
@@ -23,7 +23,13 @@ _SESSIONS = 50
 
 
 @contextmanager
-def running_mcp(worker: AgentWorker, settings: Settings, *, port: int) -> Iterator[RunningServer]:
+def running_mcp(
+    worker: AgentWorker,
+    settings: Settings,
+    *,
+    port: int,
+    toolsets: Collection[str] = DEFAULT_TOOLSETS,
+) -> Iterator[RunningServer]:
     """Serve the memory of one agent at `MCP_PATH` until the block ends, and close it then.
 
     Port 0 is any free port.
@@ -33,7 +39,7 @@ def running_mcp(worker: AgentWorker, settings: Settings, *, port: int) -> Iterat
     """
     try:
         server = serve_on_loopback(
-            make_mcp_app(worker),
+            make_mcp_app(worker, toolsets),
             settings,
             (port,),
             name="mcp",
@@ -52,12 +58,12 @@ def running_mcp(worker: AgentWorker, settings: Settings, *, port: int) -> Iterat
         worker.close()
 
 
-def make_mcp_app(worker: AgentWorker) -> ASGIApp:
-    """The application, without its guard."""
+def make_mcp_app(worker: AgentWorker, toolsets: Collection[str] = DEFAULT_TOOLSETS) -> ASGIApp:
+    """The application, without its guard; it lists the tools of `toolsets`."""
     # It logs a client that disconnects as an error.
     logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
     sessions = StreamableHTTPSessionManager(
-        make_server(worker), json_response=True, max_sessions=_SESSIONS
+        make_server(worker, toolsets), json_response=True, max_sessions=_SESSIONS
     )
 
     @asynccontextmanager

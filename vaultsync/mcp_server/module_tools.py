@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, structs
 
 from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs, about
+from vaultsync.mcp_server.toolsets import MODULES
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
 
-USUAL_FOLDER = "docs/memories"
 Topic = Annotated[str, about("A folder of docs/memories."), Meta(min_length=1)]
 
 
@@ -46,13 +45,6 @@ def write(memory: AgentMemory, args: ModuleWriteArgs) -> ToolAnswer:
     return memory.modules.write(**structs.asdict(args))
 
 
-def project_has_modules() -> bool:
-    """Whether the working directory is in a git repository that has modules."""
-    here = Path.cwd()
-    root = next((each for each in (here, *here.parents) if (each / ".git").exists()), None)
-    return root is not None and (root / USUAL_FOLDER).is_dir()
-
-
 MODULE_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "module_read",
@@ -63,6 +55,7 @@ MODULE_TOOLS: tuple[Tool[Any], ...] = (
         read,
         reads=True,
         idempotent=True,
+        toolset=MODULES,
     ),
     Tool(
         "module_write",
@@ -73,5 +66,6 @@ MODULE_TOOLS: tuple[Tool[Any], ...] = (
         write,
         destructive=True,
         idempotent=True,
+        toolset=MODULES,
     ),
 )

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from typing import Any, cast
 
 from mcp.server.lowlevel import Server
@@ -20,14 +20,17 @@ DRAIN_SECONDS = 0.1
 """Seconds until a message that was read has reached its handler."""
 
 
-def serve(worker: AgentWorker, on_signal: Callable[[int], object]) -> None:
+def serve(
+    worker: AgentWorker, on_signal: Callable[[int], object], toolsets: Collection[str]
+) -> None:
     """Serve until the client closes stdin or disconnects, or a signal arrives.
 
-    What is running then is finished: `on_signal`, called with the number, may end it.
+    What is running then is finished: `on_signal`, called with the number, may end it. The tools
+    of `toolsets` are listed.
     """
     protocol = _take_stdout()
     try:
-        asyncio.run(_serve(make_server(worker), worker, protocol, on_signal))
+        asyncio.run(_serve(make_server(worker, toolsets), worker, protocol, on_signal))
     finally:
         worker.close()
 

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from vaultsync.errors import InvalidArgumentsError
 from vaultsync.mcp_server.answer_limits import Truncation
+from vaultsync.mcp_server.toolsets import MEMORY
 from vaultsync.recall.recall_request import TypeName, Word, Words
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class Tool(Generic[ArgsT]):
     """Whether it may answer with a proposal in place of what it would write."""
     longest: int | None = 40_000
     """Maximum length of its answer in characters of JSON; None when it limits itself."""
+    toolset: str = MEMORY
+    """The set that it is listed with."""
 
     def call(self, memory: AgentMemory, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Check the arguments and run it.
@@ -147,6 +150,14 @@ class Tool(Generic[ArgsT]):
         return {**found, "anyOf": [{"required": x} for x in (required, waits["required"])]}
 
 
+EVIDENT = frozenset(
+    {
+        *("0 to 4.", "First.", "How often.", "Its form.", "Its id.", "Maximum.", "New ones."),
+        *("Nodes.", "Old ones.", "Only of this fact.", "Only this field.", "Only this."),
+        *("Or all.", "Text for the end.", "The new text.", "Tokens.", "What happened."),
+    }
+)
+"""Descriptions that say no more than the name of the argument, its type and the tool do."""
 _LIMITS = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
 
 

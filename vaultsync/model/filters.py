@@ -43,6 +43,8 @@ class FactFilters(NamedTuple):
     """Only facts that this agent may read; None is the user, who reads all."""
     themes: frozenset[str] = frozenset()
     """Only facts of all of these themes (`themeIds`), in any case."""
+    without: frozenset[str] = frozenset()
+    """Leave out the facts of these ids. An index may leave this filter to its caller."""
 
     @property
     def unhidden(self) -> FactFilters:
@@ -98,6 +100,7 @@ class FactFilters(NamedTuple):
             and not self.hidden_by(fact)
             and (self.reader is None or self.reader.reads(fact.scope))
             and self.themes <= frozenset(map(str.casefold, fact.theme_ids))
+            and fact.id not in self.without
         )
 
     def _has_expired(self, fact: Fact) -> bool:

@@ -25,9 +25,10 @@ SMALL = "small"
 CRITICAL_MARGIN, KEPT_MARGIN = 0.1, 0.1
 """How much less a text may resemble what is critical, or notable, and be of that tier. What is put
 into the background is hidden, so that in doubt a text is kept."""
-PLAINLY_CRITICAL = 0.8
-"""The strength of critical signals, without that of small subjects, that keeps any text."""
-ALL_CRITICAL, ALL_SMALL = "all critical", f"all {SMALL}"
+PLAINLY_CRITICAL = 1.0
+"""The strength of critical signals, without that of small and routine ones, that keeps any text:
+a decision, a promise or a failure has it, money alone has not."""
+ALL_CRITICAL, ALL_SMALL, ALL_ROUTINE = f"all {CRITICAL}", f"all {SMALL}", f"all {BACKGROUND}"
 """What the strengths of all signals of these tiers are called."""
 QUESTION_SHARE = 0.4
 """What a signal in a question counts."""
@@ -155,8 +156,8 @@ def tier_of_text(text: str) -> str:
 def tier_by_scores(text: str, scores: Sequence[float], strengths: Mapping[str, float]) -> str:
     """The tier of a text; in doubt the one that keeps it. Where nothing is said, nothing is.
 
-    What signals alone call critical, and no small subject makes small, is not hidden because of
-    its other words.
+    What signals alone call critical, and neither a small subject nor routine makes small, is not
+    hidden because of its other words.
     """
     if not text.strip():
         return BACKGROUND
@@ -165,7 +166,8 @@ def tier_by_scores(text: str, scores: Sequence[float], strengths: Mapping[str, f
         return CRITICAL
     if notable + KEPT_MARGIN > background:
         return NOTABLE
-    plain = strengths.get(ALL_CRITICAL, 0.0) - strengths.get(ALL_SMALL, 0.0)
+    plain = strengths.get(ALL_CRITICAL, 0.0)
+    plain -= strengths.get(ALL_SMALL, 0.0) + strengths.get(ALL_ROUTINE, 0.0)
     return CRITICAL if plain >= PLAINLY_CRITICAL else BACKGROUND
 
 

@@ -53,6 +53,14 @@ FORMS: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"[^.]{0,25}(?:\d|day|tag|woch|di\b|mon|fri|juin|jun|jul)",
             re.IGNORECASE,
         ),
+        "an action": re.compile(
+            r"\A(?:\W|\d|step|next|now|then|i |let me|we |just)*"
+            r"(?:open|read|ran|run|list|search|look|print|cop|renam|sort|remov|add|save|saving|fetch|pull"
+            r"|push|check|compil|format|wait|restart|mov|wr[io]t|creat|install|start|undid|revert"
+            r"|appl|commit|rebas|view|scroll|merg|close|closing|count|build|built|download|upload|unpack"
+            r"|continu|stop(?=p)|wrap)\w*\b",
+            re.IGNORECASE,
+        ),
         "denial": re.compile(
             r"\b(?:no|not|nothing|none|kein\w*|nicht|nichts|aucun\w*|rien|ning\w+|nada|sin)\b",
             re.IGNORECASE,

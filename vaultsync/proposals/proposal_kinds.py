@@ -30,6 +30,7 @@ KINDS: Mapping[str, ProposalKind] = MappingProxyType(
             ProposalKind("link", "a name that is mentioned often gets a note of its own"),
             ProposalKind("retype", "a fact has the form of another type"),
             ProposalKind("retitle", "a title that says what the fact says"),
+            ProposalKind("branch", "a branch was deleted unmerged: keep what was known on it"),
             ProposalKind("junk", "background facts that no answer ever used"),
         )
     }

@@ -196,6 +196,7 @@ def parse_request(
         alive_at=now.isoformat() if hides else None,
         reader=permissions.reader(request.agent),
         themes=query.themes,
+        without=frozenset(request.without),
     )
 
 

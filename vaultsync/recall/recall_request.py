@@ -108,6 +108,8 @@ class RecallRequest(RecallQuestion, frozen=True):
     """Whether to leave out facts that were superseded."""
     user: Word | None = None
     """Only facts about this user."""
+    without: Words = ()
+    """Ids of facts that are left out, such as those of other branches of a repository."""
     explain: bool = False
     """Whether the result says what each stage found."""
     agent: Word | None = None
@@ -136,4 +138,6 @@ class ContextRequest(ContextQuestion, frozen=True):
     max_priority: Priority = 4
     """Lower than that of a `RecallRequest`: a pack has a share for background facts."""
     user: Word | None = None
+    without: Words = ()
+    """Ids of facts that are left out."""
     agent: Word | None = None

@@ -25,6 +25,8 @@ class Commit(Struct, frozen=True, gc=False):
     id: str
     parents: tuple[str, ...]
     message: str = ""
+    time: int = 0
+    """When it was committed, in seconds since 1970, by the clock of its committer."""
 
 
 class Worktree(Struct, frozen=True, gc=False):
@@ -68,13 +70,16 @@ class Repository(Protocol):
         """Those of `commits` that are neither `head` nor its ancestors, or not known here."""
         ...
 
-    def commits_between(self, old: str, new: str, paths: Sequence[str] = ()) -> Sequence[Commit]:
+    def commits_between(
+        self, old: str, new: str, paths: Sequence[str] = (), *, limit: int | None = None
+    ) -> Sequence[Commit]:
         """The commits that `new` has and `old` lacks, newest first.
 
         Args:
             old: a commit; commits that are not known here have no ancestors.
             new: a commit.
             paths: only those that touch one of these; empty for all.
+            limit: the maximum number of commits.
         """
         ...
 
@@ -98,6 +103,16 @@ class Repository(Protocol):
 
     def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
         """The patch ids of commits against their only parent; merges and empty ones have none."""
+        ...
+
+    def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
+        """The contents of files at a commit, by ids; those that are not there are left out."""
+        ...
+
+    def new_blobs(
+        self, commits: Sequence[str], paths: Sequence[str]
+    ) -> Mapping[str, Collection[str]]:
+        """The contents that commits with one parent gave to files, by ids."""
         ...
 
     def changed_paths(self) -> Sequence[str]:

@@ -1,14 +1,15 @@
-"""What a daemon does while it has nothing else to do: classify, maintain, mirror modules."""
+"""What a daemon does while it has nothing else to do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TypeVar
 
 from msgspec import to_builtins
 
 from vaultsync.api.memory import Memory
-from vaultsync.errors import VaultsyncError
+from vaultsync.errors import RepositoryError, VaultsyncError
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.schema import Value
 from vaultsync.sync.context import SyncContext
@@ -19,6 +20,8 @@ CHECK_INTERVAL = 600.0
 """Seconds between two checks of the date."""
 FIRST_RETRY, LONGEST_RETRY = 60.0, 3600.0
 """Seconds until the classifier is asked again for what it did not answer, or what failed."""
+REPOSITORY_INTERVAL = 60.0
+"""Seconds between two looks at all repositories that were used."""
 MODULE_INTERVAL = 60.0
 """Seconds between two syncs of modules; what the remote does not take waits longer each time."""
 LAST_MAINTENANCE = "maintained"
@@ -26,9 +29,10 @@ LAST_MAINTENANCE = "maintained"
 
 
 class IdleWork:
-    """Classifies once the store was written to, maintains a memory once a day, syncs modules.
+    """Upkeep of a memory, and of the files beside it, when nobody waits for anything.
 
-    The day on which a memory is first seen counts as maintained.
+    Classifies once the store was written to, maintains once a day, syncs modules, and looks
+    after repositories. The day on which a memory is first seen counts as maintained.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class IdleWork:
         """When the classifier may be asked: later while it does not answer, or fails."""
         self._next_check = 0.0
         self._next_modules = 0.0
+        self._next_repositories = 0.0
 
     def tick(self, now: float) -> None:
         """Do what is due."""
@@ -62,6 +67,9 @@ class IdleWork:
         if now >= self._next_modules:
             self._next_modules = now + MODULE_INTERVAL
             self._attempt(self._sync_modules)
+        if now >= self._next_repositories:
+            self._next_repositories = now + REPOSITORY_INTERVAL
+            self._attempt(self._look_after_repositories)
 
     def _classify(self, now: float) -> None:
         """Classify what waits, if anything was written since the last look, or on a retry."""
@@ -99,6 +107,14 @@ class IdleWork:
         """Sync the folders of modules that the vault has worked with, if there are any."""
         if (self._memory.settings.state_dir / "modules").is_dir():
             self._memory.modules.sync_known()
+
+    def _look_after_repositories(self) -> None:
+        """Promote what was merged, fold old summaries, ask about branches that were deleted."""
+        if not self._memory.settings.repos_dir.is_dir():
+            return
+        for root in self._memory.repos.known_roots():
+            with suppress(RepositoryError):  # it is being changed, or no repository any more
+                self._memory.repos.maintain(root)
 
     def _attempt(self, work: Callable[[], R]) -> R | None:
         """What some work returns; None, and the error recorded, if it failed."""

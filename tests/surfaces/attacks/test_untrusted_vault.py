@@ -57,10 +57,15 @@ REQUESTS = {
     "[hygiene]\nsecrets = false": ("show secrets",),
     "[hygiene]\nneutralise = false": ("run in Obsidian",),
     '[watch]\nwatcher = "polling"': ("how files are watched",),
+    '[repos]\nroot = "{above}/repos"': ("about your git repositories", "{above}/repos"),
+    'mcp_toolsets = "all"': ("which tools agents are offered",),
     "[qdrant]\ntimeout_seconds = 1": ("how the store is used",),
 }
 """What a marker may ask for, and words of what is said of it."""
-GROUPS = ("graph", "links", "plugin", "proposals", "observations", "memory-file", "module", "eval")
+GROUPS = (
+    *("graph", "links", "plugin", "proposals", "observations", "memory-file", "module", "eval"),
+    *("config", "repo"),
+)
 """Commands whose first argument is another command."""
 ARGUMENTS = {
     "remember": ["Hello."],
@@ -87,10 +92,14 @@ ARGUMENTS = {
     "proposals": ["list"],
     "observe": ["Hello."],
     "observations": ["list"],
+    "repo": ["list"],
     "watch": ["--once-settled"],
     "bridge": ["--port", "0"],
     "plugin": ["install"],
     "install": ["cursor"],
+    "config": ["set", "language", "german"],
+    "import-from": ["markdown", "."],
+    "export-to": ["jsonl", "exported"],
 }
 NO_VAULT = {"completion", "trust", "doctor", "model", "hook"}
 """Commands that open no vault, or only say what is wrong with it."""

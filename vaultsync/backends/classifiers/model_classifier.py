@@ -11,9 +11,10 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 
-from vaultsync.backends.http.model_service import ModelService, RetryableError, ServiceWords
+from vaultsync.backends.model_service import ModelService, RetryableError, ServiceWords
 from vaultsync.errors import DerivedError
-from vaultsync.observations.classifier import BACKGROUND, TIER_PRIORITIES, ObservedText
+from vaultsync.model.schema import TIER_PRIORITIES
+from vaultsync.observations.classifier import BACKGROUND, ObservedText
 from vaultsync.storage.clock import Clock
 
 SECONDS = 2.0

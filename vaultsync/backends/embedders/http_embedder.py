@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite, sqrt
 
-from vaultsync.backends.http.model_service import ModelService, RetryableError, ServiceWords
+from vaultsync.backends.model_service import ModelService, RetryableError, ServiceWords
 from vaultsync.errors import EmbedderError
 from vaultsync.storage.clock import Clock
 

@@ -106,9 +106,9 @@ class GitCommand:
 
         Raises:
             NotARepositoryError: the folder is in none, or in one of another user.
-            GitFailedError: it failed, took too long, or said too much.
+            GitFailedError: it failed, took too long, or its answer is too long.
         """
-        code, said, why = self._run(words, given)
+        code, answer, why = self._run(words, given)
         if code:
             if _OWNED_BY_OTHERS in why:
                 hint = "git reads only what is yours: change its owner, or clone it"
@@ -116,15 +116,15 @@ class GitCommand:
             if "not a git repository" in why:
                 raise NotARepositoryError(str(self.folder))
             raise GitFailedError(what, why.strip()[:500] or f"it ended with {code}")
-        return said
+        return answer
 
     def find(self, *words: str, given: bytes = b"") -> bytes | None:
         """What git says; None when it fails, as it does for names that it does not know."""
-        code, said, why = self._run(words, given)
+        code, answer, why = self._run(words, given)
         if code:
             _log.debug("git %s ended with %d: %s", words[0], code, why.strip()[:200])
             return None
-        return said
+        return answer
 
     @contextmanager
     def without_config(self, index: Path, objects: Path, hashed: str) -> Iterator[GitCommand]:
@@ -152,15 +152,15 @@ class GitCommand:
 
     def _run(self, words: Sequence[str], given: bytes) -> tuple[int, bytes, str]:
         # Files, not pipes: git may read all, or fill its stderr, before it says anything.
-        with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as wrong:
-            told.write(given)
-            told.seek(0)
+        with tempfile.TemporaryFile() as given_file, tempfile.TemporaryFile() as wrong:
+            given_file.write(given)
+            given_file.seek(0)
             try:
                 process = subprocess.Popen(  # noqa: S603 - a list of words, and no shell
                     [*self._start, *words],
                     cwd=self.folder,
                     env={**_environment(), **self._more},
-                    stdin=told,
+                    stdin=given_file,
                     stdout=subprocess.PIPE,
                     stderr=wrong,
                 )
@@ -177,8 +177,8 @@ class GitCommand:
             timer.start()
             try:
                 stream = process.stdout
-                said = stream.read(MOST_BYTES + 1) if stream else b""
-                if len(said) > MOST_BYTES:
+                answer = stream.read(MOST_BYTES + 1) if stream else b""
+                if len(answer) > MOST_BYTES:
                     process.kill()
                 code = process.wait()
             finally:
@@ -190,10 +190,10 @@ class GitCommand:
                     process.stdout.close()
             if too_late.is_set():
                 raise GitFailedError(words[0], f"it took more than {self._seconds:g} s")
-            if len(said) > MOST_BYTES:
-                raise GitFailedError(words[0], f"it said more than {MOST_BYTES:,} bytes")
+            if len(answer) > MOST_BYTES:
+                raise GitFailedError(words[0], f"its answer has more than {MOST_BYTES:,} bytes")
             wrong.seek(0)
-            return code, said, wrong.read(8192).decode(errors="replace")
+            return code, answer, wrong.read(8192).decode(errors="replace")
 
 
 def _environment() -> Mapping[str, str]:

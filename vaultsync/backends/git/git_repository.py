@@ -34,7 +34,9 @@ class GitRepository:
     """
 
     def __init__(self, folder: Path, *, seconds: float = SECONDS) -> None:
-        asked = Path(os.path.realpath(folder.expanduser()))
+        if "\0" in str(folder):
+            raise NotARepositoryError(str(folder), "its name has a null byte")
+        asked = Path(os.path.realpath(_expanded(folder)))
         if not asked.is_dir():
             why = "it does not exist" if not asked.exists() else "it is not a folder"
             raise NotARepositoryError(str(folder), why)
@@ -54,11 +56,11 @@ class GitRepository:
         """Its root, whether it is shallow, its index, its objects, and what their ids are."""
         asked = "--is-shallow-repository --show-object-format --git-path index --git-path objects"
         words = ("--path-format=absolute", *asked.split(), "--show-toplevel")
-        said = self._git.find("rev-parse", *words)
-        if said is None:
+        answer = self._git.find("rev-parse", *words)
+        if answer is None:
             self._git.ask("find the repository", "rev-parse", "--git-dir")
             raise NotARepositoryError(str(self._git.folder), "it has no working files")
-        shallow, hashed, *paths = os.fsdecode(said.removesuffix(b"\n")).split("\n", 4)
+        shallow, hashed, *paths = os.fsdecode(answer.removesuffix(b"\n")).split("\n", 4)
         index, objects, root = map(Path, paths)
         return Path(os.path.realpath(root)), shallow == "true", index, objects, hashed
 
@@ -69,15 +71,15 @@ class GitRepository:
         first = None
         if commit is not None:
             walk = ("--first-parent", "--max-parents=0", "--end-of-options", commit)
-            said = self._git.find("rev-list", *walk)
-            first = _text(said).split()[-1] if said and said.split() else None
+            answer = self._git.find("rev-list", *walk)
+            first = _text(answer).split()[-1] if answer and answer.split() else None
         return WorkingCopy(str(self.root), self._remote(), name, commit, first, self._is_shallow)
 
     def _remote(self) -> str | None:
         """The address of `origin`, else of the first remote by name."""
-        said = self._git.find("config", "-z", "--get-regexp", r"^remote\..*\.url$")
+        answer = self._git.find("config", "-z", "--get-regexp", r"^remote\..*\.url$")
         found: dict[str, str] = {}
-        for entry in _text(said).split("\0"):
+        for entry in _text(answer).split("\0"):
             key, _, url = entry.partition("\n")
             name = key.removeprefix("remote.").removesuffix(".url")
             if url.strip():
@@ -89,24 +91,24 @@ class GitRepository:
 
     def resolve(self, name: str) -> str | None:
         words = ("rev-parse", "-q", "--verify", "--end-of-options", name + "^{commit}")
-        said = self._git.find(*words)
-        return _text(said).split()[-1] if said and said.split() else None
+        answer = self._git.find(*words)
+        return _text(answer).split()[-1] if answer and answer.split() else None
 
     def branches(self) -> Mapping[str, str]:
         # `%(objectname)` first: names of branches have no blanks, but the format is then plain.
         words = ("for-each-ref", "--format=%(objectname) %(refname)", _HEADS, _REMOTES)
-        said = _text(self._git.ask("list branches", *words))
+        answer = _text(self._git.ask("list branches", *words))
         found = {}
-        for line in said.splitlines():
+        for line in answer.splitlines():
             commit, _, name = line.partition(" ")
             if not name.endswith("/HEAD") or name.startswith(_HEADS):
                 found[name.removeprefix(_HEADS).removeprefix(_REMOTES)] = commit
         return found
 
     def worktrees(self) -> Sequence[Worktree]:
-        said = _text(self._git.ask("list worktrees", "worktree", "list", "--porcelain", "-z"))
+        answer = _text(self._git.ask("list worktrees", "worktree", "list", "--porcelain", "-z"))
         found = []
-        for entry in said.split("\0\0"):
+        for entry in answer.split("\0\0"):
             lines = dict(_pair(line) for line in entry.strip("\0").split("\0") if line)
             if "worktree" in lines and "bare" not in lines and "prunable" not in lines:
                 branch = lines.get("branch")
@@ -122,8 +124,8 @@ class GitRepository:
         if not known:
             return asked
         given = "\n".join([*sorted(known), f"^{head}", ""]).encode()
-        said = self._git.ask("walk the history", "rev-list", "--stdin", given=given)
-        beyond = frozenset(_text(said).split())
+        answer = self._git.ask("walk the history", "rev-list", "--stdin", given=given)
+        beyond = frozenset(_text(answer).split())
         return (asked - known) | (known & beyond)
 
     def _known(self, commits: Collection[str]) -> frozenset[str]:
@@ -133,28 +135,31 @@ class GitRepository:
             return frozenset()
         form = "--batch-check=%(objectname) %(objecttype)"
         given = "".join(f"{each}\n" for each in hexadecimal).encode()
-        said = _text(self._git.ask("look up commits", "cat-file", form, given=given))
-        pairs = (line.partition(" ") for line in said.splitlines())
+        answer = _text(self._git.ask("look up commits", "cat-file", form, given=given))
+        pairs = (line.partition(" ") for line in answer.splitlines())
         return frozenset(name for name, _, kind in pairs if kind == "commit")
 
-    def commits_between(self, old: str, new: str, paths: Sequence[str] = ()) -> Sequence[Commit]:
+    def commits_between(
+        self, old: str, new: str, paths: Sequence[str] = (), *, limit: int | None = None
+    ) -> Sequence[Commit]:
         if not self._known([new]):
             return ()
         since = [f"^{old}"] if self._known([old]) else []
-        form = "--format=%x00%H%x00%P%x00%B"
-        words = ("rev-list", "--topo-order", form, "--no-commit-header")
-        said = self._git.ask("walk the history", *words, new, *since, "--", *paths)
-        parts = _text(said).split("\0")[1:]
+        form = "--format=%x00%H%x00%P%x00%ct%x00%B"
+        most = () if limit is None else (f"--max-count={limit}",)
+        words = ("rev-list", "--topo-order", form, "--no-commit-header", *most)
+        answer = self._git.ask("walk the history", *words, new, *since, "--", *paths)
+        parts = _text(answer).split("\0")[1:]
         return [
-            Commit(parts[at], tuple(parts[at + 1].split()), parts[at + 2].rstrip("\n"))
-            for at in range(0, len(parts) - 2, 3)
+            Commit(name, tuple(parents.split()), message.rstrip("\n"), int(time))
+            for name, parents, time, message in zip(*[iter(parts)] * 4, strict=False)
         ]
 
     def merge_base(self, one: str, other: str) -> str | None:
         if len(self._known({one, other})) < len({one, other}):
             return None
-        said = self._git.find("merge-base", one, other)
-        return _text(said).split()[0] if said and said.split() else None
+        answer = self._git.find("merge-base", one, other)
+        return _text(answer).split()[0] if answer and answer.split() else None
 
     def touched_paths(self, old: str | None, new: str) -> Sequence[str]:
         known = self._known([new] if old is None else [old, new])
@@ -162,8 +167,8 @@ class GitRepository:
             return ()
         ends = [new] if old is None else [old, new]
         words = ("diff-tree", "-r", "-z", "--root", "--name-only", "--no-commit-id", "--no-renames")
-        said = self._git.ask("compare commits", *words, *ends)
-        return [each for each in _text(said).split("\0") if each]
+        answer = self._git.ask("compare commits", *words, *ends)
+        return [each for each in _text(answer).split("\0") if each]
 
     def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
         if len(self._known({old, new})) < len({old, new}):
@@ -181,18 +186,40 @@ class GitRepository:
         words = ("diff-tree", "-r", "-p", "--root", "--stdin", *_PLAIN_DIFF, "--", *paths)
         return self._ids_of(self._git.ask("compare commits", *words, given=given))
 
+    def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
+        if not paths or not self._known([commit]):
+            return {}
+        answer = _text(self._git.ask("list files", "ls-tree", "-r", "-z", commit, "--", *paths))
+        entries = (each.partition("\t") for each in answer.split("\0") if each)
+        return {path: meta.split()[2] for meta, _, path in entries}
+
+    def new_blobs(
+        self, commits: Sequence[str], paths: Sequence[str]
+    ) -> Mapping[str, Collection[str]]:
+        known = self._known(commits)
+        given = "".join(f"{each}\n" for each in commits if each in known).encode()
+        plain = "-r -z --raw --no-abbrev --root --stdin --no-renames --no-commit-id"
+        words = ("diff-tree", *plain.split(), "--", *paths)
+        parts = _text(self._git.ask("compare commits", *words, given=given)).split("\0")
+        found: dict[str, set[str]] = {}
+        for meta, path in zip(parts[::2], parts[1::2], strict=False):
+            blob = meta.split()[3]
+            if blob.strip("0"):
+                found.setdefault(path, set()).add(blob)
+        return found
+
     def _ids_of(self, patches: bytes) -> Mapping[str, str]:
         """The ids of patches, each after the id of its commit."""
-        said = _text(self._git.ask("identify patches", "patch-id", "--stable", given=patches))
-        pairs = (line.split() for line in said.splitlines())
+        answer = _text(self._git.ask("identify patches", "patch-id", "--stable", given=patches))
+        pairs = (line.split() for line in answer.splitlines())
         return {commit: patch for patch, commit in pairs}
 
     def changed_paths(self) -> Sequence[str]:
         found = dict.fromkeys(self._staged())
         found |= dict.fromkeys(self._changed())
         words = ("--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z")
-        said = self._git.ask("list new files", "ls-files", *words)
-        found |= dict.fromkeys(each for each in _text(said).split("\0") if each)
+        answer = self._git.ask("list new files", "ls-files", *words)
+        found |= dict.fromkeys(each for each in _text(answer).split("\0") if each)
         return sorted(found)
 
     def _staged(self) -> list[str]:
@@ -200,15 +227,15 @@ class GitRepository:
         if head is None:
             return [each.path for each in self.tracked_files()]
         words = ("diff-index", "--cached", "-z", "--name-only", "--no-renames")
-        text = self._git.ask("compare the index", *words, "--ignore-submodules=all", head)
-        return [each for each in _text(text).split("\0") if each]
+        answer = self._git.ask("compare the index", *words, "--ignore-submodules=all", head)
+        return [each for each in _text(answer).split("\0") if each]
 
     def _changed(self) -> Iterator[str]:
         """Files that differ from the index; whether a touched one does is found out here."""
         words = ("diff-files", "-z", "--raw", "--no-abbrev", "--no-renames")
         with self._git.without_config(*self._parts) as git:
-            text = git.ask("compare files", *words, "--ignore-submodules=all")
-        parts = _text(text).split("\0")
+            answer = git.ask("compare files", *words, "--ignore-submodules=all")
+        parts = _text(answer).split("\0")
         left = _MOST_COMPARED
         for meta, path in zip(parts[::2], parts[1::2], strict=False):
             blob = meta.split()[2]
@@ -242,9 +269,9 @@ class GitRepository:
         return found.hexdigest()
 
     def tracked_files(self) -> Sequence[TrackedFile]:
-        said = _text(self._git.ask("list files", "ls-files", "-s", "-z"))
+        answer = _text(self._git.ask("list files", "ls-files", "-s", "-z"))
         found = []
-        for entry in said.split("\0"):
+        for entry in answer.split("\0"):
             meta, tab, path = entry.partition("\t")
             mode, blob, stage = meta.split() if tab else ("", "", "")
             if mode in _FILE_MODES and stage == "0":
@@ -255,8 +282,8 @@ class GitRepository:
         asked = [each for each in ids if _is_id(each)]
         given = "".join(f"{each}\n" for each in asked).encode()
         form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
-        said = _text(self._git.ask("look up files", "cat-file", form, given=given))
-        lines = (line.split() for line in said.splitlines())
+        answer = _text(self._git.ask("look up files", "cat-file", form, given=given))
+        lines = (line.split() for line in answer.splitlines())
         sizes = {x[0]: int(x[2]) for x in lines if len(x) == 3 and x[1] == "blob"}  # noqa: PLR2004
         batch: list[str] = []
         size = 0
@@ -272,21 +299,29 @@ class GitRepository:
 
     def _contents(self, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         given = "".join(f"{each}\n" for each in ids).encode()
-        said = self._git.ask("read files", "cat-file", "--batch", given=given) if ids else b""
+        answer = self._git.ask("read files", "cat-file", "--batch", given=given) if ids else b""
         at = 0
         for each in ids:
-            end = said.index(b"\n", at)
-            head = said[at:end].split()
+            end = answer.index(b"\n", at)
+            head = answer[at:end].split()
             if len(head) != 3:  # noqa: PLR2004 - `<id> missing`: it was removed meanwhile
                 at = end + 1
                 continue
             size = int(head[2])
-            yield each, said[end + 1 : end + 1 + size]
+            yield each, answer[end + 1 : end + 1 + size]
             at = end + 2 + size
 
 
-def _text(said: bytes | None) -> str:
-    return os.fsdecode(said) if said else ""
+def _expanded(folder: Path) -> Path:
+    """A path with `~` as its home, where there is such a user."""
+    try:
+        return folder.expanduser()
+    except RuntimeError:
+        return folder
+
+
+def _text(answer: bytes | None) -> str:
+    return os.fsdecode(answer) if answer else ""
 
 
 def _pair(line: str) -> tuple[str, str]:

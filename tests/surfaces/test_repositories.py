@@ -1,0 +1,653 @@
+"""Memory of git repositories: what was decided on a branch holds where that was merged."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import vaultsync
+from tests.gits import GitFolder
+from tests.planted import TOKEN
+from vaultsync.api.memory import Memory
+from vaultsync.api.repos import Repos
+from vaultsync.cli.main import cli
+from vaultsync.errors import (
+    BranchNotMergedError,
+    FactNotFoundError,
+    InvalidFieldError,
+    LockTimeoutError,
+    NotARepositoryError,
+    RepoFileParseError,
+    UnknownBranchError,
+)
+from vaultsync.repos.entries import RepoMemory
+from vaultsync.service.daemon_runner import DaemonRunner
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> GitFolder:
+    git = GitFolder(tmp_path / "app")
+    git("remote", "add", "origin", "https://ada:s3cret@example.org/team/app.git")
+    git.commit("README.md", "An app.\n")
+    return git
+
+
+@pytest.fixture
+def memory(vault: Path) -> Iterator[Memory]:
+    with vaultsync.open(str(vault)) as memory:
+        yield memory
+
+
+@pytest.fixture
+def repos(memory: Memory, git: GitFolder, monkeypatch: pytest.MonkeyPatch) -> Repos:
+    monkeypatch.chdir(git.root)
+    return memory.repos
+
+
+def titles(found: RepoMemory) -> list[str]:
+    return [
+        *(each.title for each in found.conventions),
+        *(each.summary for each in found.decisions),
+        *(each.content for each in found.notes),
+        *(each.summary for each in found.summaries),
+    ]
+
+
+def folder_of(repos: Repos, repo: Path | None = None) -> Path:
+    return repos._root / repos.identity(repo).repo_hash
+
+
+def edit_memory(path: Path, *changes: tuple[str, str]) -> None:
+    text = (path / "memory.json").read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (path / "memory.json").write_text(text)
+
+
+# --- what is written ------------------------------------------------------------------
+
+
+def test_what_is_known_about_a_repository_are_facts_with_notes(
+    repos: Repos, git: GitFolder, memory: Memory
+) -> None:
+    convention = repos.upsert_convention(title="Use pnpm", content="In packages/.", tags=["js"])
+    decision = repos.upsert_decision(
+        summary="Keep sessions", rationale="They outlive us.", impacted_paths=["./src/", "a.py"]
+    )
+    note = repos.add_note(content="The CI needs Node 22.")
+    step = repos.append_summary("run-1", "step-1", "Added the cache.", follow_ups=["Test it"])
+
+    fact = memory.get(convention.id)
+    assert (fact.type, fact.scope, fact.tags) == ("convention", "project-app", ("js",))
+    assert fact.properties["branch"] == "main"
+    assert fact.properties["commit"] == git.head()
+    assert fact.properties["lineage"] == repos.identity().lineage
+    assert memory.get(decision.id).own["decisionImpactedPaths"] == ["src/", "a.py"]
+    assert memory.get(note.id).source == "manual"
+    summary = memory.get(step.id)
+    assert (summary.type, summary.session_id) == ("episodic", "run-1")
+    assert fact.path is not None
+    text = (memory.settings.root / fact.path).read_text()
+    assert 'repo: "[[app repository]]"' in text
+    (repository,) = memory.list(type="project").facts
+    assert repository.title == "app repository"
+    assert {x.id for x in memory.list(links_to=repository.id).facts} == {
+        *(each.id for each in (convention, decision, note, step))
+    }
+
+
+def test_the_files_have_what_holds(repos: Repos) -> None:
+    convention = repos.upsert_convention(title="Use pnpm", content="In packages/.")
+    decision = repos.upsert_decision(summary="Keep sessions", impacted_paths=["src/"])
+    note = repos.add_note(content="The CI needs Node 22.", source="tool")
+    step = repos.append_summary("run-1", "step-1", "Added the cache.")
+    folder = folder_of(repos)
+    found = json.loads((folder / "memory.json").read_text())
+    assert found == {
+        "conventions": [
+            {
+                "id": convention.id,
+                "title": "Use pnpm",
+                "content": "In packages/.",
+                "tags": [],
+                "createdAt": convention.created_at,
+                "updatedAt": convention.updated_at,
+            }
+        ],
+        "decisions": [
+            {
+                "id": decision.id,
+                "summary": "Keep sessions",
+                "rationale": "",
+                "impactedPaths": ["src/"],
+                "createdAt": decision.created_at,
+                "updatedAt": decision.updated_at,
+            }
+        ],
+        "notes": [
+            {
+                "id": note.id,
+                "content": "The CI needs Node 22.",
+                "source": "tool",
+                "createdAt": note.created_at,
+                "updatedAt": note.updated_at,
+            }
+        ],
+    }
+    (line,) = (folder / "summaries.jsonl").read_text().splitlines()
+    assert json.loads(line) == {
+        "runId": "run-1",
+        "stepId": "step-1",
+        "timestamp": step.timestamp,
+        "summary": "Added the cache.",
+        "tags": [],
+        "id": step.id,
+    }
+    assert repos.get_repo_memory(repos.identity().repo_hash) == repos.get_repo_memory()
+
+
+def test_an_unknown_hash_has_an_empty_memory(repos: Repos) -> None:
+    assert repos.get_repo_memory("0" * 64) == RepoMemory()
+    assert repos.build_context_from_memory("0" * 64, 100) == ""
+    with pytest.raises(NotARepositoryError, match="no git repository"):
+        repos.upsert_convention("0" * 64, title="a", content="b")
+
+
+def test_no_secret_of_a_remote_or_a_text_is_written(repos: Repos, tmp_path: Path) -> None:
+    repos.upsert_convention(title="Deploy", content=f"Use {TOKEN} for it.")
+    repos.append_summary("r", "s", f"Rotated {TOKEN}.")
+    assert TOKEN not in repos.context().text
+    for path in (tmp_path / "state" / "repos").rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            assert TOKEN.encode() not in data
+            assert b"s3cret" not in data
+
+
+def test_a_second_writing_changes_the_first(repos: Repos) -> None:
+    first = repos.upsert_convention(title="Use pnpm", content="1")
+    second = repos.upsert_convention(title="use PNPM", content="2")
+    third = repos.upsert_convention(id=first.id, title="Use npm", content="3")
+    assert first.id == second.id == third.id
+    assert [x.content for x in repos.get_repo_memory().conventions] == ["3"]
+    with pytest.raises(FactNotFoundError):
+        repos.upsert_decision(id=first.id, summary="It is no decision")
+
+
+def test_what_is_invalid_is_refused_before_anything_is_written(repos: Repos) -> None:
+    for call in (
+        lambda: repos.upsert_convention(title=" ", content="x"),
+        lambda: repos.upsert_convention(title="x", content=""),
+        lambda: repos.upsert_decision(summary=""),
+        lambda: repos.add_note(content="\n"),
+        lambda: repos.add_note(content="x", source="else"),
+        lambda: repos.append_summary("r", "s", ""),
+        lambda: repos.append_summary("r", "s", "ä" * 40_000),
+        lambda: repos.context(max_chars=0),
+    ):
+        with pytest.raises(InvalidFieldError):
+            call()
+    assert titles(repos.get_repo_memory()) == []
+
+
+# --- where it holds -------------------------------------------------------------------
+
+
+def test_what_was_decided_on_a_branch_holds_once_it_is_merged(repos: Repos, git: GitFolder) -> None:
+    repos.upsert_convention(title="On main", content="x")
+    git.branch("feature")
+    git.commit("b.py", "b = 1\n")
+    repos.upsert_decision(summary="On feature")
+    assert titles(repos.get_repo_memory()) == ["On main", "On feature"]
+    git.checkout("main")
+    assert titles(repos.get_repo_memory()) == ["On main"]
+    git.commit("c.py", "c = 1\n")
+    git("merge", "-q", "--no-ff", "-m", "Merge", "feature")
+    assert titles(repos.get_repo_memory()) == ["On main", "On feature"]
+
+
+@pytest.mark.parametrize("way", ["squash", "rebase", "cherry-pick"])
+def test_another_way_of_merging_counts_too(repos: Repos, git: GitFolder, way: str) -> None:
+    git.branch("feature")
+    git.commit("b.py", "b = 1\n")
+    repos.add_note(content="After b")
+    git.commit("b.py", "b = 2\n")
+    git.commit("c.py", "c = 1\n")
+    repos.add_note(content="After c")
+    git.checkout("main")
+    git.commit("d.py", "d = 1\n")
+    assert titles(repos.get_repo_memory()) == []
+    if way == "squash":
+        git("merge", "-q", "--squash", "feature")
+        git("commit", "-q", "-m", "All of it (#7)")
+    elif way == "rebase":
+        git.checkout("feature")
+        git("rebase", "-q", "main")
+        git.checkout("main")
+        git("merge", "-q", "--ff-only", "feature")
+    else:
+        git("cherry-pick", "feature~2", "feature~1", "feature")
+    git("branch", "-q", "-D", "feature")
+    assert titles(repos.get_repo_memory()) == ["After b", "After c"]
+
+
+def test_a_convention_of_main_is_replaced_on_the_branch_alone(repos: Repos, git: GitFolder) -> None:
+    repos.upsert_convention(title="Style", content="Tabs.")
+    git.branch("feature")
+    git.commit("b.py", "b = 1\n")
+    repos.upsert_convention(title="Style", content="Blanks.")
+    assert [x.content for x in repos.get_repo_memory().conventions] == ["Blanks."]
+    git.checkout("main")
+    assert [x.content for x in repos.get_repo_memory().conventions] == ["Tabs."]
+    git("merge", "-q", "feature")
+    assert [x.content for x in repos.get_repo_memory().conventions] == ["Blanks."]
+
+
+def test_shared_branches_see_everything(
+    repos: Repos, git: GitFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git.branch("feature")
+    git.commit("b.py", "b = 1\n")
+    repos.add_note(content="Of the branch")
+    repos.add_note(content="Of all", unscoped=True)
+    git.checkout("main")
+    assert titles(repos.get_repo_memory()) == ["Of all"]
+    assert len(titles(repos.get_repo_memory(branch_scope="sharedRepo"))) == 2
+    repos.add_note(content="Shared", branch_scope="sharedRepo")
+    assert titles(repos.get_repo_memory()) == ["Of all", "Shared"]
+    monkeypatch.setenv("MEMORY_BRANCH_SCOPE", "sharedRepo")
+    with vaultsync.open() as other:
+        assert len(titles(other.repos.get_repo_memory())) == 3
+        assert other.repos.identity().branch_scope == "sharedRepo"
+
+
+def test_worktrees_and_clones_share_by_lineage(
+    repos: Repos, git: GitFolder, tmp_path: Path
+) -> None:
+    repos.add_note(content="Known to all")
+    git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    side = GitFolder(tmp_path / "side", init=False)
+    side.commit("s.py", "s = 1\n")
+    repos.add_note(tmp_path / "side", content="Of the side")
+    side_hash = repos.identity(tmp_path / "side").repo_hash
+    assert titles(repos.get_repo_memory(tmp_path / "side")) == ["Known to all", "Of the side"]
+    assert titles(repos.get_repo_memory()) == ["Known to all"]
+    git("clone", "-q", str(git.root), str(tmp_path / "clone"))
+    git("remote", "set-url", "origin", "git@example.org:team/app", root=tmp_path / "clone")
+    assert titles(repos.get_repo_memory(tmp_path / "clone")) == ["Known to all"]
+    git("worktree", "remove", "--force", str(tmp_path / "side"))
+    assert titles(repos.get_repo_memory(side_hash)) == ["Of the side"]
+    git("merge", "-q", "side")
+    assert titles(repos.get_repo_memory()) == ["Known to all", "Of the side"]
+
+
+def test_another_repository_knows_nothing_of_it(repos: Repos, tmp_path: Path) -> None:
+    repos.add_note(content="Of the app")
+    other = GitFolder(tmp_path / "tool")
+    other.commit("x", "1")
+    assert titles(repos.get_repo_memory(other.root)) == []
+
+
+def test_recall_in_a_repository_leaves_out_other_branches(
+    repos: Repos, git: GitFolder, memory: Memory
+) -> None:
+    main = repos.upsert_decision(summary="Sessions live in Redis", rationale="On main.")
+    git.branch("feature")
+    git.commit("b.py", "b = 1\n")
+    topic = repos.upsert_decision(summary="Sessions live in Postgres", rationale="A trial.")
+    git.checkout("main")
+    question = "where do sessions live?"
+    assert {x.id for x in memory.recall(question)} == {main.id, topic.id}
+    assert {x.id for x in memory.recall(question, repo=git.root)} == {main.id}
+    assert {x.id for x in memory.context(question, repo=git.root).items} == {main.id}
+    for words in (["recall", question], ["context", question]):
+        shown = CliRunner().invoke(cli, [*words, "--repo", "."]).output
+        assert "Redis" in shown
+        assert "Postgres" not in shown
+        assert "Postgres" in CliRunner().invoke(cli, words).output
+    assert memory.get(topic.id).path
+    git.checkout("feature")
+    assert {x.id for x in memory.recall(question, repo=git.root)} == {main.id, topic.id}
+
+
+# --- branches that were merged, renamed, deleted --------------------------------------
+
+
+def test_a_squash_is_promoted_for_good(
+    repos: Repos, git: GitFolder, memory: Memory, tmp_path: Path
+) -> None:
+    git.branch("feature")
+    git.commit("b.py", "b = 1\n")
+    fact = repos.upsert_decision(summary="On feature")
+    git.commit("b.py", "b = 2\n")
+    git.checkout("main")
+    git("merge", "-q", "--squash", "feature")
+    git("commit", "-q", "-m", "All of it (#7)")
+    done = repos.promote()
+    assert (done.promoted, done.ids) == (1, (fact.id,))
+    assert memory.get(fact.id).properties["promotedTo"] == [git.head()]
+    assert repos.promote().promoted == 0
+    git("branch", "-q", "-D", "feature")
+    git("clone", "-q", "--no-local", str(git.root), str(tmp_path / "clone"))
+    git("remote", "set-url", "origin", "https://example.org/team/app", root=tmp_path / "clone")
+    assert titles(repos.get_repo_memory(tmp_path / "clone")) == ["On feature"]
+    assert memory.undo(done.run).run
+    assert "promotedTo" not in memory.get(fact.id).properties
+
+
+def test_a_branch_is_promoted_once_it_is_merged(repos: Repos, git: GitFolder) -> None:
+    git.branch("feature")
+    git.commit("b.py", "b = 1\n")
+    repos.add_note(content="On feature")
+    git.checkout("main")
+    with pytest.raises(BranchNotMergedError, match="not merged"):
+        repos.promote(source="feature", target="main")
+    with pytest.raises(UnknownBranchError):
+        repos.promote(source="nothing")
+    with pytest.raises(UnknownBranchError):
+        repos.promote(target="nothing")
+    git("cherry-pick", "feature")
+    assert repos.promote(source="feature", target="main").promoted == 1
+
+
+def test_what_is_known_on_a_renamed_branch_is_copied(repos: Repos, git: GitFolder) -> None:
+    git.branch("old")
+    git.commit("b.py", "b = 1\n")
+    repos.add_note(content="On old")
+    git.checkout("main")
+    git.branch("new")
+    git.commit("c.py", "c = 1\n")
+    git("branch", "-q", "-D", "old")
+    assert titles(repos.get_repo_memory()) == []
+    done = repos.copy(source="old", target="new")
+    assert done.copied == 1
+    assert titles(repos.get_repo_memory()) == ["On old"]
+    git.checkout("main")
+    assert titles(repos.get_repo_memory()) == []
+    with pytest.raises(UnknownBranchError):
+        repos.copy(source="nothing", target="main")
+
+
+def test_a_branch_that_is_deleted_unmerged_becomes_one_proposal(
+    repos: Repos, git: GitFolder, memory: Memory
+) -> None:
+    git.branch("feature/x")
+    git.commit("b.py", "b = 1\n")
+    for number in range(4):
+        repos.upsert_decision(summary=f"Decision {number}")
+    repos.append_summary("r", "s", "Tried it.")
+    git.checkout("main")
+    assert repos.maintain().proposed == 0
+    git("branch", "-q", "-D", "feature/x")
+    assert repos.maintain().proposed == 1
+    git.commit("c.py", "c = 1\n")
+    assert repos.maintain().proposed == 0
+    (proposal,) = memory.proposals()
+    assert (proposal.kind, proposal.title) == ("branch", "Keep 4 decisions of feature/x")
+    assert titles(repos.get_repo_memory()) == []
+    memory.accept_proposals([proposal.id])
+    assert len(repos.get_repo_memory().decisions) == 4
+    assert repos.maintain().proposed == 0
+
+
+def test_a_renamed_or_merged_branch_is_not_asked_about(repos: Repos, git: GitFolder) -> None:
+    for name in ("one", "two"):
+        git.checkout("main")
+        git.branch(name)
+        git.commit(f"{name}.py", "x = 1\n")
+        repos.add_note(content=f"On {name}")
+    git("branch", "-q", "-m", "two", "other")
+    git.checkout("main")
+    git("merge", "-q", "--squash", "one")
+    git("commit", "-q", "-m", "One")
+    git("branch", "-q", "-D", "one")
+    found = repos.maintain()
+    assert (found.promoted, found.proposed) == (1, 0)
+
+
+def test_old_summaries_are_folded_into_weekly_digests(
+    vault: Path, git: GitFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(git.root)
+    marker = vault / ".meta" / "config.toml"
+    marker.write_text(marker.read_text() + "\n[repos]\nsummaries_max_entries = 8\n")
+    with vaultsync.open() as memory:
+        repos = memory.repos
+        for step in range(9):
+            text = f"Did part {step}, which took a while.\nDecision: use {step}."
+            done = f"\n- [x] part {step}" if step == 1 else ""
+            repos.append_summary("run", f"s{step}", text + done, follow_ups=[f"Part {step + 1}"])
+        lines = (folder_of(repos) / "summaries.jsonl").read_text().splitlines()
+        assert len(lines) == 8
+        upkeep = repos.maintain()
+        assert upkeep.folded == 3
+        found = repos.get_repo_memory()
+        assert len(found.summaries) == 6
+        (digest,) = found.notes
+        assert digest.content.count("- Decision: use") == 3
+        assert "- [ ] Part 2" in digest.content
+        assert "- [ ] Part 1" not in digest.content
+        assert "Did part 0" in digest.content
+        text = repos.context().text
+        assert "- Part 2\n" in text
+        assert text.count("Part 2") == 1
+        assert repos.maintain().folded == 0
+        memory.undo()
+        assert len(memory.list(type="episodic").facts) == 9
+
+
+def test_a_daemon_promotes_what_was_merged(repos: Repos, git: GitFolder, memory: Memory) -> None:
+    git.branch("feature")
+    git.commit("b.py", "b = 1\n")
+    fact = repos.add_note(content="On feature")
+    git.checkout("main")
+    git.commit("c.py", "c = 1\n")
+    git("cherry-pick", "feature")
+    assert repos.known_roots() == [Path(os.path.realpath(git.root))]
+    memory.close()
+    DaemonRunner(memory.settings, once=True).run()
+    with vaultsync.open() as later:
+        assert later.get(fact.id).properties["promotedTo"] == [git.head()]
+
+
+# --- the files, both ways -------------------------------------------------------------
+
+
+def test_an_edit_of_the_file_is_an_edit_of_the_fact(repos: Repos, memory: Memory) -> None:
+    convention = repos.upsert_convention(title="Style", content="Tabs.", tags=["a"])
+    decision = repos.upsert_decision(summary="Keep it", rationale="Why not.")
+    gone = repos.add_note(content="Soon gone")
+    folder = folder_of(repos)
+    edit_memory(folder, ("Tabs.", "Blanks."), ('"rationale": "Why not."', '"rationale": "So."'))
+    found = json.loads((folder / "memory.json").read_text())
+    found["notes"] = [{"content": "New by hand"}]
+    found["decisions"][0]["impactedPaths"] = ["src//x"]
+    (folder / "memory.json").write_text(json.dumps(found))
+    assert titles(repos.get_repo_memory()) == ["Style", "Keep it", "New by hand"]
+    assert memory.get(convention.id).content == "Blanks."
+    assert memory.get(decision.id).content == "So."
+    assert memory.get(decision.id).own["decisionImpactedPaths"] == ["src/x"]
+    with pytest.raises(FactNotFoundError):
+        memory.get(gone.id)
+    (note,) = json.loads((folder / "memory.json").read_text())["notes"]
+    assert note["id"]
+
+
+def test_both_edits_of_a_text_are_merged(repos: Repos, memory: Memory) -> None:
+    text = "Alpha.\n\nBravo.\n\nCharlie."
+    convention = repos.upsert_convention(title="Style", content=text)
+    edit_memory(folder_of(repos), ("Alpha.", "Alpha, by hand."))
+    memory.update(convention.id, content=text.replace("Charlie.", "Charlie, by an agent."))
+    (found,) = repos.get_repo_memory().conventions
+    assert found.content == "Alpha, by hand.\n\nBravo.\n\nCharlie, by an agent."
+
+
+def test_an_edit_of_a_note_comes_to_the_file(repos: Repos, memory: Memory) -> None:
+    convention = repos.upsert_convention(title="Style", content="Tabs.")
+    path = memory.settings.root / str(memory.get(convention.id).path)
+    path.write_text(path.read_text().replace("Tabs.", "Blanks."))
+    memory.sync()
+    repos.get_repo_memory()
+    assert "Blanks." in (folder_of(repos) / "memory.json").read_text()
+
+
+def test_a_file_that_cannot_be_parsed_is_left_alone(repos: Repos) -> None:
+    repos.add_note(content="Known")
+    path = folder_of(repos) / "memory.json"
+    for broken in ("{", "[]", '{"notes": {}}', '{"notes": [1]}', "[" * 100_000):
+        path.write_text(broken)
+        for call in (repos.get_repo_memory, lambda: repos.add_note(content="More")):
+            with pytest.raises(RepoFileParseError):
+                call()
+        assert path.read_text() == broken
+    path.unlink()
+    assert titles(repos.get_repo_memory()) == ["Known"]
+
+
+def test_an_emptied_file_deletes_nothing(repos: Repos) -> None:
+    for number in range(3):
+        repos.add_note(content=f"Note {number}")
+    (folder_of(repos) / "memory.json").write_text("{}")
+    assert len(titles(repos.get_repo_memory())) == 3
+
+
+def test_a_line_that_another_program_appends_is_taken_over(repos: Repos) -> None:
+    repos.append_summary("r1", "s1", "Ours.")
+    path = folder_of(repos) / "summaries.jsonl"
+    line = {"runId": "r2", "stepId": "s1", "timestamp": "x", "summary": "Theirs.", "tags": []}
+    with path.open("a") as file:
+        file.write(json.dumps(line) + "\nno json\n" + '{"runId": "cut off')
+    assert titles(repos.get_repo_memory()) == ["Theirs.", "Ours."]
+    lines = [json.loads(each) for each in path.read_text().splitlines()]
+    assert [x["summary"] for x in lines] == ["Ours.", "Theirs."]
+    assert all(x["id"] for x in lines)
+    assert titles(repos.get_repo_memory()) == ["Theirs.", "Ours."]
+
+
+def test_a_full_disk_takes_the_fact_back(
+    repos: Repos, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = repos.upsert_convention(title="Style", content="Tabs.")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("vaultsync.backends.repo_files.repo_folder.replace_file", full)
+        with pytest.raises(vaultsync.VaultsyncError, match="No space"):
+            repos.add_note(content="Too much")
+        with pytest.raises(vaultsync.VaultsyncError, match="No space"):
+            repos.upsert_convention(title="Style", content="Blanks.")
+    with monkeypatch.context() as patched:
+        patched.setattr("os.write", full)
+        with pytest.raises(vaultsync.VaultsyncError, match="No space"):
+            repos.append_summary("r", "s", "Too much")
+    assert titles(repos.get_repo_memory()) == ["Style"]
+    assert memory.get(known.id).content == "Tabs."
+
+
+def test_a_lock_of_another_process_is_waited_for(
+    repos: Repos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repos.add_note(content="Known")
+    monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.MEMORY_SECONDS", 0.05)
+    monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.SUMMARIES_SECONDS", 0.05)
+    from vaultsync.backends.repo_files.repo_folder import RepoFolder
+
+    other = RepoFolder(repos._root, repos.identity().repo_hash)
+    with other.memory_lock(), pytest.raises(LockTimeoutError):
+        repos.get_repo_memory()
+    with other.memory_lock(shared=True), pytest.raises(LockTimeoutError):
+        repos.add_note(content="More")
+    with other.memory_lock(shared=True):
+        assert titles(repos.get_repo_memory()) == ["Known"]
+    with other.summaries_lock(), pytest.raises(LockTimeoutError):
+        repos.append_summary("r", "s", "t")
+
+
+# --- context, commands, tools ---------------------------------------------------------
+
+
+def test_a_context_has_what_the_files_at_hand_need(repos: Repos, git: GitFolder) -> None:
+    repos.upsert_convention(title="Style", content="Tabs.")
+    repos.upsert_decision(summary="About a", rationale="Because a.", impacted_paths=["a/"])
+    repos.upsert_decision(summary="About b", rationale="Because b.", impacted_paths=["b.py"])
+    repos.append_summary("r", "s", "It works.", follow_ups=["Test it"])
+    (git.root / "b.py").write_text("")
+    found = repos.context()
+    assert [(x.kind, x.title) for x in found.items] == [
+        ("convention", "Style"),
+        ("decision", "About b"),
+        ("follow_up", "Test it"),
+        ("episodic", "It works"),
+    ]
+    assert [(x.title, x.why) for x in found.left_out] == [("About a", "it is about other files")]
+    assert found.chars == len(found.text) <= found.max_chars == 8_000
+    assert "About a" in repos.context(paths=["a/deep/x.py"]).text
+    small = repos.context(max_chars=60)
+    assert small.chars <= 60
+    assert small.left_out
+
+
+def test_ten_steps_are_summarized_and_used(repos: Repos) -> None:
+    """The seed's integration test: a workflow of ten steps, each of which reads what was done."""
+    for step in range(10):
+        before = repos.build_context_from_memory(repos.identity().repo_hash, 8_000)
+        for earlier in range(step):
+            assert f"Did part {earlier}." in before
+            assert (f"- Part {earlier + 1}\n" in before) == (earlier + 1 == step)
+        done = f"\n- [x] Part {step}" if step else ""
+        repos.append_summary(
+            "run", f"step-{step}", f"Did part {step}.{done}", follow_ups=[f"Part {step + 1}"]
+        )
+    repos.append_summary("run", "step-10", "Did part 10.")
+    assert "Did part 0." not in repos.context().text
+    assert "Did part 10." in repos.context().text
+
+
+def run(*words: str, code: int = 0) -> Any:  # noqa: ANN401 - JSON
+    done = CliRunner().invoke(cli, [*words, "--json"])
+    assert done.exit_code == code, done.output
+    return json.loads(done.output)
+
+
+def test_the_command_line_writes_lists_and_packs(
+    vault: Path, git: GitFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(git.root)
+    found = run("repo", "identity")
+    assert found["remote"] == "https://example.org/team/app"
+    assert found["root"] == os.path.realpath(git.root)
+    assert (found["branch"], found["branch_scope"]) == ("main", "perBranch")
+    first = run("repo", "add", "convention", "Style", "Tabs.", "--tag", "js")
+    run("repo", "add", "decision", "Keep it", "Because.", "--path", "src/")
+    run("repo", "add", "note", "A note", "--agent", "indy")
+    run("repo", "summary", "r1", "s1", "Done.", "--follow-up", "Test")
+    listed = run("repo", "list", "--repo", str(git.root))
+    assert listed["conventions"] == [first]
+    assert listed["notes"][0]["source"] == "agent"
+    assert run("repo", "context", "--max-chars", "500")["chars"] <= 500
+    assert run("repo", "list", "--repo", str(vault), code=1)["error"]["kind"] == (
+        "NotARepositoryError"
+    )
+    plain = [
+        CliRunner().invoke(cli, ["repo", *words]).output
+        for words in (["identity"], ["list"], ["context"], ["add", "note", "Plain"])
+    ]
+    assert "Style" in plain[1]
+    assert "## Conventions" in plain[2]
+
+
+def test_a_credential_is_in_no_output(
+    vault: Path, git: GitFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(git.root)
+    for words in (["identity"], ["identity", "--json"], ["list"], ["context", "--json"]):
+        assert "s3cret" not in CliRunner().invoke(cli, ["repo", *words]).output

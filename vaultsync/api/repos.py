@@ -1,0 +1,940 @@
+"""Memory of git repositories: what holds on the branch that is checked out."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from uuid import NAMESPACE_OID, uuid5
+
+import msgspec
+from msgspec import structs
+
+from vaultsync.api.engine import Engine
+from vaultsync.api.wiring import Services
+from vaultsync.backends.git.git_repository import GitRepository
+from vaultsync.backends.repo_files.repo_folder import MEMORY_FILE, RepoFolder
+from vaultsync.errors import (
+    BranchNotMergedError,
+    FactForgottenError,
+    FactNotFoundError,
+    IdTakenError,
+    InvalidFieldError,
+    NotARepositoryError,
+    RepoFileError,
+    RepositoryError,
+    UnknownBranchError,
+    VaultsyncError,
+)
+from vaultsync.facts import service as fact_service
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.proposals.service import propose
+from vaultsync.repos.branch_runs import Copied, Promotion, fold, keep_branch, promote
+from vaultsync.repos.entries import (
+    AGENT,
+    CONVENTION,
+    DECISION,
+    LINEAGE,
+    MANUAL,
+    REPLACES,
+    REPO,
+    REPOSITORY_TYPE,
+    SUMMARY,
+    RepoConvention,
+    RepoDecision,
+    RepoMemory,
+    RepoNote,
+    StepSummary,
+    convention_values,
+    decision_values,
+    note_values,
+    place_values,
+    recorded,
+    scope_of,
+    summary_values,
+    theme_of,
+    to_entry,
+    to_memory,
+)
+from vaultsync.repos.fact_queries import repository_facts
+from vaultsync.repos.inspectable import (
+    added_values,
+    changed_values,
+    kept_lines,
+    memory_bytes,
+    memory_edits,
+    nearest_base,
+    read_memory,
+    read_summary,
+)
+from vaultsync.repos.repo_context import DEFAULT_CHARS, RepoContext, build_repo_context
+from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity, identify
+from vaultsync.repos.visibility import Place, arrived, places_of, visible_facts
+from vaultsync.sync.context import SyncContext
+
+_log = logging.getLogger(__name__)
+_HASH_LENGTH = 64
+_BY_DAEMON = "it does this by itself"
+_LINEAGES = ".lineages"
+"""The folder of what all working copies of a repository share."""
+_MOST_TIPS = 5
+"""Last commits of a branch that are remembered after it moved or went."""
+_MOST_ROUNDS = 20
+"""How often `memory.json` is written again because it was saved meanwhile."""
+EntryT = TypeVar("EntryT", RepoConvention, RepoDecision, RepoNote, StepSummary)
+
+
+class _Arrivals(msgspec.Struct, frozen=True):
+    """What was found out about the places of facts, kept beside the files."""
+
+    head: str | None = None
+    tips: str = ""
+    """A hash of the branches."""
+    places: frozenset[Place] = frozenset()
+    """Which were asked about at this head and these branches."""
+    at: frozenset[Place] = frozenset()
+    """Those of them that hold."""
+    by: dict[str, tuple[str, ...]] = {}
+    """Commit and branch -> the commits by which they arrived."""
+
+
+class _Bases(msgspec.Struct, frozen=True):
+    """The versions of `memory.json` that were written last."""
+
+    bases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Handle:
+    """A repository at work."""
+
+    identity: RepoIdentity
+    folder: RepoFolder
+    shared: RepoFolder
+    """Of the lineage."""
+    repository: GitRepository | None
+    """None where the working copy is gone."""
+
+
+class RepoUpkeep(msgspec.Struct, frozen=True):
+    """What was done for a repository."""
+
+    promoted: int = 0
+    """Facts that hold on the branch for good."""
+    folded: int = 0
+    """Summaries that were folded into weekly digests."""
+    proposed: int = 0
+    """New proposals about branches that were deleted."""
+
+
+class Repos:
+    """What is known about git repositories: `memory.repos`.
+
+    Wherever a repository is asked for, the path of a folder in it will do, or its hash as
+    `identity()` has it; without one, the current folder counts. Facts of other branches are not
+    shown until they are merged; see docs/guides/repositories.md.
+
+    Every method may raise `RepositoryError` beyond the errors that it names:
+    `NotARepositoryError`, `GitFailedError`, `RepoFileError` when a file cannot be read or
+    written, `RepoFileParseError` when one was edited so that it cannot be parsed, and
+    `LockTimeoutError` when another process holds a lock for more than five seconds (one second
+    for summaries). Then nothing was written.
+    """
+
+    def __init__(
+        self, services: Services, engine: Engine, *, agent: str | None, wrote: Callable[[], None]
+    ) -> None:
+        self._services = services
+        self._engine = engine
+        self._agent = agent
+        self._wrote = wrote
+        self._settings = services.settings.repos
+        self._root = services.settings.repos_dir
+
+    # ----------------------------------------------------------------------- reading
+
+    def identity(
+        self, repo: str | Path | None = None, *, branch_scope: BranchScope | None = None
+    ) -> RepoIdentity:
+        """The repository as memory knows it.
+
+        Args:
+            repo: a path, or the hash of one that was used before.
+            branch_scope: `perBranch` or `sharedRepo`; the setting when it is None.
+        """
+        return self._open(repo, branch_scope).identity
+
+    def get_repo_memory(
+        self, repo: str | Path | None = None, *, branch_scope: BranchScope | None = None
+    ) -> RepoMemory:
+        """All conventions, decisions, notes and summaries that hold on the branch.
+
+        What a person or another program changed in `memory.json`, or appended to
+        `summaries.jsonl`, is taken over first.
+
+        Args:
+            repo: a path, or a hash; of an unknown hash the memory is empty.
+            branch_scope: as in `identity()`.
+        """
+        try:
+            handle = self._open(repo, branch_scope)
+        except NotARepositoryError:
+            if _is_hash(repo):
+                return RepoMemory()
+            raise
+        return to_memory(self._for_agent(self._synced(handle)))
+
+    def context(
+        self,
+        repo: str | Path | None = None,
+        *,
+        max_chars: int = DEFAULT_CHARS,
+        paths: Sequence[str] | None = None,
+        branch_scope: BranchScope | None = None,
+    ) -> RepoContext:
+        """What a step of work should know: conventions, decisions, follow-ups, summaries.
+
+        Args:
+            repo: a path, or a hash.
+            max_chars: the maximum number of characters of the text.
+            paths: the open files, relative to the root; when it is None, those with changes
+                that are not committed.
+            branch_scope: as in `identity()`.
+
+        Raises:
+            InvalidFieldError: `max_chars` is less than 1.
+        """
+        if not isinstance(max_chars, int) or max_chars < 1:
+            raise InvalidFieldError("max_chars", max_chars, "a whole number (1 or more)")
+        handle = self._open(repo, branch_scope)
+        facts = self._for_agent(self._synced(handle))
+        if paths is None:
+            paths = handle.repository.changed_paths() if handle.repository else ()
+        return build_repo_context(
+            facts,
+            open_files=paths,
+            max_chars=max_chars,
+            max_summaries=self._settings.max_summaries_in_context,
+        )
+
+    def build_context_from_memory(self, repo_hash: str, max_chars: int = DEFAULT_CHARS) -> str:
+        """The text of `context()`; empty for an unknown hash.
+
+        Args:
+            repo_hash: as `identity()` has it, or a path.
+            max_chars: the maximum number of characters.
+        """
+        try:
+            return self.context(repo_hash, max_chars=max_chars).text
+        except NotARepositoryError:
+            if _is_hash(repo_hash):
+                return ""
+            raise
+
+    def hidden_facts(self, repo: str | Path | None = None) -> frozenset[str]:
+        """The ids of the facts of a repository that do not hold on its branch."""
+        handle = self._open(repo, None)
+        known = self._facts(handle)
+        shown = {fact.id for fact in self._visible(handle, known)}
+        return frozenset(fact.id for fact in self._for_agent(known) if fact.id not in shown)
+
+    # ----------------------------------------------------------------------- writing
+
+    def upsert_convention(
+        self,
+        repo: str | Path | None = None,
+        *,
+        title: str,
+        content: str,
+        tags: Sequence[str] = (),
+        id: str | None = None,  # noqa: A002 - the word of the contract
+        unscoped: bool = False,
+        branch_scope: BranchScope | None = None,
+        agent: str | None = None,
+    ) -> RepoConvention:
+        """Write a convention, in place of that of the same id or title on the branch.
+
+        One that was written on another branch is left as it is there: the new one replaces it
+        on this branch alone, and elsewhere once it is merged.
+
+        Args:
+            repo: a path, or a hash.
+            title: one line.
+            content: in Markdown.
+            tags: without `#`.
+            id: of the convention to change.
+            unscoped: whether it holds on every branch.
+            branch_scope: as in `identity()`.
+            agent: who writes; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError: the title or the content is blank.
+            FactNotFoundError: there is none of this id.
+        """
+        values = convention_values(title, content, tags)
+        handle = self._open(repo, branch_scope)
+        return self._put(handle, values, RepoConvention, fact_id=id, agent=agent, unscoped=unscoped)
+
+    def upsert_decision(
+        self,
+        repo: str | Path | None = None,
+        *,
+        summary: str,
+        rationale: str = "",
+        impacted_paths: Sequence[str] = (),
+        id: str | None = None,  # noqa: A002
+        unscoped: bool = False,
+        branch_scope: BranchScope | None = None,
+        agent: str | None = None,
+    ) -> RepoDecision:
+        """Write a decision, in place of that of the same id or summary on the branch.
+
+        Args:
+            repo: a path, or a hash.
+            summary: one line.
+            rationale: why, in Markdown.
+            impacted_paths: the files and folders that it is about.
+            id: of the decision to change.
+            unscoped: whether it holds on every branch.
+            branch_scope: as in `identity()`.
+            agent: who writes; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError: the summary is blank.
+            FactNotFoundError: there is none of this id.
+        """
+        values = decision_values(summary, rationale, impacted_paths)
+        handle = self._open(repo, branch_scope)
+        return self._put(handle, values, RepoDecision, fact_id=id, agent=agent, unscoped=unscoped)
+
+    def add_note(
+        self,
+        repo: str | Path | None = None,
+        *,
+        content: str,
+        source: str | None = None,
+        unscoped: bool = False,
+        branch_scope: BranchScope | None = None,
+        agent: str | None = None,
+    ) -> RepoNote:
+        """Write a note.
+
+        Args:
+            repo: a path, or a hash.
+            content: in Markdown.
+            source: `manual`, `agent` or `tool`; by who writes when it is None.
+            unscoped: whether it holds on every branch.
+            branch_scope: as in `identity()`.
+            agent: who writes; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError: it is blank, or the source is another word.
+        """
+        source = source or (AGENT if agent or self._agent else MANUAL)
+        values = note_values(content, source)
+        handle = self._open(repo, branch_scope)
+        return self._put(handle, values, RepoNote, agent=agent, unscoped=unscoped)
+
+    def append_summary(
+        self,
+        run_id: str,
+        step_id: str,
+        summary_text: str,
+        *,
+        repo: str | Path | None = None,
+        tags: Sequence[str] = (),
+        follow_ups: Sequence[str] = (),
+        branch_scope: BranchScope | None = None,
+        agent: str | None = None,
+    ) -> StepSummary:
+        """Append the summary of a step of work: what happened, what came of it, what is left.
+
+        Args:
+            run_id: of the workflow.
+            step_id: of the step in it.
+            summary_text: one paragraph, up to 64 KiB. Lines such as `Decision: …` and
+                `Next: …` stay when old summaries are folded.
+            repo: a path, or a hash.
+            tags: without `#`.
+            follow_ups: what is left to be done; each becomes a box to be ticked.
+            branch_scope: as in `identity()`.
+            agent: who writes; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError: the text is blank or too long, or a name is blank.
+        """
+        values = summary_values(run_id, step_id, summary_text, tags, follow_ups)
+        handle = self._open(repo, branch_scope)
+        self._register(handle)
+        agent = agent or self._agent
+        with handle.folder.summaries_lock():
+            facts = self._take_lines(handle, self._visible(handle, self._facts(handle)))
+            fact = self._new(handle, values, agent)
+            try:
+                self._put_lines(handle, [*facts, self._ctx.view.redact(fact)])
+            except BaseException:
+                self._take_back(fact, None)
+                raise
+        self._written(fact, agent)
+        return _as(StepSummary, self._ctx.view.redact(fact))
+
+    # ---------------------------------------------------------------------- branches
+
+    def promote(
+        self,
+        repo: str | Path | None = None,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+    ) -> Promotion:
+        """After a merge, write down what holds on a branch by it, as a run that can be undone.
+
+        What arrived by a squash, a rebase or a cherry-pick holds without this, too, as long as
+        the commits of the merged branch are there; after this it does for good, in all clones.
+        A daemon does this by itself.
+
+        Args:
+            repo: a path, or a hash.
+            source: only what was written on this branch; all of it, once it was merged.
+            target: the branch that it was merged into; that which is checked out when it is None.
+
+        Raises:
+            BranchNotMergedError: `source` is not merged into `target`.
+            UnknownBranchError: there is no such branch.
+            EngineBusyError: another engine has the vault.
+        """
+        if target is None and source is None and self._open(repo, None).identity.commit is None:
+            return Promotion(0)
+        handle, repository, tip = self._branch(repo, target)
+        facts = self._facts(handle)
+        if source is not None:
+            facts = self._of_branch(handle, repository, facts, source)
+        places = {fact.id: places_of(fact) for fact in facts}
+        at = self._arrived(handle, repository, {x for many in places.values() for x in many}, tip)
+        if source is not None:
+            last = repository.resolve(source)
+            known = {x for many in places.values() for x in many}
+            ends = {Place(last, source)} if last else known
+            if not ends <= {*self._arrived(handle, repository, ends | known, tip)}:
+                raise BranchNotMergedError(source, target or handle.identity.branch or tip)
+        there = {each for many in places.values() for each in many}
+        missing = repository.missing_from(tip, [each.commit for each in there])
+        direct = {each for each in there if each.commit not in missing}
+        wanted = {
+            fact_id: tip
+            for fact_id, many in places.items()
+            if many and not direct & {*many} and (source is not None or {*many} & {*at})
+        }
+        if not wanted:
+            return Promotion(0)
+        with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
+            done = promote(ctx, wanted, actor=self._agent or "person")
+        self._wrote()
+        return done
+
+    def copy(self, repo: str | Path | None = None, *, source: str, target: str) -> Copied:
+        """Let what was written on a branch hold on another one, too, merged or not.
+
+        Nothing is duplicated: the same facts hold on both. It is a run that can be undone.
+
+        Args:
+            repo: a path, or a hash.
+            source: the branch, which may be gone.
+            target: the other branch.
+
+        Raises:
+            UnknownBranchError: there is no such branch, and nothing is known of one.
+            EngineBusyError: another engine has the vault.
+        """
+        handle, repository, tip = self._branch(repo, target)
+        facts = self._of_branch(handle, repository, self._facts(handle), source)
+        with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
+            done = promote(ctx, {x.id: tip for x in facts}, actor=self._agent or "person")
+        self._wrote()
+        return Copied(done.promoted, done.run, done.ids)
+
+    def maintain(self, repo: str | Path | None = None) -> RepoUpkeep:
+        """Promote what was merged, fold old summaries, ask about branches that were deleted.
+
+        Args:
+            repo: a path, or a hash.
+
+        Raises:
+            EngineBusyError: another engine has the vault.
+        """
+        handle = self._open(repo, None)
+        if handle.repository is None:
+            return RepoUpkeep()
+        promoted = self.promote(repo).promoted
+        limits = self._settings
+        facts = self._facts(handle)
+        own = [
+            fact
+            for fact in sorted(facts, key=lambda x: (x.created_at, x.id), reverse=True)
+            if fact.type == SUMMARY and recorded(fact).branch == handle.identity.branch
+        ]
+        folded = 0
+        if len(own) > limits.summaries_max_entries or _size(own) > limits.summaries_max_bytes:
+            with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
+                done = fold(
+                    ctx,
+                    own,
+                    entries=limits.summaries_max_entries,
+                    size=limits.summaries_max_bytes,
+                    actor=self._agent or "person",
+                )
+            folded = done.folded
+            self._wrote()
+        return RepoUpkeep(promoted, folded, self._propose(handle, handle.repository, facts))
+
+    def known_roots(self) -> list[Path]:
+        """The working copies that were used and are there still."""
+        found = {}
+        for folder in sorted(self._root.glob("?*")) if self._root.is_dir() else ():
+            data = RepoFolder(self._root, folder.name).state("repository.json")
+            with suppress(msgspec.MsgspecError):
+                known = msgspec.json.decode(data or b"", type=RepoIdentity)
+                if Path(known.root).is_dir():
+                    found[known.root] = Path(known.root)
+        return [*found.values()]
+
+    # ----------------------------------------------------------------------- private
+
+    def _branch(
+        self, repo: str | Path | None, name: str | None
+    ) -> tuple[_Handle, GitRepository, str]:
+        """A repository, and the last commit of one of its branches."""
+        handle = self._open(repo, None)
+        if handle.repository is None:
+            raise NotARepositoryError(handle.identity.root, "it is gone")
+        tip = handle.identity.commit if name is None else handle.repository.resolve(name)
+        if tip is None:
+            raise UnknownBranchError(name or handle.identity.branch or "HEAD")
+        return handle, handle.repository, tip
+
+    def _of_branch(
+        self, handle: _Handle, repository: GitRepository, facts: Sequence[Fact], name: str
+    ) -> list[Fact]:
+        """The facts that were written on a branch."""
+        found = [fact for fact in facts if recorded(fact).branch == name]
+        known = self._remembered_tips(handle, dict(repository.branches()), ())
+        if not found and name not in known and repository.resolve(name) is None:
+            raise UnknownBranchError(name)
+        return found
+
+    def _propose(self, handle: _Handle, repository: GitRepository, facts: Sequence[Fact]) -> int:
+        """Propose to keep what was known on branches that were deleted before they were merged."""
+        branches = dict(repository.branches())
+        alive = {x for ref in branches for x in (ref, ref.partition("/")[2])}
+        known = self._remembered_tips(handle, branches, ())
+        lost: dict[str, list[Fact]] = {}
+        for fact in facts:
+            name = recorded(fact).branch
+            if name and name not in alive and known.get(name) and fact.type != SUMMARY:
+                lost.setdefault(name, []).append(fact)
+        new = 0
+        for name, many in lost.items():
+            places = {place for fact in many for place in places_of(fact)}
+            for tip in {*branches.values()}:
+                missing = repository.missing_from(tip, [x.commit for x in places])
+                places = {x for x in places if x.commit in missing}
+            head = handle.identity.commit
+            places -= {*self._arrived(handle, repository, places, head)} if places else set()
+            gone = [fact for fact in many if {*places_of(fact)} <= places]
+            stored = self._ctx.store.find_many([fact.id for fact in gone])
+            if stored:
+                draft = keep_branch(name, [*stored.values()])
+                before = {each.id for each in self._ctx.archive.proposals(settled=True)}
+                new += propose(self._ctx, draft).id not in before
+        return new
+
+    @property
+    def _ctx(self) -> SyncContext:
+        return self._engine.ctx
+
+    def _open(self, repo: str | Path | None, branch_scope: BranchScope | None) -> _Handle:
+        scope = branch_scope or self._settings.branch_scope
+        if isinstance(repo, str) and _is_hash(repo) and not Path(repo).exists():
+            return self._known(repo)
+        repository = GitRepository(Path(repo or "."))
+        return self._handle(identify(repository.working_copy(), scope), repository)
+
+    def _handle(self, identity: RepoIdentity, repository: GitRepository | None) -> _Handle:
+        folder = RepoFolder(self._root, identity.repo_hash)
+        shared = RepoFolder(self._root / _LINEAGES, identity.lineage)
+        return _Handle(identity, folder, shared, repository)
+
+    def _known(self, repo_hash: str) -> _Handle:
+        """The repository of a hash that was used before."""
+        data = RepoFolder(self._root, repo_hash).state("repository.json")
+        try:
+            known = msgspec.json.decode(data or b"", type=RepoIdentity)
+        except msgspec.MsgspecError:
+            hint = "name its path; a hash is known once its repository was used"
+            raise NotARepositoryError(repo_hash, hint=hint) from None
+        try:
+            repository = GitRepository(Path(known.root))
+        except RepositoryError as error:
+            _log.debug("the working copy of %s is gone: %s", repo_hash, error)
+            return self._handle(known, None)
+        tip = repository.resolve(f"refs/heads/{known.branch}") if known.branch else known.commit
+        return self._handle(structs.replace(known, commit=tip or known.commit), repository)
+
+    def _register(self, handle: _Handle) -> None:
+        """Keep what a hash stands for, and the last commits of branches."""
+        data = msgspec.json.encode(handle.identity)
+        if handle.folder.state("repository.json") != data:
+            handle.folder.put_state("repository.json", data)
+
+    def _for_agent(self, facts: Iterable[Fact]) -> list[Fact]:
+        may_read = self._ctx.policy.permissions.may_read
+        return [fact for fact in facts if may_read(self._agent, fact.scope)]
+
+    # --- what holds
+
+    def _facts(self, handle: _Handle) -> list[Fact]:
+        index = self._services.note_index
+        return repository_facts(self._ctx, index, handle.identity, agent=None)
+
+    def _visible(self, handle: _Handle, facts: Sequence[Fact]) -> list[Fact]:
+        """The facts that hold on the branch of a handle."""
+        identity = handle.identity
+        places = {place for fact in facts for place in places_of(fact)}
+        if identity.branch_scope == SHARED:
+            return visible_facts(facts, places)
+        if handle.repository is None:
+            here = {x for x in places if x.branch == identity.branch or x.commit == identity.commit}
+            return visible_facts(facts, here)
+        return visible_facts(
+            facts, self._arrived(handle, handle.repository, places, identity.commit)
+        )
+
+    def _arrived(
+        self,
+        handle: _Handle,
+        repository: GitRepository,
+        places: Collection[Place],
+        head: str | None,
+    ) -> Collection[Place]:
+        branches = dict(repository.branches())
+        tips = hashlib.sha256(msgspec.json.encode(sorted(branches.items()))).hexdigest()
+        known = _decoded(handle.shared.state("arrivals.json"), _Arrivals())
+        if known.head == head and known.tips == tips and known.places.issuperset(places):
+            return known.at
+        before = {_place(key): commits for key, commits in known.by.items()}
+        all_tips = self._remembered_tips(handle, branches, places)
+        found = arrived(repository, head, places, all_tips, before)
+        by = {_key(place): commits for place, commits in found.by.items()}
+        state = _Arrivals(head, tips, frozenset(places), found.at, by)
+        if places:
+            self._keep(handle.shared, "arrivals.json", state)
+        return found.at
+
+    def _remembered_tips(
+        self, handle: _Handle, branches: dict[str, str], places: Iterable[Place]
+    ) -> dict[str, list[str]]:
+        """The last commits of the branches of places: those that are, and those that were."""
+        empty: dict[str, list[str]] = {}
+        known = _decoded(handle.shared.state("branches.json"), empty)
+        names = {place.branch for place in places if place.branch}
+        found: dict[str, list[str]] = {}
+        for name in sorted(names | known.keys()):
+            now = [tip for ref, tip in branches.items() if ref == name or ref.endswith(f"/{name}")]
+            found[name] = [*dict.fromkeys([*now, *known.get(name, [])])][:_MOST_TIPS]
+        if found != known:
+            self._keep(handle.shared, "branches.json", found)
+        return found
+
+    def _keep(self, folder: RepoFolder, name: str, state: object) -> None:
+        """Keep what can be found out again."""
+        try:
+            folder.put_state(name, msgspec.json.encode(state), durable=False)
+        except RepoFileError as error:
+            _log.debug("%s is not kept: %s", name, error)
+
+    # --- the files
+
+    def _synced(self, handle: _Handle) -> list[Fact]:
+        """The facts that hold, once both files were read and written."""
+        facts = self._visible(handle, self._facts(handle))
+        if not facts and not handle.folder.exists:
+            return facts
+        self._register(handle)
+        with handle.folder.memory_lock(shared=True):
+            is_current = handle.folder.memory() == memory_bytes(to_memory(facts))
+        if not is_current:
+            with handle.folder.memory_lock():
+                facts = self._take_edits(handle, facts)
+                facts = self._project(handle, facts)
+        with handle.folder.summaries_lock(shared=True):
+            is_current = [*handle.folder.summaries()] == self._lines(facts)
+        if not is_current:
+            with handle.folder.summaries_lock():
+                facts = self._take_lines(handle, facts)
+                self._put_lines(handle, facts)
+        return facts
+
+    def _take_edits(
+        self, handle: _Handle, facts: Sequence[Fact], data: bytes | None = None, *bases: bytes
+    ) -> list[Fact]:
+        """Take over what was changed in `memory.json` since it was written."""
+        folder = handle.folder
+        name = str(folder.path / MEMORY_FILE)
+        now = folder.memory() if data is None else data
+        if not bases:
+            kept = _decoded(folder.state("memory.base.json"), _Bases())
+            bases = tuple(each.encode() for each in kept.bases)
+        if now is None or now in bases:
+            return [*facts]
+        found = read_memory(now, name)
+        by_id = {fact.id: fact for fact in facts}
+        if not bases:  # which is newer is not known: entries of known facts say nothing new
+            found = {
+                kind: [x for x in many if x.get("id") not in by_id] for kind, many in found.items()
+            }
+        edits = memory_edits(nearest_base(bases, now, name), found)
+        if edits.is_emptied:
+            _log.warning("%s was emptied: no fact is deleted, and it is written again", name)
+        for kind, entry in edits.added:
+            fact = self._new(handle, added_values(kind, entry), None)
+            by_id[fact.id] = self._ctx.view.redact(fact)
+            self._written(fact, None)
+        for kind, before, after in edits.changed:
+            known = by_id.get(str(after.get("id")))
+            values = changed_values(known, kind, before, after) if known else {}
+            if known is not None and values:
+                changed = fact_service.update(self._ctx, known.id, values, agent=None)
+                by_id[known.id] = self._ctx.view.redact(changed)
+                self._followed(known.id)
+        for fact_id in edits.removed:
+            if by_id.pop(fact_id, None) is not None:
+                with suppress(FactNotFoundError):
+                    fact_service.forget(self._ctx, fact_id, agent=None)
+                self._followed(fact_id)
+        return [*by_id.values()]
+
+    def _project(self, handle: _Handle, facts: Sequence[Fact]) -> list[Fact]:
+        """Write `memory.json`; returns the facts, with what was saved meanwhile."""
+        folder, current = handle.folder, [*facts]
+        expect = folder.memory()
+        for _ in range(_MOST_ROUNDS):
+            data = memory_bytes(to_memory(current))
+            if data == expect:
+                break
+            bases = _Bases(tuple(x.decode(errors="replace") for x in (expect or b"", data) if x))
+            folder.put_state("memory.base.json", msgspec.json.encode(bases))
+            displaced = folder.put_memory(data, expect)
+            if displaced is None:
+                break
+            current = self._take_edits(handle, current, displaced, expect or b"{}")
+            expect = data
+        self._keep(folder, "memory.base.json", _Bases((data.decode(),)))
+        return current
+
+    def _lines(self, facts: Iterable[Fact]) -> list[bytes]:
+        limits = self._settings
+        return kept_lines(
+            to_memory(facts).summaries,
+            entries=limits.summaries_max_entries,
+            size=limits.summaries_max_bytes,
+        )
+
+    def _take_lines(self, handle: _Handle, facts: Sequence[Fact]) -> list[Fact]:
+        """Take over the lines that other programs appended to `summaries.jsonl`."""
+        found = [*facts]
+        known = {(x.session_id, x.content) for x in facts if x.type == SUMMARY}
+        for line in handle.folder.summaries():
+            summary = read_summary(line)
+            if summary is None or summary.id or (summary.run_id, summary.summary) in known:
+                continue
+            try:
+                values = summary_values(
+                    summary.run_id, summary.step_id, summary.summary, summary.tags, ()
+                )
+            except InvalidFieldError as error:
+                _log.warning("a line of summaries.jsonl is no summary: %s", error)
+                continue
+            fact = self._new(handle, {**values, "source": "tool"}, None)
+            known.add((summary.run_id, summary.summary))
+            found.append(self._ctx.view.redact(fact))
+            self._written(fact, None)
+        return found
+
+    def _put_lines(self, handle: _Handle, facts: Sequence[Fact]) -> None:
+        lines, now = self._lines(facts), [*handle.folder.summaries()]
+        if lines == now:
+            return
+        if lines[:-1] == now:
+            handle.folder.append_summary(lines[-1])
+        else:
+            handle.folder.put_summaries(lines)
+
+    # --- facts
+
+    def _put(
+        self,
+        handle: _Handle,
+        values: dict[str, Value],
+        entry: type[EntryT],
+        *,
+        fact_id: str | None = None,
+        agent: str | None,
+        unscoped: bool,
+    ) -> EntryT:
+        """Write an entry: all of it, or nothing."""
+        agent = agent or self._agent
+        self._register(handle)
+        with handle.folder.memory_lock():
+            facts = self._take_edits(handle, self._visible(handle, self._facts(handle)))
+            old = self._replaced(facts, values, fact_id)
+            before: Fact | None = None
+            fact: Fact
+            shown: list[Fact]
+            if old is not None and (fact_id or self._is_of(handle, old, unscoped=unscoped)):
+                before = fact_service.get(self._ctx, old.id, agent=agent)
+                kept = {key: x for key, x in values.items() if key != "type"}
+                fact = fact_service.update(self._ctx, old.id, kept, agent=agent)
+            else:
+                more: dict[str, Value] = {REPLACES: [old.id]} if old else {}
+                fact = self._new(handle, values | more, agent, unscoped=unscoped)
+            gone = {fact.id, *recorded(fact).replaces}
+            shown = [x for x in facts if x.id not in gone]
+            try:
+                self._project(handle, [*shown, self._ctx.view.redact(fact)])
+            except BaseException:
+                self._take_back(fact, before)
+                raise
+        if before is None:
+            self._written(fact, agent)
+        else:
+            self._followed(fact.id)
+        return _as(entry, self._ctx.view.redact(fact))
+
+    def _replaced(
+        self, facts: Sequence[Fact], values: dict[str, Value], fact_id: str | None
+    ) -> Fact | None:
+        """The entry that another one is written in place of."""
+        if fact_id is not None:
+            found = next((x for x in facts if x.id == fact_id), None)
+            if found is None or found.type != values["type"]:
+                raise FactNotFoundError(fact_id)
+            return found
+        if values["type"] not in (CONVENTION, DECISION):
+            return None
+        title = str(values["title"]).casefold()
+        same = (x for x in facts if x.type == values["type"] and x.title.casefold() == title)
+        return next(same, None)
+
+    def _is_of(self, handle: _Handle, fact: Fact, *, unscoped: bool) -> bool:
+        """Whether a fact may change for all that see it: it was written on this branch."""
+        at = recorded(fact)
+        if at.commit is None or unscoped:
+            return at.commit is None
+        identity = handle.identity
+        if identity.branch is None:
+            return at.commit == identity.commit
+        return at.branch == identity.branch
+
+    def _new(
+        self,
+        handle: _Handle,
+        values: dict[str, Value],
+        agent: str | None,
+        *,
+        unscoped: bool = False,
+    ) -> Fact:
+        identity = handle.identity
+        unscoped = unscoped or identity.branch_scope == SHARED
+        note_id = str(uuid5(NAMESPACE_OID, f"repository {identity.lineage}"))
+        title = f"{identity.slug} repository"
+        is_new = False
+        try:
+            title = fact_service.get(self._ctx, note_id, agent=None).title
+        except FactForgottenError as gone:
+            _log.debug("the user deleted the note of the repository: %s", gone)
+        except FactNotFoundError:
+            is_new = True
+        named = {**values, **place_values(identity, unscoped=unscoped), REPO: f"[[{title}]]"}
+        fact = fact_service.remember(self._ctx, named, agent=agent)
+        if is_new:  # after the fact: an agent that may not write it makes no note either
+            self._make_repository_note(identity, note_id, title)
+        return fact
+
+    def _make_repository_note(self, identity: RepoIdentity, note_id: str, title: str) -> None:
+        """Make the note that all notes of a repository link to."""
+        where = f" at {identity.remote}" if identity.remote else ""
+        values: dict[str, Value] = {
+            "id": note_id,
+            "type": REPOSITORY_TYPE,
+            "title": title,
+            "content": f"A git repository{where}. What is known about it links here.",
+            "scope": scope_of(identity.slug),
+            "themeIds": [theme_of(identity.lineage)],
+            LINEAGE: identity.lineage,
+            "remote": identity.remote,
+        }
+        with suppress(IdTakenError):  # by another process
+            self._written(fact_service.remember(self._ctx, values, agent=None), None)
+
+    def _take_back(self, fact: Fact, before: Fact | None) -> None:
+        """Undo a write of the store whose file could not be written."""
+        try:
+            if before is None:
+                fact_service.forget(self._ctx, fact.id, agent=None, expect=fact.revision)
+            else:
+                keys = {"title", "content", "tags", "source", *before.own, *fact.own}
+                values = {key: before.plain(key) for key in keys}
+                fact_service.update(self._ctx, fact.id, values, agent=None, expect=fact.revision)
+        except VaultsyncError as error:
+            _log.warning("what was written of %s stays: %s", fact.id, error)
+
+    def _written(self, fact: Fact, agent: str | None) -> None:
+        self._wrote()
+        self._engine.write_note(fact, actor=agent or "person")
+
+    def _followed(self, fact_id: str) -> None:
+        self._wrote()
+        self._engine.update_notes(fact_id)
+
+
+def _is_hash(repo: str | Path | None) -> bool:
+    text = str(repo)
+    return len(text) == _HASH_LENGTH and not text.strip("0123456789abcdef")
+
+
+def _as(kind: type[EntryT], fact: Fact) -> EntryT:
+    entry = to_entry(fact)
+    assert isinstance(entry, kind)  # noqa: S101 - the type of the fact says so
+    return entry
+
+
+def _size(facts: Iterable[Fact]) -> int:
+    return sum(len(each.content.encode("utf-8", "surrogatepass")) for each in facts)
+
+
+def _key(place: Place) -> str:
+    return f"{place.commit} {place.branch or ''}"
+
+
+def _place(key: str) -> Place:
+    commit, _, branch = key.partition(" ")
+    return Place(commit, branch or None)
+
+
+T = TypeVar("T")
+
+
+def _decoded(data: bytes | None, default: T) -> T:
+    """What a state file holds; the default where it cannot be read."""
+    if data is None:
+        return default
+    try:
+        return msgspec.json.decode(data, type=type(default))
+    except msgspec.MsgspecError as error:
+        _log.debug("a state file is made again: %s", error)
+        return default

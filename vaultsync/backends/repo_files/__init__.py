@@ -1,0 +1,1 @@
+"""The inspectable files of repositories, and their locks."""

@@ -1,0 +1,156 @@
+"""Locks between programs that share a file: by the system, else by a file with a process id.
+
+`flock` ends with its process, so that nothing is left behind. Where a file system has none (some
+network mounts), a file beside says who has the lock and since when; it counts no more once its
+process is gone, or after half a minute. Such locks are advisory, and between machines a matter
+of luck.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import logging
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from vaultsync.backends.replace_file import read_json
+from vaultsync.errors import LockTimeoutError
+
+_log = logging.getLogger(__name__)
+
+STALE_SECONDS = 30.0
+_NO_FLOCK = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
+_BUSY = frozenset({errno.EAGAIN, errno.EACCES})
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.001, 0.02
+
+
+@contextlib.contextmanager
+def locked(path: Path, seconds: float, *, shared: bool = False) -> Iterator[None]:
+    """Hold the lock of a file that is there for this alone.
+
+    Readers share it. Who waits to write keeps later readers out: all pass a gate, which a
+    writer holds until it is done.
+
+    Args:
+        path: of the lock, such as `memory.json.lock`.
+        seconds: how long to wait for others.
+        shared: whether to hold it together with other readers.
+
+    Raises:
+        LockTimeoutError: another process has it for that long.
+        OSError: the file cannot be made.
+    """
+    until = time.monotonic() + seconds
+    with contextlib.ExitStack() as held:
+        gate = held.enter_context(_open(path.with_name(f".{path.name}.gate")))
+        own = held.enter_context(_open(path))
+        try:
+            _wait(gate, fcntl.LOCK_EX, until, path, seconds)
+            _wait(own, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, until, path, seconds)
+        except OSError as error:
+            if error.errno not in _NO_FLOCK:
+                raise
+            held.enter_context(_lock_by_file(path, until, seconds))
+        else:
+            if shared:
+                fcntl.flock(gate, fcntl.LOCK_UN)
+        yield
+
+
+@contextlib.contextmanager
+def _open(path: Path) -> Iterator[int]:
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        yield fd
+    finally:
+        os.close(fd)  # which unlocks it
+
+
+def _wait(fd: int, kind: int, until: float, path: Path, seconds: float) -> None:
+    pause = _SHORTEST_WAIT
+    while True:
+        try:
+            fcntl.flock(fd, kind | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in _BUSY:
+                raise
+        else:
+            return
+        if time.monotonic() >= until:
+            raise LockTimeoutError(str(path), seconds)
+        time.sleep(pause)
+        pause = min(pause * 2, _LONGEST_WAIT)
+
+
+@contextlib.contextmanager
+def _lock_by_file(path: Path, until: float, seconds: float) -> Iterator[None]:
+    """Hold a file that only one process can make."""
+    owned = path.with_name(f"{path.name}.pid")
+    mine = {"pid": os.getpid(), "at": time.time(), "id": os.urandom(8).hex()}
+    draft = path.with_name(f".{path.name}.{mine['id']}")
+    draft.write_text(json.dumps(mine))
+    try:
+        pause = _SHORTEST_WAIT
+        while True:
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, owned)  # whole at once: no one reads half a process id
+                break
+            _drop_stale(owned)
+            if time.monotonic() >= until:
+                raise LockTimeoutError(str(path), seconds)
+            time.sleep(pause)
+            pause = min(pause * 2, _LONGEST_WAIT)
+        try:
+            yield
+        finally:
+            if _owner(owned).get("id") == mine["id"]:
+                owned.unlink(missing_ok=True)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _owner(path: Path) -> dict[str, Any]:
+    try:
+        found = read_json(path)
+    except (OSError, ValueError) as error:
+        _log.debug("the owner of %s is not known: %s", path, error)
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _drop_stale(owned: Path) -> None:
+    """Remove a lock whose process is gone, or that is too old."""
+    owner = _owner(owned)
+    try:
+        age = time.time() - owned.stat().st_mtime
+    except FileNotFoundError:
+        return
+    pid = owner.get("pid")
+    if age < STALE_SECONDS and isinstance(pid, int) and _lives(pid):
+        return
+    if not owner and age < STALE_SECONDS:
+        return  # not readable: its age decides alone
+    # Renamed first: of two that find it stale, only one removes it, and never a newer one.
+    aside = owned.with_name(f".{owned.name}.{os.urandom(4).hex()}")
+    with contextlib.suppress(FileNotFoundError):
+        owned.rename(aside)
+        if _owner(aside).get("id") != owner.get("id"):
+            with contextlib.suppress(FileExistsError):
+                os.link(aside, owned)
+        aside.unlink(missing_ok=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,209 @@
+"""The folder of one repository and branch: `memory.json`, `summaries.jsonl`, and indexes."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from vaultsync.backends.filesystem.syscalls import EntryAt, exchange
+from vaultsync.backends.replace_file import read_file, replace_file, sync_folder
+from vaultsync.backends.repo_files.file_locks import locked
+from vaultsync.errors import RepoFileError
+
+_log = logging.getLogger(__name__)
+
+MEMORY_FILE, SUMMARIES_FILE, INDEXES = "memory.json", "summaries.jsonl", "indexes"
+MEMORY_SECONDS, SUMMARIES_SECONDS = 5.0, 1.0
+"""How long a lock is waited for."""
+_ACROSS = frozenset({errno.EXDEV, errno.EBUSY})
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+
+
+class RepoFolder:
+    """The files of one repository and branch; other programs may read and write them, too."""
+
+    def __init__(self, root: Path, repo_hash: str) -> None:
+        """Name the folder; nothing is made yet.
+
+        Args:
+            root: the folder of all repositories.
+            repo_hash: of the repository and branch.
+        """
+        self.path = root / repo_hash
+        self.indexes = self.path / INDEXES
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever written about it."""
+        return self.path.is_dir()
+
+    def memory_lock(self, *, shared: bool = False) -> AbstractContextManager[None]:
+        """Lock `memory.json` for up to five seconds; raises LockTimeoutError after these."""
+        return self._lock(MEMORY_FILE, MEMORY_SECONDS, shared=shared)
+
+    def summaries_lock(self, *, shared: bool = False) -> AbstractContextManager[None]:
+        """Lock `summaries.jsonl` for up to a second; raises LockTimeoutError after that."""
+        return self._lock(SUMMARIES_FILE, SUMMARIES_SECONDS, shared=shared)
+
+    @contextlib.contextmanager
+    def _lock(self, name: str, seconds: float, *, shared: bool) -> Iterator[None]:
+        with contextlib.ExitStack() as held:
+            with _naming("lock", self.path / name):
+                self.indexes.mkdir(mode=0o700, parents=True, exist_ok=True)
+                lock = self.path / f"{name}.lock"
+                held.enter_context(locked(lock, seconds, shared=shared))
+            yield
+
+    def memory(self) -> bytes | None:
+        """The bytes of `memory.json`; None when there is none."""
+        return self._read(self.path / MEMORY_FILE)
+
+    def put_memory(self, data: bytes, expect: bytes | None) -> bytes | None:
+        """Replace `memory.json` in one step, durably; to be used under its lock.
+
+        Args:
+            data: what it holds from then on.
+            expect: what it held when it was read; None for no file.
+
+        Returns:
+            What another program that takes no lock saved meanwhile, and what is replaced now;
+            None where it held what was expected.
+        """
+        path = self.path / MEMORY_FILE
+        with _naming("write", path):
+            path = Path(os.path.realpath(path))
+            if expect is None or not _can_swap(path):
+                found = self._read(path)
+                self._replace(path, data)
+                return None if found == expect else found
+            return _swap(path, data, expect)
+
+    def summaries(self) -> Sequence[bytes]:
+        """The whole lines of `summaries.jsonl`, oldest first; what a crash cut off is left out."""
+        data = self._read(self.path / SUMMARIES_FILE) or b""
+        return [line for line in data.split(b"\n")[:-1] if line.strip()]
+
+    def append_summary(self, line: bytes) -> None:
+        """Append a line to `summaries.jsonl`, durably; to be used under its lock.
+
+        A line that a crash of another program cut off is ended first. When the disk is full in
+        the middle of the line, the file is cut back to what it was.
+        """
+        path = self.path / SUMMARIES_FILE
+        with _naming("write", path):
+            fd = os.open(path, _APPEND, 0o600)
+            try:
+                before = os.fstat(fd).st_size
+                data = (b"" if _ends_line(path, before) else b"\n") + line + b"\n"
+                try:
+                    _write_whole(fd, data, path)
+                    os.fsync(fd)
+                except OSError:
+                    os.ftruncate(fd, before)
+                    raise
+            finally:
+                os.close(fd)
+            if not before:
+                sync_folder(path.parent)
+
+    def put_summaries(self, lines: Sequence[bytes]) -> None:
+        """Replace all lines in one step, durably; to be used under the lock."""
+        self._replace(self.path / SUMMARIES_FILE, b"".join(line + b"\n" for line in lines))
+
+    def state(self, name: str) -> bytes | None:
+        """A file of `indexes/`; None when there is none."""
+        return self._read(self.indexes / name)
+
+    def put_state(self, name: str, data: bytes, *, durable: bool = True) -> None:
+        """Replace a file of `indexes/` in one step."""
+        with _naming("write", self.indexes / name):
+            self.indexes.mkdir(mode=0o700, parents=True, exist_ok=True)
+            replace_file(self.indexes / name, data, durable=durable)
+
+    def _read(self, path: Path) -> bytes | None:
+        with _naming("read", path):
+            try:
+                return read_file(Path(os.path.realpath(path)))
+            except FileNotFoundError:
+                return None
+
+    def _replace(self, path: Path, data: bytes) -> None:
+        with _naming("write", path):
+            # The user may have linked it to a synced folder: the link stays.
+            path = Path(os.path.realpath(path))
+            try:
+                replace_file(path, data)
+            except OSError as error:
+                if error.errno not in _ACROSS:
+                    raise
+                _log.debug("%s is a mount of its own and is written in place", path)
+                _write_in_place(path, data)
+
+
+def _can_swap(path: Path) -> bool:
+    return path.exists() and not path.is_mount()
+
+
+def _swap(path: Path, data: bytes, expect: bytes) -> bytes | None:
+    """Swap a file with a new one, and look at what was in its place."""
+    aside = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
+    replace_file(aside, data)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        if exchange(EntryAt(folder, aside.name), EntryAt(folder, path.name)):
+            os.fsync(folder)
+            found = read_file(aside)
+        else:
+            found = read_file(path)
+            replace_file(path, data)
+    finally:
+        os.close(folder)
+        aside.unlink(missing_ok=True)
+    return None if found == expect else found
+
+
+def _write_whole(fd: int, data: bytes, path: Path) -> None:
+    """Write in one call, which `O_APPEND` puts at the end as a whole."""
+    if os.write(fd, data) < len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+
+def _write_in_place(path: Path, data: bytes) -> None:
+    """Write over a file that cannot be renamed over, and check what is there then.
+
+    The new bytes are beside it until they were read back, so that a crash loses nothing.
+    """
+    aside = path.with_name(f".{path.name}.new")
+    replace_file(aside, data)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "wb") as file:
+        file.write(data)
+        file.truncate()
+        file.flush()
+        os.fsync(fd)
+    if hashlib.sha256(read_file(path)).digest() != hashlib.sha256(data).digest():
+        raise OSError(errno.EIO, "it was read back differently", str(path))
+    aside.unlink()
+
+
+def _ends_line(path: Path, size: int) -> bool:
+    if not size:
+        return True
+    with path.open("rb") as file:
+        file.seek(size - 1)
+        return file.read(1) == b"\n"
+
+
+@contextlib.contextmanager
+def _naming(verb: str, path: Path) -> Iterator[None]:
+    """Turn an error of the system into one that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise RepoFileError(verb, str(path), error.errno, error.strerror or str(error)) from error

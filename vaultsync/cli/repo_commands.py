@@ -1,0 +1,255 @@
+"""`repo`: what is known about a git repository."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from vaultsync.cli.open_vault import open_memory
+from vaultsync.cli.options import agent_option, common, number_option, text_or_stdin
+from vaultsync.cli.output import (
+    Options,
+    clean,
+    clean_one_line,
+    dim,
+    echo,
+    print_json,
+    print_message,
+    table,
+)
+
+Command = Callable[..., Any]
+
+repo_option = click.option(
+    "--repo", metavar="PATH", help="A folder of the repository, or its hash; default: this folder."
+)
+branch_scope_option = click.option(
+    "--branch-scope",
+    type=click.Choice(("perBranch", "sharedRepo")),
+    help="Whether branches have memories of their own; default: $MEMORY_BRANCH_SCOPE, else the"
+    " setting.",
+)
+tag_option = click.option("--tag", "tags", metavar="X", multiple=True, help="A tag; repeatable.")
+id_option = click.option("--id", "fact_id", metavar="ID", help="The one to change.")
+unscoped_option = click.option("--unscoped", is_flag=True, help="It holds on every branch.")
+
+
+def repo_options(command: Command) -> Command:
+    """Add `--repo` and `--branch-scope`, the options of all commands about one repository."""
+    return repo_option(branch_scope_option(agent_option(command)))
+
+
+@click.group()
+def repo() -> None:
+    """Show and change what is known about a git repository.
+
+    Conventions, decisions, notes and summaries of steps hold on the branch on which they were
+    written, and on others once it is merged.
+    """
+
+
+@repo.command()
+@click.argument("path", required=False, metavar="[PATH]")
+@branch_scope_option
+@common
+def identity(options: Options, *, path: str | None, branch_scope: Any) -> None:  # noqa: ANN401
+    """Show the repository of a folder as memory knows it."""
+    with open_memory(options) as memory:
+        found = memory.repos.identity(path, branch_scope=branch_scope)
+    if options.json:
+        print_json(found)
+        return
+    for name in ("repo_hash", "lineage", "root", "remote", "branch", "commit", "branch_scope"):
+        echo(f"{name + ':':<13} {clean_one_line(str(getattr(found, name) or '-'))}")
+    for each in found.warnings:
+        print_message(options, dim(f"\n{clean(each)}"))
+
+
+@repo.group()
+def add() -> None:
+    """Write a convention, a decision or a note."""
+
+
+@add.command()
+@click.argument("title")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@tag_option
+@id_option
+@unscoped_option
+@repo_options
+@common
+def convention(options: Options, *, title: str, text: str | None, **given: Any) -> None:  # noqa: ANN401
+    """Write how things are done.
+
+    It replaces the convention of the same title on the branch. TEXT may be piped in.
+    """
+    content = text_or_stdin(text, what="text of the convention")
+    with open_memory(options) as memory:
+        given["id"] = given.pop("fact_id")
+        done = memory.repos.upsert_convention(title=title, content=content, **given)
+    _print_entry(options, done)
+
+
+@add.command()
+@click.argument("summary")
+@click.argument("rationale", required=False, metavar="[RATIONALE|-]")
+@click.option(
+    "--path", "paths", metavar="PATH", multiple=True, help="What it is about; repeatable."
+)
+@id_option
+@unscoped_option
+@repo_options
+@common
+def decision(
+    options: Options,
+    *,
+    summary: str,
+    rationale: str | None,
+    paths: Sequence[str],
+    **given: Any,  # noqa: ANN401
+) -> None:
+    """Write what was decided, and why.
+
+    It replaces the decision of the same summary on the branch.
+    """
+    why = "" if rationale is None else text_or_stdin(rationale, what="rationale")
+    with open_memory(options) as memory:
+        given["id"] = given.pop("fact_id")
+        done = memory.repos.upsert_decision(
+            summary=summary, rationale=why, impacted_paths=paths, **given
+        )
+    _print_entry(options, done)
+
+
+@add.command()
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@click.option("--source", type=click.Choice(("manual", "agent", "tool")), help="Where it is from.")
+@unscoped_option
+@repo_options
+@common
+def note(options: Options, *, text: str | None, **given: Any) -> None:  # noqa: ANN401
+    """Write a note.
+
+    TEXT may be piped in.
+    """
+    content = text_or_stdin(text, what="text of the note")
+    with open_memory(options) as memory:
+        done = memory.repos.add_note(content=content, **given)
+    _print_entry(options, done)
+
+
+def _print_entry(options: Options, entry: Any) -> None:  # noqa: ANN401 - one of four structs
+    if options.json:
+        print_json(entry)
+    else:
+        echo(clean_one_line(entry.id))
+
+
+@repo.command("list")
+@repo_options
+@common
+def list_(options: Options, **given: Any) -> None:  # noqa: ANN401
+    """List what holds on the branch that is checked out."""
+    with open_memory(options) as memory:
+        found = memory.repos.get_repo_memory(**given)
+    if options.json:
+        print_json(found)
+        return
+    rows = [["convention", x.id, x.title, ""] for x in found.conventions]
+    rows += [["decision", x.id, x.summary, ", ".join(x.impacted_paths)] for x in found.decisions]
+    rows += [["note", x.id, x.content, x.source] for x in found.notes]
+    rows += [["summary", x.id, x.summary, f"{x.run_id} {x.step_id}"] for x in found.summaries]
+    table(["kind", "id", "text", "about"], rows)
+    if not rows:
+        print_message(options, "nothing is known about this branch")
+
+
+@repo.command()
+@click.argument("run")
+@click.argument("step")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@tag_option
+@click.option(
+    "--follow-up", "follow_ups", metavar="T", multiple=True, help="What is left; repeatable."
+)
+@repo_options
+@common
+def summary(options: Options, *, run: str, step: str, text: str | None, **given: Any) -> None:  # noqa: ANN401
+    """Append the summary of a step of work.
+
+    It says what happened and what is left.
+
+    TEXT may be piped in.
+    """
+    content = text_or_stdin(text, what="summary")
+    with open_memory(options) as memory:
+        done = memory.repos.append_summary(run, step, content, **given)
+    _print_entry(options, done)
+
+
+@repo.command()
+@number_option("--max-chars", "Maximum number of characters.", least=1, default=8_000)
+@click.option(
+    "--path",
+    "paths",
+    metavar="PATH",
+    multiple=True,
+    help="A open file; repeatable; default: those with uncommitted changes.",
+)
+@repo_options
+@common
+def context(options: Options, *, max_chars: int, paths: Sequence[str], **given: Any) -> None:  # noqa: ANN401
+    """Print what a step of work should know."""
+    with open_memory(options) as memory:
+        pack = memory.repos.context(max_chars=max_chars, paths=paths or None, **given)
+    if options.json:
+        print_json(pack)
+        return
+    echo(clean(pack.text.rstrip()))
+    if not pack.items:
+        print_message(options, "nothing is known about this branch")
+    if pack.left_out:
+        print_message(options, dim(f"\n{len(pack.left_out)} left out; --json names them"))
+
+
+@repo.command()
+@click.option("--from", "source", metavar="B", help="Only what was written on this branch.")
+@click.option("--to", "target", metavar="B", help="Default: the branch that is checked out.")
+@repo_option
+@common
+def promote(options: Options, *, source: str | None, target: str | None, repo: str | None) -> None:
+    """Write down what holds on a branch by a merge.
+
+    What was merged by a squash, a rebase or a cherry-pick then holds for good, in all clones; a
+    daemon does this by itself. `vaultsync undo` reverts it.
+    """
+    with open_memory(options) as memory:
+        done = memory.repos.promote(repo, source=source, target=target)
+    if options.json:
+        print_json(done)
+        return
+    echo(f"promoted: {done.promoted}")
+    if done.run:
+        print_message(options, f"`vaultsync undo {done.run}` reverts it")
+
+
+@repo.command()
+@click.option("--from", "source", metavar="B", required=True, help="A branch; it may be gone.")
+@click.option("--to", "target", metavar="B", required=True, help="The other branch.")
+@repo_option
+@common
+def copy(options: Options, *, source: str, target: str, repo: str | None) -> None:
+    """Let what was written on a branch hold on another one, too.
+
+    Use it after a branch was renamed or deleted. `vaultsync undo` reverts it.
+    """
+    with open_memory(options) as memory:
+        done = memory.repos.copy(repo, source=source, target=target)
+    if options.json:
+        print_json(done)
+        return
+    echo(f"copied: {done.copied}")
+    if done.run:
+        print_message(options, f"`vaultsync undo {done.run}` reverts it")

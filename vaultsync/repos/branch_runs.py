@@ -1,0 +1,260 @@
+"""Runs about the facts of branches: promote them, and fold old summaries; `undo` reverts both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from vaultsync.model.compare import differing_keys
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.schema import Value
+from vaultsync.notes.proposal_note import ProposedChange
+from vaultsync.observations.compression import compress
+from vaultsync.proposals.producers import RULES
+from vaultsync.proposals.service import ProposalDraft
+from vaultsync.repos.entries import (
+    BRANCH,
+    COMMIT,
+    LINEAGE,
+    NOTE,
+    PROMOTED,
+    REPO,
+    SUMMARY,
+    WEEK,
+    decided_in,
+    open_follow_ups,
+    recorded,
+    without_boxes,
+)
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.report import ActionTaken, Report, counted, counts_of
+from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.sync_request import SyncRequest
+
+RUN_KIND = "repos"
+"""The kind of the runs, and who the history says made their changes."""
+KEPT_SHARE = 0.75
+"""What is left of the limit when old summaries are folded, so that not each one makes a run."""
+
+
+class Promotion(Struct, frozen=True):
+    """Facts that hold on another branch now."""
+
+    promoted: int
+    run: str | None = None
+    """The run that `undo` reverts; None where there was nothing to do."""
+    ids: tuple[str, ...] = ()
+
+
+class Copied(Struct, frozen=True):
+    """Facts of a branch that hold on another one now."""
+
+    copied: int
+    run: str | None = None
+    ids: tuple[str, ...] = ()
+
+
+class Folded(Struct, frozen=True):
+    """Summaries that were folded into weekly digests."""
+
+    folded: int
+    run: str | None = None
+
+
+def promote(ctx: SyncContext, commits: Mapping[str, str], *, actor: str) -> Promotion:
+    """Let facts hold at other commits, too, in one run; to be used under the engine's lock.
+
+    Args:
+        ctx: the two sides.
+        commits: id of a fact -> the commit at which it holds, too.
+        actor: who does it.
+
+    Raises:
+        StoreUnavailableError: nothing was done.
+    """
+    changes = []
+    for fact in ctx.store.find_many(commits).values():
+        known = recorded(fact)
+        commit = commits[fact.id]
+        if known.commit is not None and commit not in (known.commit, *known.promoted):
+            changes.append((fact, fact.replace({PROMOTED: [*known.promoted, commit]})))
+    run, done = _write(ctx, changes, (), actor=actor, why="promoted")
+    return Promotion(len(done), run, done)
+
+
+def fold(
+    ctx: SyncContext, summaries: Sequence[Fact], *, entries: int, size: int, actor: str
+) -> Folded:
+    """Fold the oldest summaries of a branch into weekly digests, where there are too many.
+
+    A digest is a note with the decisions, the open follow-ups and a line for each step. The
+    summaries are forgotten: the history has them, and `undo` and `restore` bring them back.
+
+    Args:
+        ctx: the two sides.
+        summaries: those of one branch, the newest first.
+        entries: how many may stay.
+        size: how many bytes they may have.
+        actor: who does it.
+
+    Raises:
+        StoreUnavailableError: nothing was done.
+    """
+    stay = _kept(summaries, entries=entries, size=size)
+    if stay == len(summaries):
+        return Folded(0)
+    old = ctx.store.find_many([each.id for each in summaries[stay:]])
+    weeks: dict[str, list[Fact]] = {}
+    for fact in sorted(old.values(), key=lambda each: (each.created_at, each.id)):
+        weeks.setdefault(week_of(fact), []).append(fact)
+    newer = [each for each in summaries[:stay] if each.type == SUMMARY]
+    digests = [_digest(ctx, week, facts, newer) for week, facts in weeks.items()]
+    run, done = _write(
+        ctx, [(fact, None) for fact in old.values()], digests, actor=actor, why="folded"
+    )
+    return Folded(len(done) - len(digests) if run else 0, run)
+
+
+def _kept(summaries: Sequence[Fact], *, entries: int, size: int) -> int:
+    """How many of the newest summaries stay; all where they are within the limits."""
+    sizes = [len(each.content.encode("utf-8", "surrogatepass")) for each in summaries]
+    if len(sizes) <= entries and sum(sizes) <= size:
+        return len(sizes)
+    stay = total = 0
+    for each in sizes:
+        total += each
+        if stay >= entries * KEPT_SHARE or (stay and total > size * KEPT_SHARE):
+            break
+        stay += 1
+    return stay
+
+
+def week_of(fact: Fact) -> str:
+    """The week in which a fact was written, such as `2026-W08`."""
+    year, week, _ = datetime.fromisoformat(fact.created_at).isocalendar()
+    return f"{year}-W{week:02}"
+
+
+def _digest(ctx: SyncContext, week: str, facts: Sequence[Fact], newer: Sequence[Fact]) -> Fact:
+    """The digest of the summaries of a week, which are the oldest first."""
+    last = facts[-1]
+    at = recorded(last)
+    content = digest_text(facts, newer)
+    keys = (REPO, LINEAGE, BRANCH, COMMIT, PROMOTED)
+    values: dict[str, Value] = {
+        "id": ctx.clock.new_id(),
+        "type": NOTE,
+        "title": f"{week} on {at.branch}" if at.branch else week,
+        "content": content,
+        "scope": last.scope,
+        "themeIds": [*last.theme_ids],
+        "createdAt": last.created_at,
+        "updatedAt": ctx.today(),
+        "agentId": last.agent_id,
+        WEEK: week,
+        **{key: last.plain(key) for key in keys},
+    }
+    return make_fact(values)
+
+
+def digest_text(facts: Sequence[Fact], newer: Sequence[Fact]) -> str:
+    """What is kept of the summaries of a week: decisions, open follow-ups, a line for each.
+
+    Args:
+        facts: the summaries, the oldest first.
+        newer: later ones, which may close follow-ups.
+    """
+    decided = [f"- Decision: {line}" for fact in facts for line in decided_in(fact)]
+    mine = {text for fact in facts for text in open_follow_ups([fact])}
+    still_open = open_follow_ups([*newer, *reversed(facts)])
+    boxes = [f"- [ ] {text}" for text in still_open if text in mine]
+    steps = [f"- {fact.created_at[:10]}: {compress(without_boxes(fact.content))}" for fact in facts]
+    parts = [each for each in (decided, boxes, steps) if each]
+    return "\n\n".join("\n".join(lines) for lines in parts)
+
+
+def keep_branch(branch: str, facts: Sequence[Fact]) -> ProposalDraft:
+    """The proposal to keep what was known on a branch that was deleted before it was merged.
+
+    Args:
+        branch: its name.
+        facts: what is to hold on every branch, if the user wants.
+    """
+    kinds = Counter(fact.type for fact in facts)
+    many = ", ".join(f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in sorted(kinds.items()))
+    changes = tuple(
+        ProposedChange(
+            fact.id,
+            fact.revision,
+            {COMMIT: fact.plain(COMMIT)},
+            {COMMIT: None},
+            fact.path,
+            fact.title,
+        )
+        for fact in sorted(facts, key=lambda each: each.id)
+    )
+    why = f"The branch {branch!r} was deleted before it was merged. Kept facts hold everywhere."
+    return ProposalDraft("branch", f"Keep {many} of {branch}", why, RULES, facts[0].scope, changes)
+
+
+def _write(
+    ctx: SyncContext,
+    changes: Sequence[tuple[Fact, Fact | None]],
+    new: Iterable[Fact],
+    *,
+    actor: str,
+    why: str,
+) -> tuple[str | None, tuple[str, ...]]:
+    """Write to the store, and bring the notes up to date; returns the run and what changed."""
+    at = ctx.today()
+    writes = [StoreWrite(fact.id, fact, None, RUN_KIND) for fact in new]
+    for old, after in changes:
+        dated = after and after.evolve(updated_at=at)
+        writes.append(StoreWrite(old.id, dated, old.revision, RUN_KIND))
+    results = ctx.store.write(writes) if writes else []
+    done = [
+        write
+        for write, result in zip(writes, results, strict=True)
+        if not isinstance(result, RevisionMismatch)
+    ]
+    if not done:
+        return None, ()
+    run, began = ctx.clock.new_id(), ctx.clock.monotonic()
+    ids = tuple(each.fact_id for each in done)
+    request = SyncRequest(
+        kind=RUN_KIND,
+        actor=actor,
+        run=run,
+        fact_ids=ids,
+        facts_only=True,
+        exempt_from_guard=frozenset(ids),
+    )
+    followed = sync_once(ctx, request)
+    before = {fact.id: fact for fact, _ in changes}
+    paths = ctx.archive.note_paths(ids)
+    actions = [
+        ActionTaken(
+            "update_store",
+            each.fact_id,
+            paths.get(each.fact_id),
+            differing_keys(before[each.fact_id], each.fact),
+            why,
+            ("updated_in_store",),
+        )
+        for each in done
+        if each.fact is not None and each.fact_id in before
+    ]
+    report = Report(
+        run,
+        dry_run=False,
+        seconds=round(ctx.clock.monotonic() - began, 3),
+        counts=counted(Counter(counts_of(actions)) + Counter(followed.counts)),
+        actions=[*actions, *followed.actions],
+        attention=followed.attention,
+    )
+    record_run(ctx, request, report)
+    return run, ids

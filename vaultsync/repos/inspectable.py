@@ -1,0 +1,217 @@
+"""The inspectable files as bytes: `memory.json` and the lines of `summaries.jsonl`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from vaultsync.errors import InvalidFieldError, RepoFileParseError
+from vaultsync.markdown.diff3 import merge_text
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.repos.entries import (
+    CONVENTION,
+    DECISION,
+    DECISION_PATHS,
+    DECISION_RATIONALE,
+    NOTE,
+    RepoConvention,
+    RepoDecision,
+    RepoMemory,
+    RepoNote,
+    StepSummary,
+    check_source,
+    clean_path,
+    convention_values,
+    decision_values,
+    note_values,
+    to_entry,
+)
+
+LISTS = {CONVENTION: "conventions", DECISION: "decisions", NOTE: "notes"}
+"""Type of a fact -> its list in `memory.json`."""
+MANY = 3
+"""From this number of entries on, a file that lost all of them deletes nothing."""
+_ENTRY_TYPES = {CONVENTION: RepoConvention, DECISION: RepoDecision, NOTE: RepoNote}
+_FACT_KEYS: Mapping[str, Mapping[str, str]] = {
+    CONVENTION: {"title": "title", "content": "content", "tags": "tags"},
+    DECISION: {"summary": "title", "rationale": "content", "impactedPaths": DECISION_PATHS},
+    NOTE: {"content": "content", "source": "source"},
+}
+"""Key of an entry -> key of its fact."""
+
+JsonEntry = Mapping[str, Any]
+JsonMemory = Mapping[str, Sequence[JsonEntry]]
+"""Type of a fact -> its entries."""
+
+
+class MemoryEdits(NamedTuple):
+    """What a person or another program changed in `memory.json`."""
+
+    added: Sequence[tuple[str, JsonEntry]]
+    """Type and entry."""
+    changed: Sequence[tuple[str, JsonEntry, JsonEntry]]
+    """Type, the entry as it was written, and as it is."""
+    removed: Sequence[str]
+    """Ids."""
+    is_emptied: bool = False
+    """Whether all entries are gone at once: then none is removed."""
+
+
+def memory_bytes(memory: RepoMemory) -> bytes:
+    """`memory.json` of a memory."""
+    lists = {
+        "conventions": memory.conventions,
+        "decisions": memory.decisions,
+        "notes": memory.notes,
+    }
+    return msgspec.json.format(msgspec.json.encode(lists), indent=2) + b"\n"
+
+
+def read_memory(data: bytes | None, path: str) -> JsonMemory:
+    """The entries of `memory.json`, by the type of their facts; none where there is no file.
+
+    Raises:
+        RepoFileParseError: it is no JSON object of lists of objects.
+    """
+    if data is None:
+        return dict.fromkeys(LISTS, ())
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise RepoFileParseError(path, why) from None
+    if not isinstance(found, dict):
+        raise RepoFileParseError(path, "it is no JSON object")
+    lists = {}
+    for kind, name in LISTS.items():
+        entries = found.get(name, [])
+        if not isinstance(entries, list) or not all(isinstance(x, dict) for x in entries):
+            raise RepoFileParseError(path, f"{name} is no list of objects")
+        lists[kind] = entries
+    return lists
+
+
+def memory_edits(base: JsonMemory, now: JsonMemory) -> MemoryEdits:
+    """What changed between two versions of `memory.json`."""
+    before = {str(x.get("id")): (kind, x) for kind, found in base.items() for x in found}
+    added, changed, seen = [], [], set()
+    for kind, found in now.items():
+        for entry in found:
+            key = str(entry.get("id"))
+            known = before.get(key)
+            if known is None or known[0] != kind or key in seen:
+                added.append((kind, entry))
+                continue
+            seen.add(key)
+            if entry != known[1]:
+                changed.append((kind, known[1], entry))
+    removed = [key for key in before if key not in seen]
+    emptied = len(before) >= MANY and len(removed) == len(before) and not added
+    return MemoryEdits(added, changed, [] if emptied else removed, emptied)
+
+
+def added_values(kind: str, entry: JsonEntry) -> dict[str, Value]:
+    """A new entry as the values of a fact.
+
+    Raises:
+        InvalidFieldError: a value is not what its key takes.
+    """
+    shown = {key: value for key, value in entry.items() if key not in ("createdAt", "updatedAt")}
+    try:
+        found = msgspec.convert({"id": "", **shown}, _ENTRY_TYPES[kind])
+    except msgspec.ValidationError as error:
+        raise InvalidFieldError(LISTS[kind], dict(entry), f"an entry ({error})") from None
+    if isinstance(found, RepoConvention):
+        return convention_values(found.title, found.content, found.tags)
+    if isinstance(found, RepoDecision):
+        return decision_values(found.summary, found.rationale, found.impacted_paths)
+    return note_values(found.content, found.source)
+
+
+def changed_values(fact: Fact, kind: str, before: JsonEntry, after: JsonEntry) -> dict[str, Value]:
+    """What a changed entry changes in its fact.
+
+    Where the fact changed meanwhile, both texts are merged; where both changed the same lines,
+    those of the file stand.
+
+    Args:
+        fact: as it is now.
+        kind: its type.
+        before: the entry as it was written.
+        after: the entry as it is.
+
+    Raises:
+        InvalidFieldError: a value is not what its key takes.
+    """
+    current: JsonEntry = msgspec.to_builtins(to_entry(fact))
+    changed: dict[str, Value] = {}
+    for name, key in _FACT_KEYS[kind].items():
+        if name not in after or after[name] == before.get(name) or after[name] == current[name]:
+            continue
+        value = _checked(name, after[name])
+        if name in ("content", "rationale") and current[name] != before.get(name):
+            old = before.get(name)
+            merged = merge_text(str(old), str(value), str(current[name])) if old else None
+            value = value if merged is None else merged
+        has_rationale = name == "rationale" and fact.value(DECISION_RATIONALE)
+        changed[DECISION_RATIONALE if has_rationale else key] = value
+    return changed
+
+
+def _checked(name: str, value: object) -> Value:
+    if name in ("tags", "impactedPaths"):
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise InvalidFieldError(name, value, "a list of texts")
+        return [clean_path(each) for each in value] if name == "impactedPaths" else value
+    if not isinstance(value, str):
+        raise InvalidFieldError(name, value, "text")
+    return check_source(value) if name == "source" else value
+
+
+def nearest_base(bases: Sequence[bytes], now: bytes, path: str) -> JsonMemory:
+    """The version that an edited file was made of, where a crash left two that may be it."""
+    parsed = [read_memory(each, path) for each in bases]
+    entries = [x for found in read_memory(now, path).values() for x in found]
+
+    def alike(memory: JsonMemory) -> int:
+        known = [x for found in memory.values() for x in found]
+        return sum(x in known for x in entries)
+
+    return max(parsed, key=alike, default=read_memory(None, path))
+
+
+def summary_line(summary: StepSummary) -> bytes:
+    """A summary as a line of `summaries.jsonl`, without its line end."""
+    return msgspec.json.encode(summary)
+
+
+def read_summary(line: bytes) -> StepSummary | None:
+    """The summary of a line; None where it is none, such as a line that a crash cut off."""
+    try:
+        found = msgspec.json.decode(line, type=StepSummary)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return found if found.summary.strip() else None
+
+
+def kept_lines(summaries: Iterable[StepSummary], *, entries: int, size: int) -> list[bytes]:
+    """The lines of the newest summaries that the limits of the file leave, oldest first.
+
+    Args:
+        summaries: newest first.
+        entries: the maximum number of lines.
+        size: the maximum number of bytes; the newest line always stays.
+    """
+    lines: list[bytes] = []
+    total = 0
+    for each in summaries:
+        line = summary_line(each)
+        total += len(line) + 1
+        if len(lines) >= entries or (lines and total > size):
+            break
+        lines.append(line)
+    return lines[::-1]

@@ -1,0 +1,286 @@
+"""Where a fact of a repository holds: the rules of branch-true memory.
+
+A fact that was written at commit C of branch B holds at HEAD when
+
+1. C is HEAD or one of its ancestors, or
+2. a commit that HEAD has and C lacks names C as picked or squashed (`git cherry-pick -x`,
+   `git merge --squash`), or
+3. such a commit makes the same change in the files that C touches (a rebase, a cherry-pick),
+   or the change that B had made in these files by C or by a later commit (a squash), or
+4. such commits leave these files as C or a later commit of B had them, and not as they were
+   before (a squash of what had arrived in part), or
+5. such a commit with one parent has the message of a merge request of B, is not older than C,
+   and touches every file that C touches.
+
+A fact without a commit holds everywhere; one that was promoted also holds where a commit does
+at which it was. For a merge, which has no change of its own, all commits that HEAD lacks count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple, Protocol
+
+from vaultsync.model.fact import Fact
+from vaultsync.repos.entries import recorded
+from vaultsync.repos.ports import Commit
+
+MAX_COMMITS = 2_000
+"""Commits of HEAD that are looked at for one place, the newest first."""
+MAX_WAYS = 5
+"""Commits that are remembered by which a place arrived somewhere."""
+MAX_SQUASHES = 100
+"""Parts of a branch that are compared with commits of HEAD."""
+MAX_TIPS = 50
+"""Later commits of a branch that a squash is looked for at."""
+_NAMED = re.compile(
+    r"^(?:commit ([0-9a-f]{40,64})\s*|\(cherry picked from commit ([0-9a-f]{40,64})\))$",
+    re.MULTILINE,
+)
+_MERGED = (
+    re.compile(r"^Merge(?:d)? (?:remote-tracking )?branch '([^']+)'", re.MULTILINE),
+    re.compile(r"^Merge pull request #\d+ from [^/\s]+/(\S+)", re.MULTILINE),
+    re.compile(r"^Merged in (\S+) \(pull request #\d+\)", re.MULTILINE),
+)
+_OLD_REMOTE = re.compile(r"\A(?:refs/heads/|origin/)")
+
+
+class Place(NamedTuple):
+    """Where a fact was written, or was promoted to."""
+
+    commit: str
+    branch: str | None = None
+
+
+class CommitHistory(Protocol):
+    """What the rules ask of a repository; `Repository` says more."""
+
+    def missing_from(self, head: str, commits: Collection[str]) -> frozenset[str]:
+        """Those that are neither `head` nor its ancestors, or not known."""
+        ...
+
+    def commits_between(
+        self, old: str, new: str, paths: Sequence[str] = (), *, limit: int | None = None
+    ) -> Sequence[Commit]:
+        """What `new` has and `old` lacks, newest first."""
+        ...
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The best common ancestor; None when there is none, or one is not known."""
+        ...
+
+    def touched_paths(self, old: str | None, new: str) -> Sequence[str]:
+        """The paths that differ; `old` is the first parent when None."""
+        ...
+
+    def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
+        """The id of the difference of two commits in some paths."""
+        ...
+
+    def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
+        """The ids of the changes of commits with one parent, in some paths."""
+        ...
+
+    def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
+        """The contents of paths at a commit, by ids; those that are not there are left out."""
+        ...
+
+    def new_blobs(
+        self, commits: Sequence[str], paths: Sequence[str]
+    ) -> Mapping[str, Collection[str]]:
+        """The contents that commits with one parent gave to paths."""
+        ...
+
+
+class Arrived(NamedTuple):
+    """Places that hold at HEAD."""
+
+    at: frozenset[Place]
+    by: Mapping[Place, tuple[str, ...]]
+    """Place -> the commits by which it arrived somewhere, where C itself did not; newest first."""
+
+
+def arrived(
+    history: CommitHistory,
+    head: str | None,
+    places: Collection[Place],
+    tips: Mapping[str, Iterable[str]],
+    known: Mapping[Place, tuple[str, ...]] | None = None,
+) -> Arrived:
+    """The places that hold at HEAD.
+
+    Args:
+        history: of the repository.
+        head: the commit that is checked out; None before the first.
+        places: to be asked about.
+        tips: branch -> commits that it has or had as its last.
+        known: by which commits places had arrived where they were asked about before: what
+            arrived on one branch by a squash may go on to another one by a rebase.
+    """
+    if head is None or not places:
+        return Arrived(frozenset(), {})
+    known = known or {}
+    asked = {commit for x in places for commit in (x.commit, *known.get(x, ()))}
+    missing = history.missing_from(head, asked)
+    found = {x for x in places if not {x.commit, *known.get(x, ())} <= missing}
+    by = dict(known)
+    search = _Search(history, head, tips)
+    for place in sorted(set(places) - found, key=lambda x: (x.commit, x.branch or "")):
+        ways = (place, *(Place(commit) for commit in known.get(place, ())))
+        commit = next(filter(None, map(search.arrival, ways)), None)
+        if commit is not None:
+            found.add(place)
+            by[place] = (commit, *known.get(place, ()))[:MAX_WAYS]
+    return Arrived(frozenset(found), by)
+
+
+class _Search:
+    """Looks for the commit of HEAD by which a place arrived."""
+
+    def __init__(
+        self, history: CommitHistory, head: str, tips: Mapping[str, Iterable[str]]
+    ) -> None:
+        self._history = history
+        self._head = head
+        self._tips = tips
+
+    def arrival(self, place: Place, *, alone: bool = False) -> str | None:
+        """The newest such commit; None when there is none.
+
+        Args:
+            place: that HEAD lacks.
+            alone: whether a merge or an empty commit is no reason to ask about others.
+        """
+        commit = place.commit
+        newer = self._history.commits_between(commit, self._head, limit=MAX_COMMITS)
+        named = (each.id for each in newer if commit in _named_in(each.message))
+        if (found := next(named, None)) is not None:
+            return found
+        if self._history.merge_base(commit, self._head) is None:
+            return None
+        paths = self._history.touched_paths(None, commit)
+        own = self._history.patch_ids([commit], paths).get(commit) if paths else None
+        if own is None:
+            return None if alone else self._by_all(place)
+        touching = [
+            each.id
+            for each in self._history.commits_between(commit, self._head, paths, limit=MAX_COMMITS)
+            if len(each.parents) == 1
+        ]
+        if touching:
+            theirs = self._history.patch_ids(touching, paths)
+            ends = [*self._later(place)]
+            for patch in chain([own], self._squashed(place, ends, paths)):
+                for each in touching:
+                    if theirs.get(each) == patch:
+                        return each
+            if self._is_equal(ends, touching, paths):
+                return touching[0]
+        return self._by_message(place, newer, paths)
+
+    def _later(self, place: Place) -> Iterator[str]:
+        """The commit of a place, and those that branches put on top of it."""
+        yield place.commit
+        seen = {place.commit}
+        own = list(self._tips.get(place.branch or "", ()))
+        others = [tip for name, tips in self._tips.items() if name != place.branch for tip in tips]
+        for tip in dict.fromkeys([*own, *others[:MAX_TIPS]]):
+            if tip in seen or self._history.missing_from(tip, [place.commit]):
+                continue
+            for each in self._history.commits_between(place.commit, tip, limit=MAX_TIPS):
+                # Those of another branch, which was merged into this one, do not have it.
+                if each.id not in seen and not self._history.missing_from(each.id, [place.commit]):
+                    yield each.id
+                seen.add(each.id)
+
+    def _squashed(
+        self, place: Place, ends: Sequence[str], paths: Sequence[str]
+    ) -> Iterator[str | None]:
+        """What a branch changes in some paths, from where it left that of HEAD to each end.
+
+        Where a part of it was squashed before, the rest begins at a commit before the place.
+        """
+        before = self._history.commits_between(self._head, place.commit, limit=MAX_TIPS)[1:]
+        pairs: list[tuple[str, str]] = []
+        for end in ends:
+            base = self._history.merge_base(end, self._head)
+            pairs += [(base, end)] if base else []
+        pairs += [(start.id, end) for start in before for end in ends]
+        for start, end in pairs[:MAX_SQUASHES]:
+            yield self._history.patch_id(start, end, paths)
+
+    def _is_equal(self, ends: Sequence[str], touching: Sequence[str], paths: Sequence[str]) -> bool:
+        """Whether paths had, on the branch of HEAD, the contents that they have at an end."""
+        known = self._history.new_blobs(touching, paths)
+        for end in ends:
+            base = self._history.merge_base(end, self._head)
+            before = self._history.blobs(base, paths) if base else {}
+            after = self._history.blobs(end, paths)
+            if len(after) == len(paths) and all(
+                after[path] in known.get(path, ()) and after[path] != before.get(path)
+                for path in paths
+            ):
+                return True
+        return False
+
+    def _by_message(
+        self, place: Place, newer: Sequence[Commit], paths: Sequence[str]
+    ) -> str | None:
+        at = next(iter(self._history.commits_between(self._head, place.commit, limit=1)), None)
+        if place.branch is None or at is None:
+            return None
+        for each in newer:
+            named = {_OLD_REMOTE.sub("", x) for rule in _MERGED for x in rule.findall(each.message)}
+            if (
+                place.branch in named
+                and len(each.parents) == 1
+                and each.time >= at.time
+                and {*paths} <= {*self._history.touched_paths(None, each.id)}
+            ):
+                return each.id
+        return None
+
+    def _by_all(self, place: Place) -> str | None:
+        """For a commit without a change of its own: whether all that HEAD lacks has arrived."""
+        lacking = self._history.commits_between(self._head, place.commit, limit=MAX_TIPS)
+        if not lacking or len(lacking) == MAX_TIPS or len(lacking[0].parents) < 2:  # noqa: PLR2004
+            return None
+        by = None
+        for each in lacking:
+            if len(each.parents) == 1:
+                found = self.arrival(Place(each.id, place.branch), alone=True)
+                if found is None:
+                    return None
+                by = by or found
+        return by or self._head
+
+
+def _named_in(message: str) -> set[str]:
+    """The commits that a message names as picked or squashed."""
+    return {picked or squashed for squashed, picked in _NAMED.findall(message)}
+
+
+def places_of(fact: Fact) -> tuple[Place, ...]:
+    """Where a fact was written and promoted to; none when it holds everywhere."""
+    found = recorded(fact)
+    if found.commit is None:
+        return ()
+    return (Place(found.commit, found.branch), *map(Place, found.promoted))
+
+
+def visible_facts(facts: Iterable[Fact], at: Collection[Place]) -> list[Fact]:
+    """The facts that hold where `at` does, without those that others of them replace.
+
+    Args:
+        facts: of one repository.
+        at: the places that hold.
+    """
+    found = []
+    for fact in facts:
+        places = places_of(fact)
+        if not places or any(each in at for each in places):
+            found.append(fact)
+    replaced = {each for fact in found for each in recorded(fact).replaces}
+    return [fact for fact in found if fact.id not in replaced]
