@@ -15,7 +15,7 @@ TESTS = HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} "$(PY)" -m pytest \
 	-n auto --dist worksteal
 PROOFS := tests/proofs tests/real tests/surfaces/attacks/test_linear_time.py
 SUBJECTS := model markdown privacy notes storage links sync facts indexing recall context_packs graph \
-	index_files operations memory_files proposals observations hosts daemon
+	index_files operations memory_files proposals observations exchange hosts modules repos daemon
 comma := ,
 empty :=
 PURE := $(subst $(empty) $(empty),$(comma),$(SUBJECTS:%=vaultsync/%/*))

@@ -30,7 +30,7 @@ from vaultsync.api.opening import Initialised
 from vaultsync.cli.main import cli
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.http_bridge.encoding import ERROR_STATUSES
-from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES, answer_schemas
+from vaultsync.http_bridge.handlers import EVENTS_PATH, METRICS_PATH, ROUTES, answer_schemas
 from vaultsync.mcp_server.prompts import PROMPTS
 from vaultsync.mcp_server.resources import TEMPLATES
 from vaultsync.mcp_server.server import TOOLS_BY_NAME
@@ -301,6 +301,13 @@ def routes() -> str:
         "a stream",
         "Events, until the client or the bridge ends the stream.",
     ]
+    metrics = [
+        "GET",
+        code(METRICS_PATH),
+        "",
+        "text",
+        "Counters for Prometheus, in its text format.",
+    ]
     found = [
         [
             row.method,
@@ -311,7 +318,7 @@ def routes() -> str:
         ]
         for row in ROUTES
     ]
-    return table(["", "route", "takes", "answers", ""], [*found, stream])
+    return table(["", "route", "takes", "answers", ""], [*found, metrics, stream])
 
 
 def _keys(answer: type) -> list[str]:

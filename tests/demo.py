@@ -289,6 +289,68 @@ def pack(stage: Stage) -> None:
     )
 
 
+SEEN = (
+    "Opened the settings of the berth map.",
+    "Ran the linter over the booking form, no complaints.",
+    "The deploy to the Pier Box failed: its disk is full, no booking goes through.",
+    "Looking for where the tide table is read.",
+    "41 passed in 3 s",
+    "Found out why the kiosk is slow: it asks for every berth one by one.",
+    "Waiting for job 12 of the build.",
+    "Aiko wants the harbour's name in capitals on all receipts.",
+    "Renamed a variable in the importer.",
+    "Good morning, what is next?",
+)
+"""What indy observes in an hour."""
+
+
+def observe(stage: Stage) -> None:
+    stage.step(
+        "Agents notice much, and little of it matters",
+        """indy observes ten things in an hour. Each is stored at once. Rules tell what
+        matters; the rest is put into the background, with its words kept.""",
+    )
+    ids = [stage.ask("observe", each, "--agent", "indy")["id"] for each in SEEN[:-1]]
+    stage.run("observe", SEEN[-1], "--agent", "indy", keep="MORNING")
+    stage.run("observations", "process", lines=2)
+    found = stage.ask("observations", "list")["observations"]
+    kept = {each["id"] for each in found if each["tier"] != "background"} & {*ids}
+    hits = {hit["id"] for hit in stage.ask("recall", SEEN[3])["hits"]}
+    stage.claim(
+        "three of ten matter, and a question finds none of the others",
+        holds=kept == {ids[2], ids[5], ids[7]} and not hits & {*ids} - kept,
+    )
+
+
+def propose(stage: Stage) -> None:
+    stage.step(
+        "What needs judgement is asked",
+        """indy remembers what moss knows already. Maintenance, which the daemon does once a
+        day, notices, and asks in a note beside it.""",
+    )
+    stage.run(
+        *("remember", "We order cable glands from Nordkabel, always."),
+        *("--type", "decision", "--scope", "team-core", "--agent", "indy"),
+        keep="AGAIN",
+    )
+    again = stage.note("$AGAIN")
+    stage.ask("maintain")
+    (found,) = stage.ask("proposals", "list")["proposals"]
+    beside = stage.vault / found["path"]
+    stage.show(beside, lines=60)
+    stage.claim("nothing was changed yet", holds=again.is_file())
+    stage.tell("Bente ticks the box.")
+    stage.edit(beside, ("- [ ] Accept", "- [x] Accept"))
+    stage.run("sync")
+    stage.claim(
+        "one note is left, with what both said, and no question is open",
+        holds=not beside.exists()
+        and not again.exists()
+        and "always" in stage.ask("get", "$GLANDS")["content"]
+        and not stage.ask("proposals", "list")["proposals"],
+    )
+
+
 def equal(stage: Stage) -> None:
     stage.step("Are both sides really equal?", "Field by field, every fact, now:")
     stage.run("verify")
@@ -303,7 +365,7 @@ def equal(stage: Stage) -> None:
 
 STORY = (
     *(take_in, remember, edit, merge, conflict),
-    *(settle, delete, undo, history, ask, pack, equal),
+    *(settle, delete, undo, history, ask, pack, observe, propose, equal),
 )
 
 

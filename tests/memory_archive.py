@@ -19,9 +19,11 @@ from vaultsync.storage.archive import (
     HistoryEntry,
     Notice,
     OutboxEntry,
+    PackedBase,
     RunRecord,
     WriteIntent,
 )
+from vaultsync.storage.packed_bytes import PackedBytes, unpack
 from vaultsync.storage.vault import FileStamp
 
 
@@ -151,8 +153,9 @@ class MemoryArchive:
     def moved_since(self, number: int) -> list[str]:
         return [key for key, at in self._rows.moves.items() if at > number]
 
-    def put_bases(self, bases: Iterable[Base]) -> None:
-        for base in bases:
+    def put_bases(self, bases: Iterable[Base | PackedBase]) -> None:
+        for each in bases:
+            base = each.unpacked() if isinstance(each, PackedBase) else each
             rows, key = self._write(), base.fact.id
             old = rows.bases.get(key)
             place = base.path, bool(base.missing_since)
@@ -166,7 +169,8 @@ class MemoryArchive:
                 self._rows.moves[fact_id] = self.last_move() + 1
 
     def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        self._write().blobs.update(blobs)
+        for sha, data in blobs.items():
+            self._write().blobs[sha] = unpack(data) if isinstance(data, PackedBytes) else data
 
     def blob(self, sha: str) -> bytes | None:
         return self._rows.blobs.get(sha)
@@ -221,12 +225,15 @@ class MemoryArchive:
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         self._write().history = [*self._rows.history, *entries]
 
-    def history(self, *, fact_id: str = "", run: str = "", since: str = "") -> list[HistoryEntry]:
+    def history(
+        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
+    ) -> list[HistoryEntry]:
         return [
             each
             for each in self._rows.history
             if (not fact_id or each.fact_id == fact_id)
             and (not run or each.run == run)
+            and (not field or each.field == field)
             and each.at > since
         ]
 

@@ -8,8 +8,15 @@ from typing import Any
 import msgspec
 
 from vaultsync import __version__
-from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES, Nothing, RouteRow, answer_schemas
-from vaultsync.http_bridge.requests import EventsQuery
+from vaultsync.http_bridge.handlers import (
+    EVENTS_PATH,
+    METRICS_PATH,
+    ROUTES,
+    Nothing,
+    RouteRow,
+    answer_schemas,
+)
+from vaultsync.http_bridge.requests import EmptyBody, EventsQuery
 from vaultsync.privacy.error_json import Failure
 from vaultsync.sync.report import ProposedWrite
 
@@ -44,6 +51,7 @@ def document() -> dict[str, Any]:
     for row in ROUTES:
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row)
     paths[EVENTS_PATH] = {"get": _stream()}
+    paths[METRICS_PATH] = {"get": _metrics()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -106,6 +114,17 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
 def _answer(description: str, name: str) -> dict[str, Any]:
     schema = {"$ref": _REF.format(name=name)}
     return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def _metrics() -> dict[str, Any]:
+    summary = "Counters for Prometheus, in its text format."
+    row = RouteRow("GET", METRICS_PATH, "metrics", summary, EmptyBody, Nothing, Nothing)
+    operation = _operation(row)
+    operation["responses"]["200"] = {
+        "description": "The counters of the mirror of modules.",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
+    return operation
 
 
 def _stream() -> dict[str, Any]:

@@ -104,7 +104,7 @@ class Stage:
         place = ["--state-dir", str(self.folder / "state")]
         if words[0] != "init":
             place += ["--vault", str(self.vault)]
-        command = [sys.executable, "-m", "vaultsync", said[0], *place, *said[1:]]
+        command = [sys.executable, "-m", "vaultsync", *said, *place]
         with tempfile.TemporaryFile("w+", encoding="utf-8") as words_for_people:
             with _stdout(on_terminal=on_terminal) as (write, read):
                 process = subprocess.Popen(

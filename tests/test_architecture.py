@@ -20,7 +20,7 @@ PACKAGE = ROOT / "vaultsync"
 VAGUE = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}
 HEAVY = {
     *("lancedb", "networkx", "numpy", "onnxruntime", "pyarrow", "qdrant_client", "qdrant_edge"),
-    *("rich", "ruamel", "sentence_transformers", "tantivy", "torch"),
+    *("rich", "ruamel", "sentence_transformers", "tantivy", "torch", "tree_sitter"),
 }
 
 

@@ -48,13 +48,14 @@ README.md embedding/reference.jsonl errors.md memory-file/MEMORY.md retrieval/RE
 retrieval/questions.toml retrieval/said.toml questions/README.md questions/sample-vault.toml
 questions/help-vault.toml surface/cli-help.txt surface/cli-output.txt surface/mcp.json
 surface/openapi.json baseline.json observations/README.md observations/observations.jsonl
-observations/compressions.jsonl
+observations/compressions.jsonl hooks/README.md
 """
 TAKEN = {
     **dict.fromkeys(ALONE.split(), 1),
     "conflict/*.md": 4,
     "context/*.md": 6,
     "edits/*.md": 12,
+    "hooks/*.json*": 20,
     "http/*.json": 40,
     "hygiene/*.md": 3,
     "index/*.md": 2,

@@ -78,6 +78,14 @@ def test_hygiene_is_on_and_its_patterns_are_expressions_or_kinds(tmp_path: Path)
             'setting permissions: expected scopes such as "public"',
         ),
         ("permissions.teams.public = []", "setting permissions: expected scopes such as"),
+        (
+            "[permissions.agents.indy.weights]\nsimilarity = 0\nrecency = 0\nutility = 0",
+            "permissions.agents.indy.weights: expected similarity, recency or utility above 0",
+        ),
+        (
+            "permissions.agents.indy.max_hits = 0",
+            "setting permissions.agents: expected a table for each agent",
+        ),
         ("[watch]\nwatcher = 'eyes'", "one of auto, watchfiles, watchdog, polling"),
         ("language = 'klingon'", "english"),
         ("language = 1", "language"),

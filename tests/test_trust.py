@@ -11,7 +11,8 @@ from msgspec import Struct, structs
 
 from vaultsync.proposals.producers import PRODUCERS
 from vaultsync.settings import HARMLESS, MachineSettings, VaultSettings, check_file, is_table
-from vaultsync.trust import OWNER, TrustRecord, canonical, explain, pending, requests_of
+from vaultsync.trust import OWNER, TrustRecord, canonical, pending, requests_of
+from vaultsync.trust_words import explain
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
 OTHER_VALUES: dict[str, Any] = {
@@ -20,9 +21,13 @@ OTHER_VALUES: dict[str, Any] = {
     "permissions.projects": {"project-x": ["indy"]},
     "store": "sqlite:x",
     "embedder": "hub:x",
+    "classifier": "model",
     "language": "german",
     "default_scope": "team-core",
     "watch.watcher": "polling",
+    "modules.preset": "cipher",
+    "modules.tools": {"store": "x"},
+    "modules.min_confidence": 0.5,
     "hygiene.patterns": ["acme-[0-9]"],
     "memory_file.scope": "team-core",
     "repos.branch_scope": "sharedRepo",

@@ -1,8 +1,8 @@
 """Every error that vaultsync raises on purpose; docs/reference/errors.md shows how each one looks.
 
 The base classes say what is affected: the call (`UsageError`, `NotFoundError`), one note
-(`NoteError`), one memory file (`MemoryFileError`), a whole side (`VaultError`, `StoreError`), or
-only what can be rebuilt (`DerivedError`).
+(`NoteError`), one memory file (`MemoryFileError`), modules (`ModuleError`), a whole side
+(`VaultError`, `StoreError`), or only what can be rebuilt (`DerivedError`).
 """
 
 from __future__ import annotations
@@ -193,6 +193,17 @@ class ScopeDeniedError(UsageError):
         """Whether a person may accept what the agent proposes to write there."""
 
 
+class WriteLimitError(UsageError):
+    """The user lets this agent write less than it would write; nothing was written."""
+
+    def __init__(self, agent: str, limit: str) -> None:
+        super().__init__(
+            f"agent {agent!r} may write {limit}",
+            hint="write less, or later; the limit is in the table [permissions.agents] of the"
+            " user's own settings",
+        )
+
+
 class ProposedError(VaultsyncError):
     """Nothing was written: the agent may only propose it, and the user decides."""
 
@@ -288,6 +299,16 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
     "tiktoken": ("tiktoken", "tokens"),
     "tokenizers": ("tokenizers", "local"),
     "torch": ("torch", "sentence"),
+    "tree_sitter": ("tree-sitter", "repo"),
+    "tree_sitter_c": ("tree-sitter-c", "repo"),
+    "tree_sitter_cpp": ("tree-sitter-cpp", "repo"),
+    "tree_sitter_go": ("tree-sitter-go", "repo"),
+    "tree_sitter_java": ("tree-sitter-java", "repo"),
+    "tree_sitter_javascript": ("tree-sitter-javascript", "repo"),
+    "tree_sitter_python": ("tree-sitter-python", "repo"),
+    "tree_sitter_ruby": ("tree-sitter-ruby", "repo"),
+    "tree_sitter_rust": ("tree-sitter-rust", "repo"),
+    "tree_sitter_typescript": ("tree-sitter-typescript", "repo"),
     "uvicorn": ("uvicorn", "live"),
     "watchdog": ("watchdog", "live"),
     "watchfiles": ("watchfiles", "live"),
@@ -369,6 +390,16 @@ class HostEntryExistsError(UsageError):
         super().__init__(
             f"{path} has another server named {name!r}; it was left alone",
             hint="choose another name with --name",
+        )
+        self.path = path
+
+
+class ExchangeFileError(UsageError):
+    """A file of another tool cannot be read, or none can be written for it."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path}: {why}", hint="name the file, the folder or the archive of the export"
         )
         self.path = path
 
@@ -481,6 +512,17 @@ class ProposalNotFoundError(NotFoundError):
         super().__init__(
             f"no proposal {proposal_id}", hint="`vaultsync proposals list` shows the open ones"
         )
+
+
+class ModuleMissingError(NotFoundError):
+    """There is no module, and no topic, of that name."""
+
+    def __init__(self, name: str, folder: str) -> None:
+        super().__init__(
+            f"there is no module {_shown(name, 200)} in {folder}",
+            hint="`vaultsync module index` lists the topics and their modules",
+        )
+        self.name = name
 
 
 class RunNotFoundError(NotFoundError):
@@ -692,6 +734,48 @@ class GitFailedError(RepositoryError):
     def __init__(self, what: str, why: str, *, hint: str = "") -> None:
         super().__init__(
             f"git cannot {what}: {why}", hint=hint or "`git fsck` checks the repository"
+        )
+
+
+class ModuleError(VaultsyncError):
+    """A module or its folder cannot be used."""
+
+    def __init__(self, message: str, *, hint: str, name: str) -> None:
+        super().__init__(message, hint=hint)
+        self.name = name
+
+
+class UnreadableModuleError(ModuleError):
+    """A file among the modules is a link, too large, badly written or cannot be opened."""
+
+    def __init__(self, name: str, why: str, *, hint: str = "") -> None:
+        super().__init__(
+            f"{name} was left alone: {why}", hint=hint or "correct it by hand", name=name
+        )
+        self.why = why
+
+
+class ModuleChangedError(ModuleError):
+    """A module is not what its writer expected; nothing was written."""
+
+    def __init__(self, name: str, saved: tuple[bytes, ...] = ()) -> None:
+        super().__init__(
+            f"{name} was changed meanwhile, and stands as it is",
+            hint="read it again, and repeat the change",
+            name=name,
+        )
+        self.saved = saved
+        """Versions that were saved and replaced meanwhile, and are in no file any more."""
+
+
+class ModulesBusyError(ModuleError):
+    """Another process holds the lock of a folder of modules."""
+
+    def __init__(self, name: str, seconds: float) -> None:
+        super().__init__(
+            f"another process has been working with the modules in {name} for {seconds:g} s",
+            hint="try again when it has finished",
+            name=name,
         )
 
 

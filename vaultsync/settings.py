@@ -27,7 +27,7 @@ from vaultsync.model.canonical import canonical
 from vaultsync.model.decay import FADED_DECAY
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, vault_path
-from vaultsync.model.permissions import Permissions, normal_permissions
+from vaultsync.model.permissions import AgentPermissions, Permissions, normal_permissions
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, FieldOwner
 from vaultsync.model.scope import PUBLIC, check_scope
 from vaultsync.privacy.detection import OPTIONAL_FORMS
@@ -136,7 +136,9 @@ class ProposalSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     duplicates: ProposalMode = "propose"
     contradiction: ProposalMode = "propose"
+    consolidation: ProposalMode = "propose"
     link: ProposalMode = "off"
+    retype: ProposalMode = "off"
     retitle: ProposalMode = "off"
     junk: ProposalMode = "off"
 
@@ -183,6 +185,36 @@ class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How long a tombstone is kept."""
 
 
+class ModuleFolderSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a vault sets in the table `[modules]`: where modules are, and when to be told."""
+
+    folder: VaultPath = VaultPath("docs/memories")
+    """The folder of modules, in a repository or in the vault."""
+    alert_pending: Count = 10
+    """Number of modules that may wait for the remote before there is an alert."""
+    alert_hours: Number = 48.0
+    """How long one may wait before there is an alert."""
+
+
+class ModuleSettings(ModuleFolderSettings, frozen=True):
+    """The table `[modules]`: layered documents and the remote that mirrors them."""
+
+    remote: str = ""
+    """Empty while there is none yet, `none` if there is to be none."""
+    space: str = ""
+    """The name of the space there; empty for that of the repository."""
+    key: str = ""
+    """Name of the environment variable that holds the remote's key."""
+    preset: Literal["byterover", "cipher", "vaultsync"] = "byterover"
+    """Whose tools a remote that speaks MCP has."""
+    tools: Mapping[Literal["store", "retrieve", "remove"], str] = {}
+    """Names in place of the preset's."""
+    min_confidence: Decay = 0.4
+    """Confidence from which an answer of the remote is taken."""
+    timeout_seconds: Seconds = 10.0
+    """How long to wait for an answer of the remote."""
+
+
 class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of `.meta/config.toml`: harmless, no matter who wrote them."""
 
@@ -213,6 +245,7 @@ class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What `maintain` proposes."""
     hygiene: FurtherSecrets = FurtherSecrets()
     """Redaction and escaping."""
+    modules: ModuleFolderSettings = ModuleFolderSettings()
     map: Mapping[str, Mapping[str, Any]] = {}
     """Field -> a word that notes give it and that it does not take -> the value it means."""
     watch: WatchTiming = WatchTiming()
@@ -235,6 +268,13 @@ class MachineSettings(VaultSettings, frozen=True):
     reranker: str = ""
     """The folder of a cross-encoder, or `local:` and a folder with its export; `none` for none.
     Empty: the words of the default model."""
+    classifier: Literal["rules", "model", "embedding"] = "rules"
+    """What tells the tiers of observations."""
+    classifier_url: str = ""
+    """Of the service whose model classifies."""
+    classifier_model: str = ""
+    classifier_key: str = ""
+    """Name of the environment variable that holds the key of that service."""
     mcp_toolsets: str = "auto"
     """The tools that `vaultsync mcp` lists: `auto`, `all`, or names such as `memory,repo`."""
     hygiene: PrivacySettings = PrivacySettings()
@@ -243,13 +283,16 @@ class MachineSettings(VaultSettings, frozen=True):
     """The memory files that `watch` syncs."""
     repos: RepoSettings = RepoSettings()
     qdrant: QdrantSettings = QdrantSettings()
+    modules: ModuleSettings = ModuleSettings()
     permissions: Permissions = Permissions()
     """Which agents read, write and propose in which scopes."""
 
 
 HARMLESS: Mapping[str, frozenset[object]] = {
+    "classifier": frozenset({"embedding"}),
     "embedder": frozenset({"sentence", "hash", "none"}),
     "reranker": frozenset({"none"}),
+    "modules.remote": frozenset({"none"}),
 }
 """Values of machine settings, beside their defaults, that a vault may set by itself."""
 
@@ -342,11 +385,14 @@ def check_file(given: Table, where: str) -> MachineSettings:
         "store": found.store or "sqlite",
         "default_scope": check_scope(found.default_scope or PUBLIC),
         "embedder": check_embedder(found.embedder),
-        "index_folder": _index_folder(found.index_folder, where),
+        "index_folder": _folder("index_folder", found.index_folder, where),
+        "modules": structs.replace(
+            found.modules, folder=_folder("modules.folder", found.modules.folder, where)
+        ),
         "language": _language(found.language, where),
         "weights": _weights(found.weights, where),
         "map": _meanings(found.map, where),
-        "permissions": _permissions(found.permissions, where),
+        "permissions": _permissions(found.permissions, found.weights, where),
     }
     return structs.replace(found, **checked)
 
@@ -452,12 +498,12 @@ def check_embedder(setting: str) -> str:
     raise ConfigError(f"unknown embedder {setting!r}", hint=hint)
 
 
-def _index_folder(folder: str, where: str) -> VaultPath:
+def _folder(name: str, folder: str, where: str) -> VaultPath:
     try:
         return vault_path(folder.strip("/")) if folder else VaultPath("")
     except UnsafePathError as unsafe:
         expected = f"a folder of the vault, such as Index ({unsafe.message})"
-        raise _bad_value("index_folder", folder, expected, where) from None
+        raise _bad_value(name, folder, expected, where) from None
 
 
 def _check_ignored(path: str, where: str) -> None:
@@ -490,7 +536,9 @@ def _meanings(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, d
     return found
 
 
-def _permissions(given: Permissions, where: str) -> Permissions:
+def _permissions(given: Permissions, weights: RankingWeights, where: str) -> Permissions:
+    for name, row in given.agents.items():
+        _check_shares(weights_of(weights, row), f"permissions.agents.{name}.weights", where)
     try:
         return normal_permissions(given)
     except ValueError as error:
@@ -498,11 +546,21 @@ def _permissions(given: Permissions, where: str) -> Permissions:
         raise _bad_value("permissions", str(error), expected, where) from None
 
 
-def _weights(given: RankingWeights, where: str) -> RankingWeights:
-    _check_names(given.fields, FIELD_WEIGHTS, "weights.fields", where)
+def weights_of(weights: RankingWeights, row: AgentPermissions) -> RankingWeights:
+    """The weights with those of an agent in place of those that its table names."""
+    own = {key: value for key, value in structs.asdict(row.weights).items() if value is not None}
+    return structs.replace(weights, **own)
+
+
+def _check_shares(given: RankingWeights, name: str, where: str) -> None:
     if not given.similarity + given.recency + given.utility:
         expected = "similarity, recency or utility above 0"
-        raise _bad_value("weights", 0, expected, where)
+        raise _bad_value(name, 0, expected, where)
+
+
+def _weights(given: RankingWeights, where: str) -> RankingWeights:
+    _check_names(given.fields, FIELD_WEIGHTS, "weights.fields", where)
+    _check_shares(given, "weights", where)
     fields = {**FIELD_WEIGHTS, **given.fields}
     if not any(fields.values()):
         raise _bad_value("weights.fields", 0, "at least one field above 0", where)

@@ -25,6 +25,7 @@ export interface BridgeStatus {
 	embedding: EmbeddingState | null;
 	proposals: number;
 	silent_proposals: Array<string>;
+	answers: Record<string, TimePercentiles>;
 	vault_id: string;
 	version: string;
 	app_connected: boolean;
@@ -70,6 +71,7 @@ export interface ContextPack {
 	intent: string;
 	format: string;
 	nothing_known: string;
+	needed: number;
 	themes: Array<string>;
 	counter: string;
 	degraded: Array<string>;

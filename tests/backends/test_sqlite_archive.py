@@ -16,6 +16,7 @@ from vaultsync.errors import ArchiveError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.storage import archive as stored
 from vaultsync.storage.archive import Base, RunRecord
 from vaultsync.storage.erasure import Traces
 
@@ -205,7 +206,8 @@ def test_notes_facts_and_reports_take_less_than_half_of_their_bytes(
 def test_what_an_older_version_wrote_is_packed_and_found_by_its_names(path: Path) -> None:
     with pytest.MonkeyPatch.context() as older:
         older.setattr(archive_rows, "MIGRATIONS", archive_rows.MIGRATIONS[:2])
-        older.setattr(archive_rows, "pack", lambda data: data)
+        for module in (archive_rows, stored):
+            older.setattr(module, "pack", lambda data: data)
         archive = SqliteArchive.open(path)
         db = database(archive)
         for base in (pond(A, LONG, "sha"), pond(B, "short", "other")):

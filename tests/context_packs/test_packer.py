@@ -17,7 +17,7 @@ from tests.packs import (
     titles_in,
     words,
 )
-from vaultsync.context_packs.formats import PACK_FORMS
+from vaultsync.context_packs.formats import PACK_FORMS, QUOTE_NOTE
 from vaultsync.context_packs.pack import (
     INTENTS,
     PACK_TIERS,
@@ -151,10 +151,48 @@ def test_a_whole_that_always_costs_too_much_is_no_pack() -> None:
         "q",
         [candidate(n) for n in range(40)],
         budget=5_000,
-        count=lambda text: 10_000 if text.startswith("# C") and "~~~ memory" in text else 9,
+        count=lambda text: (
+            10_000 if text.startswith(("# C", QUOTE_NOTE)) and "~~~ memory" in text else 9
+        ),
     )
     assert pack.text == ""
     assert len(pack.left_out) == 40
+
+
+# --- a tiny budget -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", PACK_FORMS)
+def test_in_a_tiny_budget_the_envelope_shrinks_until_the_best_fact_fits(form: str) -> None:
+    best = replace(candidate(1, "It opens at nine."), fit=0.9)
+    other = replace(candidate(2), fit=0.4)
+    question = "when does the harbour open " * 20
+    needed = pack_context(question, [best], budget=1, count=letters, form=form).needed
+
+    pack = pack_context(question, [best, other], budget=needed, count=letters, form=form)
+
+    assert packed(pack) == [1]
+    assert not pack.items[0].cut
+    assert pack.tokens <= needed
+    assert not pack.needed
+    assert pack.items[0].citation not in pack.text
+    assert "It opens at nine." in pack.text
+    assert "user" in pack.text, "its origin says how far it is to be trusted"
+
+
+@given(st.data(), st.sampled_from(sorted(PACK_FORMS)), st.integers(0, 300))
+def test_a_pack_without_the_best_fact_says_which_budget_it_takes(
+    data: st.DataObject, form: str, budget: int
+) -> None:
+    found = data.draw(candidates())
+    pack = pack_context("q", found, budget=budget, count=letters, form=form)
+    if pack.needed:
+        assert pack.needed > budget
+        more = pack_context("q", found, budget=pack.needed, count=letters, form=form)
+        assert more.items
+        assert not more.needed
+    else:
+        assert bool(pack.items) is bool(found)
 
 
 # --- shares --------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.packs import COUNTERS, contents, fact, words
 from vaultsync.context_packs.formats import PACK_FORMS, PackPiece, citation_of
-from vaultsync.context_packs.truncate import RenderedPiece, cut_piece
+from vaultsync.context_packs.truncate import RenderedPiece, cut_piece, cut_words
 
 TEN = "\n\n".join(f"Paragraph {n} has five words." for n in range(10))
 
@@ -117,3 +117,13 @@ def test_a_counter_that_nothing_pleases_is_not_asked_for_ever() -> None:
     whole = PackPiece(one, "notable", "words: x", citation_of(one), "\n\n".join("abcdefgh" * 20))
     assert cut_piece(RenderedPiece(whole, "", 101), "", 100, never) is None
     assert len(asked) < 20
+
+
+@given(st.integers(-600, 0))
+def test_where_there_is_no_room_no_word_is_left(room: int) -> None:
+    def counted(piece: PackPiece) -> RenderedPiece:
+        return RenderedPiece(piece, piece.body, len(piece.body))
+
+    one = fact(1)
+    whole = PackPiece(one, "notable", "words: x", citation_of(one), "word " * 90)
+    assert cut_words(counted(whole), "", room, counted) is None

@@ -105,6 +105,10 @@ def test_history_is_told_by_fact_and_by_run(archive: Archive) -> None:
     assert archive.history(run="r1") == [entries[0], entries[1], entries[3]]
     assert archive.history(fact_id=A, run="r1") == [entries[0], entries[3]]
     assert archive.history(fact_id=C) == archive.history(run="r9") == []
+    fields = {each.field for each in entries}
+    assert {each: archive.history(field=each) for each in fields} == {
+        each: [entry for entry in entries if entry.field == each] for each in fields
+    }
 
 
 def test_the_newest_entry_by_which_each_fact_lost_its_note_is_told(archive: Archive) -> None:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from vaultsync.observations.classifier import TIER_PRIORITIES, Classifier, ObservedText
+from tests.chat_service import serving_chat
+from tests.fakes import FakeClock
+from vaultsync.backends.classifiers.model_classifier import ModelClassifier
+from vaultsync.backends.classifiers.nearest_classifier import NearestClassifier
+from vaultsync.backends.embedders.hashing import HashEmbedder
+from vaultsync.model.schema import TIER_PRIORITIES
+from vaultsync.observations.classifier import Classifier, ObservedText
 from vaultsync.observations.rules import RuleClassifier
 
 TEXTS = [
@@ -16,9 +24,15 @@ TEXTS = [
 ]
 
 
-@pytest.fixture
-def classifier() -> Classifier:
-    return RuleClassifier()
+@pytest.fixture(params=["rules", "model", "embedding"])
+def classifier(request: pytest.FixtureRequest) -> Iterator[Classifier]:
+    if request.param == "rules":
+        yield RuleClassifier()
+    elif request.param == "embedding":
+        yield NearestClassifier(HashEmbedder())
+    else:
+        with serving_chat() as service:
+            yield ModelClassifier(service.url, "by-rules", clock=FakeClock())
 
 
 def test_each_text_gets_a_tier_or_none_in_order(classifier: Classifier) -> None:
@@ -27,6 +41,12 @@ def test_each_text_gets_a_tier_or_none_in_order(classifier: Classifier) -> None:
     assert len(tiers) == len(TEXTS)
     assert {*tiers} <= {*TIER_PRIORITIES, None}
     assert classifier.classify([TEXTS[0]]) == tiers[:1]
+
+
+def test_a_decision_is_critical_and_an_opened_file_is_not(classifier: Classifier) -> None:
+    decision, _, opened, empty, _ = classifier.classify(TEXTS)
+
+    assert (decision, opened, empty) == ("critical", "background", "background")
 
 
 def test_the_same_text_gets_the_same_tier(classifier: Classifier) -> None:

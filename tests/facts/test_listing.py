@@ -10,6 +10,7 @@ import pytest
 from tests.world import World
 from vaultsync.facts.listing import MAX_COUNTED_DELETED, FactPage, select_facts
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import HiddenMatches
 from vaultsync.storage.store import StoreWrite
 
@@ -108,3 +109,38 @@ def test_a_list_shows_no_path_of_a_note_that_is_missing(world: World) -> None:
     with world.archive.transaction():
         world.archive.put_bases([missing])
     assert [each.path for each in listed(world).facts] == [None]
+
+
+@pytest.mark.parametrize("newest", [False, True])
+def test_a_list_of_few_facts_is_the_same_by_their_ids(world: World, newest: bool) -> None:
+    for number in range(9):
+        world.agent_remembers(f"Fact {number}", tags=["rare"] if number % 3 else [])
+    world.agent_forgets(world.agent_remembers("Gone", tags=["rare"]).id)
+
+    def matching(filters: FactFilters) -> list[str]:
+        return [fact.id for fact in world.store.iter_facts() if filters.admits(fact)]
+
+    for more in ({}, {"include_deleted": True}, {"status": "forgotten"}, {"among": matching}):
+        given = more | {"among": matching(FactFilters())} if "among" in more else more
+        after: str | None = None
+        for _ in range(3):
+            asked: dict[str, Any] = {
+                "tag": "rare",
+                "newest": newest,
+                "limit": 3,
+                "after": after,
+                **given,
+            }
+            page = listed(world, **asked)
+            assert listed(world, matching=matching, **asked) == page
+            after = page.next or after
+
+
+def test_a_list_that_filters_nothing_asks_no_index(world: World) -> None:
+    world.agent_remembers("A fact")
+
+    def fails(_: FactFilters) -> None:
+        raise AssertionError
+
+    assert titles(listed(world, matching=fails)) == ["A fact"]
+    assert titles(listed(world, matching=lambda _: None, tag="x")) == []

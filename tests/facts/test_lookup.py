@@ -104,3 +104,14 @@ def test_undoing_the_last_run_again_goes_back_in_time(world: World) -> None:
     assert undone == runs[::-1]
     with pytest.raises(RunNotFoundError):
         last_undoable_run(world.ctx)
+
+
+def test_hidden_runs_are_neither_the_last_nor_alike_in_name(world: World) -> None:
+    remembered(world, title="Seen")
+    seen = world.sync().run
+    world.agent_remembers("-", agent="ada", scope="private-ada", title="Hidden")
+    hidden = world.sync().run
+    assert last_undoable_run(world.ctx) == hidden
+    assert last_undoable_run(world.ctx, agent="indy") == seen
+    assert find_run_id(world.ctx, seen[:8], agent="indy") == seen
+    assert find_run_id(world.ctx, hidden[:8], agent="moss") == seen

@@ -9,7 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from tests.world import World
-from vaultsync.errors import FactNotFoundError, ImportLineError, InvalidFieldError, ScopeDeniedError
+from vaultsync.errors import (
+    FactNotFoundError,
+    ImportLineError,
+    InvalidFieldError,
+    ScopeDeniedError,
+    WriteLimitError,
+)
 from vaultsync.facts import service as work
 from vaultsync.model.fact import Fact
 from vaultsync.model.permissions import AgentPermissions, Permissions
@@ -165,3 +171,42 @@ def test_an_observation_that_a_person_put_into_a_team_is_kept_by_its_writers(wor
     assert work.update(world.ctx, fact.id, {"priority": 0}, agent="indy").priority == 0
     with pytest.raises(InvalidFieldError):
         work.supersede(world.ctx, fact.id, "Seen again.", agent="indy")
+
+
+# ---------------------------------------------------------------------- limits
+
+FEW = Permissions({"indy": AgentPermissions(write=("*",), max_facts_per_hour=3, max_bytes=8)})
+
+
+def _few(world: World) -> SyncContext:
+    return replace(world.ctx, policy=world.ctx.policy._replace(permissions=FEW))
+
+
+def test_an_agent_writes_no_more_facts_in_an_hour_than_it_may(world: World) -> None:
+    ctx = _few(world)
+    first = work.remember(ctx, {"content": "One."}, agent="indy")
+    work.update(ctx, first.id, {"content": "Two."}, agent="Indy")
+    work.update(ctx, first.id, {"content": "Two."}, agent="indy")  # nothing is written
+    with pytest.raises(WriteLimitError, match="3 facts in an hour"):
+        import_facts(ctx, ['{"content": "a", "scope": "project-x"}'] * 2, agent="indy")
+    work.supersede(ctx, first.id, "Three.", agent="indy")
+    with pytest.raises(WriteLimitError):
+        work.remember(ctx, {"content": "Four."}, agent="indy")
+    with pytest.raises(WriteLimitError):
+        work.update(ctx, first.id, {"content": "Four."}, agent="indy")
+    work.remember(ctx, {"content": "Others write."}, agent="ada")
+    work.remember(ctx, {"content": "The user writes."}, agent=None)
+    world.clock.advance(3600)
+    assert work.remember(ctx, {"content": "Four."}, agent="indy").content == "Four."
+
+
+def test_an_agent_writes_no_longer_texts_than_it_may(world: World) -> None:
+    ctx = _few(world)
+    with pytest.raises(WriteLimitError, match="at most 8 bytes, not 10"):
+        work.remember(ctx, {"content": "äöüäö"}, agent="indy")
+    first = work.remember(ctx, {"content": "One."}, agent="indy")
+    world.quiesce()
+    with world.outage(), pytest.raises(WriteLimitError):
+        work.update(ctx, first.id, {"content": "One and two."}, agent="indy")
+    assert not world.archive.outbox()
+    assert import_facts(ctx, [], agent="indy") == 0

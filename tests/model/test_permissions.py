@@ -132,3 +132,11 @@ def test_a_reader_is_the_key_of_what_is_kept_for_it() -> None:
     table = Permissions({"indy": AgentPermissions(read=("team-*",))})
     kept = {table.reader("indy"): 1, Permissions().reader("indy"): 2}
     assert (kept[table.reader("INDY")], len(kept)) == (1, 2)
+
+
+def test_with_proposals_an_agent_writes_where_it_may_propose() -> None:
+    table = Permissions({"indy": AgentPermissions(write=(), propose=("team-core",))})
+    lifted = table.with_proposals()
+    assert [x for x in SCOPES if lifted.may_write("indy", x)] == ["team-core", "private-indy"]
+    assert lifted.may_write("ada", "public")
+    assert not lifted.may_write("ada", "private-indy")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.eval.fit_tiers import left_out
 from tests.eval.tiers import print_tiers, tier_figures
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
 from vaultsync.observations.compression import MAX_WORDS, compress
@@ -67,12 +68,27 @@ def test_the_reasons_are_the_signals_strongest_first() -> None:
     assert "notable: figure (3 %)" in reasons
 
 
-def test_the_tiers_of_the_development_half_are_as_good_as_they_were() -> None:
-    found = tier_figures(RuleClassifier())
+def test_the_tiers_of_examples_that_a_fit_has_not_seen_are_as_good_as_they_were() -> None:
+    macro_f1, critical_recall = left_out()
 
-    assert found.macro_f1 >= 0.85
-    assert found.critical_recall >= 0.95
+    assert macro_f1 >= 0.77
+    assert critical_recall >= 0.75
+
+
+def test_the_shipped_weights_are_those_of_the_fit() -> None:
+    found = tier_figures(RuleClassifier())  # on texts that were fitted
+
+    assert found.macro_f1 >= 0.97
+    assert found.critical_recall >= 0.97
     assert found.compressed >= 0.85
+
+
+def test_the_words_that_count_most_are_told_after_the_signals() -> None:
+    *_, last = RuleClassifier().explain(ObservedText("Thanks, good morning everyone!"))
+
+    assert last.startswith("background: words (")
+    assert "morning" in last
+    assert RuleClassifier().explain(ObservedText("")) == ()
 
 
 def test_the_figures_are_printed_by_half(capsys: pytest.CaptureFixture[str]) -> None:

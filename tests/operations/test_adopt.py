@@ -295,10 +295,31 @@ def test_an_id_that_no_note_has_is_refused(foreign: World) -> None:
         find_note_with_id(foreign.ctx, "../x")
 
 
+def test_long_notes_are_adopted_fewer_at_a_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adopt, "BYTES_IN_MEMORY", 4 * adopt.BYTES_PER_NOTE)
+    for number in range(6):
+        text = "A long line.\n" * (700 if number == 2 else 1)
+        world.person_writes(f"Notes/{number}/Note.md", f"# Note {number}\n\n{text}")
+    parts: list[list[str]] = []
+
+    def counted(ctx: SyncContext, request: SyncRequest, **rest: Any) -> Report:  # noqa: ANN401
+        if request.folders:
+            parts.append(sorted(path.split("/")[1] for path in request.adopt))
+        return sync_once(ctx, request, **rest)
+
+    monkeypatch.setattr(adopt, "sync_once", counted)
+    adopt_notes(world.ctx, [VaultPath(path) for path in world.notes()])
+
+    assert parts == [["0", "1"], ["2"], ["3", "4", "5"]]
+    world.assert_at_rest()
+
+
 def test_many_notes_are_adopted_some_folders_at_a_time(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adopt, "NOTES_IN_MEMORY", 4)
+    monkeypatch.setattr(adopt, "BYTES_IN_MEMORY", 4 * adopt.BYTES_PER_NOTE)
     for number in range(12):
         world.person_writes(f"Notes/{number // 3}/{number}.md", f"# Note {number}\n\nText.\n")
     most: list[int] = []

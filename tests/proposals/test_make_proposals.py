@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.proposals.test_producers import TIDES, named
+from tests.proposals.test_producers import FAILED, TIDES, named
 from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
 from tests.world import SCOPE
 from vaultsync.operations.undo import undo_run
@@ -15,8 +15,10 @@ from vaultsync.proposals.service import accept_proposals, find_proposal
 class RuleWorld(ProposalWorld):
     """A world in which maintenance lets the rules propose."""
 
-    def maintain(self, mode: str = PROPOSE, *, dry_run: bool = False) -> MadeProposals:
-        modes = dict.fromkeys(PRODUCERS, OFF) | {"duplicates": mode}
+    def maintain(
+        self, mode: str = PROPOSE, *, kind: str = "duplicates", dry_run: bool = False
+    ) -> MadeProposals:
+        modes = dict.fromkeys(PRODUCERS, OFF) | {kind: mode}
         self.clock.advance(1)
         return make_proposals(self.ctx, modes, dry_run=dry_run)
 
@@ -135,3 +137,31 @@ def test_a_note_for_a_name_is_made_where_the_facts_are(world: RuleWorld) -> None
     undo_run(world.ctx, str(done.run))
     assert not world.is_alive(made.id)
     world.assert_at_rest()
+
+
+def test_repeated_observations_are_one_fact_that_links_them_and_asked_about_once(
+    world: RuleWorld,
+) -> None:
+    kind = "consolidation"
+
+    def observed(first: int) -> list[str]:
+        texts = (FAILED.format(each, each) for each in range(first, first + 3))
+        made = [world.mirrored(each, type="observation", status="archived") for each in texts]
+        return [each.id for each in made]
+
+    ids = observed(1)
+    assert world.maintain(kind=kind).proposed == {kind: 1}
+    observed(4)
+    assert world.maintain(kind=kind).proposed == {}
+    world.ticks(ACCEPT)
+    report = world.settle()
+    assert report is not None
+    (fact,) = (each for each in world.facts() if each.type == "fact")
+    assert list(fact.related_fact_ids) == ids
+    assert (world.maintain(kind=kind).proposed, world.fact(fact.id).importance) == ({kind: 1}, None)
+    world.ticks(ACCEPT)
+    world.settle()
+    assert world.fact(fact.id).importance == 0.6
+    assert world.maintain(kind=kind).proposed == {}
+    undo_run(world.ctx, report.run)
+    assert not world.is_alive(fact.id)

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from tests.eval.observations import observations
 from tests.fakes import FakeClock
 from vaultsync.context_packs.near_duplicates import (
     NearDuplicates,
@@ -234,3 +236,108 @@ def test_background_that_nothing_used_is_junk() -> None:
     ]
 
     assert titles_of(found("junk", unused, *kept)) == ["Delete “Noise”"]
+
+
+# --------------------------------------------------------------------- consolidation
+
+FAILED = "Build {} of the Gannet branch failed: the tide gauge did not answer within {} s."
+
+
+def seen(number: int, **values: Value) -> Fact:
+    content = str(values.pop("content", FAILED.format(number, number * 7)))
+    values = {"createdAt": f"2026-05-{number + 10}T08:00:00Z", **values}
+    return fact(content, type="observation", **values)
+
+
+def test_observations_that_repeat_but_for_numbers_become_one_fact() -> None:
+    rows = [
+        seen(1, status="archived", observationOriginalContent=FAILED.format(9, 9), content="Short"),
+        seen(2, entities=["Gannet"], priority=0),
+        seen(3, entities=["Tide gauge", "Gannet"]),
+    ]
+    (made,) = found("consolidation", *rows, fact(TIDES), seen(4, scope="project-x"))
+    (change,) = made.changes
+    assert (made.title, made.why) == (
+        f"Keep “{rows[2].title}” as one fact",
+        "Seen 3 times since 2026-05-11.",
+    )
+    assert change.after == {
+        "type": "fact",
+        "content": rows[2].content,
+        "scope": "team-core",
+        "priority": 1,
+        "entities": ["Gannet", "Tide gauge"],
+        "relatedFactIds": [each.id for each in rows],
+    }
+    assert made.evidence == {each.id for each in rows}
+
+
+def test_observations_about_others_of_long_ago_or_too_few_are_not_consolidated() -> None:
+    two = [seen(1), seen(2)]
+    for third in (
+        seen(3, createdAt="2026-01-01"),
+        fact(seen(3).content.replace("Gannet", "Heron"), type="observation"),
+        seen(3, scope="team-other"),
+        fact("Quite another thing happened at the gate of the harbour.", type="observation"),
+    ):
+        assert found("consolidation", *two, third) == []
+
+
+def test_observations_that_name_others_are_not_the_same() -> None:
+    texts = [f"{FAILED.format(n, n)} {TIDES}" for n in (1, 2, 3)]
+    texts[2] = texts[2].replace("Gannet", "Heron")
+    assert found("consolidation", *(seen(n, content=x) for n, x in enumerate(texts))) == []
+
+
+def test_a_fact_that_is_seen_again_becomes_more_important() -> None:
+    known = fact(FAILED.format(0, 0), type="lesson", importance=0.7)
+    rows = [seen(1), seen(2), seen(3)]
+    (made,) = found("consolidation", known, *rows)
+    assert made.title == f"“{known.title}” was seen again"
+    assert made.changes[0].after == {
+        "importance": 0.8,
+        "relatedFactIds": [each.id for each in rows],
+    }
+    linked = known.evolve(related_fact_ids=tuple(each.id for each in rows))
+    assert found("consolidation", linked, *rows) == []
+    (again,) = found("consolidation", linked.evolve(importance=None), *rows, *map(seen, (4, 5, 6)))
+    assert again.changes[0].after is not None
+    assert again.changes[0].after["importance"] == 0.6
+
+
+# --------------------------------------------------------------------------- retype
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("**Decision** (board): one store.", "decision"),
+        ("Wir haben beschlossen, eine Datei zu nehmen.", "decision"),
+        ("Lesson learned: look at the tide first.", "lesson"),
+        ("By convention names are in lower case.", "convention"),
+        ("User prefers small commits.", "preference"),
+    ],
+)
+def test_a_note_that_says_what_it_is_gets_that_type(text: str, name: str) -> None:
+    (made,) = found("retype", fact(text, type="note"))
+    assert made.changes[0].after == {"type": name}
+    assert found("retype", fact(text, type="task")) == []
+    assert found("retype", fact(text, type="note", sessionId="1")) == []
+
+
+def test_a_note_that_only_mentions_a_decision_stays_a_note() -> None:
+    for text in (
+        "The decision is due on Friday.",
+        "Did we decide to move? Nobody knows.",
+        "Beschluss des Tages: es gibt Döner",
+        "A list of lessons: one, two.",
+    ):
+        assert found("retype", fact(text, type="note")) == []
+
+
+def test_the_golden_observations_are_neither_repeated_nor_of_another_type() -> None:
+    texts = [each.text for each in observations()]
+    rows = [fact(each, type="observation", createdAt="2026-05-20") for each in texts]
+    assert found("consolidation", *rows) == []
+    titles = [each.title for each in found("retype", *(fact(x, type="note") for x in texts))]
+    assert [each.rpartition(" ")[2] for each in titles] == ["preference", "decision"]

@@ -135,3 +135,19 @@ def test_an_agent_changes_by_no_command_what_it_may_only_read(home: Home) -> Non
         assert indy.links_check(fix=True).fixed == ()
         assert len(indy.conflicts()) == 1
     assert note.read_bytes() == before
+
+
+def test_an_agent_has_weights_and_a_limit_of_its_own(home: Home) -> None:
+    configure_machine(
+        home.vault,
+        "[permissions.agents.indy]\nmax_hits = 2\n[permissions.agents.indy.weights]\n"
+        "similarity = 0\nrecency = 0\nutility = 1\nleast = 0.1\n",
+    )
+    with home.memory("ada") as ada, home.memory("indy") as indy:
+        for number, word in enumerate(WORDS):
+            fields = {"importance": number / 10}
+            ada.remember(f"The {word} and the tide.", scope="project-x", fields=fields)
+        hers, its = (each.recall("tide", mode="index", limit=5).hits for each in (ada, indy))
+        assert (len(hers), len(its)) == (5, 2)
+        assert [each.score for each in its] == [each.utility for each in its]
+        assert [each.score for each in hers] != [each.utility for each in hers]

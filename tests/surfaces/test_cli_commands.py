@@ -138,10 +138,13 @@ undo r1
 -> undo('r1', progress=None)
 
 log --limit 3
--> log(limit=3)
+-> log(limit=3, since=None)
+
+log --since 2026-02
+-> log(limit=20, since='2026-02')
 
 edit 01a1 --section Tea --replace Green --expect 3-7
--> edit('01a1', append=None, expect='3-7', find=None, replace='Green', section='Tea')
+-> edit('01a1', append=None, count=1, expect='3-7', find=None, replace='Green', section='Tea')
 
 rebuild --from store
 -> rebuild(confirm=None, progress=None, source='store')
@@ -237,7 +240,9 @@ STAGES = (
     RecallStage("catch-up", 0.0001),
     RecallStage("index", 0.001, tuple(StageCandidate(ID, 7.5 - n) for n in range(7))),
 )
-EMPTY_PACK = structs.replace(PACK, text="", items=(), left_out=(), counter="o200k_base")
+EMPTY_PACK = structs.replace(
+    PACK, text="", items=(), left_out=(), counter="o200k_base", needed=1210
+)
 DELETED = replace(CONFLICT, fields=(FieldConflict("note", "3-70b39ef6", "changed", "deleted"),))
 ANONYMOUS = [structs.replace(NOTICE, path=f"{n}.md", line=None) for n in range(1000)]
 QUEUED = AddResult(FILE, "Lessons", "queued", "it is taken")

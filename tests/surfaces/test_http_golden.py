@@ -114,6 +114,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
         _asking(made, root / "vault")
         _events(made)
         _errors(made)
+        _edits(made)
         yield made
 
 
@@ -177,7 +178,7 @@ def _ctx(pages: Pages, vault: Path) -> None:
     at = f"/v1/proposals/{proposal}"
     pages.ask("proposal-accept", "POST", f"{at}/accept", {})
     pages.ask("proposal-reject", "POST", f"/v1/proposals/{other}/reject", {})
-    pages.ask("error-proposal", "POST", "/v1/proposals/0/accept", {})
+    pages.ask("error-proposal", "POST", "/v1/proposals/none/accept", {})
 
     note = next((vault / "public" / "facts").glob("*gates.md"))
     said = note.read_text(encoding="utf-8").replace("as both see it", "as I see it")
@@ -316,6 +317,13 @@ def _errors(pages: Pages) -> None:
     for name, error in raised.items():
         with mock.patch.object(Memory, "sync", side_effect=error):
             ask(name, "POST", "/v1/sync", {})
+
+
+def _edits(pages: Pages) -> None:
+    text = "## Linux\n\nInstall it.\n\n## Mac\n\nInstall it."
+    made = pages.client("POST", "/v1/facts", {"text": text, "title": "Set up the pier box"})
+    change = {"section": "Mac", "replace": "Install it with `brew`."}
+    pages.ask("fact-edit", "POST", f"/v1/facts/{made.json['id']}/edit", change)
 
 
 def test_the_bridge_answers_as_the_golden_pages_say(pages: Pages) -> None:

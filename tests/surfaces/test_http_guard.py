@@ -14,13 +14,19 @@ from tests.bridges import Client, Heard, open_bridge
 from vaultsync.api.memory import Memory
 from vaultsync.http_bridge.bridge_server import make_bridge_app
 from vaultsync.http_bridge.encoding import MAX_DEPTH
-from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES
+from vaultsync.http_bridge.handlers import EVENTS_PATH, METRICS_PATH, ROUTES
 from vaultsync.service import bridge_service as serving
 
 NETWORK = Path("/proc/net/tcp")
 ID = "0193f6c2-0000-7000-8000-000000000001"
 ALL = [(row.method, re.sub(r"\{\w+\}", ID, row.path)) for row in ROUTES]
-ALL += [("GET", EVENTS_PATH), ("GET", "/"), ("GET", "/v1/nowhere"), ("OPTIONS", EVENTS_PATH)]
+ALL += [
+    ("GET", EVENTS_PATH),
+    ("GET", METRICS_PATH),
+    ("GET", "/"),
+    ("GET", "/v1/nowhere"),
+    ("OPTIONS", EVENTS_PATH),
+]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +52,8 @@ def test_the_application_serves_the_routes_of_the_table(client: Client) -> None:
         for method in getattr(route, "methods", ())
     }
 
-    assert routes == {(row.method, row.path) for row in ROUTES} | {("GET", EVENTS_PATH)}
+    others = {("GET", EVENTS_PATH), ("GET", METRICS_PATH)}
+    assert routes == {(row.method, row.path) for row in ROUTES} | others
 
 
 def test_no_route_answers_without_the_token(untouched: Client, other: str) -> None:

@@ -35,6 +35,7 @@ from tests.planted import (
 from vaultsync.api.memory import Memory
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
+from vaultsync.errors import ExchangeFileError
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.http_bridge.handlers import ROUTES
 from vaultsync.mcp_server import resources
@@ -47,6 +48,9 @@ from vaultsync.privacy import redaction as redact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.sync.report import DaemonState
 
+HOOK = json.dumps(
+    {"hook_event_name": "Stop", "session_id": "s", "text": TEXT, "tool_input": {"command": CODE}}
+)
 MAY_HOLD = {
     "store.sqlite3",
     "archive.sqlite3",
@@ -83,7 +87,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
         yield path, f"{path}\n{text}"
 
 
-WHOLE = {"export", "import_", "as_seen"}
+WHOLE = {"export", "export_to", "import_", "import_from", "as_seen", "modules"}
 """What is lossless, for it is a backup; what is given a report that was made before."""
 
 
@@ -93,6 +97,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         *("follow_memory_files", "watched_memory_files", "check", "count_recalls", "close"),
         "damaged_facts",
     )
+    modules = planted.folder / "project"
     asked: dict[str, Callable[[Memory], object]] = {
         **{name: methodcaller(name) for name in without},
         "with_queued": lambda m: m.with_queued(m.status()),
@@ -144,6 +149,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
             m.process_observations(),
         ],
         "observe": lambda m: m.observe(TEXT, context=CODE),
+        "observe_hook": lambda m: m.observe_hook(HOOK),
         "update": lambda m: m.update(planted.fact, content=f"{TEXT} {OTHER}"),
         "edit": lambda m: m.edit(planted.fact, append=f"{CODE} {TOKEN}"),
         "log": lambda m: m.log(),
@@ -153,6 +159,14 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "restore": lambda m: m.restore(planted.fact),
         "maintain": lambda m: [m.maintain(dry_run=True), m.maintain()],
         "rebuild": lambda m: [m.rebuild(source=each) for each in ("store", "vault")],
+        "modules": lambda m: [
+            m.modules.write("keys", "k", TEXT, title=TOKEN, tags=[WORD], folder=modules),
+            m.modules.read("keys", folder=modules),
+            m.modules.sync(folder=modules),
+            m.modules.status(folder=modules),
+            m.modules.index(folder=modules),
+            m.modules.metrics(),
+        ],
         "adopt_id": lambda m: m.adopt_id(planted.entity),
         "waits": lambda m: m.waits(planted.fact),
         "contradictions": lambda m: m.contradictions(m.get(planted.fact)),
@@ -192,6 +206,7 @@ def _no_file_leaks(planted: Planted) -> None:
 
 NOT_ASKED = {
     *("init", "export", "import", "completion", "mcp", "bridge token", "plugin install"),
+    *("export-to", "import-from"),
     *("model fetch", "install"),  # they know of no fact
 }
 
@@ -199,6 +214,7 @@ NOT_ASKED = {
 def test_no_command_prints_a_secret(planted: Planted) -> None:
     fact, conflict, run = planted.fact, planted.conflict, planted.run
     file, out = str(planted.memory_file), str(planted.folder / "out")
+    modules = ("--folder", f"{planted.folder}/modules")
     questions = planted.folder / "questions.toml"
     questions.write_text(f'[[question]]\nquestion = "deploy"\nexpected = ["{fact}"]\n')
     answers = planted.folder / "answers.jsonl"
@@ -224,7 +240,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "eval score": [(str(questions), str(answers))],
         "model list": [()],
         "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
-        "observe": [(TEXT, "--context", CODE)],
+        "observe": [(TEXT, "--context", CODE), ("--hook", HOOK), (HOOK,)],
         "observations process": [("--dry-run",), ()],
         "repo identity": [(app,)],
         "repo add convention": [(CODE, TEXT, "--tag", TOKEN, "--repo", app)],
@@ -248,6 +264,9 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "supersede": [(planted.entity, f"now {CODE}, password: {SAID}")],
         "memory-file sync": [(file, "--dry-run"), (file,)],
         "memory-file add": [(file, f"More {CODE}.", "--section", f"Mine {TOKEN}")],
+        "module write": [("keys", "k-1", TEXT, "--title", TOKEN, "--tag", WORD, *modules)],
+        "module read": [("keys", *modules), ("keys", "k-1", *modules)],
+        **{f"module {key}": [modules] for key in ("sync", "status", "index")},
         "adopt": [("--dry-run", "Inbox"), ("Inbox",)],
         "sync": [("--dry-run", "-v"), ("-v",)],
         "resolve": [(conflict, "--take", "store")],
@@ -315,6 +334,7 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
         "graph": [("/v1/graph", None)],
         "graph_colours": [("/v1/graph/colours", {})],
         "update": [(one, {"content": TEXT}), (one, {"set": {"priority": TOKEN}})],
+        "edit": [(f"{other}/edit", {"append": f"{CODE} {TOKEN}"})],
         "supersede": [(f"{other}/supersede", {"text": f"now {CODE}, password: {SAID}"})],
         "forget": [(f"{one}/forget", {})],
         "restore": [(f"{one}/restore", {})],
@@ -384,7 +404,10 @@ def _known_about(memory: Memory, app: Path) -> list[object]:
     ]
 
 
-def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
+def test_no_tool_of_an_agent_tells_a_secret(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(planted.folder)  # the project of the modules
     fact, app = planted.fact, str(repository(planted.folder))
     asked: dict[str, list[dict[str, object]]] = {
         "memory_recall": [{"query": "deploy evening"}],
@@ -403,6 +426,11 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
             {"id": fact, "set": {"importance": f"{TOKEN}"}},
             {"id": TOKEN},
         ],
+        "memory_edit_fact": [
+            {"id": fact, "append": TEXT},
+            {"id": fact, "find": TOKEN, "replace": "x"},
+            {"id": fact, "section": TOKEN, "replace": "x"},
+        ],
         "memory_supersede": [{"id": planted.entity, "text": f"now {CODE}, password: {SAID}"}],
         "memory_resolve_conflict": [{"conflict": planted.conflict, "take": "store"}],
         "memory_proposals": [{}],
@@ -410,6 +438,7 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
             {"proposal": planted.proposal, "accept": each} for each in (True, False)
         ],
         "memory_forget": [{"id": fact}],
+        "memory_restore": [{"id": fact}, {"id": TOKEN}],
         "repo_remember": [
             {"kind": each, "title": CODE, "text": TEXT, "tags": [TOKEN], "repo": app}
             for each in ("convention", "decision", "note")
@@ -418,6 +447,8 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
             {"run": TOKEN, "step": CODE, "summary": TEXT, "follow_ups": [TOKEN], "repo": app}
         ],
         "repo_context": [{"repo": app, "paths": [TOKEN]}],
+        "module_write": [{"topic": "keys", "chunk": "k-1", "text": TEXT, "title": TOKEN}],
+        "module_read": [{"topic": "keys", "chunk": "k-1"}, {"topic": "keys"}],
     }
     assert asked.keys() == TOOLS_BY_NAME.keys()
     with AgentMemory(settings_for(planted.vault, agent="indy")) as memory:
@@ -499,7 +530,9 @@ def test_nor_does_an_error_of_a_tool(folder: Path) -> None:
         ("memory_store_fact", {"text": "x", "{}": 1}),
         ("memory_update_fact", {"id": "{}", "content": "x"}),
         ("memory_resolve_conflict", {"conflict": "{}", "take": "store"}),
+        ("memory_edit_fact", {"id": "{}", "append": "x"}),
         ("memory_forget", {"id": "{}"}),
+        ("memory_restore", {"id": "{}"}),
     ]
     with AgentMemory(settings_for(str(folder / "vault"), agent="indy")) as memory:
         for secret, (name, given) in product(OURS, asked):
@@ -554,6 +587,19 @@ def test_what_is_exported_is_whole(memory: Memory) -> None:
     assert json.loads(lines[0])["content"] == TEXT
     assert memory.import_(lines) == 1
     assert memory._ctx.store.get(fact.id).content == TEXT
+
+
+def test_nothing_is_exported_into_a_vault(folder: Path, memory: Memory) -> None:
+    with pytest.raises(ExchangeFileError, match="in a vault"):
+        memory.export_to("markdown", memory.settings.root / "exported")
+    assert not (memory.settings.root / "exported").exists()
+
+
+def test_what_an_agent_exports_has_no_secrets(folder: Path, memory: Memory) -> None:
+    memory.remember(TEXT)
+    memory.agent = "indy"
+    memory.export_to("jsonl", folder / "exported")
+    assert leaks((folder / "exported" / "memories.jsonl").read_text()) == []
 
 
 def test_an_agent_adds_no_secret_to_a_memory_file(folder: Path, memory: Memory) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import chdir
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,8 @@ class Neighbours:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neighbours]:
     folder: Path = tmp_path_factory.mktemp("neighbours")
     made = Neighbours(make_home(folder))
-    yield made
+    with chdir(folder):  # the project of the modules
+        yield made
     made.indy.close()
 
 

@@ -31,6 +31,7 @@ from vaultsync.mcp_server.server import (
     tool_row,
     tool_rows,
 )
+from vaultsync.mcp_server.tool import EVIDENT
 
 PAGE = GOLDEN / "surface" / "mcp.json"
 NO_ID = "0" * 8 + "-0000-0000-0000-" + "0" * 12
@@ -94,6 +95,20 @@ def test_the_list_of_tools_is_short() -> None:
     sent = JSONRPCResponse(jsonrpc="2.0", id=1_000, result=rows)
 
     assert len(sent.model_dump_json(by_alias=True, exclude_none=True)) <= 9_000
+
+
+def test_the_list_describes_an_argument_once_and_no_evident_one() -> None:
+    rows = {row.name: row.inputSchema["properties"] for row in tool_rows().tools}
+
+    assert rows["memory_update_fact"]["id"]["description"] == "`id` of a fact."
+    assert "description" not in rows["memory_edit_fact"]["id"]
+    assert "description" not in rows["memory_get_context"]["budget"]
+    assert rows["query_vault"]["all"] != rows["memory_recall"]["all"]
+    assert {
+        said["description"]
+        for tool in TOOLS_BY_NAME.values()
+        for said in tool.input_schema["properties"].values()
+    } >= EVIDENT
 
 
 def test_what_the_list_leaves_out_is_still_checked(memory: AgentMemory) -> None:
@@ -179,6 +194,32 @@ def test_a_fact_is_stored_updated_superseded_and_forgotten(home: Home, memory: A
     assert not home.note(newer["path"]).exists()
     again = call(memory, "memory_forget", id=newer["id"])
     assert again["error"]["kind"] == "FactForgottenError"
+    back = call(memory, "memory_restore", id=newer["id"])
+    assert back == {"id": newer["id"], "status": "active"}
+    assert home.note(newer["path"]).exists()
+
+
+def test_a_part_of_a_fact_is_edited(home: Home, memory: AgentMemory) -> None:
+    text = "Intro.\n\n## Linux\n\n### Install\n\nOld.\n\n## Mac\n\n### Install\n\nOld."
+    made = call(memory, "memory_store_fact", text=text, title="Set up")
+
+    edited = call(
+        memory,
+        "memory_edit_fact",
+        id="Set up",
+        section="Mac > Install",
+        replace="brew",
+        expect=None,
+    )
+    assert edited["content"] == text.removesuffix("Old.") + "brew"
+    assert "brew" in home.note(made["path"]).read_text(encoding="utf-8")
+    many = call(memory, "memory_edit_fact", id=made["id"], find="Install", replace="Get", count=2)
+    assert many["content"].count("### Get") == 2
+    stale = {"id": made["id"], "append": "More.", "expect": made["revision"]}
+    assert call(memory, "memory_edit_fact", **stale)["error"]["kind"] == "RevisionMismatchError"
+    twice = call(memory, "memory_edit_fact", id=made["id"], section="Get", replace="x")
+    assert twice["error"]["kind"] == "EditTargetError"
+    assert "Linux > Get" in twice["error"]["hint"]
 
 
 def test_what_is_written_names_the_facts_that_it_contradicts(memory: AgentMemory) -> None:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 import vaultsync
 from vaultsync.cli.main import cli
 from vaultsync.errors import InvalidFieldError
+from vaultsync.indexing.embedding_texts import embedding_chunks
 from vaultsync.service.daemon_runner import DaemonRunner
 
 FAILED = "The deploy failed: the disk of the Pier Box is full."
@@ -38,6 +39,33 @@ def test_the_background_is_left_out_of_recall_and_can_be_asked_for(vault: Path) 
         assert [hit.id for hit in memory.recall("nightly build steps", all=True).hits] == [seen.id]
         shown = memory.observation(seen.id)
         assert (shown.tier, shown.original) == ("background", ROUTINE)
+
+
+def test_what_matters_is_linked_weighed_and_embedded_and_the_background_only_kept(
+    vault: Path,
+) -> None:
+    with vaultsync.open(str(vault), agent="indy") as memory:
+        memory.remember("A harbour.", title="Skarvik Harbour", type="entity", scope="public")
+        decided = memory.observe("We decided to leave Skarvik Harbour.")
+        routine = memory.observe(ROUTINE)
+        memory.process_observations()
+
+        facts = [memory.get(each.id) for each in (decided, routine)]
+        assert [each.importance for each in facts] == [0.85, 0.1]
+        assert "[[Skarvik Harbour]]" in facts[0].content
+        index, by_id = memory._services.note_index, {each.id: each for each in facts}
+        chunks = embedding_chunks(memory._ctx.store, index, by_id)
+        assert [bool(chunks[each.id]) for each in facts] == [True, False]
+        assert [bool(each.expires_at) for each in facts] == [False, True]
+
+
+def test_a_lower_priority_is_asked_for(vault: Path) -> None:
+    with vaultsync.open(str(vault), agent="indy") as memory:
+        memory.remember("The tide table hangs in the net loft.", priority=3, agent="moss")
+        kept = memory.remember("The tide table is printed on Mondays.", scope="public", priority=3)
+
+        assert not memory.recall("tide table").hits
+        assert [hit.id for hit in memory.recall("tide table", max_priority=3).hits] == [kept.id]
 
 
 def test_a_daemon_classifies_what_waits(vault: Path) -> None:

@@ -110,6 +110,7 @@ def test_tools_answer_with_the_proposal(home: Home, fact: Fact) -> None:
         for tool, given in (
             ("memory_store_fact", {"text": "The ferry is late.", "scope": "public"}),
             ("memory_update_fact", {"id": fact.id, "content": "Twelve."}),
+            ("memory_edit_fact", {"id": fact.id, "append": "Twelve."}),
             ("memory_supersede", {"id": fact.id, "text": "It is gone."}),
             ("memory_forget", {"id": fact.id}),
         ):
@@ -163,3 +164,12 @@ def test_a_text_for_a_memory_file_is_in_the_file_while_its_fact_waits(
 def _accept_all(home: Home) -> None:
     with user(home) as memory:
         memory.accept_proposals([each.id for each in memory.proposals()])
+
+
+def test_observations_go_where_the_agent_writes(home: Home) -> None:
+    with home.memory("ada", scope="public") as ada:
+        made = call(ada, "memory_observe", content="The gate was opened.")
+        assert ada.get(made["id"]).scope == "private-ada"
+        with pytest.raises(ScopeDeniedError):
+            ada.observe("The gate was opened.", scope="public")
+        assert ada.proposals() == ()

@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from time import sleep
@@ -32,6 +32,7 @@ from vaultsync.errors import (
     UsageError,
 )
 from vaultsync.model.decay import utility
+from vaultsync.model.fact import Fact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 
 METHODS = [
@@ -222,6 +223,30 @@ def test_an_answer_of_the_index_loads_no_engine(memory: Memory, vault: Path, sta
         "vaultsync.sync.run",
     }
     assert (heavy | engine).isdisjoint(done.stderr.split())
+
+
+def test_a_list_by_a_filter_reads_only_the_facts_that_match(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        memory.remember(f"Crane {number} is red.", tags=["crane"] if number else ["hoist/new"])
+    read: list[str] = []
+    find = memory._ctx.store.find_many
+
+    def counted(fact_ids: Iterable[str]) -> dict[str, Fact]:
+        found = dict(find(fact_ids))
+        read.extend(found)
+        return found
+
+    memory.list(tag="crane")  # the index follows the store
+    monkeypatch.setattr(memory._ctx.store, "find_many", counted)
+
+    assert [fact.title for fact in memory.list(tag="hoist").facts] == ["Crane 0 is red"]
+    assert len(read) == 1
+    assert not memory.list(tag="cranes").facts
+    assert len(memory.list(type="note").facts) == 5
+    monkeypatch.setattr("vaultsync.api.memory.MAX_MATCHING", 2)
+    assert len(memory.list(tag="crane").facts) == 4
 
 
 def test_the_seconds_of_a_report_include_derived_data(

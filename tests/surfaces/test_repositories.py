@@ -426,8 +426,8 @@ def test_old_summaries_are_folded_into_weekly_digests(
             repos.append_summary("run", f"s{step}", text + done, follow_ups=[f"Part {step + 1}"])
         lines = (folder_of(repos) / "summaries.jsonl").read_text().splitlines()
         assert len(lines) == 8
-        done = repos.maintain()
-        assert done.folded == 3
+        upkeep = repos.maintain()
+        assert upkeep.folded == 3
         found = repos.get_repo_memory()
         assert len(found.summaries) == 6
         (digest,) = found.notes

@@ -8,7 +8,7 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -32,8 +32,10 @@ from vaultsync.errors import (
     VaultMissingError,
 )
 from vaultsync.model.schema import Value
+from vaultsync.observations.classifier import ObservedText
+from vaultsync.observations.rules import RuleClassifier
 from vaultsync.service.daemon_runner import DaemonRunner, DaemonWork
-from vaultsync.service.daily_maintenance import CHECK_INTERVAL, LAST_MAINTENANCE, DailyMaintenance
+from vaultsync.service.idle_work import CHECK_INTERVAL, FIRST_RETRY, LAST_MAINTENANCE, IdleWork
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.settings import MemoryFileSettings, Settings, Watcher, WatchSettings
 
@@ -155,11 +157,12 @@ def test_expired_facts_are_deleted_once_a_day(settings: Settings) -> None:
     memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
     with memory, memory.locked(lambda: False):
         fact = memory.remember("Good until then.", fields={"expiresAt": past})
-        daily = DailyMaintenance(
+        daily = IdleWork(
             memory,
             lambda: memory.ctx,
             lambda kind, _: told.append(kind),
             lambda error: told.append(type(error).__name__),
+            jitter=lambda: 0.0,
         )
         daily.tick(0.0)
         assert memory.get(fact.id), "the first day counts as done"
@@ -180,6 +183,32 @@ def test_expired_facts_are_deleted_once_a_day(settings: Settings) -> None:
         daily.tick(3 * CHECK_INTERVAL)
         assert told == ["pass", "GuardError"]
         assert memory.status().facts == 40
+
+
+def test_a_classifier_that_does_not_answer_is_asked_again_after_growing_times(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    class Silent(RuleClassifier):
+        def classify(self, texts: Sequence[ObservedText]) -> list[str | None]:
+            asked.append(len(texts))
+            return [None for _ in texts]
+
+    memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
+    with memory, memory.locked(lambda: False):
+        monkeypatch.setitem(vars(memory._services), "classifier", Silent())
+        memory.observe("We decided to keep the berths.")
+        idle = IdleWork(
+            memory, lambda: memory.ctx, lambda *_: None, lambda _: None, jitter=lambda: 1.0
+        )
+        for now in (0.0, FIRST_RETRY - 1, FIRST_RETRY, 3 * FIRST_RETRY - 1, 3 * FIRST_RETRY):
+            idle.tick(now)
+
+        assert asked == [1, 1, 1]
+        monkeypatch.undo()
+        idle.tick(9 * FIRST_RETRY)
+        assert memory.observations(tier="critical")
 
 
 def test_the_engine_runs_calls_between_two_runs(run: Run) -> None:
@@ -280,7 +309,7 @@ def test_a_daemon_that_waits_can_be_stopped(run: Run) -> None:
 def test_a_store_of_a_newer_version_stops_no_daemon(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.service.daily_maintenance.CHECK_INTERVAL", 0.05)
+    monkeypatch.setattr("vaultsync.service.idle_work.CHECK_INTERVAL", 0.05)
     with Memory(settings) as memory:
         fact = memory.remember("Said before.", title="Before")
     store, own = settings.state_dir / "store.sqlite3", tmp_path / "own.sqlite3"
@@ -318,7 +347,9 @@ def test_uses_that_cannot_be_counted_stop_no_daemon(
         def fails(*_: object) -> int:
             raise StoreError("it is the store of a newer vaultsync")
 
-        daily = DailyMaintenance(memory, lambda: memory.ctx, lambda *_: None, told.append)
+        daily = IdleWork(
+            memory, lambda: memory.ctx, lambda *_: None, told.append, jitter=lambda: 0.0
+        )
         with monkeypatch.context() as broken:
             broken.setattr(memory.ctx.store, "count_accesses", fails)
             daily.tick(0.0)

@@ -231,7 +231,7 @@ def _whole_actions() -> list[bool]:
 @pytest.fixture
 def brief_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scans that read canonical notes and their facts again when they record them."""
-    monkeypatch.setattr(snapshot, "MAX_WHOLE_FILES", 1)
+    monkeypatch.setattr(snapshot, "MAX_PACKED_BYTES", 0)
     monkeypatch.setattr(apply, "BASES_PER_TRANSACTION", 2)
 
 
@@ -251,7 +251,7 @@ def test_equal_sides_without_an_archive_are_recorded_without_holding_their_texts
     world.person_copies(world.notes()[4], "public/facts/Copy.md")
     work, _ = preview_run(world.ctx, SyncRequest(dry_run=True))
     held = [each for each in work.snapshot.seen.values() if each.file.data]
-    assert len(held) == 2  # the first one, and the copy, which no fact has there
+    assert len(held) == 1  # the copy, which no fact has there
 
     report = world.sync()
 
@@ -302,3 +302,19 @@ def test_a_side_that_changes_after_it_was_compared_waits_for_the_next_pass(
         assert world.fact(which).content.startswith("It was")
     if changed in ("fact", "both"):
         assert "Another one" in world.everything_kept()  # without a base, the note wins
+
+
+@pytest.mark.usefixtures("brief_files")
+def test_many_notes_that_were_moved_at_once_keep_what_they_say(world: World) -> None:
+    facts = [world.agent_remembers(f"It is {n}.", title=f"Fact {n}") for n in range(5)]
+    world.sync()
+    for path in world.notes():
+        world.person_renames(path, path.replace("/notes/", "/notes/old/"))
+
+    report = world.sync()
+
+    assert report.counts["moved"] == len(facts)
+    assert [each.content for each in world.facts()] == [each.content for each in facts]
+    assert all("/old/" in path for path in world.notes())
+    world.quiesce()
+    world.assert_at_rest()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tests.world import World
+from vaultsync.model.time_span import TimeSpan
 from vaultsync.sync.decision_table import REASON_CHANGED_DURING_RUN, REASON_GONE
 from vaultsync.sync.report import ActionTaken, Report
+from vaultsync.sync.status import run_summaries
 
 
 @pytest.fixture
@@ -67,3 +71,20 @@ def test_a_note_that_is_gone_while_its_fact_was_changed_is_announced_as_coming_b
     report = world.sync()
     assert report.counts["conflicts"] == 1
     assert [each.fact_id for each in world.conflicts()] == [fact.id]
+
+
+def test_the_runs_of_a_span_are_those_at_or_after_its_beginning(world: World) -> None:
+    world.mirrored("One.")
+    before = world.clock.now()
+    world.clock.advance(40 * 24 * 3600)
+    world.mirrored("Two.")
+    ctx = world.ctx
+    runs = run_summaries(ctx, limit=9)
+    since = TimeSpan(since=(before + timedelta(days=20)).date().isoformat())
+
+    recent = run_summaries(ctx, limit=9, span=since)
+
+    assert 0 < len(recent) < len(runs)
+    assert recent == runs[: len(recent)]
+    assert run_summaries(ctx, limit=1, span=since) == runs[:1]
+    assert run_summaries(ctx, limit=9, span=TimeSpan(since="2100-01-01")) == ()

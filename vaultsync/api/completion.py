@@ -9,12 +9,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 
+from msgspec import convert
+
 from vaultsync.api import configuration as config
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.permissions import Reader
 from vaultsync.model.scope import PUBLIC, is_scope
-from vaultsync.storage.archive import Archive
+from vaultsync.storage.archive import Archive, RunRecord
+from vaultsync.sync.report import ActionTaken
 
 MAX_OFFERED = 200
 """Maximum number of names that are offered."""
@@ -67,13 +70,26 @@ def _facts(archive: Archive, typed: str, reader: Reader | None) -> Offers:
             yield path, fact_id
 
 
-def _sees(reader: Reader | None, path: VaultPath | None) -> bool:
+def _sees(reader: Reader | None, path: str | None) -> bool:
     return path is not None and (reader is None or reader.reads(path.partition("/")[0]))
 
 
-def _runs(archive: Archive, typed: str, _reader: Reader | None) -> Offers:
-    runs = archive.runs(limit=MAX_OFFERED, prefix=typed)
-    return ((each.run, f"{each.at}, {each.kind}") for each in runs)
+def _runs(archive: Archive, typed: str, reader: Reader | None) -> Offers:
+    for each in archive.runs(limit=MAX_OFFERED, prefix=typed):
+        if reader is None or _sees_run(archive, each, reader):
+            yield each.run, f"{each.at}, {each.kind}"
+
+
+def _sees_run(archive: Archive, run: RunRecord, reader: Reader) -> bool:
+    """Whether a run did something to a note, and a fact, of which the agent may know."""
+    actions = convert(run.report.get("actions") or [], list[ActionTaken])
+    bases = archive.find_bases([each.fact_id for each in actions])
+    facts = {key: base.fact for key, base in bases.items()}
+    return any(
+        _sees(reader, VaultPath(each.path or "")) and (x is None or reader.reads(x.scope))
+        for each in actions
+        for x in [facts.get(each.fact_id)]
+    )
 
 
 def _conflicts(archive: Archive, _typed: str, reader: Reader | None) -> Offers:

@@ -25,7 +25,7 @@ from vaultsync.settings import (
     parse_toml,
     setting_names,
 )
-from vaultsync.trust import TrustRecord, explain, pending, requests_of
+from vaultsync.trust import TrustRecord, pending, requests_of
 
 _RECORD = "trust"
 """The table of the user's own file that says what was allowed."""
@@ -53,6 +53,8 @@ class VaultFiles(NamedTuple):
     def refuse_requests(self) -> None:
         """Raise `UntrustedVaultError` if the vault asks for more than the user has allowed."""
         if asked := self.pending:
+            from vaultsync.trust_words import explain  # noqa: PLC0415 - most ask for nothing
+
             lines = explain(asked, root=str(self.root), record=self.record)
             raise UntrustedVaultError(str(self.root), tuple(each.line() for each in lines))
 

@@ -178,11 +178,11 @@ class Engine:
             from vaultsync.proposals.service import redact_proposal
             from vaultsync.proposals.write_proposals import propose_write
 
-            made = propose_write(self.ctx, work, denied, agent=agent)
-        if not isinstance(made, ProposalRecord):
-            return made
+            proposed = propose_write(self.ctx, work, denied, agent=agent)
+        if not isinstance(proposed, ProposalRecord):
+            return proposed
         self.show_proposals()
-        found = self.ctx.archive.find_proposal(made.id) or made
+        found = self.ctx.archive.find_proposal(proposed.id) or proposed
         shown = shown_proposal(redact_proposal(self.ctx, found))
         raise ProposedError(shown.title, shown.id, shown.outcome, proposal=shown)
 

@@ -23,10 +23,12 @@ from msgspec import Struct, ValidationError, convert, structs
 from vaultsync.api.configuration import load_settings
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
+from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
     ConfigError,
     EngineBusyError,
+    IdNotInVaultError,
     InvalidFieldError,
     NoteMissingError,
     RevisionMismatchError,
@@ -45,6 +47,7 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import Value
+from vaultsync.model.scope import private_scope
 from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
@@ -53,10 +56,13 @@ from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
     from vaultsync.api.derived_data import DerivedReport
+    from vaultsync.api.exchange import ExportReport
     from vaultsync.api.memory_files import MemoryFiles
+    from vaultsync.api.modules import Modules
     from vaultsync.api.repos import Repos
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
+    from vaultsync.exchange.service import ImportReport
     from vaultsync.facts.listing import FactPage
     from vaultsync.facts.related import Related
     from vaultsync.facts.service import ForgetResult
@@ -66,6 +72,7 @@ if TYPE_CHECKING:
     from vaultsync.memory_files.report import AddResult, MemoryFileReport
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ShownProposal
+    from vaultsync.observations.hooks import CaptureReport
     from vaultsync.observations.observation_lists import ListedObservation, ShownObservation
     from vaultsync.observations.processing import ProcessReport
     from vaultsync.observations.service import Observed
@@ -88,6 +95,8 @@ if TYPE_CHECKING:
     )
 
 SIDES = ("vault", "store")
+MAX_MATCHING = 2_000
+"""Facts that match a filter up to which a list reads only them: of more, a page is soon full."""
 MAX_CALLED = 50
 """Facts that are compared with a name; those that have it as a whole come first."""
 T = TypeVar("T")
@@ -141,6 +150,7 @@ class Memory:
         app: ObsidianApp | None = None,
         one_shot: bool = False,
         on_answer: Callable[[str, float], None] | None = None,
+        surface: str = "",
     ) -> None:
         """Open the vault of the settings.
 
@@ -151,6 +161,8 @@ class Memory:
                 model only for questions that keyword search does not answer surely.
             on_answer: called with the source and the seconds of each answer of recall, and of
                 each context pack.
+            surface: who asks, such as `mcp`: answers are then measured for `status()`, under
+                this name and their source, unless `on_answer` is called with them.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -159,6 +171,8 @@ class Memory:
         self.settings = settings
         self.agent = settings.agent
         """Who acts and asks; None is the user, who sees every scope."""
+        if surface and on_answer is None:
+            on_answer = AnswerLog(settings.state_dir, surface).add
         self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
         self.store_path = self._services.store_path
         """The file or the collection that holds the facts, as it is shown."""
@@ -167,6 +181,13 @@ class Memory:
         self._engine = Engine(self._services)
         self._wrote = False
         """Whether facts were written that no run has derived anything from."""
+
+    @cached_property
+    def modules(self) -> Modules:
+        """Layered documents of a project, and their mirror."""
+        from vaultsync.api.modules import Modules
+
+        return Modules(self._services, self._engine)
 
     def __enter__(self) -> Self:
         """Ready."""
@@ -313,6 +334,47 @@ class Memory:
         self._wrote = True
         self._engine.write_note(fact, actor=agent or "person")
         return Observed(fact.id, fact.status)
+
+    def observe_hook(
+        self,
+        payload: str,
+        *,
+        scope: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+    ) -> CaptureReport:
+        """Store what matters of what the hook of an agent's host told.
+
+        It is split into observations, without secrets; what the classifier calls background
+        is left out. A hook without text names a transcript, whose end is read where it lies
+        in the host's own folder. What an earlier hook of the session brought is not stored
+        again.
+
+        Args:
+            payload: the JSON of a hook of Claude Code, Codex, Cursor or Gemini CLI.
+            scope: who may see the observations, as in `observe()`.
+            user: the user whom they are about (`userId`).
+            agent: who observed; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError: it is no hook's, or names a file elsewhere.
+            UsageError: a value that its field does not take.
+        """
+        from vaultsync.observations.capture import capture
+        from vaultsync.observations.hooks import read_hook, transcript_texts
+
+        hook = read_hook(_check_text("payload", payload))
+        texts: Sequence[str] = hook.texts
+        if hook.transcript:
+            texts = transcript_texts(self._services.transcript_end(hook.transcript, hook.host))
+        agent = agent or self.agent
+        report, facts = capture(
+            self._ctx, hook, texts, self._services.classifier, scope=scope, user=user, agent=agent
+        )
+        self._wrote = self._wrote or bool(facts)
+        for fact in facts:
+            self._engine.write_note(fact, actor=agent or "person")
+        return report
 
     def process_observations(
         self, *, dry_run: bool = False, is_synced: bool = False, progress: Progress | None = None
@@ -494,6 +556,7 @@ class Memory:
             limit=_check_number("limit", limit),
             after=after,
             include_deleted=all,
+            matching=self._matching,
         )
 
     def update(
@@ -576,6 +639,7 @@ class Memory:
         section: str | None = None,
         find: str | None = None,
         replace: str | None = None,
+        count: int = 1,
         expect: str | None = None,
         agent: str | None = None,
     ) -> Fact:
@@ -586,9 +650,11 @@ class Memory:
         Args:
             id: of the fact.
             append: text for the end of the content.
-            section: the heading whose text is replaced.
-            find: text that the content has exactly once, which is replaced.
+            section: the heading whose text is replaced, up to the next one of its level or
+                above; or a path of headings, such as `Linux > Install`.
+            find: text that the content has exactly `count` times, which is replaced.
             replace: the new text.
+            count: how often the content has `find`.
             expect: the revision that the change is for; any when it is None.
             agent: who changes it; the agent of this memory when it is None.
 
@@ -596,14 +662,15 @@ class Memory:
             The fact as it is now.
 
         Raises:
-            FactNotFoundError, UsageError.
-            EditTargetError: the section or text is not there, or more than once.
+            FactNotFoundError.
+            UsageError: not one edit is given, or it would change the sections around it.
+            EditTargetError: the section is not there once, or the text not `count` times.
             RevisionMismatchError: the fact has another revision than `expect`, or was
                 changed by others at every try.
         """
         from vaultsync.facts.content_edits import content_edit
 
-        edit = content_edit(append=append, section=section, find=find, replace=replace)
+        edit = content_edit(append=append, section=section, find=find, replace=replace, count=count)
         fact_id = self._fact_id(id, agent)
         tries_left = fact_service.MAX_UPDATE_TRIES
         while True:
@@ -798,6 +865,63 @@ class Memory:
         return self._engine.proposing(
             self.agent, lambda ctx: import_facts(ctx, given, agent=self.agent)
         )
+
+    def import_from(
+        self,
+        format: str,
+        path: str | Path,
+        *,
+        scope: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Import what another tool remembers, in a run that `undo()` reverts.
+
+        Nothing is imported twice: what was imported before, has the text of another fact, or
+        was forgotten since is counted as a duplicate.
+
+        Args:
+            format: a name of `vaultsync.exchange.exchange_formats.FORMATS`, such as `chatgpt`.
+            path: of the file, the folder or the ZIP archive.
+            scope: who may see the facts; default: as for `remember()`.
+            dry_run: whether to report what would be imported, and do nothing.
+            progress: called with the stage, and how many memories were read.
+
+        Raises:
+            UsageError: there is no such format.
+            ExchangeFileError: the files cannot be read.
+            EngineBusyError: a daemon has the vault: stop it, or import on its machine.
+            InvalidScopeError, ScopeDeniedError, StoreError: nothing, or a part, was imported.
+        """
+        from vaultsync.api.exchange import import_into
+
+        self._wrote = True
+        wanted = scope or (None if self.agent is None else private_scope(self.agent))
+        return import_into(
+            self._engine,
+            format,
+            Path(path),
+            scope=wanted,
+            agent=self.agent,
+            dry_run=dry_run,
+            progress=progress,
+        )
+
+    def export_to(self, format: str, path: str | Path, *, user: str | None = None) -> ExportReport:
+        """Export what the agent can see, in the form of another tool.
+
+        Args:
+            format: `markdown`, `basic-memory` or `jsonl`.
+            path: of a folder, which must be empty or missing.
+            user: only facts about this user.
+
+        Raises:
+            UsageError: there is no such format, or it cannot be written.
+            ExchangeFileError: the folder is not empty, or cannot be written.
+        """
+        from vaultsync.api.exchange import export_into
+
+        return export_into(self._ctx, format, Path(path), agent=self.agent, user=user)
 
     # ------------------------------------------------------------------------- recall
 
@@ -1176,9 +1300,14 @@ class Memory:
             EngineBusyError: another engine has the vault.
         """
         from vaultsync.operations.adopt import adopt_notes, find_note_with_id
+        from vaultsync.sync.agent_view import AgentView
 
         with self._engine.exclusive() as ctx:
+            from vaultsync.sync.agent_view import AgentView
+
             note = find_note_with_id(ctx, id)
+            if not AgentView(ctx, self.agent).sees_note(note):
+                raise IdNotInVaultError(id)
             report = adopt_notes(ctx, [note], scope=scope, type_name=type, actor=self._actor)
             return self.as_seen(self._engine.derive_after(report))
 
@@ -1200,11 +1329,14 @@ class Memory:
         status = read_status(self._ctx, engine=holder, daemon=daemon, agent=self.agent)
         silent = [] if self.agent else [*silent_kinds(answer_counts(self._ctx.archive)).values()]
         embedding = self._engine.embedding.state()
-        status = structs.replace(status, embedding=embedding, silent_proposals=silent)
+        answers = {} if self.agent else read_answer_times(self.settings.state_dir)
+        status = structs.replace(
+            status, embedding=embedding, silent_proposals=silent, answers=answers
+        )
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
-        """A status, with a notice for each memory file that texts of agents wait for.
+        """A status, with notices of memory files and modules that wait.
 
         An agent's counts and notices are of what it may see.
 
@@ -1217,7 +1349,11 @@ class Memory:
         from vaultsync.sync.report import DaemonState, notices_of
 
         view = AgentView(self._ctx, self.agent)
-        waiting = [*notices_of(files_with_queue(self._memory_files.queue)), *self._refused()]
+        waiting = [
+            *notices_of(files_with_queue(self._memory_files.queue)),
+            *(notices_of(self.modules.alerts()) if self._has_modules else ()),
+            *self._refused(),
+        ]
         status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
         if self.agent is None:
             return status
@@ -1385,16 +1521,23 @@ class Memory:
         self._engine.record_bases()
         return fact_service.history(self._ctx, self._fact_id(id), agent=self.agent)
 
-    def log(self, *, limit: int = 20) -> tuple[RunSummary, ...]:
+    def log(self, *, limit: int = 20, since: str | date | None = None) -> tuple[RunSummary, ...]:
         """The runs that did something, newest first; for an agent, to what it may see.
 
         Args:
             limit: the maximum number of runs, 1 or more.
+            since: only runs on this day (`2026-01-31`), in this month or year, at this moment
+                or later, or such as `last week`.
+
+        Raises:
+            InvalidFieldError: `since` is not a date.
         """
+        from vaultsync.model.dates import time_span
         from vaultsync.sync.status import run_summaries
 
+        span = time_span(_check_day("since", since), None, today=self._ctx.clock.now().date())
         self._engine.record_bases()
-        return run_summaries(self._ctx, limit=limit, agent=self.agent)
+        return run_summaries(self._ctx, limit=limit, agent=self.agent, span=span)
 
     def last_undoable_run(self) -> RunSummary:
         """The run that `undo()` takes when it is given none.
@@ -1405,11 +1548,8 @@ class Memory:
         from vaultsync.sync.status import run_summaries
 
         self._engine.record_bases()
-        run = last_undoable_run(self._ctx)
-        seen = run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)
-        if not seen:
-            raise RunNotFoundError("")
-        return seen[0]
+        run = last_undoable_run(self._ctx, agent=self.agent)
+        return run_summaries(self._ctx, limit=1, prefix=run, agent=self.agent)[0]
 
     def undo(
         self, run: str | None = None, *, agent: str | None = None, progress: Progress | None = None
@@ -1434,8 +1574,11 @@ class Memory:
         from vaultsync.sync.status import run_summaries
 
         self._engine.record_bases()
-        run = last_undoable_run(self._ctx) if run is None else find_run_id(self._ctx, run)
         agent = agent or self.agent
+        if run is None:
+            run = last_undoable_run(self._ctx, agent=agent)
+        else:
+            run = find_run_id(self._ctx, run, agent=agent)
         seen = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
         if not seen:
             raise RunNotFoundError(run)
@@ -1903,6 +2046,11 @@ class Memory:
 
     # ------------------------------------------------------------------------ private
 
+    @property
+    def _has_modules(self) -> bool:
+        """Whether this vault has worked with a folder of modules."""
+        return (self.settings.state_dir / "modules").is_dir()
+
     @cached_property
     def _memory_files(self) -> MemoryFiles:
         from vaultsync.api.memory_files import MemoryFiles
@@ -1952,6 +2100,14 @@ class Memory:
             called = self._called
             found.append(linked_from(self._ctx, links, source, agent=self.agent, called=called))
         return found[0].intersection(*found[1:]) if found else None
+
+    def _matching(self, filters: FactFilters) -> builtins.list[str] | None:
+        """The facts that match, by the note index, if they are few; else None."""
+        index = self._services.note_index
+        if catch_up_note_index(self._ctx, index).degraded:
+            return None
+        found = index.browse(filters, limit=MAX_MATCHING + 1)
+        return None if len(found) > MAX_MATCHING else found
 
     def _called(self, name: str) -> builtins.list[str] | None:
         """The facts whose title or alias may be a name, by the note index."""

@@ -15,6 +15,7 @@ from msgspec import convert, structs, to_builtins
 
 from vaultsync.api import configuration as config
 from vaultsync.api.wiring import Answer, Request, Services
+from vaultsync.backends.state.answer_log import AnswerLog
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.settings import Settings
@@ -38,7 +39,8 @@ class RemoteMemory:
     def __init__(self, settings: Settings) -> None:
         """Open the vault of the settings. Raises as `Memory`."""
         self.settings = settings
-        self._services = Services(settings, one_shot=True)
+        log = AnswerLog(settings.state_dir, "command")
+        self._services = Services(settings, one_shot=True, on_answer=log.add)
 
     def __enter__(self) -> Self:
         """Ready."""

@@ -8,7 +8,8 @@ from vaultsync.api import configuration as config
 from vaultsync.api.configuration import VaultFiles
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
 from vaultsync.settings import setting_names
-from vaultsync.trust import OWNER, TrustRecord, TrustRequest, explain
+from vaultsync.trust import OWNER, TrustRecord
+from vaultsync.trust_words import TrustRequest, explain
 
 
 class VaultTrust(Struct, frozen=True):

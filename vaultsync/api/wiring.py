@@ -33,7 +33,7 @@ from vaultsync.model.permissions import Reader
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import RecallSearch
-from vaultsync.settings import Settings
+from vaultsync.settings import Settings, weights_of
 from vaultsync.storage.pruning import KeepSince
 from vaultsync.storage.visible_store import VisibleStore
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from vaultsync.observations.classifier import Classifier
     from vaultsync.recall.access_counts import AccessCounter
     from vaultsync.recall.ports import Reranker
+    from vaultsync.recall.ranking import RankingWeights
     from vaultsync.storage.erasure import Erasable
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
@@ -200,10 +201,47 @@ class Services:
 
     @cached_property
     def classifier(self) -> Classifier:
-        """Tells the tiers of observations."""
+        """Tells the tiers of observations.
+
+        Raises:
+            ConfigError: the settings name one that this vault cannot have.
+            EmbedderError: the embedder cannot be used on this machine.
+        """
+        settings = self.settings
+        if settings.classifier == "model":
+            if not (settings.classifier_url and settings.classifier_model):
+                raise ConfigError(
+                    'classifier = "model" needs a service and a model',
+                    hint="set classifier_url and classifier_model",
+                )
+            from vaultsync.backends.classifiers.model_classifier import ModelClassifier
+
+            return ModelClassifier(
+                settings.classifier_url,
+                settings.classifier_model,
+                clock=self.clock,
+                key_variable=settings.classifier_key,
+            )
+        if settings.classifier == "embedding":
+            if not self.can_embed or self.embedder is None:
+                raise ConfigError(
+                    'classifier = "embedding" needs an embedder',
+                    hint='set embedder = "local", and install vaultsync[local]',
+                )
+            from vaultsync.backends.classifiers.nearest_classifier import NearestClassifier
+            from vaultsync.observations.labelled import moved_by_people
+
+            return NearestClassifier(self.embedder, lambda: moved_by_people(self.read_context))
         from vaultsync.observations.rules import RuleClassifier
 
         return RuleClassifier()
+
+    @staticmethod
+    def transcript_end(path: str, host: str) -> str:
+        """The end of a transcript of an agent's host; raises InvalidFieldError for another file."""
+        from vaultsync.backends.state.transcript_end import transcript_end
+
+        return transcript_end(path, host)
 
     @cached_property
     def vault(self) -> Vault:
@@ -409,6 +447,9 @@ class Services:
         """
         agent, user = request.agent or self.settings.agent, request.user or self.settings.user
         request = structs.replace(request, agent=agent, user=user)
+        most = self.settings.permissions.of(agent).max_hits if agent else None
+        if most is not None and isinstance(request, RecallRequest):
+            request = structs.replace(request, limit=min(request.limit, most))
         if isinstance(request, RecallRequest) and request.as_of:
             with self._past_sources(ctx, request.as_of, agent) as sources:
                 return search(sources, request)
@@ -444,7 +485,7 @@ class Services:
             vectors=lambda: self.vector_index,
             embedder=lambda: self.embedder,
             reranker=lambda: self.reranker,
-            weights=self.settings.weights,
+            weights=self._weights_for(agent),
             warm=not (self._one_shot or self.settings.embedder.startswith("http")),
             visible_index=partial(self._visible_index, ctx, agent) if agent else None,
         )
@@ -466,7 +507,15 @@ class Services:
             with closing(
                 TantivyIndex(Path(folder, "words"), weights=weights.fields, language=language)
             ) as index:
-                yield RecallSources(past.ctx, index, weights=weights, unknown=past.unknown)
+                own = self._weights_for(agent)
+                yield RecallSources(past.ctx, index, weights=own, unknown=past.unknown)
+
+    def _weights_for(self, agent: str | None) -> RankingWeights:
+        """The weights of the settings, or those of an agent."""
+        settings = self.settings
+        if agent is None:
+            return settings.weights
+        return weights_of(settings.weights, settings.permissions.of(agent))
 
     def _visible_index(self, ctx: ReadContext, agent: str) -> tuple[NoteIndex, IndexReport]:
         """The keyword index that answers an agent, brought up to date.

@@ -1,4 +1,7 @@
-"""Small files that are replaced in one step: a reader finds the old bytes or the new ones."""
+"""Small files that are replaced in one step, and logs that grow by whole lines.
+
+A reader finds the old bytes of a file or the new ones.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -40,6 +44,22 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = 
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def append_line(path: Path, line: str) -> int:
+    """Append a line to a file, which is made where there is none, in one write.
+
+    The disk is not waited for. Returns the size that the file has then.
+
+    Raises:
+        OSError: the disk is full or broken, or there is no folder.
+    """
+    fd = os.open(path, _APPEND, 0o600)
+    try:
+        os.write(fd, f"{line}\n".encode())
+        return os.fstat(fd).st_size
+    finally:
+        os.close(fd)
 
 
 def sync_folder(folder: Path) -> None:

@@ -16,6 +16,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "observe": (
         'vaultsync observe "The deploy failed: the disk of the Pier Box is full."',
         'vaultsync observe "All 41 tests pass." --context "nightly build"',
+        "cat event.json | vaultsync observe - --hook",
     ),
     "observations process": (
         "vaultsync observations process --dry-run",
@@ -44,6 +45,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "restore": ('vaultsync restore "Reading list"',),
     "purge": ('vaultsync purge "Reading list" --dry-run', "vaultsync purge --user ada --dry-run"),
     "export": ("vaultsync export facts.jsonl", "vaultsync export - | gzip > facts.jsonl.gz"),
+    "import-from": (
+        "vaultsync import-from jsonl facts.jsonl --dry-run",
+        "vaultsync import-from jsonl facts.jsonl --scope public",
+    ),
+    "export-to": ("vaultsync export-to basic-memory ../exported",),
     "import": ("vaultsync import facts.jsonl", "zcat facts.jsonl.gz | vaultsync import -"),
     "sync": (
         "vaultsync sync",
@@ -68,7 +74,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync proposals reject --kind junk",
     ),
     "history": ('vaultsync history "Use SQLite on the Pier Box"',),
-    "log": ("vaultsync log", "vaultsync log --limit 5 --json"),
+    "log": ("vaultsync log", "vaultsync log --since 'last week' --json"),
     "undo": ("vaultsync undo", "vaultsync undo 01a1fd60-2f48"),
     "verify": ("vaultsync verify",),
     "rebuild": ("vaultsync rebuild --from vault",),
@@ -82,6 +88,17 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "memory-file add": (
         'vaultsync memory-file add MEMORY.md "Run the tests with make." --section Lessons',
     ),
+    "module write": (
+        'vaultsync module write adopted-patterns ap-01 "Tests live beside the code." --tag tests',
+        "cat finding.md | vaultsync module write tech-findings tf-20251020 --agent indy",
+    ),
+    "module read": (
+        "vaultsync module read adopted-patterns",
+        "vaultsync module read adopted-patterns ap-01 --json",
+    ),
+    "module sync": ("vaultsync module sync", "vaultsync module sync --chunk ap-01"),
+    "module status": ("vaultsync module status --json",),
+    "module index": ("vaultsync module index --folder docs/memories",),
     "recall": (
         "vaultsync recall why SQLite on the box",
         'vaultsync recall "type:decision harbour" --limit 3 --explain',
@@ -135,6 +152,12 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync model fetch intfloat/multilingual-e5-small",
         "vaultsync model fetch BAAI/bge-small-en-v1.5 --revision main --json",
     ),
+    "config get": ("vaultsync config get", "vaultsync config get watch --json"),
+    "config set": (
+        "vaultsync config set language german",
+        "vaultsync config set linger_seconds 90 --machine",
+    ),
+    "config unset": ("vaultsync config unset language",),
     "trust": ("vaultsync trust", "vaultsync trust --revoke"),
     "watch": (
         "vaultsync watch",

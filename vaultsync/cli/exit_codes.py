@@ -27,6 +27,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.ImportLineError, EXIT_FAILED),  # a usage error in Python, a bad file here
     (errors.ScopeDeniedError, EXIT_FAILED),
     (errors.ProposalDeniedError, EXIT_FAILED),
+    (errors.WriteLimitError, EXIT_FAILED),
     (errors.UsageError, EXIT_USAGE),
     (errors.GuardError, EXIT_GUARD),
     (errors.MemoryFileGuardError, EXIT_GUARD),
@@ -38,6 +39,8 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 
 def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
     """Run the command that `words` name; print whatever it raises, and return the exit code."""
+    if words[:1] == ["observe"] and "--hook" in words:
+        return _for_host(run, words=words)
     as_json = "--json" in words
     try:
         code = run()
@@ -56,6 +59,21 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
         _register_secret_rules(words)
         return print_error(_as_intended(error), as_json=as_json)
     return code if isinstance(code, int) else EXIT_DONE
+
+
+def _for_host(run: Callable[[], object], *, words: Sequence[str]) -> int:
+    """Run a command for the hook of an agent's host, which no failure of memory may stop."""
+    try:
+        run()
+        _flush()
+    except BrokenPipeError:
+        _detach_stdout()
+    except KeyboardInterrupt:
+        pass  # the host ends, and its hooks with it
+    except Exception as error:  # noqa: BLE001 - as above
+        _register_secret_rules(words)
+        print_error(_as_intended(error), as_json=False)  # on stderr
+    return EXIT_DONE
 
 
 def _as_intended(error: Exception) -> Exception:

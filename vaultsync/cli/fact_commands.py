@@ -252,8 +252,19 @@ def _revision(memory: Memory, fact_id: str) -> str | None:
 @click.command()
 @fact_argument
 @click.option("--append", metavar="TEXT|-", help="Add a text at the end; - reads stdin.")
-@click.option("--section", metavar="HEADING", help="Replace the text below this heading.")
+@click.option(
+    "--section",
+    metavar="HEADING",
+    help="Replace the text below this heading; 'A > B' is the heading B below A.",
+)
 @click.option("--find", metavar="TEXT", help="Replace this text, which the fact has once.")
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="With --find: the fact has the text N times, and all are replaced.",
+)
 @click.option("--replace", metavar="TEXT|-", help="The new text; - reads stdin.")
 @click.option("--expect", metavar="REVISION", help="Fail unless the fact is at this revision.")
 @agent_option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
@@ -40,7 +40,7 @@ from vaultsync.sync.report import (
     Status,
     Verification,
 )
-from vaultsync.sync.telemetry import Telemetry
+from vaultsync.sync.telemetry import Telemetry, TimePercentiles
 
 MAX_ACTIONS = 20
 """Maximum number of actions to list, unless `--verbose` is given."""
@@ -269,6 +269,7 @@ def print_status(options: Options, found: Status) -> int:
             ("engine", found.engine),
             *([("embedding", embedding_text(found.embedding))] if found.embedding else []),
             *_daemon_rows(found.daemon),
+            *_time_rows({f"answers, {name}": each for name, each in found.answers.items()}),
         ]
     )
     print_notices(found.attention)
@@ -282,11 +283,7 @@ def _telemetry_rows(found: Telemetry) -> list[tuple[str, str]]:
         "notes to facts": found.note_to_store,
         **{f"recall, {source}": each for source, each in found.recall.items()},
     }
-    rows = [
-        (name, f"{_milliseconds(each.p50)}, p95 {_milliseconds(each.p95)}")
-        for name, each in times.items()
-        if each is not None
-    ]
+    rows = [*_time_rows({name: each for name, each in times.items() if each is not None})]
     if found.edits:
         each_1000 = f"{found.conflicts_per_1000_edits:g} of 1,000 edits"
         rows.append(("conflicts so far", each_1000))
@@ -294,6 +291,11 @@ def _telemetry_rows(found: Telemetry) -> list[tuple[str, str]]:
         crashes = f", {found.crashes} of them after a crash" if found.crashes else ""
         rows.append(("restarts", f"{found.restarts:,}{crashes}"))
     return rows
+
+
+def _time_rows(times: Mapping[str, TimePercentiles]) -> Iterator[tuple[str, str]]:
+    for name, each in times.items():
+        yield name, f"{_milliseconds(each.p50)}, p95 {_milliseconds(each.p95)}"
 
 
 def _milliseconds(seconds: float) -> str:

@@ -27,28 +27,59 @@ from vaultsync.cli.output import (
     progress_bar,
     table,
 )
+from vaultsync.observations.hooks import MAX_HOOK_BYTES, CaptureReport, is_hook
 from vaultsync.observations.observation_lists import LISTED_TIERS, Observations
 
 
 @click.command()
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @click.option("--context", metavar="S", help="When or why it was noticed, in one line.")
+@click.option(
+    "--hook",
+    is_flag=True,
+    help="Called by a hook: the text must be its JSON, and no failure reaches the host: the exit"
+    " code is 0, and a message goes to stderr.",
+)
 @scope_option("Who may see it; default: only the agent, else the vault's default.")
 @agent_option
 @common
-def observe(options: Options, *, text: str | None, context: str | None, scope: str | None) -> None:
+def observe(
+    options: Options, *, text: str | None, context: str | None, hook: bool, scope: str | None
+) -> None:
     """Store what was noticed; it is classified later.
 
-    TEXT may be piped in.
+    TEXT may be piped in. The JSON of a hook of Claude Code, Codex, Cursor or Gemini CLI is
+    split into observations, and only what matters is stored.
     """
-    content = text_or_stdin(text, what="text to store")
+    content = text_or_stdin(
+        text, what="text to store", most_bytes=MAX_HOOK_BYTES + 1 if hook else -1
+    )
     with open_memory(options) as memory:
+        if hook or is_hook(content):
+            _print_captured(options, memory.observe_hook(content, scope=scope), hook=hook)
+            return
         done = memory.observe(content, context=context, scope=scope)
     if options.json:
         print_json(done)
         return
     echo(clean_one_line(done.id))
     print_message(options, "pending: `vaultsync observations process` classifies it")
+
+
+def _print_captured(options: Options, report: CaptureReport, *, hook: bool) -> None:
+    """Say what was kept; on stderr for a host, which may read stdout as an answer."""
+    if options.json:
+        print_json(report)
+        return
+    if not hook:
+        for each in report.kept:
+            echo(f"{each.id} {each.tier} {clean_one_line(each.content)}")
+    known = f", {report.known} known before" if report.known else ""
+    print_message(
+        options,
+        f"{clean_one_line(report.host)}: kept {len(report.kept)} of {report.seen} observations,"
+        f" {report.noise} of the others noise{known}",
+    )
 
 
 @click.group()

@@ -221,8 +221,10 @@ optional_question_argument = click.argument(
 """A question that need not be asked."""
 
 
-def text_or_stdin(given: str | None, *, what: str) -> str:
+def text_or_stdin(given: str | None, *, what: str, most_bytes: int = -1) -> str:
     """Return the text that was given; `-`, or nothing in a pipe, reads stdin.
+
+    At most `most_bytes` are read; a negative number is no limit.
 
     Raises:
         click.UsageError: there is none, or it is not UTF-8.
@@ -233,7 +235,7 @@ def text_or_stdin(given: str | None, *, what: str) -> str:
         message = f"no {what}: give it as an argument, or pipe it in"
         raise click.UsageError(message)
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
+        return sys.stdin.buffer.read(most_bytes).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"standard input is not UTF-8 (byte {error.start})"
         raise click.UsageError(message) from None

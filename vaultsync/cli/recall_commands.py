@@ -68,7 +68,8 @@ def _explain_pack(options: Options, pack: ContextPack) -> None:
         print_message(options, dim(f"        {clean_one_line(item.reason)}"))
         print_message(options, dim(f"        {clean_one_line(item.citation)}"))
     if not pack.items:
-        print_message(options, pack.nothing_known or "There is no room for anything.")
+        no_room = f"There is no room: the fact that fits best takes a budget of {pack.needed:,}."
+        print_message(options, pack.nothing_known or no_room)
     if pack.left_out:
         cost = sum(each.tokens for each in pack.left_out)
         print_message(options, f"left out: {len(pack.left_out)}, {cost:,} tokens")

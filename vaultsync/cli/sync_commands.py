@@ -26,6 +26,7 @@ from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     common,
     completes,
+    date_option,
     dry_run_option,
     fact_argument,
     number_option,
@@ -178,11 +179,12 @@ def history(options: Options, *, fact_id: str) -> None:
 
 @click.command()
 @number_option("--limit", "Maximum number of runs.", least=1, default=20)
+@date_option("--since", "Only runs on or after")
 @common
-def log(options: Options, *, limit: int) -> None:
+def log(options: Options, *, limit: int, since: str | None) -> None:
     """List the runs that did something, newest first."""
     with open_memory(options) as memory:
-        runs = memory.log(limit=limit)
+        runs = memory.log(limit=limit, since=since)
     print_runs(options, runs)
 
 

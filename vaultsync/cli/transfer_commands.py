@@ -17,9 +17,18 @@ import click
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import print_transferred
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common
-from vaultsync.cli.output import Options, print_message
+from vaultsync.cli.options import agent_option, common, dry_run_option, scope_option
+from vaultsync.cli.output import (
+    Options,
+    clean_one_line,
+    echo,
+    print_json,
+    print_message,
+    progress_bar,
+)
 from vaultsync.errors import ImportLineError, UsageError
+from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
+from vaultsync.exchange.service import ImportReport
 from vaultsync.settings import MARKER
 
 LineWriter = Callable[[str], object]
@@ -152,3 +161,62 @@ def import_facts(options: Options, *, file: str) -> None:
     print_transferred(options, count, f"imported from {file}", data=True)
     if count and not options.json:
         print_message(options, "`vaultsync sync` writes their notes")
+
+
+@click.command("import-from")
+@click.argument("format_name", metavar="FORMAT", type=click.Choice([*FORMATS]))
+@click.argument("path", metavar="PATH", type=click.Path(exists=True))
+@scope_option("Who may see the facts; default: that of the vault.")
+@dry_run_option
+@agent_option
+@common
+def import_from(
+    options: Options, *, format_name: str, path: str, scope: str | None, dry_run: bool
+) -> int:
+    """Import what another tool remembers.
+
+    FORMAT is one of chatgpt, claude, basic-memory, mem0, letta, mcp-memory, claude-code, cursor,
+    notion, markdown, jsonl and csv; PATH is a file, a folder or a ZIP archive of that tool.
+
+    Nothing is imported twice. What cannot be read is skipped and named; the exit code is 3 then.
+    """
+    with open_memory(options) as memory, progress_bar(options) as bar:
+        report = memory.import_from(format_name, path, scope=scope, dry_run=dry_run, progress=bar)
+    if options.json:
+        print_json(report)
+    else:
+        _print_import(options, report)
+    return EXIT_NEEDS_REVIEW if report.skipped else EXIT_DONE
+
+
+def _print_import(options: Options, report: ImportReport) -> None:
+    did = "would be imported" if report.dry_run else "imported"
+    kinds = ", ".join(f"{count:,} {name}" for name, count in report.types.items())
+    echo(f"{report.facts:,} facts {did}" + f" ({kinds})" * bool(kinds))
+    if report.duplicates:
+        print_message(options, f"{report.duplicates:,} are in the memory already")
+    for each in report.problems:
+        print_message(options, f"skipped: {clean_one_line(each.where)}: {clean_one_line(each.why)}")
+    if report.skipped > len(report.problems):
+        print_message(options, f"… and {report.skipped - len(report.problems):,} more")
+    if report.run:
+        print_message(options, f"`vaultsync undo {report.run}` takes it back")
+
+
+@click.command("export-to")
+@click.argument("format_name", metavar="FORMAT", type=click.Choice([*WRITTEN]))
+@click.argument("path", metavar="FOLDER", type=click.Path(file_okay=False))
+@click.option("--user", metavar="U", help="Only facts about this user.")
+@agent_option
+@common
+def export_to(options: Options, *, format_name: str, path: str, user: str | None) -> None:
+    """Export all facts in the form of another tool.
+
+    FORMAT is basic-memory, markdown or jsonl. FOLDER must be empty or missing.
+    """
+    with open_memory(options) as memory:
+        report = memory.export_to(format_name, path, user=user)
+    if options.json:
+        print_json(report)
+        return
+    echo(f"{report.facts:,} facts written to {clean_one_line(report.path)}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from vaultsync.markdown.blocks import fences
@@ -182,7 +182,7 @@ def paragraph_heading(paragraph: str) -> str:
 # --------------------------------------------------------------------------- markdown
 
 
-def _md_piece(piece: PackPiece) -> str:
+def _md_piece(piece: PackPiece, *, terse: bool = False) -> str:
     fact = piece.fact
     title = single_line(fact.title)
     # The title is shown as the heading.
@@ -190,14 +190,14 @@ def _md_piece(piece: PackPiece) -> str:
     if piece.tier == "entities":
         body = f": {piece.body}" if piece.body else ""
         return f"\n- **{title}** ({_kind(fact)}){body} · {source}"
-    line = " · ".join(filter(None, (_type_and_day(fact), source)))
+    line = "" if terse else " · ".join(filter(None, (_type_and_day(fact), source)))
     repeated = (
         _FIRST_SENTENCE_END.match(piece.body, len(title)) if piece.body.startswith(title) else None
     )
     body = piece.body[repeated.end() :] if repeated else piece.body
     if title.endswith("…") and body.startswith(title[:-1]):
         title, line = line, ""  # the body contains the whole title
-    parts = [f"# {title}", f"*{line}*" if line else "", body]
+    parts = [f"# {title}" if title else "", f"*{line}*" if line else "", body]
     text = "\n\n".join(filter(None, parts))
     fence = "~" * max(3, 1 + max(map(len, _TILDES.findall(text)), default=0))
     return f"\n\n{fence} memory of {_ORIGIN_LABELS[origin_of(fact)]}\n{text}\n{fence}"
@@ -257,7 +257,11 @@ def _escaped(text: str) -> str:
 
 
 def _xml_piece(piece: PackPiece) -> str:
-    values = _attributes(piece) | {"cut": "yes" if piece.cut else ""}
+    return _xml_element(piece, _attributes(piece))
+
+
+def _xml_element(piece: PackPiece, attributes: Mapping[str, str]) -> str:
+    values = {**attributes, "cut": "yes" if piece.cut else ""}
     attrs = "".join(f' {k}="{_escaped(v)}"' for k, v in values.items() if v)
     name = "entity" if piece.tier == "entities" else "fact"
     return f"<{name}{attrs}>\n{_escaped(piece.body)}\n</{name}>\n"
@@ -268,7 +272,11 @@ def _json(value: object) -> str:
 
 
 def _json_piece(piece: PackPiece) -> str:
-    values: dict[str, object] = {**_attributes(piece), "text": piece.body}
+    return _json_object(piece, _attributes(piece))
+
+
+def _json_object(piece: PackPiece, attributes: Mapping[str, str]) -> str:
+    values: dict[str, object] = {**attributes, "text": piece.body}
     return _json(values | {"cut": True} if piece.cut else values)
 
 
@@ -306,3 +314,38 @@ PACK_FORMS: Mapping[str, PackFormat] = MappingProxyType(
     }
 )
 """Name of a format -> how it is written."""
+
+TERSE_QUESTION = 40
+"""Maximum number of characters of the question in a terse pack."""
+
+
+def _terse_question(question: str) -> str:
+    return question if len(question) <= TERSE_QUESTION else question[: TERSE_QUESTION - 1] + "…"
+
+
+def _terse_attributes(piece: PackPiece) -> dict[str, str]:
+    """What a text cannot do without: its title, and who wrote it; the items of a pack say all."""
+    return {"title": single_line(piece.fact.title), "origin": origin_of(piece.fact)}
+
+
+TERSE_PACK_FORMS: Mapping[str, PackFormat] = MappingProxyType(
+    {
+        "markdown": replace(
+            PACK_FORMS["markdown"],
+            header=lambda _: QUOTE_NOTE,
+            piece=lambda piece: _md_piece(piece, terse=True),
+        ),
+        "xml": replace(
+            PACK_FORMS["xml"],
+            header=lambda question: PACK_FORMS["xml"].header(_terse_question(question)),
+            piece=lambda piece: _xml_element(piece, _terse_attributes(piece)),
+        ),
+        "json": replace(
+            PACK_FORMS["json"],
+            header=lambda question: PACK_FORMS["json"].header(_terse_question(question)),
+            piece=lambda piece: _json_object(piece, _terse_attributes(piece)),
+        ),
+    }
+)
+"""The same formats with the smallest envelope, for budgets that the best fact does not fit in
+otherwise: in XML and JSON, ids, sources and reasons take 80 tokens and more."""

@@ -110,6 +110,9 @@ class ContextPack(Struct, frozen=True):
     format: str
     nothing_known: str = ""
     """Why nothing was packed, where the memory has no answer; empty otherwise."""
+    needed: int = 0
+    """The budget in tokens that the fact that fits best takes, where there is no room for it even
+    with the smallest envelope; 0 otherwise."""
     themes: tuple[str, ...] = ()
     """The themes of the facts that were packed, those of most facts first."""
     counter: str = ""

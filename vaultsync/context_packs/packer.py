@@ -24,6 +24,7 @@ from operator import attrgetter
 from vaultsync.context_packs.excerpt import excerpt
 from vaultsync.context_packs.formats import (
     PACK_FORMS,
+    TERSE_PACK_FORMS,
     PackFormat,
     PackPiece,
     citation_of,
@@ -127,11 +128,23 @@ def pack_context(
         rejected: facts that were found and are not to be packed, each with the reason.
     """
     intent = intent or detect_intent(question)
-    packing = _Packing(PACK_FORMS[form], question, budget, count)
-    packing.add(candidates, entities)
-    packing.reject(rejected)
-    packing.fill(INTENTS[intent].shares)
-    text, tokens = packing.fit_budget()
+    shares = INTENTS[intent].shares
+
+    def packed_as(how: PackFormat) -> tuple[_Packing, str, int]:
+        packing = _Packing(how, question, budget, count)
+        packing.add(candidates, entities)
+        packing.reject(rejected)
+        packing.fill(shares)
+        return packing, *packing.fit_budget()
+
+    packing, text, tokens = packed_as(PACK_FORMS[form])
+    needed = 0
+    if not packing.has_best:
+        terse = packed_as(TERSE_PACK_FORMS[form])
+        if terse[0].has_best:
+            packing, text, tokens = terse
+        else:
+            needed = terse[0].tokens_of_best()
     packed = [part for tier in PACK_TIERS for part in packing.packed[tier]]
     return ContextPack(
         text=text,
@@ -159,6 +172,7 @@ def pack_context(
         intent=intent,
         format=form,
         themes=_themes(part.piece.fact for part in packed),
+        needed=needed,
     )
 
 
@@ -190,8 +204,8 @@ class _Packing:
     """Parts in brief by rank, each cut once."""
     tight: bool = False
     """Whether the parts do not all fit whole."""
-    best_rank: int = -1
-    """The rank of what fits the question best, and is packed first."""
+    best: PackPart | None = None
+    """What fits the question best, and is packed first."""
 
     def add(self, candidates: Sequence[PackCandidate], entities: Sequence[PackCandidate]) -> None:
         """Render and count each part once, and leave out near-duplicates."""
@@ -214,6 +228,8 @@ class _Packing:
         named.sort(key=lambda each: -len(each.named_by))
         for rank, each in enumerate(named, start=len(found)):
             self.waiting[ENTITY_TIER].append(self._part(each, rank, ENTITY_TIER))
+        parts = (part for tier in _FACT_TIERS for part in self.waiting[tier])
+        self.best = min((*parts, *self.excerpts), key=_by_fit, default=None)
         for tier in PACK_TIERS:
             self.overhead[tier] = self.count(self.form.open_tier(tier) + self.form.close_tier(tier))
 
@@ -270,8 +286,7 @@ class _Packing:
 
         It is cut where it takes more than the room, and so never gives way to a worse one.
         """
-        parts = [part for tier in _FACT_TIERS for part in self.waiting[tier]]
-        best = min((*parts, *self.excerpts), key=_by_fit, default=None)
+        best = self.best
         if best is None:
             return {}
         tier = best.piece.tier
@@ -282,11 +297,27 @@ class _Packing:
             if cut is None:
                 return {}
             first = cut
-        self.best_rank = first.rank
         self.packed[tier].append(first)
         self.waiting[tier] = [part for part in self.waiting[tier] if part is not best]
         self.excerpts = [part for part in self.excerpts if part is not best]
         return {tier: first.tokens + self.overhead[tier]}
+
+    @property
+    def has_best(self) -> bool:
+        """Whether the part that fits the question best is packed."""
+        best = self.best
+        return best is None or any(x.rank == best.rank for x in self.packed[best.piece.tier])
+
+    def tokens_of_best(self) -> int:
+        """The budget that the part that fits the question best takes whole, by itself."""
+        best = self.best
+        if best is None:
+            return 0
+        tier, whole = best.piece.tier, best.whole
+        planned = self.count(render_pack(self.form, self.question, []))
+        planned += self.overhead[tier] + whole.tokens
+        text = render_pack(self.form, self.question, [(tier, [whole.text])])
+        return max(planned, self.count(text))
 
     def _cut_best(self, part: PackPart, room: int) -> PackPart | None:
         """A part cut at a paragraph or a line, or else at a word; None where nothing fits."""
@@ -449,7 +480,7 @@ class _Packing:
             (tier, part)
             for tier in reversed(PACK_TIERS)
             for part in reversed(self.packed[tier])
-            if part.rank != self.best_rank
+            if self.best is None or part.rank != self.best.rank
         ]
         for dropped, (tier, part) in enumerate(others):
             if tokens <= max_tokens and dropped >= min_dropped:

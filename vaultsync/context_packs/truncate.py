@@ -78,7 +78,7 @@ def cut_words(
     words = piece.body[begin:].split()
     before = "… " if begin else ""
     most = len(piece.body.split()) * room // max(1, whole.tokens) + 1
-    while words and most:
+    while words and most > 0:
         text = f"{before}{' '.join(words[:most])} …"
         cut = replace(piece, body=text, reason=f"{piece.reason}; {_CUT_SHORT}", cut=True)
         shorter = render(cut)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from vaultsync.errors import EditTargetError, UsageError
@@ -11,6 +11,8 @@ from vaultsync.model.lazy_pattern import lazy_pattern
 
 _HEADING = lazy_pattern(r"(#{1,6})[ \t]*(.*)")
 _ITEM = lazy_pattern(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+_SEPARATOR = " > "
+_MOST_NAMES = 20
 _LISTED = 8
 """Maximum number of headings that an error lists."""
 
@@ -18,9 +20,28 @@ _LISTED = 8
 class Section(NamedTuple):
     """A heading, and where its text begins and ends."""
 
-    title: str
+    path: tuple[str, ...]
+    """The titles of the headings above it, and its own."""
+    level: int
+    heading: int
+    """Where the heading begins."""
     start: int
     end: int
+
+    @property
+    def title(self) -> str:
+        """The text of the heading."""
+        return self.path[-1]
+
+    def moved(self, by: int) -> Section:
+        """The same section in a text that is longer before it."""
+        places = {name: getattr(self, name) + by for name in ("heading", "start", "end")}
+        return self._replace(**places)
+
+    def is_called(self, names: Sequence[str]) -> bool:
+        """Whether its title is the last of some names, and the others are above it, in order."""
+        above = iter(self.path[:-1])
+        return self.title == names[-1] and all(name in above for name in names[:-1])
 
 
 def content_edit(
@@ -29,72 +50,133 @@ def content_edit(
     section: str | None = None,
     find: str | None = None,
     replace: str | None = None,
+    count: int = 1,
 ) -> Callable[[str], str]:
     """The edit that the arguments describe, as a function of the content.
 
     Args:
         append: text for the end, after a blank line; a list item continues a list.
         section: the heading whose text `replace` replaces, up to the next heading of its
-            level or above; with or without its `#`.
-        find: text that occurs once, which `replace` replaces.
+            level or above; with or without its `#`. Headings above it tell it apart from
+            others: `Linux > Install`.
+        find: text that `replace` replaces.
         replace: the new text.
+        count: how often the content has `find`; it is replaced everywhere.
 
     Raises:
         UsageError: none of the three edits is described, or more than one.
     """
+    if count < 1 or (count > 1 and find is None):
+        raise UsageError("count is the number of times that the content has find, 1 or more")
     match append, section, find, replace:
         case str(text), None, None, None:
             return lambda content: append_text(content, text)
         case None, str(title), None, str(text):
             return lambda content: replace_section(content, title, text)
         case None, None, str(old), str(new):
-            return lambda content: replace_text(content, old, new)
+            return lambda content: replace_text(content, old, new, count)
         case _:
             message = "give either append, or section and replace, or find and replace"
             raise UsageError(message, hint="see `vaultsync edit --help`")
 
 
 def append_text(content: str, text: str) -> str:
-    """The content with a text at its end; a list item continues a list without a blank line."""
+    """The content with a text at its end; a list item continues a list without a blank line.
+
+    Raises:
+        UsageError: with that text, the sections before it would be others.
+    """
     before = content.rstrip()
     if not before:
         return text
     last = before.rpartition("\n")[2]
     gap = "\n" if _ITEM.match(last) and _ITEM.match(text) else "\n\n"
-    return before + gap + text.strip("\n")
+    edited = before + gap + text.strip("\n")
+    kept = _headings(sections(content))
+    if _headings(sections(edited))[: len(kept)] != kept:
+        raise _others()
+    return edited
 
 
 def replace_section(content: str, title: str, text: str) -> str:
-    """The content with another text below a heading.
+    """The content with another text below a heading; nothing else of it changes.
+
+    Args:
+        content: in Markdown.
+        title: of the heading, or a path of titles with ` > ` between them.
+        text: the new one.
 
     Raises:
         EditTargetError: no heading has that title, or more than one.
+        UsageError: with that text, the sections around it would be others.
     """
-    wanted = title.strip().lstrip("#").strip()
-    found = [each for each in sections(content) if each.title == wanted]
+    before = sections(content)
+    found = [each for each in before if each.is_called([_bare(title)])]
+    if not found:
+        found = [each for each in before if any(map(each.is_called, _paths(title)))]
     if len(found) != 1:
-        titles = [each.title for each in sections(content)]
-        listed = ", ".join(titles[:_LISTED]) if titles else "none: use append, or find"
-        raise EditTargetError(f"section {wanted[:80]!r}", len(found), f"its sections are {listed}")
+        names = [" > ".join(each.path) if found else each.title for each in before]
+        listed = ", ".join(names[:_LISTED]) if names else "none: use append, or find"
+        what = f"section {_bare(title)[:80]!r}"
+        raise EditTargetError(what, len(found), f"its sections are {listed}")
+    [section] = found
     body = text.strip("\n")
-    rest = content[found[0].end :]
-    return (
-        content[: found[0].start].rstrip("\n")
+    rest = content[section.end :]
+    edited = (
+        content[: section.start].rstrip("\n")
         + (f"\n\n{body}" if body else "")
         + (f"\n\n{rest}" if rest else "")
     )
+    # A text with an open fence or comment would take what follows for its own, for example.
+    number = before.index(section)
+    moved = [
+        each.moved(len(edited) - len(content)) for each in before if each.heading >= section.end
+    ]
+    after = sections(edited)
+    if (
+        _headings(after[: number + 1]) != _headings(before[: number + 1])
+        or after[len(after) - len(moved) :] != moved
+        or edited[after[number].start : after[number].end].strip("\n") != body
+    ):
+        raise _others()
+    return edited
 
 
-def replace_text(content: str, old: str, new: str) -> str:
-    """The content with a text, which it has exactly once, replaced.
+def _headings(found: Sequence[Section]) -> list[tuple[tuple[str, ...], int, int]]:
+    """The headings of some sections, without what is below them."""
+    return [(each.path, each.level, each.heading) for each in found]
+
+
+def _others() -> UsageError:
+    return UsageError(
+        "with that text, the sections around it would be others; nothing was written",
+        hint="close its code, comments and formulas, and use headings below the section's",
+    )
+
+
+def _bare(title: str) -> str:
+    return title.strip().lstrip("#").strip()
+
+
+def _paths(title: str) -> Iterator[list[str]]:
+    """The readings of a path: a title may contain the separator itself."""
+    names = [_bare(each) for each in title.split(_SEPARATOR)]
+    for joined in range(1, min(len(names), _MOST_NAMES)):
+        yield [*names[:-joined], _SEPARATOR.join(names[-joined:])]
+
+
+def replace_text(content: str, old: str, new: str, count: int = 1) -> str:
+    """The content with a text replaced.
 
     Raises:
-        EditTargetError: the content does not have the text, or more than once.
+        EditTargetError: the content does not have the text `count` times.
     """
-    count = content.count(old) if old else 0
-    if count != 1:
-        hint = "give more of the text around it" if count else "copy it from `vaultsync get`"
-        raise EditTargetError(f"text {old[:80]!r}", count, hint)
+    there = content.count(old) if old else 0
+    if there != count:
+        hint = "give more of the text around it, or the count"
+        if not there:
+            hint = "copy it from `vaultsync get`"
+        raise EditTargetError(f"text {old[:80]!r}", there, hint)
     return content.replace(old, new)
 
 
@@ -104,12 +186,19 @@ def sections(content: str) -> list[Section]:
     opened: list[tuple[int, int]] = []
     """Level and number of the sections that go on, each within the one before it."""
     for span in prose_spans(content):
+        line = content.rfind("\n", 0, span.start) + 1
+        if span.kind != HEADING_BLOCK or content[line : span.inner].strip():
+            continue  # no heading, or one in a quote or a list
         heading = _HEADING.match(content, span.inner, span.end)
-        if span.kind == HEADING_BLOCK and heading and not content[span.start : span.inner].strip():
-            level = len(heading[1])
-            while opened and opened[-1][0] >= level:
-                number = opened.pop()[1]
-                found[number] = found[number]._replace(end=span.start)
-            opened.append((level, len(found)))
-            found.append(Section(closed_title(heading[2]), span.end, len(content)))
+        if heading is not None:
+            level, title = len(heading[1]), closed_title(heading[2])
+        else:
+            words, _, rule = content[span.inner : span.end].strip().rpartition("\n")
+            level, title = 1 if rule.lstrip().startswith("=") else 2, " ".join(words.split())
+        while opened and opened[-1][0] >= level:
+            number = opened.pop()[1]
+            found[number] = found[number]._replace(end=line)
+        opened.append((level, len(found)))
+        above = tuple(found[number].title for _, number in opened[:-1])
+        found.append(Section((*above, title), level, line, span.end, len(content)))
     return found

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -17,8 +18,12 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import FORGOTTEN, SUPERSEDED, HiddenMatches
 from vaultsync.model.scope import check_scope
 from vaultsync.model.serialization import PublicFact, public_values
+from vaultsync.storage.store import Store
 from vaultsync.sync.context import SyncContext
 
+MatchingIds: TypeAlias = Callable[[FactFilters], Collection[str] | None]
+"""The ids of all facts that match, where there are few; None where there are many, or where that
+is not known."""
 MAX_COUNTED_DELETED = 1_000
 """Maximum number of deleted facts that are looked at to say how many a list hides."""
 
@@ -62,10 +67,12 @@ def select_facts(
     limit: int = 100,
     after: str | None = None,
     include_deleted: bool = False,
+    matching: MatchingIds = lambda _: None,
 ) -> FactPage:
     """The facts that match all filters, superseded ones included, ordered by id.
 
-    `Memory.list()` says what the filters mean. Ids that are generated here begin with their
+    `Memory.list()` says what the filters mean, and `matching` saves to look at each fact of the
+    store for the few that match. Ids that are generated here begin with their
     time, so that the newest facts come first in descending order of ids.
 
     Raises:
@@ -91,12 +98,13 @@ def select_facts(
     start = check_id(after) if after else ""
     store = ctx.redacted_store
     tombstones = store.iter_facts(start, newest=newest, deleted=True)
+    is_filtered = bool(type_name or scope or filters.status or superseded or tag or since or until)
+    some = matching(filters) if among is None and is_filtered and not deleted else among
     if deleted:
         facts = tombstones
-    elif among is not None:
-        after_start = (x for x in among if not start or (x < start if newest else x > start))
-        known = store.find_many(after_start)
-        facts = (known[each] for each in sorted(known, reverse=newest))
+    elif some is not None:
+        after_start = (x for x in some if not start or (x < start if newest else x > start))
+        facts = _facts_of(store, sorted(after_start, reverse=newest), limit + 1)
     else:
         facts = store.iter_facts(start, newest=newest)
     if include_deleted and not deleted:
@@ -109,6 +117,13 @@ def select_facts(
     shown = with_note_paths(ctx, page[:limit])
     hidden = () if status or include_deleted else _count_deleted(ctx, filters, among)
     return FactPage(shown, shown[-1].id if len(page) > limit else None, hidden)
+
+
+def _facts_of(store: Store, fact_ids: Sequence[str], each_time: int) -> Iterator[Fact]:
+    """The facts in the order of their ids, read as many at a time as a page takes."""
+    for at in range(0, len(fact_ids), each_time):
+        known = store.find_many(fact_ids[at : at + each_time])
+        yield from (known[each] for each in fact_ids[at : at + each_time] if each in known)
 
 
 def _count_deleted(

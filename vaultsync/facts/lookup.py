@@ -120,8 +120,10 @@ def find_fact(
     return among(_facts(ctx, forgotten=forgotten), paths)
 
 
-def find_run_id(ctx: SyncContext, name: str) -> str:
+def find_run_id(ctx: SyncContext, name: str, *, agent: str | None = None) -> str:
     """The id of the only run that a whole id, or the beginning of one, stands for.
+
+    To an agent there are only runs of which it may know.
 
     Raises:
         AmbiguousNameError: more than one run has an id that begins so.
@@ -129,26 +131,32 @@ def find_run_id(ctx: SyncContext, name: str) -> str:
     prefix = name.strip().lower()
     runs: list[str] = []
     if _PREFIX.fullmatch(prefix):
-        runs = [each.run for each in ctx.archive.runs(limit=MAX_NAMES_IN_HINT + 1, prefix=prefix)]
+        from vaultsync.sync.status import run_summaries  # noqa: PLC0415 - for runs alone
+
+        found = run_summaries(ctx, limit=MAX_NAMES_IN_HINT + 1, prefix=prefix, agent=agent)
+        runs = [each.run for each in found]
     if len(runs) > 1:
         raise AmbiguousNameError("run", name, runs[:MAX_NAMES_IN_HINT], len(runs))
     return runs[0] if runs else name.strip()
 
 
-def last_undoable_run(ctx: SyncContext) -> str:
-    """The newest run that was not undone, and undid none itself.
+def last_undoable_run(ctx: SyncContext, *, agent: str | None = None) -> str:
+    """The newest run that was not undone, and undid none itself, of those of which an agent knows.
 
     Undoing the last run again and again therefore goes back in time, as in an editor.
 
     Raises:
         RunNotFoundError: there is none.
     """
+    from vaultsync.sync.status import run_summaries  # noqa: PLC0415 - as above
+
     for limit in RUNS_SEARCHED:
         undone: set[str] = set()
+        known = {each.run for each in run_summaries(ctx, limit=limit, agent=agent)}
         for each in ctx.archive.runs(limit=limit):
             if each.kind.startswith(UNDO_KIND):
                 undone.add(each.kind.removeprefix(UNDO_KIND))
-            elif each.run not in undone and ctx.archive.history(run=each.run):
+            elif each.run in known - undone and ctx.archive.history(run=each.run):
                 return each.run
     raise RunNotFoundError("")
 

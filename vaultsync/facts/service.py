@@ -96,6 +96,7 @@ def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
         raise InvalidFieldError("content", fact.content, "text to be remembered")
     check_access(ctx, fact, agent=agent)
     fact = _linked(ctx, fact, agent=agent)
+    _check_write(ctx, fact, agent=agent)
     write = StoreWrite(fact.id, fact, None, agent or "person")
     try:
         result = ctx.store.write([write])[0]
@@ -119,6 +120,13 @@ def _linked(ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | No
     fact = link_entities(ctx, fact, agent=agent, before=before)
     _check_note(ctx, fact)
     return fact
+
+
+def _check_write(ctx: SyncContext, fact: Fact, *, agent: str | None) -> None:
+    if agent is not None and ctx.policy.permissions.of(agent).is_limited:
+        from vaultsync.facts.write_limits import check_write_limits  # noqa: PLC0415 - few have any
+
+        check_write_limits(ctx, fact, agent=agent)
 
 
 def _check_note(ctx: SyncContext, fact: Fact) -> None:
@@ -254,6 +262,7 @@ def update(
         if key in FIELDS_BY_KEY and FIELDS_BY_KEY[key].owner is FieldOwner.IDENTITY:
             raise FixedFieldError(key)
     known: Fact | None = None
+    uncounted = agent
     for _ in range(MAX_UPDATE_TRIES):
         try:
             current = known = get(ctx, fact_id, agent=agent)
@@ -265,6 +274,8 @@ def update(
                 return current
             check_access(ctx, fact, agent=agent, before=current.related_fact_ids)
             _check_observation(fact, agent=agent, before=current)
+            _check_write(ctx, fact, agent=uncounted)
+            uncounted = None
             fact = fact.evolve(updated_at=ctx.today())
             replaced = current.revision if expect is None else expect
             write = overwrite(ctx, fact_id, fact, replaced, agent or "person")
@@ -278,6 +289,7 @@ def update(
             check_scope_access(ctx, known.scope, fact.scope, agent=agent)
             _check_observation(fact, agent=agent, before=known)
             _check_note(ctx, fact)
+            _check_write(ctx, fact, agent=uncounted)
             keys = [*values, *(["tags"] if add_tags or remove_tags else [])]
             before, after = ({key: each.plain(key) for key in keys} for each in (known, fact))
             _queue(ctx, agent, (fact_id, "update", before, after), expect=expect)
@@ -353,6 +365,7 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
         raise InvalidFieldError("content", text, "text that replaces the older one")
     _check_observation(new, agent=agent)
     new = _linked(ctx, new, agent=agent)
+    _check_write(ctx, new, agent=agent)
     try:
         return _replace(ctx, old, new, agent=agent)
     except StoreUnavailableError:

@@ -21,8 +21,9 @@ from starlette.routing import Route
 from vaultsync.errors import ConfigError
 from vaultsync.http_bridge import handlers
 from vaultsync.http_bridge.encoding import error_response, parse_body, parse_query_string
-from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES, RouteRow
+from vaultsync.http_bridge.handlers import EVENTS_PATH, METRICS_PATH, ROUTES, RouteRow
 from vaultsync.http_bridge.requests import EventsQuery
+from vaultsync.modules.module_telemetry import METRICS_TYPE
 from vaultsync.privacy.error_json import error_values_json
 from vaultsync.service.bridge_service import (
     BridgeServices,
@@ -45,6 +46,7 @@ def make_bridge_app(bridge: BridgeServices) -> Starlette:
     app = Starlette(
         routes=[
             _answering(EVENTS_PATH, partial(_events, bridge), ["GET"]),
+            _answering(METRICS_PATH, partial(_metrics, bridge), ["GET"]),
             *(_route(bridge, path, list(rows)) for (_, path), rows in by_path),
         ],
         exception_handlers={HTTPException: _no_route},
@@ -104,6 +106,13 @@ def _json(status: int, answer: object) -> Response:
         media_type="application/json",
         headers={"cache-control": "no-store", "x-content-type-options": "nosniff"},
     )
+
+
+async def _metrics(bridge: BridgeServices, _: Request) -> Response:
+    """Counters for Prometheus."""
+    text = await run_in_threadpool(handlers.metrics, bridge)
+    headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+    return Response(text, headers=headers, media_type=METRICS_TYPE)
 
 
 async def _events(bridge: BridgeServices, request: Request) -> Response:

@@ -25,6 +25,7 @@ ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (errors.GuardError, HTTPStatus.CONFLICT),
     (errors.MemoryFileGuardError, HTTPStatus.CONFLICT),
     (errors.StoreRewoundError, HTTPStatus.CONFLICT),
+    (errors.WriteLimitError, HTTPStatus.TOO_MANY_REQUESTS),
     (errors.UsageError, HTTPStatus.BAD_REQUEST),
     (errors.EngineBusyError, HTTPStatus.LOCKED),
     (errors.IndexBusyError, HTTPStatus.LOCKED),

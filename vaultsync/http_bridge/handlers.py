@@ -50,7 +50,9 @@ from vaultsync.sync.report import (
 )
 
 EVENTS_PATH = "/v1/events"
-"""The one route that is not in the table: its answer does not end. See `bridge_server.py`."""
+"""A route that is not in the table: its answer does not end. See `bridge_server.py`."""
+METRICS_PATH = "/metrics"
+"""A route that is not in the table: its answer is text for Prometheus."""
 
 Handler = TypeVar("Handler", bound=Callable[..., object])
 RunReport = TypeVar("RunReport", bound=Report)
@@ -181,6 +183,18 @@ def update(bridge: BridgeServices, fact_id: str, body: bodies.UpdateBody) -> Cha
     return bridge.writing(write)
 
 
+@route("POST", "/v1/facts/{id}/edit")
+def edit(bridge: BridgeServices, fact_id: str, body: bodies.EditBody) -> ChangedFact:
+    """Change a part of a fact's content."""
+    changes = structs.asdict(body)
+
+    def write(memory: Memory) -> ChangedFact:
+        fact = memory.edit(fact_id, **changes)
+        return public_changed(fact, memory.contradictions(fact))
+
+    return bridge.writing(write)
+
+
 @route("POST", "/v1/facts/{id}/supersede")
 def supersede(bridge: BridgeServices, fact_id: str, body: bodies.SupersedeBody) -> PublicFact:
     """Store a new fact that replaces an older one."""
@@ -228,6 +242,11 @@ class Nothing(Struct, frozen=True):
 def status(bridge: BridgeServices) -> BridgeStatus:
     """Report what is pending and what is wrong."""
     return bridge.reading(bridge.state)
+
+
+def metrics(bridge: BridgeServices) -> str:
+    """Counters for Prometheus, in its text format."""
+    return bridge.reading(lambda memory: memory.modules.metrics())
 
 
 @route("POST", "/v1/sync")
@@ -419,4 +438,4 @@ def graph_colours(bridge: BridgeServices) -> GraphColours:
 
 
 ROUTES = tuple(_rows)
-"""All routes but `GET /v1/events`."""
+"""All routes but `GET /v1/events` and `GET /metrics`."""

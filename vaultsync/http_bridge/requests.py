@@ -76,6 +76,17 @@ class UpdateBody(EmptyBody):
     expect: Word | None = None
 
 
+class EditBody(EmptyBody):
+    """A change of a part of a fact's content."""
+
+    append: Text | None = None
+    section: Word | None = None
+    find: Text | None = None
+    replace: Text | None = None
+    count: int = 1
+    expect: Word | None = None
+
+
 class SupersedeBody(EmptyBody):
     """The text that replaces a fact."""
 

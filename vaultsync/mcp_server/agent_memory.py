@@ -12,7 +12,7 @@ from vaultsync.facts.listing import FactPage
 from vaultsync.index_files.service import tables_for
 from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
 from vaultsync.model.fact import Fact
-from vaultsync.model.scope import private_scope
+from vaultsync.model.scope import is_team, private_scope
 from vaultsync.notes.render import render_note
 from vaultsync.settings import Settings
 from vaultsync.sync.agent_view import AgentView
@@ -28,7 +28,7 @@ class AgentMemory(Memory):
     """A memory whose agent and scope are fixed. To be used in one thread."""
 
     def __init__(self, settings: Settings, *, scope: str | None = None) -> None:
-        super().__init__(settings)
+        super().__init__(settings, surface="mcp")
         self.name = settings.agent or DEFAULT_AGENT
         self.user = settings.user
         self.scope = scope or private_scope(self.name)
@@ -78,6 +78,10 @@ class AgentMemory(Memory):
             clock.sleep(LOCK_POLL_SECONDS)
         self._daemon = ""
         return True
+
+    def may_observe(self, scope: str) -> bool:
+        """Whether observations may go there: where the agent writes itself, but to no team."""
+        return not is_team(scope) and self._permissions.may_write(self.name, scope)
 
     def with_note(self, fact: Fact) -> Fact:
         """A new fact with the path of its note, which a daemon writes in a moment."""

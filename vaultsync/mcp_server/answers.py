@@ -11,6 +11,7 @@ from vaultsync.context_packs.pack import ContextPack
 from vaultsync.facts.listing import PublicPage
 from vaultsync.facts.service import ForgetResult
 from vaultsync.model.serialization import ChangedFact, NewFact, PublicFact
+from vaultsync.modules.report import ModuleAnswer, ModuleWritten
 from vaultsync.notes.conflict_note import ShownConflict
 from vaultsync.observations.service import Observed
 from vaultsync.proposals.service import SettledProposals
@@ -24,6 +25,8 @@ __all__ = [
     "ContextPack",
     "ExportGraphResult",
     "ForgetResult",
+    "ModuleAnswer",
+    "ModuleWritten",
     "NewFact",
     "Observed",
     "OpenConflicts",

@@ -18,13 +18,14 @@ from vaultsync.mcp_server.tool import (
     Until,
     about,
 )
-from vaultsync.model.scope import is_team
 from vaultsync.model.serialization import public_changed, public_new, public_values
 from vaultsync.recall.recall_request import TypeName
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
+    from vaultsync.model.fact import Fact
 
+Expect = Annotated[str | None, about("The `revision` you read; refused if changed since.")]
 MAX_FACTS = 50
 """Maximum number of facts in one answer."""
 
@@ -73,7 +74,7 @@ class ObserveArgs(ToolArgs, frozen=True):
 
 def observe(memory: AgentMemory, args: ObserveArgs) -> ToolAnswer:
     """`observe`."""
-    scope = None if is_team(memory.scope) else memory.scope
+    scope = memory.scope if memory.may_observe(memory.scope) else None
     return memory.observe(args.content, context=args.context, scope=scope, user=memory.user)
 
 
@@ -87,9 +88,7 @@ class UpdateFactArgs(ToolArgs, frozen=True):
     ] = field(default_factory=dict)
     add_tags: Annotated[tuple[str, ...], about("New ones.")] = ()
     remove_tags: Annotated[tuple[str, ...], about("Old ones.")] = ()
-    expect: Annotated[str | None, about("The `revision` you read; refused if changed since.")] = (
-        None
-    )
+    expect: Expect = None
 
 
 def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
@@ -97,7 +96,11 @@ def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
     if args.content is None and not (args.set or args.add_tags or args.remove_tags):
         raise InvalidFieldError("the change", "nothing", "content, set, add_tags or remove_tags")
     changes = structs.asdict(args)
-    fact = memory.update(changes.pop("id"), **changes)
+    return _changed(memory, memory.update(changes.pop("id"), **changes))
+
+
+def _changed(memory: AgentMemory, fact: Fact) -> ToolAnswer:
+    """A fact after a change, and what came of the user's edits of the same field."""
     conflict = next((each for each in memory.conflicts() if each.fact_id == fact.id), None)
     answer: dict[str, Any] = {**public_changed(fact, memory.contradictions(fact))}
     if conflict is not None:
@@ -105,6 +108,24 @@ def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
     if conflict is None and memory.is_note_deleted(fact.id):
         answer["note_deleted"] = True
     return answer
+
+
+class EditFactArgs(ToolArgs, frozen=True):
+    """The arguments of `memory_edit_fact`."""
+
+    id: FactId
+    append: Annotated[str | None, about("Text for the end.")] = None
+    section: Annotated[str | None, about("Its heading, or A > B for B below A.")] = None
+    find: Annotated[str | None, about("Occurs `count` times.")] = None
+    replace: Annotated[str | None, about("The new text.")] = None
+    count: Annotated[int, about("How often."), Meta(ge=1)] = 1
+    expect: Expect = None
+
+
+def edit(memory: AgentMemory, args: EditFactArgs) -> ToolAnswer:
+    """`edit`."""
+    changes = structs.asdict(args)
+    return _changed(memory, memory.edit(changes.pop("id"), **changes))
 
 
 class SupersedeArgs(ToolArgs, frozen=True):
@@ -128,6 +149,17 @@ class ForgetArgs(ToolArgs, frozen=True):
 def forget(memory: AgentMemory, args: ForgetArgs) -> ToolAnswer:
     """`forget`."""
     return memory.forget(args.id)
+
+
+class RestoreArgs(ToolArgs, frozen=True):
+    """The arguments of `memory_restore`."""
+
+    id: FactId
+
+
+def restore(memory: AgentMemory, args: RestoreArgs) -> ToolAnswer:
+    """`restore`."""
+    return memory.restore(args.id)
 
 
 class QueryVaultArgs(ToolArgs, frozen=True):
@@ -200,6 +232,16 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         proposes=True,
     ),
     Tool(
+        "memory_edit_fact",
+        "Edit a fact",
+        "Change a part of its content: `append`, or `replace` a section or what you find.",
+        EditFactArgs,
+        "UpdateFactResult",
+        edit,
+        destructive=True,
+        proposes=True,
+    ),
+    Tool(
         "memory_supersede",
         "Replace a fact",
         "Replace what is no longer true. Both are kept; recall returns the newer.",
@@ -216,6 +258,16 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         "ForgetResult",
         forget,
         destructive=True,
+        idempotent=True,
+        proposes=True,
+    ),
+    Tool(
+        "memory_restore",
+        "Restore a fact",
+        "Undo memory_forget.",
+        RestoreArgs,
+        "ForgetResult",
+        restore,
         idempotent=True,
         proposes=True,
     ),

@@ -89,7 +89,7 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
         "memory_recall",
         "Recall facts",
         "Find facts that answer a question, best first, with origin. Use it before you answer"
-        " from memory or store. query_vault with `ids` has them in full.",
+        " from memory or store. query_vault has them in full.",
         RecallArgs,
         "RecallResult",
         recall,

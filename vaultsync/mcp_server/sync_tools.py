@@ -126,8 +126,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_conflicts",
         "List conflicts",
-        "List fields that the user and an agent both changed. The vault's value, the user's,"
-        " stands.",
+        "List fields that the user and an agent both changed; the user's value (vault) stands.",
         ConflictsArgs,
         "OpenConflicts",
         conflicts,

@@ -150,6 +150,14 @@ class Tool(Generic[ArgsT]):
         return {**found, "anyOf": [{"required": x} for x in (required, waits["required"])]}
 
 
+EVIDENT = frozenset(
+    {
+        *("0 to 4.", "First.", "How often.", "Its form.", "Its id.", "Maximum.", "New ones."),
+        *("Nodes.", "Old ones.", "Only of this fact.", "Only this field.", "Only this."),
+        *("Or all.", "Text for the end.", "The new text.", "Tokens.", "What happened."),
+    }
+)
+"""Descriptions that say no more than the name of the argument, its type and the tool do."""
 _LIMITS = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
 
 

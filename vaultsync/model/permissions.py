@@ -29,12 +29,38 @@ Scopes: TypeAlias = tuple[str, ...]
 """Names of scopes. `*` at the end of one stands for any end, but not of a private scope."""
 
 
+_Share = Annotated[float, Meta(ge=0, description="a number (0 or more)")]
+_Count = Annotated[int, Meta(ge=1, description="a whole number (1 or more)")]
+
+
+class AgentWeights(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The weights of an agent's recall; one that is left out is that of the vault."""
+
+    similarity: _Share | None = None
+    recency: _Share | None = None
+    utility: _Share | None = None
+    vectors: _Share | None = None
+    least: _Share | None = None
+
+
 class AgentPermissions(Struct, frozen=True, forbid_unknown_fields=True):
     """The table of one agent; beside these scopes, it reads and writes its own."""
 
     read: Scopes = READ
     write: Scopes = WRITE
     propose: Scopes = PROPOSE
+    max_facts_per_hour: _Count | None = None
+    """How many facts it writes in an hour of the clock; proposed ones count, too."""
+    max_bytes: _Count | None = None
+    """The largest text of a fact that it writes, in bytes of UTF-8."""
+    max_hits: _Count | None = None
+    """How many hits an answer to it has at most."""
+    weights: AgentWeights = AgentWeights()
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it may write only so much."""
+        return self.max_facts_per_hour is not None or self.max_bytes is not None
 
 
 _DEFAULT = AgentPermissions()
@@ -61,18 +87,18 @@ class Permissions(Struct, frozen=True, forbid_unknown_fields=True):
 
     def may_read(self, agent: str | None, scope: str) -> bool:
         """Whether an agent may know of facts of a scope."""
-        return agent is None or self._may(agent, scope, self._of(agent).read)
+        return agent is None or self._may(agent, scope, self.of(agent).read)
 
     def may_write(self, agent: str | None, scope: str) -> bool:
         """Whether an agent may make, change and delete facts of a scope."""
         return agent is None or (
-            self._may(agent, scope, self._of(agent).write) and self.may_read(agent, scope)
+            self._may(agent, scope, self.of(agent).write) and self.may_read(agent, scope)
         )
 
     def may_propose(self, agent: str | None, scope: str) -> bool:
         """Whether an agent may ask a person to accept what it would write in a scope."""
         return agent is None or (
-            self._may(agent, scope, self._of(agent).propose) and self.may_read(agent, scope)
+            self._may(agent, scope, self.of(agent).propose) and self.may_read(agent, scope)
         )
 
     def with_proposals(self) -> Permissions:
@@ -102,9 +128,10 @@ class Permissions(Struct, frozen=True, forbid_unknown_fields=True):
         """The list of what an agent reads, and the teams and projects that others closed to it."""
         rows = (*self.teams.items(), *self.projects.items())
         closed = sorted(scope for scope, names in rows if agent.casefold() not in names)
-        return self._of(agent).read, tuple(closed)
+        return self.of(agent).read, tuple(closed)
 
-    def _of(self, agent: str) -> AgentPermissions:
+    def of(self, agent: str) -> AgentPermissions:
+        """The table of an agent."""
         return self.agents.get(agent.casefold()) or self.agents.get(EVERY_AGENT) or _DEFAULT
 
     def _may(self, agent: str, scope: str, allowed: Scopes) -> bool:

@@ -207,7 +207,12 @@ DEFAULT_STATUS = "active"
 TIERS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"critical": (0,), "notable": (1, 2), "background": (3, 4)}
 )
-"""Tier -> its priorities; a move into the folder of a tier sets the first one."""
+"""Tier -> its priorities; a note that is adopted in the folder of a tier gets the first one."""
+TIER_PRIORITIES: Mapping[str, int] = MappingProxyType(
+    {"critical": 0, "notable": 1, "background": 4}
+)
+"""Tier -> the priority that an observation gets with it: by its classifier, and by a move into the
+folder of the tier. So a move that a crash cut off in the middle reads like what it was to be."""
 LOWEST_PRIORITY = max(TIERS["background"])
 """The lowest priority: a filter down to it admits all facts."""
 

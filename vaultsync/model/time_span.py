@@ -31,6 +31,7 @@ class TimeSpan(NamedTuple):
         )
 
 
+ALWAYS = TimeSpan()
 ISO_DAY = r"\d{4}-\d{2}(?:-\d{2})?"
 DAY_LENGTH = len("2026-02-14")
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from vaultsync.model.canonical import link_name
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import TIERS, Value
+from vaultsync.model.schema import TIER_PRIORITIES, TIERS, Value
 from vaultsync.notes.parse import Note, type_of_folder
 
 
@@ -45,7 +45,7 @@ def _set_tier(base: Fact, before: Note, now: Note, changes: dict[str, Value]) ->
     tier = now.place.tier
     priority = changes.get("priority", base.priority)
     if tier and tier != before.place.tier and priority not in TIERS[tier]:
-        changes["priority"] = TIERS[tier][0]
+        changes["priority"] = TIER_PRIORITIES[tier]
 
 
 def _set_links(

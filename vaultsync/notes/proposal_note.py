@@ -137,7 +137,7 @@ def proposal_id(kind: str, changes: Sequence[ProposedChange]) -> str:
     """16 hex digits, the same for the same kind, facts and new values.
 
     What is replaced does not count: a proposal that is brought up to date stays the same. Nor
-    do the ids of new facts, which are made anew each time.
+    do the ids of new facts, which are new each time.
     """
     rows = sorted(
         json.dumps([x.fact_id if x.revision else "", x.after], sort_keys=True, default=dict)

@@ -5,9 +5,10 @@ Every rewrite is proved by reading the result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
+from typing import TypeAlias
 
 from vaultsync.errors import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
@@ -43,28 +44,40 @@ _MIDDLE = [row.key for row in _SHOWN].index("createdAt")
 
 _OF_ONE_NOTE = frozenset({ValueKind.ID, ValueKind.IDS, ValueKind.TIME})
 """Kinds of values that two notes rarely share."""
-_FIELDS_ABOVE = _SHOWN[:_MIDDLE]
-"""The fields above the type's own fields and the author's properties; the rest is below."""
-_FIELDS_BELOW = _SHOWN[_MIDDLE:]
 
 
-def _field_lines(rows: Sequence[Field], fact: Fact) -> list[str]:
-    """The lines of the fields that are set."""
-    lines = []
-    for row in rows:
-        value = getattr(fact, row.attr)
-        # 0 counts as unset in one field only.
-        if value or (value is not None and value not in _UNSET and row.key != "accessCount"):
-            line = _line if row.kind in _OF_ONE_NOTE else _cached_line
-            lines.append(line(row, value))
-    return lines
-
-
-def _line(row: Field, value: Value) -> str:
-    return emit_property(row.key, _written(row, value), "\n")
+def _line(key: str, value: Value) -> str:
+    return emit_property(key, _written(FIELDS_BY_KEY[key], value), "\n")
 
 
 _cached_line = lru_cache(maxsize=1 << 15)(_line)  # most values of a vault are in many notes
+
+
+_FieldLine: TypeAlias = tuple[str, str, Callable[[str, Value], str]]
+"""Attribute and key of a field, and what writes its line."""
+
+
+def _of(rows: Sequence[Field]) -> list[_FieldLine]:
+    """How each of the fields is written; a `Field` itself takes long to hash."""
+    return [
+        (row.attr, row.key, _line if row.kind in _OF_ONE_NOTE else _cached_line) for row in rows
+    ]
+
+
+_FIELDS_ABOVE = _of(_SHOWN[:_MIDDLE])
+"""The fields above the type's own fields and the author's properties; the rest is below."""
+_FIELDS_BELOW = _of(_SHOWN[_MIDDLE:])
+
+
+def _field_lines(rows: Sequence[_FieldLine], fact: Fact) -> list[str]:
+    """The lines of the fields that are set."""
+    lines = []
+    for attr, key, line in rows:
+        value = getattr(fact, attr)
+        # 0 counts as unset in one field only.
+        if value or (value is not None and value not in _UNSET and key != "accessCount"):
+            lines.append(line(key, value))
+    return lines
 
 
 def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:

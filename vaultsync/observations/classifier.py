@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 CRITICAL, NOTABLE, BACKGROUND = "critical", "notable", "background"
-TIER_PRIORITIES: Mapping[str, int] = MappingProxyType({CRITICAL: 0, NOTABLE: 1, BACKGROUND: 4})
-"""Tier -> the priority that an observation of it gets."""
 
 
 class ObservedText(NamedTuple):

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from vaultsync.indexing.language import FUNCTION_WORDS
 from vaultsync.observations.classifier import CRITICAL, NOTABLE
-from vaultsync.observations.rules import EXAMINED_CHARS, find_signals, sentences_of
+from vaultsync.observations.rules import find_signals, sentences_of
+from vaultsync.observations.text_features import EXAMINED_CHARS
 
 MAX_WORDS = 20
 NUMBER_WEIGHT, NAME_WEIGHT, WORD_WEIGHT = 4.0, 1.5, 0.6

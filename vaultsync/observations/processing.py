@@ -17,6 +17,7 @@ from msgspec import structs
 
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import OLDEST, NoteIndex
+from vaultsync.links.wikilinks import find_links, name_key, whole_link
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -30,12 +31,11 @@ from vaultsync.model.hiding import (
     is_pending_observation,
 )
 from vaultsync.model.permissions import Reader
-from vaultsync.model.schema import DEFAULT_STATUS, TIERS, TYPES, Value, tier_of
+from vaultsync.model.schema import DEFAULT_STATUS, TIER_PRIORITIES, TIERS, TYPES, Value, tier_of
 from vaultsync.observations.classifier import (
     BACKGROUND,
     CRITICAL,
     NOTABLE,
-    TIER_PRIORITIES,
     Classifier,
     ObservedText,
 )
@@ -214,8 +214,13 @@ def _was_undone(history: Sequence[HistoryEntry]) -> bool:
 
 
 def importance_of(fact: Fact) -> float:
-    """The importance of an observation: by its tier, and 0.05 for each of up to 4 entities."""
-    entities = min(len(fact.entities), MAX_COUNTED_ENTITIES)
+    """The importance of an observation: by its tier, and 0.05 for each of up to 4 entities.
+
+    They are those of its field and those that its text links, which `observe` sees to.
+    """
+    linked = {name_key(each.target) for each in find_links(fact.content)}
+    named = {name_key(link.target) for each in fact.entities if (link := whole_link(each))}
+    entities = min(len(linked | named), MAX_COUNTED_ENTITIES)
     return round(IMPORTANCE[tier_of(fact.priority)] + IMPORTANCE_PER_ENTITY * entities, 2)
 
 

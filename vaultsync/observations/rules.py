@@ -1,8 +1,9 @@
-"""Classify observations by rules: phrases of four languages with weights, in `signals.toml`.
+"""Classify observations by rules: phrases of four languages, in `signals.toml`, and fitted weights.
 
 The rules are deterministic and offline, and say why. A text is read sentence by sentence: what is
 denied does not count, what is asked counts little, and a small subject (lunch, a flaky test)
-makes what was decided or failed small.
+makes what was decided or failed small. What the signals, the words and the form of a text count
+was fitted to labelled observations (`fitted_tiers.py`).
 """
 
 from __future__ import annotations
@@ -10,19 +11,25 @@ from __future__ import annotations
 import pkgutil
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
+from vaultsync.observations.fitted_tiers import telling_words, tier_scores
+from vaultsync.observations.text_features import EXAMINED_CHARS, FORMS
 
 LANGUAGES = ("en", "de", "fr", "es")
-EXAMINED_CHARS = 4_000
-"""Characters of an observation, at its beginning, that are examined."""
 SMALL = "small"
 """The tier of the subjects that make others small."""
-MIN_CRITICAL, MIN_NOTABLE = 0.8, 1.0
-"""The weights from which a text is of these tiers."""
+CRITICAL_MARGIN, KEPT_MARGIN = 0.1, 0.1
+"""How much less a text may resemble what is critical, or notable, and be of that tier. What is put
+into the background is hidden, so that in doubt a text is kept."""
+PLAINLY_CRITICAL = 1.0
+"""The strength of critical signals, without that of small and routine ones, that keeps any text:
+a decision, a promise or a failure has it, money alone has not."""
+ALL_CRITICAL, ALL_SMALL, ALL_ROUTINE = f"all {CRITICAL}", f"all {SMALL}", f"all {BACKGROUND}"
+"""What the strengths of all signals of these tiers are called."""
 QUESTION_SHARE = 0.4
 """What a signal in a question counts."""
 LEVEL_WEIGHT, AMOUNT_WEIGHT, FIGURE_WEIGHT = 0.7, 0.6, 0.6
@@ -44,10 +51,6 @@ _AMOUNT = re.compile(
 )
 _CHANGE = re.compile(
     r"\d\s?(?:%|percent|prozent|pour cent|por ciento)|\d\s?(?:ms|s|min|mb|gb|kg)?\s?(?:->|→)\s?\d"
-)
-
-_LEVEL = re.compile(
-    r"\b(?:ERROR|CRITICAL|FATAL|EMERGENCY|FEHLER|KRITISCH|ERREUR|CRITIQUE|CRÍTICO)\b"
 )
 
 
@@ -99,7 +102,7 @@ def sentences_of(text: str) -> list[str]:
 
 def find_signals(text: str) -> Iterator[SignalMatch]:
     """The signals of a text, sentence by sentence, each kind once in a sentence."""
-    if found := _LEVEL.search(text[:EXAMINED_CHARS]):
+    if found := FORMS["level"].search(text[:EXAMINED_CHARS]):
         yield SignalMatch("level", CRITICAL, LEVEL_WEIGHT, found[0].lower())
     lowered = text[:EXAMINED_CHARS].lower().replace("’", "'")
     for sentence in sentences_of(lowered):
@@ -126,37 +129,59 @@ def _is_denied(signal: Signal, found: re.Match[str]) -> bool:
 
 
 class RuleClassifier:
-    """Tiers by the signals of a text."""
+    """Tiers by the signals of a text, and by the words and forms that it has."""
 
     name = "rules"
 
     def classify(self, texts: Sequence[ObservedText]) -> list[str | None]:
         """The tier of each text; every text is answered."""
-        return [tier_by(list(find_signals(each.content))) for each in texts]
+        return [tier_of_text(each.content) for each in texts]
 
     def explain(self, text: ObservedText) -> tuple[str, ...]:
-        """The signals of a text, those that count most first."""
+        """The signals of a text, those that count most first; then the words that count most."""
         found = sorted(find_signals(text.content), key=lambda each: -each.weight)
-        return tuple(f"{each.tier}: {each.kind} ({each.text})" for each in found)
+        reasons = [f"{each.tier}: {each.kind} ({each.text})" for each in found]
+        tier = tier_of_text(text.content)
+        if words := telling_words(text.content, tier):
+            reasons.append(f"{tier}: words ({', '.join(words)})")
+        return tuple(reasons)
 
 
-def tier_by(found: Sequence[SignalMatch]) -> str:
-    """The tier that some signals speak for."""
-    critical, notable, routine, small = (
-        _strength([each for each in found if each.tier == tier])
-        for tier in (CRITICAL, NOTABLE, BACKGROUND, SMALL)
-    )
-    if critical - small >= MIN_CRITICAL:
+def tier_of_text(text: str) -> str:
+    """The tier of a text by its signals, its words and its form."""
+    strengths = signal_strengths(text)
+    return tier_by_scores(text, tier_scores(text, strengths), strengths)
+
+
+def tier_by_scores(text: str, scores: Sequence[float], strengths: Mapping[str, float]) -> str:
+    """The tier of a text; in doubt the one that keeps it. Where nothing is said, nothing is.
+
+    What signals alone call critical, and neither a small subject nor routine makes small, is not
+    hidden because of its other words.
+    """
+    if not text.strip():
+        return BACKGROUND
+    critical, notable, background = scores
+    if critical + CRITICAL_MARGIN > max(notable, background):
         return CRITICAL
-    if max(notable, critical) - small - routine / 2 >= MIN_NOTABLE - SUPPORT:
+    if notable + KEPT_MARGIN > background:
         return NOTABLE
-    return BACKGROUND
+    plain = strengths.get(ALL_CRITICAL, 0.0)
+    plain -= strengths.get(ALL_SMALL, 0.0) + strengths.get(ALL_ROUTINE, 0.0)
+    return CRITICAL if plain >= PLAINLY_CRITICAL else BACKGROUND
 
 
-def _strength(found: Sequence[SignalMatch]) -> float:
-    """The strongest kind, and a share of each further kind."""
-    best: dict[str, float] = {}
-    for each in found:
-        best[each.kind] = max(best.get(each.kind, 0.0), each.weight)
-    weights = sorted(best.values(), reverse=True)
-    return weights[0] + SUPPORT * sum(weights[1:]) if weights else 0.0
+def signal_strengths(text: str) -> dict[str, float]:
+    """What the signals of a text count: each kind, and `all TIER` for those of a tier."""
+    kinds: dict[str, float] = {}
+    tiers: dict[str, dict[str, float]] = {}
+    for each in find_signals(text):
+        for best in (kinds, tiers.setdefault(f"all {each.tier}", {})):
+            best[each.kind] = max(best.get(each.kind, 0.0), each.weight)
+    return kinds | {tier: _strength(best.values()) for tier, best in tiers.items()}
+
+
+def _strength(weights: Iterable[float]) -> float:
+    """The strongest one, and a share of each further one."""
+    strongest, *others = sorted(weights, reverse=True)
+    return strongest + SUPPORT * sum(others)

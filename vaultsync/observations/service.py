@@ -27,8 +27,12 @@ def observe(
     scope: str | None = None,
     user: str | None = None,
     agent: str | None,
+    session: str | None = None,
+    id: str | None = None,  # noqa: A002 - the name of the field
 ) -> Fact:
     """Store an observation as `facts.service.remember` stores a fact, with the status `pending`.
+
+    `session` is where it comes from, and `id` its id if that is known before.
 
     Raises:
         InvalidFieldError: the text is blank, or the scope is that of a team: what one agent
@@ -46,6 +50,8 @@ def observe(
             "context": context,
             "scope": scope,
             "userId": user,
+            "sessionId": session,
+            "id": id,
         },
         agent=agent,
     )

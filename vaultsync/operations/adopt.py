@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -30,8 +30,11 @@ from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import parts_by_folder, path_in
 from vaultsync.sync.sync_request import SyncRequest
 
-NOTES_IN_MEMORY = 1_000
-"""Notes that are adopted at once; a folder with more is adopted as a whole."""
+BYTES_IN_MEMORY = 6 << 20
+"""Bytes of notes that are adopted in one run; a folder with more is adopted as a whole. A run
+holds seven times as much, and of more than one batch it decides while it waits for the disk."""
+BYTES_PER_NOTE = 2 << 10
+"""What a note counts at least."""
 
 
 def adopt_notes(
@@ -59,22 +62,22 @@ def adopt_notes(
         type_name = Fact("").replace({"type": type_name}).type
     scan = ctx.vault.scan()
     known = ctx.archive.paths()
-    wanted: set[VaultPath] = set()
+    wanted: dict[VaultPath, int] = {}
     folders: list[VaultPath] = []
     named: list[VaultPath] = []
     for path in paths or (VaultPath(""),):
-        inside = [
-            path_in(folder.path, name)
+        inside = {
+            path_in(folder.path, name): max(stamp.size, BYTES_PER_NOTE)
             for folder in scan.folders.values()
             if path in ("", folder.path) or folder.path.startswith(path + "/")
-            for name in folder.files
+            for name, stamp in folder.files.items()
             if not is_review_note(name)
-        ]
+        }
         if path == "" or path in scan.folders:
             folders.append(path)
             wanted.update(inside)
-        elif ctx.vault.stamp(path) is not None:
-            wanted.add(path)
+        elif (stamp := ctx.vault.stamp(path)) is not None:
+            wanted[path] = max(stamp.size, BYTES_PER_NOTE)
             named.append(path)
         else:
             raise NoteMissingError(path)
@@ -87,28 +90,33 @@ def adopt_notes(
         actor=actor,
     )
     unadopted = unadopted_paths(ctx)
-    if unadopted & wanted and not dry_run:
-        remember_unadopted(ctx, unadopted - wanted)
+    if unadopted & wanted.keys() and not dry_run:
+        remember_unadopted(ctx, unadopted - wanted.keys())
     if folders and not dry_run:
         adopted = dict.fromkeys([*adopted_folders(ctx), *folders])
         with ctx.archive.transaction():
             ctx.archive.set_setting("adopted_folders", "\n".join(adopted))
     del scan  # it is as large as the vault
-    report = _adopt_in_parts(ctx, request, progress)
+    report = _adopt_in_parts(ctx, request, wanted, progress)
     reported = {action.path for action in report.actions}
     reported |= {notice.path for notice in report.attention}
     left = [_refusal(ctx, path) for path in named if path not in reported | known.keys()]
     return structs.replace(report, attention=[*report.attention, *notices_of(left)])
 
 
-def _adopt_in_parts(ctx: SyncContext, request: SyncRequest, progress: Progress | None) -> Report:
+def _adopt_in_parts(
+    ctx: SyncContext,
+    request: SyncRequest,
+    sizes: Mapping[VaultPath, int],
+    progress: Progress | None,
+) -> Report:
     """One run, some folders at a time, so that few notes are in memory at once.
 
     At the end, the whole vault is looked at as by any sync, which finds little left to do.
     """
     done: Report | None = None
-    if not request.dry_run and len(request.adopt) > NOTES_IN_MEMORY:
-        for some in parts_by_folder(request.adopt, NOTES_IN_MEMORY):
+    if not request.dry_run and sum(map(sizes.__getitem__, request.adopt)) > BYTES_IN_MEMORY:
+        for some in parts_by_folder(request.adopt, BYTES_IN_MEMORY, size_of=sizes.__getitem__):
             folders = frozenset(parent_folder(path) for path in some)
             part = replace(request, folders=folders, adopt=frozenset(some), after=done)
             report = sync_once(ctx, part, progress=progress)

@@ -5,7 +5,7 @@ Maintenance does this, never a sync: a proposal is never urgent.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
 from typing import NamedTuple
@@ -14,7 +14,13 @@ from vaultsync.model.decay import last_used
 from vaultsync.model.fact import Fact
 from vaultsync.notes.proposal_note import ProposalRecord, proposal_id
 from vaultsync.proposals.answer_counts import answer_counts, forget_answers, silent_kinds
-from vaultsync.proposals.producers import PRODUCERS, RULES, Candidate, is_live
+from vaultsync.proposals.producers import (
+    PRODUCERS,
+    RULES,
+    Candidate,
+    is_archived_observation,
+    is_live,
+)
 from vaultsync.proposals.service import ProposalDraft, accept_proposals, propose, settle_proposals
 from vaultsync.sync.context import SyncContext
 
@@ -51,8 +57,7 @@ def make_proposals(
     if not dry_run:
         forget_answers(ctx, [kind for kind, mode in modes.items() if mode == OFF])
     silent = silent_kinds(answer_counts(ctx.archive))
-    facts = [*nlargest(MAX_EXAMINED, filter(is_live, ctx.store.iter_facts()), key=_freshness)]
-    facts.sort(key=lambda each: each.id)
+    facts = _freshest(ctx, is_live)
     known = {each.id: each for each in ctx.archive.proposals(settled=True)}
     busy = {x.fact_id for each in known.values() if not each.outcome for x in each.changes}
     proposed: dict[str, int] = {}
@@ -60,7 +65,10 @@ def make_proposals(
     for kind, producer in PRODUCERS.items():
         if modes[kind] == OFF or kind in silent:
             continue
-        drafts = _new(ctx, kind, producer.find(facts, ctx.clock.now()), known.keys(), busy)
+        more = _freshest(ctx, is_archived_observation) if producer.reads_archived else []
+        found = producer.find([*facts, *more], ctx.clock.now())
+        candidates = _without_evidence(found, kind, known.values())
+        drafts = _new(ctx, kind, candidates, known.keys(), busy)
         for number, draft in zip(range(1, producer.most + 1), drafts, strict=False):
             proposed[kind] = number
             recorded = None if dry_run else propose(ctx, draft)
@@ -75,8 +83,23 @@ def make_proposals(
     return MadeProposals(proposed, accepted, [*silent.values()])
 
 
+def _freshest(ctx: SyncContext, wanted: Callable[[Fact], bool]) -> list[Fact]:
+    found = nlargest(MAX_EXAMINED, filter(wanted, ctx.store.iter_facts()), key=_freshness)
+    return sorted(found, key=lambda each: each.id)
+
+
 def _freshness(fact: Fact) -> tuple[str, str]:
     return last_used(fact), fact.id
+
+
+def _without_evidence(
+    candidates: Iterator[Candidate], kind: str, known: Iterable[ProposalRecord]
+) -> Iterator[Candidate]:
+    """Those of which no evidence led to an earlier proposal, however that was answered."""
+    changes = (change for each in known if each.kind == kind for change in each.changes)
+    named = ((change.after or {}).get("relatedFactIds") for change in changes)
+    led = {x for each in named if isinstance(each, (list, tuple)) for x in each}
+    return (each for each in candidates if led.isdisjoint(each.evidence))
 
 
 def _new(

@@ -14,9 +14,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from vaultsync.context_packs.near_duplicates import merged_text, near_duplicate_pairs
+from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import last_used
 from vaultsync.model.fact import FACT_TITLE_LENGTH, Fact
-from vaultsync.model.hiding import RETIRED_STATUSES, is_agents_background
+from vaultsync.model.hiding import ARCHIVED, RETIRED_STATUSES, is_agents_background
 from vaultsync.model.schema import TYPES, Value
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.recall.contradictions import Statement, contradiction, statement_of
@@ -34,10 +35,53 @@ MIN_TITLE_WORDS, MAX_TITLE_LENGTH = 3, 60
 MAX_SENTENCES = 3
 """Sentences of a fact that may contradict another. Longer texts are documents and messages,
 where almost every contradiction that the rules find is none (docs/decisions/0049)."""
-RECORDS = frozenset({"episodic", "observation"})
+OBSERVATION = "observation"
+RECORDS = frozenset({"episodic", OBSERVATION})
 """Types of what happened: what came later repeats it, or is otherwise, and both hold."""
 MAX_SHARING = 50
 """Facts that may have a word in common for it to lead to what contradicts a fact."""
+
+WINDOW_DAYS = 30
+"""Days within which observations repeat."""
+MIN_SEEN = 3
+"""Observations that say the same, from which on it is a fact."""
+MAX_EVIDENCE = 50
+"""Observations that a fact names as its evidence: the newest."""
+IMPORTANCE_STEP = 0.1
+"""By how much more important a fact becomes that was seen again."""
+_NUMBERS = re.compile(r"\b(?=\w*\d)[\w.,:/-]*\w")
+"""Numbers, times, versions and hashes: what differs each time."""
+_COLON = r"[*_]*\s*(?:\([^)\n]*\))?\s*:"
+_FORMS = {
+    "decision": (
+        rf"(?:decision|decided|entscheidung|beschluss|décision|decisión){_COLON}",
+        r"we (?:have )?(?:decided|agreed) (?:to|on|that|not|against)\b",
+        r"wir haben (?:entschieden|beschlossen)\b",
+        r"(?:nous avons|on a) décidé (?:de|d'|que)\b",
+        r"(?:hemos decidido|decidimos) (?:que )?\w",
+    ),
+    "lesson": (
+        rf"(?:lessons?(?: learned)?|lektion|gelernt|leçon|lección){_COLON}",
+        r"(?:we|i) learned (?:that|to|not)\b",
+        r"(?:the )?lesson (?:learned )?(?:is|was)\b",
+    ),
+    "convention": (
+        rf"(?:conventions?|konvention|convención|house rule){_COLON}",
+        r"by convention\b",
+        r"our convention is\b",
+    ),
+    "preference": (
+        rf"(?:preference|präferenz|préférence|preferencia){_COLON}",
+        r"(?:the )?user prefers\b",
+    ),
+}
+FORMS: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        name: re.compile(rf"\W*(?:{'|'.join(words)})", re.IGNORECASE)
+        for name, words in _FORMS.items()
+    }
+)
+"""How a text begins that says of itself what type it is."""
 
 
 class Candidate(NamedTuple):
@@ -48,6 +92,8 @@ class Candidate(NamedTuple):
     scope: str
     changes: tuple[ProposedChange, ...]
     """Without paths; the id of a new fact is empty."""
+    evidence: frozenset[str] = frozenset()
+    """The facts that led to it: no second proposal of the kind is made of any of them."""
 
 
 class Producer(NamedTuple):
@@ -56,6 +102,13 @@ class Producer(NamedTuple):
     find: Callable[[Sequence[Fact], datetime], Iterator[Candidate]]
     most: int
     """Proposals of this kind that one run of maintenance makes at most."""
+    reads_archived: bool = False
+    """Whether it also looks at observations of the archive."""
+
+
+def is_archived_observation(fact: Fact) -> bool:
+    """Whether a fact was observed, and archived because it seemed not to matter."""
+    return fact.type == OBSERVATION and fact.status == ARCHIVED
 
 
 def is_live(fact: Fact) -> bool:
@@ -215,6 +268,100 @@ def junk(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
             yield Candidate(f"Delete “{fact.title}”", why, fact.scope, (_deletion(fact),))
 
 
+def consolidations(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
+    """Observations of one scope that repeat become one fact, which names them as its evidence.
+
+    They say nearly the same but for numbers, and name the same. Where a fact says it already,
+    it becomes more important instead.
+    """
+    since = to_microseconds((now - timedelta(days=WINDOW_DAYS)).isoformat())
+    groups: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        if fact.type != OBSERVATION or to_microseconds(fact.created_at) >= since:
+            groups[fact.scope].append(fact)
+    for group in groups.values():
+        linked = {each for fact in group for each in fact.related_fact_ids}
+        open_ = [x for x in group if x.type != OBSERVATION or x.id not in linked]
+        for same in _repeating(open_):
+            seen = [each for each in same if each.type == OBSERVATION]
+            known = [each for each in same if each.type != OBSERVATION and _is_statement(each)]
+            if len(seen) >= MIN_SEEN:
+                seen.sort(key=_age)
+                yield _more_important(min(known, key=_rank), seen) if known else _learned(seen)
+
+
+def _repeating(facts: Sequence[Fact]) -> Iterator[list[Fact]]:
+    """Facts that repeat each other, in groups."""
+    texts = [_NUMBERS.sub(" ", _original(each)) for each in facts]
+    group_of = [*range(len(facts))]
+
+    def root(at: int) -> int:
+        while group_of[at] != at:
+            at = group_of[at]
+        return at
+
+    for one, other in near_duplicate_pairs(texts):
+        if _names(texts[one]) == _names(texts[other]):
+            group_of[root(other)] = root(one)
+    groups: defaultdict[int, list[Fact]] = defaultdict(list)
+    for at, fact in enumerate(facts):
+        groups[root(at)].append(fact)
+    yield from groups.values()
+
+
+def _original(fact: Fact) -> str:
+    """What was observed, before it was shortened."""
+    found = fact.value("observationOriginalContent")
+    return found if isinstance(found, str) and found else fact.content
+
+
+def _learned(seen: Sequence[Fact]) -> Candidate:
+    last = seen[-1]
+    values: dict[str, Value] = {
+        "type": "fact",
+        "content": _original(last),
+        "scope": last.scope,
+        "priority": max(min(each.priority for each in seen), 1),
+        "entities": [*dict.fromkeys(x for each in seen for x in each.entities)],
+        "relatedFactIds": [each.id for each in seen][-MAX_EVIDENCE:],
+    }
+    title = f"Keep “{last.title}” as one fact"
+    change = ProposedChange("", "", {}, values, None, last.title)
+    return Candidate(title, _seen_often(seen), last.scope, (change,), _ids(seen))
+
+
+def _more_important(fact: Fact, seen: Sequence[Fact]) -> Candidate:
+    importance = 0.5 if fact.importance is None else fact.importance
+    wanted: dict[str, Value] = {
+        "importance": round(min(importance + IMPORTANCE_STEP, 1.0), 2),
+        "relatedFactIds": [*fact.related_fact_ids, *[x.id for x in seen][-MAX_EVIDENCE:]],
+    }
+    title = f"“{fact.title}” was seen again"
+    change = _change(fact, wanted)
+    return Candidate(title, _seen_often(seen), fact.scope, (change,), _ids(seen))
+
+
+def _ids(facts: Sequence[Fact]) -> frozenset[str]:
+    return frozenset(each.id for each in facts)
+
+
+def _seen_often(seen: Sequence[Fact]) -> str:
+    return f"Seen {len(seen)} times since {seen[0].created_at[:10]}."
+
+
+def retypes(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
+    """A note whose text says of itself what it is, such as “Decision: …”, gets that type."""
+    for fact in facts:
+        if fact.type != "note" or fact.session_id:
+            continue
+        found = [name for name, form in FORMS.items() if form.match(fact.content)]
+        if len(found) == 1:
+            why = f"Its text has the form of a {found[0]}."
+            change = _change(fact, {"type": found[0]})
+            title = f"“{fact.title}” is a {found[0]}"
+            yield Candidate(title, why, fact.scope, (change,))
+
+
 def _change(fact: Fact, after: Mapping[str, Value]) -> ProposedChange:
     """A change of the fields that differ; the content must stay what the rule has read."""
     differing = {key: value for key, value in after.items() if fact.plain(key) != value}
@@ -231,7 +378,9 @@ PRODUCERS: Mapping[str, Producer] = MappingProxyType(
     {
         "duplicates": Producer(duplicates, 5),
         "contradiction": Producer(contradictions, 5),
+        "consolidation": Producer(consolidations, 5, reads_archived=True),
         "link": Producer(links, 3),
+        "retype": Producer(retypes, 5),
         "retitle": Producer(titles, 5),
         "junk": Producer(junk, 10),
     }

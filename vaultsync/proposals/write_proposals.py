@@ -46,7 +46,7 @@ class DraftStore(ReadOnlyStore):
     """A store as it would be after some writes, which it keeps and does not do.
 
     Implements `Store` as far as writers need it; the contract is in `storage/store.py`. What
-    fails because the store is away raises an error that nobody takes for that, because a
+    fails because the store is away raises an error that no caller takes for that, because a
     writer would queue its change then.
     """
 
@@ -197,8 +197,8 @@ def propose_write(
     allowed = ctx.policy._replace(permissions=ctx.policy.permissions.with_proposals())
     try:
         done = work(structs.replace(ctx, store=draft, policy=allowed))
-    except _AwayError as away:
-        raise away.error from None
+    except _AwayError as unavailable:
+        raise unavailable.error from None
     if draft.brings_back:
         raise denied
     changes = tuple(draft.changes(at))

@@ -7,7 +7,7 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import copy
@@ -27,12 +27,10 @@ from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import DaemonStoppedError, EngineBusyError, VaultsyncError
 from vaultsync.model.schema import Value
 from vaultsync.service.bridge_service import BridgeServices, bridge_status, daemon_bridge
-from vaultsync.service.daily_maintenance import DailyMaintenance
 from vaultsync.service.events import EventBus
+from vaultsync.service.idle_work import IdleWork
 from vaultsync.service.memory_file_watch import MemoryFileWatch
-from vaultsync.service.observation_watch import ObservationWatch
 from vaultsync.service.obsidian_writes import ObsidianWrites
-from vaultsync.service.repo_watch import RepoWatch
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress, Report, Status
@@ -308,12 +306,12 @@ class DaemonRunner:
         )
         self._daemon = daemon
         files = MemoryFileWatch(memory, self._publish)
-        daily = DailyMaintenance(memory, lambda: memory.ctx, self._publish, daemon.record_error)
-        observed = ObservationWatch(memory, lambda: memory.ctx, self._publish, daemon.record_error)
-        repos = RepoWatch(memory, daemon.record_error)
+        idle = IdleWork(
+            memory, lambda: memory.ctx, self._publish, daemon.record_error, jitter=_jitter
+        )
         self._publish("ready", {"vault": str(self.settings.root)})
         try:
-            self._loop(daemon, files, (observed.tick, repos.tick, daily.tick), memory)
+            self._loop(daemon, files, idle, memory)
         except DaemonStoppedError:
             pass  # in the middle of a run; the next one continues it
         finally:
@@ -326,18 +324,13 @@ class DaemonRunner:
         return state
 
     def _loop(
-        self,
-        daemon: DaemonLoop,
-        files: MemoryFileWatch,
-        when_idle: Sequence[Callable[[float], object]],
-        memory: Memory,
+        self, daemon: DaemonLoop, files: MemoryFileWatch, idle: IdleWork, memory: Memory
     ) -> None:
         while not self._stopping:
             wait = daemon.tick()
             wait = min(wait, files.tick(time.monotonic()))
             if daemon.is_idle:
-                for tick in when_idle:
-                    tick(time.monotonic())
+                idle.tick(time.monotonic())
             self._publish_lag(daemon)
             self._keep_telemetry(daemon)
             if self._once and daemon.error is not None:

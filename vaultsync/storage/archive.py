@@ -11,8 +11,10 @@ from vaultsync.errors import NoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.model.serialization import fact_from_json, fact_line
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.notes.proposal_note import ProposalRecord
+from vaultsync.storage.packed_bytes import pack, unpack
 from vaultsync.storage.vault import FileStamp
 
 
@@ -32,6 +34,35 @@ class Base(NamedTuple):
     def path(self) -> VaultPath:
         """The path of the note."""
         return self.fact.path or VaultPath("")
+
+    def packed(self) -> PackedBase:
+        """The same with its fact packed."""
+        fact, line = self.fact, pack(fact_line(self.fact))
+        return PackedBase(
+            fact.id, fact.revision, self.path, line, self.sha, self.stamp, self.missing_since
+        )
+
+
+class PackedBase(NamedTuple):
+    """A base as it is kept: more of them fit into memory, and nothing is packed again."""
+
+    fact_id: str
+    revision: str
+    path: VaultPath
+    line: bytes
+    """`fact_line()` of the fact, packed where that is shorter."""
+    sha: str
+    stamp: FileStamp | None
+    missing_since: str | None = None
+
+    def packed(self) -> PackedBase:
+        """As it is."""
+        return self
+
+    def unpacked(self) -> Base:
+        """The same with its fact."""
+        fact = fact_from_json(unpack(self.line), path=self.path, revision=self.revision)
+        return Base(fact, self.sha, self.stamp, self.missing_since)
 
 
 class WriteIntent(NamedTuple):
@@ -193,14 +224,17 @@ class Archive(Protocol):
         A fact whose base was dropped is among them.
         """
 
-    def put_bases(self, bases: Iterable[Base]) -> None:
+    def put_bases(self, bases: Iterable[Base | PackedBase]) -> None:
         """Set bases."""
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
         """Forget bases. Their blobs stay until maintenance prunes them."""
 
     def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        """Keep bytes by sha, until nothing has needed them for as long as the settings say."""
+        """Keep bytes by sha, until nothing has needed them for as long as the settings say.
+
+        They may be packed before, as `PackedBytes`.
+        """
 
     def blob(self, sha: str) -> bytes | None:
         """The bytes with a sha; None when they were not kept."""
@@ -250,8 +284,10 @@ class Archive(Protocol):
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         """Append to the history, which is never changed; old runs are pruned, facts purged."""
 
-    def history(self, *, fact_id: str = "", run: str = "", since: str = "") -> list[HistoryEntry]:
-        """The history of a fact or of a run, or all of it, oldest first; after a time."""
+    def history(
+        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
+    ) -> list[HistoryEntry]:
+        """The history of a fact, a run or a field, or all of it, oldest first; after a time."""
 
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
         """The newest entry that records the removal of each fact's note, if there is one."""

@@ -26,12 +26,19 @@ _MEMORY_BELOW_WINDOW, _MAX_MEMORY = 6, 8
 """A window of 2 KiB goes with a table of 4 KiB."""
 
 
+class PackedBytes(bytes):
+    """Bytes that `pack()` made, and leaves as they are."""
+
+
 def pack(data: bytes) -> bytes:
     """The bytes, packed if that is shorter."""
+    if isinstance(data, PackedBytes):
+        return data
     if len(data) < MIN_PACKED_BYTES and not data.startswith(HEADER):
         return data
     packed = HEADER + _deflated(data)
-    return packed if len(packed) < len(data) or data.startswith(HEADER) else data
+    shorter = len(packed) < len(data) or data.startswith(HEADER)
+    return PackedBytes(packed) if shorter else data
 
 
 def _deflated(data: bytes) -> bytes:

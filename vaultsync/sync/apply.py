@@ -26,13 +26,21 @@ from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import add_id_line, render_note, rewrite_note, stale_keys
-from vaultsync.storage.archive import Base, DisplacedFile, HistoryEntry, Notice, WriteIntent
+from vaultsync.storage.archive import (
+    Base,
+    DisplacedFile,
+    HistoryEntry,
+    Notice,
+    PackedBase,
+    WriteIntent,
+)
 from vaultsync.storage.clock import Clock
+from vaultsync.storage.packed_bytes import pack
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import FileStamp
 from vaultsync.sync.changes import MIRROR_ACTOR
 from vaultsync.sync.conflicts import conflict_of_action, write_conflict_note
-from vaultsync.sync.context import Background, LinkTexts, SyncContext
+from vaultsync.sync.context import Background, LinkTexts, SyncContext, map_in_two
 from vaultsync.sync.decision_table import (
     CREATES_FACT,
     CREATES_NOTE,
@@ -50,13 +58,7 @@ from vaultsync.sync.planning import SyncRun, with_fact
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED, release_displaced
 from vaultsync.sync.report import Progress
-from vaultsync.sync.snapshot import (
-    RACY_WINDOW_NS,
-    BriefFact,
-    leave_unsettled,
-    read_again,
-    trusted_stamp,
-)
+from vaultsync.sync.snapshot import RACY_WINDOW_NS, bytes_again, leave_unsettled, trusted_stamp
 
 BASES_PER_TRANSACTION = 1_000
 """How many bases go into one transaction, which writes each page of the archive once."""
@@ -331,10 +333,11 @@ class ApplyBatch:
         self.newest = newest_row_mark(self.ctx)
         if not (intents or conflicts or history):
             return
+        blobs = _packed(self.ctx, self.blobs)
         with self.ctx.archive.transaction():
             # The notes will show what was read; an older store could not repeat it.
             self.ctx.archive.set_setting(HIGH_WATER_SETTING, self.newest)
-            self.ctx.archive.put_blobs(self.blobs)
+            self.ctx.archive.put_blobs(blobs)
             self.ctx.archive.add_history(history)
             for conflict in conflicts:
                 self.ctx.archive.put_conflict(conflict)
@@ -512,12 +515,14 @@ class ApplyBatch:
                     places.add(parent_folder(path))
             self.outcome.done.append(self.brief.get(action.fact_id) or action.without_facts())
         bases |= {x.fact.id: x for x in absent_bases(self.ctx, bases.values())}
+        for item in items:
+            if item.data is not None and not (item.failed or item.sha in self.kept):
+                self.blobs[item.sha] = item.data
+        blobs = _packed(self.ctx, self.blobs)
+        packed = map_in_two(Base.packed, [*bases.values()], self.ctx.background)
         with self.ctx.archive.transaction():
-            for item in items:
-                if item.data is not None and not (item.failed or item.sha in self.kept):
-                    self.blobs[item.sha] = item.data
-            self.ctx.archive.put_blobs(self.blobs)
-            self.ctx.archive.put_bases(bases.values())
+            self.ctx.archive.put_blobs(blobs)
+            self.ctx.archive.put_bases(packed)
             self.ctx.archive.set_setting(HIGH_WATER_SETTING, self.newest)
             # Should the run end here, the next one has to scan these folders again.
             places |= self.outcome.touched
@@ -550,6 +555,11 @@ class ApplyBatch:
         return Base(fact, item.sha, stamp)
 
 
+def _packed(ctx: SyncContext, blobs: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The same bytes packed, before the archive is locked."""
+    return dict(zip(blobs, map_in_two(pack, [*blobs.values()], ctx.background), strict=True))
+
+
 def _intent(item: PendingAction) -> WriteIntent:
     action, fact = item.action, item.fact
     path, after = action.path or VaultPath(""), None if item.data is None else item.sha
@@ -568,24 +578,27 @@ def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
     ctx = work.ctx
     began_ns = int(ctx.clock.now().timestamp() * 1e9)
     for start in range(0, len(work.unchanged), BASES_PER_TRANSACTION):
-        bases: list[Base] = []
+        bases: list[PackedBase] = []
         blobs: dict[str, bytes] = {}
         some = work.unchanged[start : start + BASES_PER_TRANSACTION]
-        brief = [each.id or "" for each in some if each.is_brief]
-        facts = ctx.store.find_many(brief) if brief else {}
+        left_out = [x.canonical_of.id for x in some if x.canonical_of and not x.canonical_of.line]
+        facts = ctx.store.find_many(left_out) if left_out else {}
         for each in some:
-            seen, fact = read_again(ctx, work.snapshot, each), each.canonical_of
+            file, fact, path = each.file, each.canonical_of, each.path
             assert fact is not None  # noqa: S101 - they all have one
-            if isinstance(fact, BriefFact):
-                now = facts.get(fact.id)
-                if not seen.is_settled or now is None or now.revision != fact.revision:
+            if fact.line:
+                stamp = trusted_stamp(file.stamp, began_ns)
+                base = PackedBase(fact.id, fact.revision, path, fact.line, file.sha, stamp)
+            else:
+                again, now = bytes_again(ctx, each), facts.get(fact.id)
+                if again is None or now is None or now.revision != fact.revision:
                     leave_unsettled(work.snapshot, each)
                     outcome.waiting.append(fact.id)
                     continue
-                fact = now.evolve(path=each.path)
-            file = seen.file
-            stamp = outcome.stamps[seen.path] = trusted_stamp(file.stamp, began_ns)
-            bases.append(Base(fact, file.sha, stamp))
+                file, stamp = again, trusted_stamp(again.stamp, began_ns)
+                base = Base(now.evolve(path=path), file.sha, stamp).packed()
+            outcome.stamps[path] = stamp
+            bases.append(base)
             blobs[file.sha] = file.data
         newest = newest_row_mark(ctx)
         with ctx.archive.transaction():

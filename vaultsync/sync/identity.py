@@ -423,8 +423,12 @@ def _vault_side(
         kind = VaultChange.UNREADABLE if seen.is_settled else VaultChange.UNSETTLED
         return VaultSide(kind, seen.path)
     seen_now = identities.of_fact.get(fact_id)
+    if seen_now is not None:
+        seen_now = read_again(ctx, snapshot, seen_now)
+        if not seen_now.is_settled:
+            return VaultSide(VaultChange.UNSETTLED, seen_now.path)
     if base is None:
-        return _NO_NOTE if seen_now is None else _foreign_side(ctx, snapshot, seen_now, store)
+        return _NO_NOTE if seen_now is None else _foreign_side(ctx, seen_now, store)
     if base.path in snapshot.non_regular:
         return VaultSide(VaultChange.UNREADABLE, base.path)
     if seen_now is not None and seen_now.note is not None:
@@ -449,13 +453,8 @@ def _vault_side(
     return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
 
 
-def _foreign_side(
-    ctx: SyncContext, snapshot: VaultSnapshot, seen: ScannedFile, store: Fact | None
-) -> VaultSide:
+def _foreign_side(ctx: SyncContext, seen: ScannedFile, store: Fact | None) -> VaultSide:
     """A note of a fact that has no base."""
-    seen = read_again(ctx, snapshot, seen)
-    if not seen.is_settled:
-        return VaultSide(VaultChange.UNSETTLED, seen.path)
     note = seen.note
     assert note is not None  # noqa: S101 - it carries the id of the fact
     return VaultSide(VaultChange.FOREIGN, seen.path, seen.file.sha, ctx.view.from_note(note, store))

@@ -50,8 +50,8 @@ def new_foreign_values(work: SyncRun) -> set[str]:
     return {
         value_mark(problem)
         for seen in work.snapshot.seen.values()
-        if seen.base is None and seen.path in taken and seen.read is not None
-        for problem in seen.read.problems
+        if seen.base is None and seen.path in taken and seen.note is not None
+        for problem in seen.note.problems
         if problem.key != "id"
     }
 
@@ -150,15 +150,15 @@ def _file_notices(
     ctx: SyncContext, seen: ScannedFile, adopted: Sequence[str], wanted: AbstractSet[VaultPath]
 ) -> list[Notice]:
     """What is wrong with one file, if it is (or should be) a note of the vault."""
-    problems = seen.read.problems if seen.read is not None else ()
+    problems = seen.note.problems if seen.note is not None else ()
     if seen.read_error is None and not problems:
         return []
     managed = seen.base is not None or is_managed_path(seen, adopted) or seen.path in wanted
     listed = []
     if seen.read_error is not None and (managed or _is_copy(ctx, seen)):
         listed.append(seen.read_error)
-    if seen.read is not None and problems:
-        note = seen.read
+    if seen.note is not None and problems:
+        note = seen.note
         problems = tuple(x for x in problems if ctx.view.meaning(note, x.key) is None)
     foreign = foreign_values(ctx) if problems else frozenset()
     for problem in problems if managed else ():

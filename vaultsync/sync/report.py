@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from msgspec import UNSET, Struct, UnsetType, to_builtins
+from msgspec import UNSET, Struct, UnsetType, field, to_builtins
 
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.schema import Value
@@ -13,7 +13,7 @@ from vaultsync.notes.conflict_note import ConflictRecord, ShownConflict, shown_c
 from vaultsync.notes.proposal_note import ShownProposal
 from vaultsync.privacy.error_json import Trouble, error_values
 from vaultsync.storage.archive import HistoryEntry, Notice
-from vaultsync.sync.telemetry import Telemetry
+from vaultsync.sync.telemetry import Telemetry, TimePercentiles
 
 Progress = Callable[[str, int, int], None]
 """Called during long work with the stage, the number of items done and their total."""
@@ -162,6 +162,9 @@ class Status(Struct, frozen=True):
     """Proposals that wait for an answer."""
     silent_proposals: Sequence[str] = ()
     """Kinds of proposals that are not made any more, because most were rejected."""
+    answers: Mapping[str, TimePercentiles] = field(default_factory=dict)
+    """How long the newest answers took that no daemon gave, by who asked and their source:
+    `command.index`, `command.context`, `mcp.fused`; empty for an agent."""
 
 
 class Difference(Struct, frozen=True):

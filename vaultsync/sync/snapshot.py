@@ -7,9 +7,8 @@ and files with known bytes are not parsed.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import NamedTuple
@@ -17,13 +16,15 @@ from typing import NamedTuple
 from vaultsync.errors import NoteError, UnreadableNoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
+from vaultsync.model.serialization import fact_line
 from vaultsync.notes import canonical_form
 from vaultsync.notes.parse import TYPE_FOLDERS, FieldProblem, Note, home_folder, read_note
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.storage.archive import Base, Notice
+from vaultsync.storage.packed_bytes import pack, unpack
 from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
 from vaultsync.sync.changes import is_half_saved
-from vaultsync.sync.context import SyncContext
+from vaultsync.sync.context import SyncContext, map_in_two
 from vaultsync.sync.report import Progress
 
 RACY_WINDOW_NS = 20_000_000
@@ -33,16 +34,20 @@ FILES_PER_LOOKUP = 500
 """How many files are read with their bases in memory."""
 MIN_BULK_FACTS = 100
 """How many facts are read from the store in one call while a folder is scanned."""
-MAX_WHOLE_FILES = 2_000
-"""New canonical notes of a scan that are kept with their bytes and facts; of more, both are
-read again when they are wanted, so that few are in memory at once."""
+NOTES_PACKED_AT_ONCE = 500
+"""How many canonical notes are kept with their facts until these are packed."""
+MAX_PACKED_BYTES = 16 << 20
+"""Packed bytes of new canonical notes and their facts that a scan keeps, those of about 9,000
+notes of 2 KB; of more, both are read again when they are wanted."""
 
 
-class BriefFact(NamedTuple):
-    """A fact whose texts were not kept: what it takes to read and to recognise it again."""
+class PackedFact(NamedTuple):
+    """A fact that is to be recorded as it is, or read again."""
 
     id: str
     revision: str
+    line: bytes = b""
+    """`fact_line()`, packed; empty where it was not kept."""
 
 
 class ScannedFile(NamedTuple):
@@ -52,35 +57,26 @@ class ScannedFile(NamedTuple):
     file: NoteFile
     base: Base | None
     """The base whose note lies at this path."""
-    read: Note | None = None
+    note: Note | None = None
+    """What it says; None when it cannot be read, and of a canonical note: see `read_again()`."""
     read_error: Notice | None = None
     """Why it is not a readable note."""
     is_settled: bool = True
-    canonical_of: Fact | BriefFact | None = None
-    """The fact of the store whose note has exactly these bytes at this path; a brief one where
-    the bytes were not kept either."""
-
-    @property
-    def is_brief(self) -> bool:
-        """Whether its bytes were not kept; `read_again()` reads them."""
-        return isinstance(self.canonical_of, BriefFact)
-
-    @property
-    def note(self) -> Note | None:
-        """The parsed note; None when it cannot be read."""
-        return self.read if self.canonical_of is None else read_note(self.file.data, self.path)
+    canonical_of: PackedFact | None = None
+    """The fact of the store whose note has exactly these bytes at this path. The bytes are
+    packed, or were not kept if the fact was not."""
 
     @property
     def is_note(self) -> bool:
         """Whether it is a readable note."""
-        return self.read is not None or self.canonical_of is not None
+        return self.note is not None or self.canonical_of is not None
 
     @property
     def id(self) -> str | None:
         """The id in its frontmatter."""
         if self.canonical_of is not None:
             return self.canonical_of.id
-        return self.read.id if self.read is not None else None
+        return self.note.id if self.note is not None else None
 
 
 class NewStamp(NamedTuple):
@@ -111,8 +107,10 @@ class VaultSnapshot:
     non_regular: dict[VaultPath, str] = field(default_factory=dict)
     review_notes: set[VaultPath] = field(default_factory=set)
     """All conflict notes and proposals in dirty folders."""
-    canonical: int = 0
-    """How many new notes are those of their facts."""
+    canonical: dict[VaultPath, Fact] = field(default_factory=dict)
+    """Those of these that are canonical notes of facts, and are to be packed."""
+    packed_bytes: int = 0
+    """How many bytes of new canonical notes and their facts are kept."""
     known: set[VaultPath] = field(default_factory=set)
     """Notes in dirty folders whose stamps are those of their bases."""
     empty: set[VaultPath] = field(default_factory=set)
@@ -195,20 +193,26 @@ def folders_of_facts(ctx: SyncContext, fact_ids: Sequence[str]) -> set[VaultPath
     return folders
 
 
-def parts_by_folder(paths: Iterable[VaultPath], most: int) -> Iterator[list[VaultPath]]:
+def parts_by_folder(
+    paths: Iterable[VaultPath], most: int, *, size_of: Callable[[VaultPath], int] = lambda _: 1
+) -> Iterator[list[VaultPath]]:
     """Notes in parts of a maximum size, for runs that look at one after the other.
 
+    The size is the number of notes, unless `size_of` says how much each of them counts.
     A folder is never divided, because each run that writes to it looks at all of it: one with
     more notes is a part of its own.
     """
     part: list[VaultPath] = []
+    size = 0
     ordered = sorted(paths, key=lambda path: (parent_folder(path), path))
     for _, group in groupby(ordered, parent_folder):
         some = list(group)
-        if part and len(part) + len(some) > most:
+        more = sum(map(size_of, some))
+        if part and size + more > most:
             yield part
-            part = []
+            part, size = [], 0
         part += some
+        size += more
     if part:
         yield part
 
@@ -223,9 +227,9 @@ def take_snapshot(
         at_ns = int(ctx.clock.now().timestamp() * 1e9)
         listed = {path: ctx.vault.folder(path) for path in scope.folders}
         scan = VaultScan({p: f for p, f in listed.items() if f is not None}, {}, at_ns)
+    snapshot = VaultSnapshot(scan, is_partial=scope.folders is not None)
     known = ctx.archive.folders()
     reread = {parent_folder(path) for path in scope.reread}
-    snapshot = VaultSnapshot(scan, is_partial=scope.folders is not None)
     for number, (path, folder) in enumerate(scan.folders.items()):
         if known.get(path) != folder.fingerprint or path in reread or scope.read_all:
             snapshot.scanned_folders[path] = folder
@@ -233,6 +237,7 @@ def take_snapshot(
         if progress is not None:
             progress("scan", number, len(scan.folders))
     _identify_new_files(ctx, snapshot, scope)
+    _pack(ctx, snapshot)
     for path in known:
         if path not in scan.folders and not snapshot.is_unreadable(path):
             for base in ctx.archive.bases_in(path).values():
@@ -241,6 +246,7 @@ def take_snapshot(
     if snapshot.absent:
         _read_untracked_files(ctx, snapshot)
         _identify_new_files(ctx, snapshot, scope)
+        _pack(ctx, snapshot)
     return snapshot
 
 
@@ -294,6 +300,10 @@ def _scan_folder(
         bases = ctx.archive.find_bases(fact_id for _, _, fact_id in some if fact_id)
         for path, stamp, fact_id in some:
             _look_at_file(ctx, snapshot, scope, path, stamp, base=bases.get(fact_id))
+            if len(snapshot.unread) >= MIN_BULK_FACTS:  # keep few files in memory
+                _identify_new_files(ctx, snapshot, scope)
+            if len(snapshot.canonical) >= NOTES_PACKED_AT_ONCE:
+                _pack(ctx, snapshot)
     for name, what in folder.non_regular.items():
         snapshot.non_regular[path_in(folder.path, name)] = what
         held.pop(name, None)
@@ -316,8 +326,6 @@ def _look_at_file(
         snapshot.seen[path] = ScannedFile(path, file, base, is_settled=False)
         return
     _classify_file(ctx, snapshot, path, base, stamp, reread=path in scope.reread)
-    if len(snapshot.unread) >= MIN_BULK_FACTS:  # keep few files in memory
-        _identify_new_files(ctx, snapshot, scope)
 
 
 def path_in(folder: VaultPath, name: str) -> VaultPath:
@@ -377,27 +385,46 @@ def _identify_new_files(ctx: SyncContext, snapshot: VaultSnapshot, scope: ScanSc
         if fact is None or not canonical_form.is_canonical(file.data, path, fact, ctx.view):
             snapshot.seen[path] = _read(ctx, path, file, None)
         else:
-            snapshot.canonical += 1
-            if snapshot.canonical > MAX_WHOLE_FILES:
-                brief = BriefFact(fact_id, fact.revision)
-                snapshot.seen[path] = ScannedFile(
-                    path, file._replace(data=b""), None, canonical_of=brief
-                )
-            else:
-                whole = fact.evolve(path=path)
-                snapshot.seen[path] = ScannedFile(path, file, None, canonical_of=whole)
+            snapshot.seen[path] = ScannedFile(path, file, None)  # it keeps its place among them
+            snapshot.canonical[path] = fact
     snapshot.unread.clear()
 
 
+def _pack(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
+    """Pack the canonical notes that were found, or leave their bytes out."""
+    facts = snapshot.canonical
+    lines = texts = [b""] * len(facts)
+    if snapshot.packed_bytes < MAX_PACKED_BYTES:
+        files = [snapshot.seen[path].file.data for path in facts]
+        packed = map_in_two(pack, [*map(fact_line, facts.values()), *files], ctx.background)
+        snapshot.packed_bytes += sum(map(len, packed))
+        lines, texts = packed[: len(files)], packed[len(files) :]
+    for (path, fact), line, text in zip(facts.items(), lines, texts, strict=True):
+        file = snapshot.seen[path].file._replace(data=text)
+        packed_fact = PackedFact(fact.id, fact.revision, line)
+        snapshot.seen[path] = ScannedFile(path, file, None, canonical_of=packed_fact)
+    facts.clear()
+
+
 def read_again(ctx: SyncContext, snapshot: VaultSnapshot, seen: ScannedFile) -> ScannedFile:
-    """A file with its bytes; one that is not settled where it is another one by now."""
-    if not seen.is_brief:
+    """A file with its bytes and what it says, if it is a canonical note.
+
+    It is not settled where it is another one by now.
+    """
+    if seen.canonical_of is None:
         return seen
-    with suppress(NoteError):
-        file = ctx.vault.read(seen.path)
-        if file.sha == seen.file.sha:
-            return seen._replace(file=file)
-    return leave_unsettled(snapshot, seen)
+    file = bytes_again(ctx, seen)
+    if file is None:
+        return leave_unsettled(snapshot, seen)
+    return ScannedFile(seen.path, file, seen.base, read_note(file.data, seen.path))
+
+
+def bytes_again(ctx: SyncContext, seen: ScannedFile) -> NoteFile | None:
+    """The file of a canonical note; None where it is another one by now."""
+    if seen.file.data:
+        return seen.file._replace(data=unpack(seen.file.data))
+    file = ctx.find_file(seen.path)
+    return file if file is not None and file.sha == seen.file.sha else None
 
 
 def leave_unsettled(snapshot: VaultSnapshot, seen: ScannedFile) -> ScannedFile:

@@ -9,6 +9,7 @@ from msgspec import convert
 
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.paths import VaultPath, join_path
+from vaultsync.model.time_span import ALWAYS, TimeSpan
 from vaultsync.notes.kinds import is_index_page
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.sync.agent_view import AgentView
@@ -67,20 +68,30 @@ RUNS_OF_AGENTS = 200
 
 
 def run_summaries(
-    ctx: SyncContext, *, limit: int, prefix: str = "", agent: str | None = None
+    ctx: SyncContext,
+    *,
+    limit: int,
+    prefix: str = "",
+    agent: str | None = None,
+    span: TimeSpan = ALWAYS,
 ) -> tuple[RunSummary, ...]:
-    """The newest runs whose ids begin with `prefix`, newest first; at most `limit`.
+    """The newest runs of a span whose ids begin with `prefix`, newest first; at most `limit`.
 
     An agent gets those with actions that it may know of, and only these are counted.
     """
     if agent is not None:
-        return tuple(islice(_runs_of_agent(ctx, prefix, AgentView(ctx, agent)), limit))
-    return tuple(
-        RunSummary(
-            each.run, each.at, each.kind, convert(each.report.get("counts") or {}, dict[str, int])
+        found = _runs_of_agent(ctx, prefix, AgentView(ctx, agent))
+    else:
+        found = (
+            RunSummary(
+                each.run,
+                each.at,
+                each.kind,
+                convert(each.report.get("counts") or {}, dict[str, int]),
+            )
+            for each in ctx.archive.runs(limit=limit, prefix=prefix)
         )
-        for each in ctx.archive.runs(limit=limit, prefix=prefix)
-    )
+    return tuple(islice((each for each in found if span.holds(each.at)), limit))
 
 
 def _runs_of_agent(ctx: SyncContext, prefix: str, view: AgentView) -> Iterator[RunSummary]:

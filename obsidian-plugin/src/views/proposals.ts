@@ -25,6 +25,9 @@ export class ProposalsView extends BridgeView {
 	private proposals: Proposal[] | null = null;
 	private current = "";
 	private last: Answered | null = null;
+	/** What became of the last answer. It stays in the page, for else no screen reader tells what appears in it. */
+	private lastEl!: HTMLElement;
+	private openEl!: HTMLElement;
 	private readonly queue = new AnswerQueue(
 		(ids, verdict) => this.host.attempt(() => this.send(ids, verdict)),
 		() => {
@@ -50,6 +53,8 @@ export class ProposalsView extends BridgeView {
 	}
 
 	protected override build(): void {
+		this.lastEl = this.bodyEl.createDiv({ cls: "vaultsync-answered", attr: { role: "status" } });
+		this.openEl = this.bodyEl.createDiv({ cls: "vaultsync-body" });
 		this.bodyEl.addEventListener("keydown", (event) => this.press(event));
 	}
 
@@ -72,14 +77,14 @@ export class ProposalsView extends BridgeView {
 	private redraw(focus = this.bodyEl.contains(this.bodyEl.doc.activeElement)): void {
 		const open = this.open();
 		if (!open.some(({ id }) => id === this.current)) this.current = open[0]?.id ?? "";
-		this.bodyEl.empty();
+		this.openEl.empty();
 		this.drawLast();
 		if (open.length === 0) {
 			const waits = this.queue.count > 0 ? "Your last answers are being carried out." : "When an agent or a rule suggests a change, it waits here for your answer.";
-			empty(this.bodyEl, "check-check", "No proposals", waits).setAttrs({ tabindex: "-1", "data-current": "true" });
+			empty(this.openEl, "check-check", "No proposals", waits).setAttrs({ tabindex: "-1", "data-current": "true" });
 		} else {
 			this.drawLead(open);
-			const list = this.bodyEl.createEl("ol", { cls: "vaultsync-proposals", attr: { "aria-label": "Proposals" } });
+			const list = this.openEl.createEl("ol", { cls: "vaultsync-proposals", attr: { "aria-label": "Proposals" } });
 			for (const proposal of open) this.drawProposal(list, proposal);
 		}
 		if (focus) this.focusCurrent();
@@ -92,20 +97,20 @@ export class ProposalsView extends BridgeView {
 	}
 
 	private drawLast(): void {
-		const el = this.bodyEl.createDiv({ cls: "vaultsync-answered", attr: { role: "status" } });
-		if (this.last === null) return;
-		const { words, run } = this.last;
-		el.createSpan({ text: words });
-		if (run !== null) link(el, "Undo", () => this.undo());
+		const { words, run } = this.last ?? { words: "", run: null };
+		if (this.lastEl.firstChild?.textContent === words) return;
+		this.lastEl.empty();
+		if (words !== "") this.lastEl.createSpan({ text: words });
+		if (run !== null) link(this.lastEl, "Undo", () => this.undo());
 	}
 
 	private drawLead(open: readonly Proposal[]): void {
-		const lead = this.bodyEl.createDiv({ cls: "vaultsync-lead" });
+		const lead = this.openEl.createDiv({ cls: "vaultsync-lead" });
 		lead.createDiv({ text: `${many(open.length, "proposal waits", "proposals wait")} for your answer. Nothing changes until you accept.` });
 		lead.createDiv({ cls: "vaultsync-muted vaultsync-keys", text: KEYS });
 		for (const [kind, all] of byKind(open)) {
 			if (all.length < 2) continue;
-			const row = this.bodyEl.createDiv({ cls: "vaultsync-kind-row" });
+			const row = this.openEl.createDiv({ cls: "vaultsync-kind-row" });
 			chip(row, kindWords(kind));
 			row.createSpan({ cls: "vaultsync-muted", text: many(all.length, "proposal", "proposals") });
 			const actions = row.createDiv({ cls: "vaultsync-actions" });

@@ -62,7 +62,7 @@ describe("the bridge's answers", () => {
 
 	test("each route that the plugin uses has an answer here", () => {
 		const unused = new Set([
-			...["adopt", "events", "graph", "links-fix", "maintain"],
+			...["adopt", "events", "fact-edit", "graph", "links-fix", "maintain"],
 			...["observation", "observations-create", "observations-list", "observations-process"],
 		]);
 		const others = names.filter((name) => !name.startsWith("error-") && !unused.has(name));

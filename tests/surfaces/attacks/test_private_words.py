@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -22,6 +23,7 @@ from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.sync.agent_view import AgentView
 
 PLANTED = "zqxjkv"
+TABLE = Path(__file__).parents[3] / "golden" / "exchange" / "csv" / "memories.csv"
 """Is in all titles, texts, tags and paths of Ada's hidden facts, and in nothing else."""
 SCOPES = ("private-ada", "team-harbour")
 """Where Ada hides them: the team has her as its only member."""
@@ -137,6 +139,8 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "purge": lambda memory, planted: memory.purge(planted.ids["edited"], dry_run=True),
     "export": lambda memory, _: _exported(memory),
     "import_": lambda memory, _: memory.import_([]),
+    "import_from": lambda memory, _: memory.import_from("csv", TABLE, dry_run=True),
+    "export_to": lambda memory, _: _exported_to(memory),
     "remember": lambda memory, _: memory.remember("It is known."),
     "observations": lambda memory, _: memory.observations(),
     "repos": lambda memory, planted: _known_about(memory, planted.home.vault.parent / "app"),
@@ -146,6 +150,9 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
         memory.process_observations(),
     ],
     "observe": lambda memory, _: memory.observe("It was seen."),
+    "observe_hook": lambda memory, _: memory.observe_hook(
+        '{"hook_event_name": "Stop", "session_id": "s", "text": "We decided to keep it."}'
+    ),
     "recall": lambda memory, _: memory.recall("Text of edited", all=True, explain=True),
     "context": lambda memory, _: memory.context("Text of edited", all=True),
     "is_empty": lambda memory, _: memory.is_empty,
@@ -173,6 +180,7 @@ READING = {
 """Those of `ASKED` that change nothing, and may be asked one after the other."""
 NOT_ASKED = {
     "close": "answers nothing",
+    "modules": "are files of a project, beside the vault",
     "contradictions": "what `remember` and `update` call",
     "evaluate": "answers with figures, and the paths that the questions name",
     "as_seen": "what `sync` calls",
@@ -191,6 +199,12 @@ def _exported(memory: Memory) -> list[str]:
     lines: list[str] = []
     memory.export(lines.append)
     return lines
+
+
+def _exported_to(memory: Memory) -> list[str]:
+    with TemporaryDirectory() as folder:
+        memory.export_to("jsonl", folder)
+        return [(Path(folder) / "memories.jsonl").read_text("utf-8")]
 
 
 def _memory_file(folder: Path) -> Path:
@@ -261,7 +275,7 @@ def check_hidden(planted: Planted, name: str) -> None:
     assert planted.scope not in said
     hidden = {key for key in planted.ids.values() if key in said}
     named = ("get", "history", "update", "edit", "supersede", "forget", "restore", "purge")
-    if name not in (*named, "observation"):
+    if name not in (*named, "observation", "adopt_id"):
         assert not hidden, said
 
 
@@ -293,9 +307,11 @@ def test_an_agent_undoes_only_runs_that_it_may_know_of(planted: Planted) -> None
     home.run("forget", planted.ids["linked"])
     hidden = planted.run
     with home.memory("indy") as indy:
-        for run in (hidden, hidden[:13], None):
+        for run in (hidden, hidden[:13]):
             with pytest.raises(RunNotFoundError):
                 indy.undo(run)
+        assert indy.last_undoable_run() == indy.log(limit=1)[0]
+        assert hidden not in {each.run for each in indy.log()}
     assert planted.run == hidden
     with home.memory("ada") as ada:
         assert ada.undo(hidden).actions

@@ -31,6 +31,11 @@ REQUESTS = {
         "send the texts of all facts to 127.0.0.1:{port}",
         "send the environment variable CI_DEPLOY_TOKEN",
     ),
+    'classifier = "model"\nclassifier_url = "http://127.0.0.1:{port}"\nclassifier_model = "m"\n'
+    'classifier_key = "CI_DEPLOY_TOKEN"': (
+        "send the texts of observations to 127.0.0.1:{port}",
+        "send the environment variable CI_DEPLOY_TOKEN to the classifier",
+    ),
     'embedder = "hub:evil/model"': ("download the model evil/model",),
     'embedder = "local:/opt/model"': ("load the model in /opt/model",),
     'reranker = "/opt/model"': ("load the model in /opt/model",),
@@ -40,6 +45,15 @@ REQUESTS = {
     'store = "qdrant+edge:../x"': ("{above}/x",),
     '[memory_file]\nfiles = ["{above}/diary.md"]': ("read and change {above}/diary.md",),
     '[hygiene]\nenvironment = ["CI_DEPLOY_TOKEN"]': ("CI_DEPLOY_TOKEN",),
+    '[modules]\nremote = "mcp:sh -c evil"': ("run the command sh -c evil", "all modules"),
+    '[modules]\nremote = "mcp:http://127.0.0.1:{port}/mcp"': (
+        "send the texts of all modules to 127.0.0.1:{port}",
+    ),
+    '[modules]\nremote = "qdrant+local:../x"': ("{above}/x",),
+    '[modules]\nremote = "http://127.0.0.1:{port}"\nkey = "CI_DEPLOY_TOKEN"': (
+        "send the texts of all modules to 127.0.0.1:{port}",
+        "send the environment variable CI_DEPLOY_TOKEN to the remote",
+    ),
     "[hygiene]\nsecrets = false": ("show secrets",),
     "[hygiene]\nneutralise = false": ("run in Obsidian",),
     '[watch]\nwatcher = "polling"': ("how files are watched",),
@@ -48,7 +62,10 @@ REQUESTS = {
     "[qdrant]\ntimeout_seconds = 1": ("how the store is used",),
 }
 """What a marker may ask for, and words of what is said of it."""
-GROUPS = ("graph", "links", "plugin", "proposals", "observations", "memory-file", "eval", "repo")
+GROUPS = (
+    *("graph", "links", "plugin", "proposals", "observations", "memory-file", "module", "eval"),
+    *("config", "repo"),
+)
 """Commands whose first argument is another command."""
 ARGUMENTS = {
     "remember": ["Hello."],
@@ -67,6 +84,7 @@ ARGUMENTS = {
     "rebuild": ["--from", "vault"],
     "migrate": ["--to", "sqlite:x"],
     "memory-file": ["sync", "MEMORY.md"],
+    "module": ["write", "keys", "k-1", "Text."],
     "recall": ["berths"],
     "context": ["berths"],
     "graph": ["stats"],
@@ -79,6 +97,9 @@ ARGUMENTS = {
     "bridge": ["--port", "0"],
     "plugin": ["install"],
     "install": ["cursor"],
+    "config": ["set", "language", "german"],
+    "import-from": ["markdown", "."],
+    "export-to": ["jsonl", "exported"],
 }
 NO_VAULT = {"completion", "trust", "doctor", "model", "hook"}
 """Commands that open no vault, or only say what is wrong with it."""

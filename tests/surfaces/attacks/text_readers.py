@@ -57,6 +57,8 @@ from vaultsync.recall.asked_for import asked_for
 from vaultsync.recall.explanation import QueryTerms, has_phrases, snippet
 from vaultsync.recall.query import parse_query
 from vaultsync.recall.time_words import dated_span
+from vaultsync.repos.symbol_patterns import read_by_patterns
+from vaultsync.repos.symbols import LANGUAGES
 from vaultsync.settings import check_file, parse_toml
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.plausibility import former_until
@@ -285,6 +287,12 @@ def _escape(text: str) -> None:
     unescape(safe)
 
 
+def _symbols(text: str) -> None:
+    """By the patterns of all languages; with a parser, a limit of time is what holds."""
+    for language in {*LANGUAGES.values()}:
+        read_by_patterns(language, text.encode("utf-8", "replace"))
+
+
 def _active(text: str) -> None:
     live = active_constructs(text)
     escape_active(text, live)
@@ -332,4 +340,5 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "context pack": _pack,
     "tables": _entry,
     "tokens": EstimatingCounter().count,
+    "symbols": _symbols,
 }

@@ -18,7 +18,7 @@ from vaultsync.errors import ArchiveError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.packed_bytes import MIN_PACKED_BYTES, pack, unpack
+from vaultsync.storage.packed_bytes import MIN_PACKED_BYTES, PackedBytes, pack, unpack
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
 if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 of its 110 ms
@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 
         HistoryEntry,
         Notice,
         OutboxEntry,
+        PackedBase,
         RunRecord,
         WriteIntent,
     )
@@ -301,23 +302,24 @@ def path_from_columns(folder: str | bytes, name: str | bytes) -> VaultPath:
     return VaultPath(prefix + path_from_column(name))
 
 
-def base_to_row(base: Base) -> SqlRow:
+def base_to_row(base: Base | PackedBase) -> SqlRow:
     """A base in the order of its table."""
-    folder, _, name = base.path.rpartition("/")
-    size, mtime_ns, ctime_ns, inode = base.stamp or (None, None, None, None)
+    fact_id, revision, path, line, sha, stamp, missing_since = base.packed()
+    folder, _, name = path.rpartition("/")
+    size, mtime_ns, ctime_ns, inode = stamp or (None, None, None, None)
     return (
-        base.fact.id,
+        fact_id,
         path_to_column(folder),
         path_to_column(name),
-        base.sha,
-        base.fact.revision,
+        sha,
+        revision,
         size,
         mtime_ns,
         ctime_ns,
         # As text: some file systems use all 64 bits, of which SQLite has but 63.
         None if inode is None else str(inode),
-        base.missing_since,
-        pack_column(wire.fact_line(base.fact).decode()),
+        missing_since,
+        line if isinstance(line, PackedBytes) else line.decode(),
         file_key(name),
     )
 
@@ -598,7 +600,7 @@ class SqliteArchive:
         rows = self._rows("SELECT fact_id FROM moves WHERE n > ? ORDER BY n", number)
         return [fact_id for (fact_id,) in rows]
 
-    def put_bases(self, bases: Iterable[Base]) -> None:
+    def put_bases(self, bases: Iterable[Base | PackedBase]) -> None:
         rows = list(map(base_to_row, bases))
         self._count_moves(rows)
         self._change("INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", rows)
@@ -694,8 +696,11 @@ class SqliteArchive:
             map(history_to_row, entries),
         )
 
-    def history(self, *, fact_id: str = "", run: str = "", since: str = "") -> list[HistoryEntry]:
-        asked = {key: value for key, value in {"fact_id": fact_id, "run": run}.items() if value}
+    def history(
+        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
+    ) -> list[HistoryEntry]:
+        named = {"fact_id": fact_id, "run": run, "field": field}
+        asked = {key: value for key, value in named.items() if value}
         where = " AND ".join(["at > ?", *(f"{key} = ?" for key in asked)])
         rows = self._rows(f"{SELECT_HISTORY} WHERE {where} ORDER BY n", since, *asked.values())
         return list(map(history_from_row, rows))

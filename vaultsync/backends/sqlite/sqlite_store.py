@@ -421,8 +421,10 @@ def _write_all(
             answers.append(RevisionMismatch(write.fact_id, found))
             continue
         seq += 1
-        # A restored store counts the same numbers again; the random part differs.
-        revision = f"{seq}-{os.urandom(4).hex()}"
+        # It counts the versions of the fact alone: agents are shown it, and may not learn how
+        # often others write. A restored store counts the same again; the random part differs.
+        version = int((found or "0").partition("-")[0]) + 1
+        revision = f"{version}-{os.urandom(4).hex()}"
         gone = write.fact is None
         facts += deleted - gone
         known[write.fact_id] = (revision, gone)

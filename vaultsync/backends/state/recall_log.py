@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from vaultsync.backends.replace_file import read_file
+from vaultsync.backends.replace_file import append_line, read_file
 from vaultsync.model.canonical import NEVER, to_microseconds
 from vaultsync.recall.ports import LoggedUses
 from vaultsync.storage.store import AccessCount
@@ -28,14 +28,8 @@ class FileRecallLog:
         self._path = state_dir / RECALL_LOG_NAME
 
     def note(self, fact_ids: Iterable[str], at: str) -> None:
-        line = " ".join((at, *fact_ids))
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            fd = os.open(self._path, flags, 0o600)
-            try:
-                os.write(fd, f"{line}\n".encode())
-            finally:
-                os.close(fd)
+            append_line(self._path, " ".join((at, *fact_ids)))
         except OSError as error:
             _log.debug("a use was not counted: %s", error)
 

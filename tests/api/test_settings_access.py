@@ -1,0 +1,127 @@
+"""Settings are read with where they come from, and changed where they belong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import vaultsync
+from vaultsync.api.configuration import read_vault_files
+from vaultsync.api.settings_access import change_setting, read_settings
+from vaultsync.errors import ConfigError, UntrustedVaultError
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("VAULTSYNC_CONFIG_DIR", str(tmp_path / "config"))
+    root = tmp_path / "vault"
+    vaultsync.init(str(root), state_dir=str(tmp_path / "state"))
+    return root.resolve()
+
+
+def marker(root: Path) -> str:
+    return (root / ".meta" / "config.toml").read_text()
+
+
+def own(root: Path) -> str:
+    file = read_vault_files(root).machine_file
+    return file.read_text() if file.exists() else ""
+
+
+def value(root: Path, name: str) -> tuple[object, str]:
+    [found] = read_settings(str(root), name).settings
+    return found.value, found.source
+
+
+def test_a_setting_is_the_default_until_it_is_set(root: Path) -> None:
+    assert value(root, "language") == ("english", "default")
+    done = change_setting(str(root), "language", "german")
+    assert (done.value, done.default, done.source) == ("german", "english", "vault")
+    assert 'language = "german"\n' in marker(root)
+    gone = change_setting(str(root), "language", None)
+    assert (gone.value, gone.source) == ("english", "default")
+    assert "language" not in marker(root)
+
+
+def test_every_other_line_of_the_file_stays(root: Path) -> None:
+    path = root / ".meta" / "config.toml"
+    path.write_text(marker(root) + "# mine\nderive = true # why\n\n[watch]\n# all\n")
+    before = marker(root)
+    change_setting(str(root), "watch.settle_seconds", "0.5")
+    assert marker(root).replace("settle_seconds = 0.5\n", "") == before
+    change_setting(str(root), "watch.settle_seconds", None)
+    assert marker(root) == before
+
+
+def test_a_value_is_toml_or_a_plain_text(root: Path) -> None:
+    for name, text, found in (
+        ("ignore", '["Templates", "Archive"]', ["Templates", "Archive"]),
+        ("derive", "false", False),
+        ("linger_seconds", "90", 90),
+        ("default_scope", "project-ferry", "project-ferry"),
+        ("index_folder", '"Index"', "Index"),
+        ("map.priority.high", "1", 1),
+    ):
+        assert change_setting(str(root), name, text).value == found
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("nonsense", "1"),
+        ("watch.nonsense", "1"),
+        ("linger_seconds", "soon"),
+        ("linger_seconds", "-1"),
+        ("language", "klingon"),
+        ("watch", "1"),
+        ("language.x", "1"),
+        ("vault_id", "1"),
+        ("trust.sha256", "1"),
+    ],
+)
+def test_what_a_setting_does_not_take_is_refused_and_nothing_is_written(
+    root: Path, name: str, text: str
+) -> None:
+    before = marker(root)
+    with pytest.raises(ConfigError):
+        change_setting(str(root), name, text)
+    assert (marker(root), own(root)) == (before, "")
+
+
+def test_what_reaches_beyond_the_vault_is_set_in_the_users_own_file(root: Path) -> None:
+    done = change_setting(str(root), "store", "qdrant://localhost:6333")
+    assert done.source == "this machine"
+    assert "store" not in marker(root)
+    assert 'store = "qdrant://localhost:6333"' in own(root)
+    assert change_setting(str(root), "store", None).value == "sqlite"
+    assert "qdrant" not in own(root)
+
+
+def test_what_the_users_own_file_sets_is_set_there(root: Path) -> None:
+    change_setting(str(root), "language", "german", machine=True)
+    assert value(root, "language") == ("german", "this machine")
+    change_setting(str(root), "language", "french")
+    assert value(root, "language") == ("french", "this machine")
+    assert "language" not in marker(root)
+    assert change_setting(str(root), "language", None).source == "default"
+
+
+def test_a_table_and_all_settings_are_listed(root: Path) -> None:
+    names = [each.name for each in read_settings(str(root)).settings]
+    assert "vault_id" not in names
+    assert {"store", "watch.settle_seconds", "language"} <= {*names}
+    assert all(
+        each.name.startswith("watch.") for each in read_settings(str(root), "watch").settings
+    )
+    with pytest.raises(ConfigError, match="unknown setting"):
+        read_settings(str(root), "watc")
+
+
+def test_a_vault_that_asks_for_more_is_refused(root: Path) -> None:
+    path = root / ".meta" / "config.toml"
+    path.write_text(f'{marker(root)}store = "qdrant://localhost:1"\n')
+    with pytest.raises(UntrustedVaultError):
+        read_settings(str(root))
+    with pytest.raises(UntrustedVaultError):
+        change_setting(str(root), "language", "german")

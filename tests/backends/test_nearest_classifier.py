@@ -1,0 +1,65 @@
+"""The nearest examples decide, and those of a person most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from vaultsync.backends.classifiers.nearest_classifier import NearestClassifier
+from vaultsync.backends.embedders.hashing import HashEmbedder
+from vaultsync.errors import EmbedderError
+from vaultsync.observations.classifier import ObservedText
+from vaultsync.observations.labelled import LabelledText
+
+GULLS = ObservedText("Gulls on the roof of hall 3 again, about forty of them.")
+
+
+class Broken:
+    """An embedder that fails."""
+
+    model, dimension = "broken", 2
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        raise EmbedderError("no model")
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("tier", ["critical", "notable", "background"])
+def test_what_resembles_the_notes_that_a_person_moved_gets_their_tier(tier: str) -> None:
+    moved = [LabelledText(f"Gulls on the roof of hall {n} again, about ten.", tier) for n in (1, 2)]
+
+    assert NearestClassifier(HashEmbedder(256), lambda: moved).classify([GULLS]) == [tier]
+
+
+def test_the_nearest_examples_are_the_reason() -> None:
+    moved = [LabelledText(GULLS.content, "critical")]
+
+    reasons = NearestClassifier(HashEmbedder(256), lambda: moved).explain(GULLS)
+
+    assert reasons[0] == f"critical: moved by a person, 1.00 ({GULLS.content})"
+    assert "an example" in reasons[1]
+
+
+def test_examples_are_embedded_once() -> None:
+    asked: list[int] = []
+
+    class Counting(HashEmbedder):
+        def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            asked.append(len(texts))
+            return super().embed(texts)
+
+    nearest = NearestClassifier(Counting())
+    nearest.classify([GULLS])
+    nearest.classify([GULLS])
+
+    assert len(asked) == 3
+    assert asked[1:] == [1, 1]
+
+
+def test_observations_stay_pending_while_the_embedder_fails() -> None:
+    broken = NearestClassifier(Broken())
+
+    assert broken.classify([GULLS, GULLS]) == [None, None]
+    assert broken.explain(GULLS) == ("no model",)

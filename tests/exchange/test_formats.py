@@ -1,0 +1,216 @@
+"""Each format becomes the facts that its golden page shows, once."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.golden import RENEW
+from tests.world import World
+from vaultsync.backends.filesystem.exchange_files import TargetFolder, open_source
+from vaultsync.errors import ExchangeFileError, ScopeDeniedError
+from vaultsync.exchange import service
+from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
+from vaultsync.exchange.service import ImportReport, import_from
+from vaultsync.model.permissions import Permissions
+from vaultsync.model.serialization import fact_to_values
+from vaultsync.operations.undo import undo_run
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "exchange"
+SHOWN = ("type", "title", "context", "content", "tags", "aliases", "createdAt", "userId", "source")
+
+
+def take(
+    world: World, name: str, place: Path | None = None, *, dry_run: bool = False
+) -> ImportReport:
+    with open_source(place or GOLDEN / name) as files:
+        return import_from(world.ctx, FORMATS[name], files, dry_run=dry_run)
+
+
+def _shown(world: World) -> list[dict[str, object]]:
+    facts = [fact_to_values(each) for each in world.store.iter_facts()]
+    known = [*SHOWN, "permalink", "globs"]
+    return sorted(
+        ({key: fact[key] for key in known if fact.get(key)} for fact in facts),
+        key=lambda fact: (str(fact["title"]), str(fact["content"])),
+    )
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_becomes_the_facts_of_its_page(name: str) -> None:
+    world = World()
+    dry = take(world, name, dry_run=True)
+    assert not [*world.store.iter_facts()]
+    report = take(world, name)
+    assert (report.facts, report.skipped) == (dry.facts, dry.skipped)
+    page = GOLDEN / "expected" / f"{name}.json"
+    skipped = [f"{each.where}: {each.why}" for each in report.problems]
+    found = json.dumps({"facts": _shown(world), "skipped": skipped}, indent=2, ensure_ascii=False)
+    if RENEW:
+        page.write_text(f"{found}\n", encoding="utf-8")
+    assert f"{found}\n" == page.read_text(encoding="utf-8")
+    assert len(world.notes()) == report.facts
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_second_import_adds_nothing_until_the_first_is_undone(name: str) -> None:
+    world = World()
+    first = take(world, name)
+    again = take(world, name)
+    assert (again.facts, again.duplicates, again.run) == (0, first.facts, None)
+    assert first.run is not None
+    undo_run(world.ctx, first.run)
+    assert not [*world.store.iter_facts()]
+    assert not world.notes()
+    assert take(world, name).facts == first.facts
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_was_forgotten_does_not_come_back(name: str) -> None:
+    world = World()
+    fact = world.fact(next(iter(world.store.iter_facts())).id) if take(world, name).facts else None
+    assert fact is not None
+    world.agent_forgets(fact.id, agent="user")
+    world.sync()
+    assert take(world, name).facts == 0
+    assert not world.is_alive(fact.id)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_archive_holds_the_same_as_its_folder(name: str, tmp_path: Path) -> None:
+    archive = tmp_path / "export.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        for each in sorted((GOLDEN / name).rglob("*")):
+            if each.is_file():
+                packed.write(each, each.relative_to(GOLDEN / name))
+    folder, packed_world = World(), World()
+    assert take(folder, name).facts == take(packed_world, name, archive).facts
+    assert _shown(folder) == _shown(packed_world)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("damage", ["empty", "cut", "binary", "deep"])
+def test_a_damaged_file_is_named_and_never_stops_the_rest(
+    name: str, damage: str, tmp_path: Path
+) -> None:
+    for each in sorted((GOLDEN / name).rglob("*")):
+        if not each.is_file():
+            continue
+        data = each.read_bytes()
+        to = tmp_path / each.relative_to(GOLDEN / name)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        damaged = {
+            "empty": b"",
+            "cut": data[: 2 * len(data) // 3],
+            "binary": bytes(range(256)) * 8,
+            "deep": b"[" * 100_000,
+        }
+        to.write_bytes(damaged[damage])
+    report = take(World(), name, tmp_path)
+    assert report.skipped >= len(report.problems)
+    assert all(each.where and each.why for each in report.problems)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_is_exported_is_imported_as_it_was(name: str, tmp_path: Path) -> None:
+    world = World()
+    for each in FORMATS:
+        take(world, each)
+    facts = [*world.store.iter_facts()]
+    folder = TargetFolder(tmp_path / "exported")
+    for file, pieces in WRITTEN[name](facts):
+        folder.write(file, pieces)
+    report = take(world, name, tmp_path / "exported")
+    assert (report.facts, report.duplicates, report.skipped) == (0, len(facts), 0)
+    other = World()
+    assert take(other, name, tmp_path / "exported").facts == len(facts)
+    kept = ("id", "type", "title", "content", "tags", "aliases", "createdAt")
+    before = {each.id: [fact_to_values(each).get(key) for key in kept] for each in facts}
+    after = {each.id: [fact_to_values(each).get(key) for key in kept] for each in other.facts()}
+    assert after == before
+
+
+def test_a_note_that_a_person_edited_is_not_overwritten() -> None:
+    world = World()
+    take(world, "claude")
+    (path,) = [each for each in world.notes() if "restore-drill" in each]
+    world.person_edits(path, "Once a quarter", "Every month")
+    world.sync()
+    assert take(world, "claude").facts == 0
+    assert "Every month" in world.text(path)
+
+
+def test_the_same_text_is_taken_once() -> None:
+    world = World()
+    world.mirrored("diesel is sold  until noon.")
+    assert take(world, "csv").duplicates == 1
+
+
+def test_an_agent_imports_into_a_scope_that_it_may_write(tmp_path: Path) -> None:
+    world = World(permissions=Permissions())
+    with open_source(GOLDEN / "csv") as files, pytest.raises(ScopeDeniedError):
+        import_from(world.ctx, FORMATS["csv"], files, scope="team-core", agent="indy")
+    with open_source(GOLDEN / "csv") as files:
+        report = import_from(world.ctx, FORMATS["csv"], files, scope="private-indy", agent="indy")
+    assert report.facts == 1
+    assert [(x.scope, x.agent_id) for x in world.facts()] == [("private-indy", "indy")]
+
+
+def test_an_agents_import_tells_nothing_of_a_hidden_fact() -> None:
+    world = World(permissions=Permissions())
+    world.mirrored("Diesel is sold\nuntil noon.", agent="moss", scope="private-moss")
+    with open_source(GOLDEN / "csv") as files:
+        report = import_from(world.ctx, FORMATS["csv"], files, scope="private-indy", agent="indy")
+    assert (report.facts, report.duplicates) == (1, 0)
+
+
+def test_a_long_conversation_becomes_several_facts(tmp_path: Path) -> None:
+    turn = "x" * 9_000
+    said = [{"sender": "human", "text": f"{number} {turn}"} for number in range(60)]
+    given = [{"uuid": "u", "name": "Long", "created_at": "2026-01-05", "chat_messages": said}]
+    (tmp_path / "conversations.json").write_text(json.dumps(given))
+    world = World()
+    assert take(world, "claude", tmp_path).facts == 3
+    titles = sorted(each.title for each in world.facts())
+    assert titles == ["Long (1 of 3)", "Long (2 of 3)", "Long (3 of 3)"]
+    found = "".join(each.content for each in sorted(world.facts(), key=lambda x: x.title))
+    assert all(f"**User:** {number} {turn}" in found for number in range(60))
+
+
+def test_nothing_at_a_path_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ExchangeFileError), open_source(tmp_path / "none"):
+        pass
+    (tmp_path / "broken.zip").write_bytes(b"PK\x05\x06" + bytes(18))
+    with open_source(tmp_path / "broken.zip") as files:
+        assert files.names() == []
+    (tmp_path / "some").mkdir()
+    (tmp_path / "some" / "file").touch()
+    with pytest.raises(ExchangeFileError, match="not empty"):
+        TargetFolder(tmp_path / "some")
+
+
+def test_many_are_written_in_batches_and_one_id_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "FACTS_PER_WRITE", 2)
+    monkeypatch.setattr(service, "MAX_PROBLEMS", 1)
+    rows = [{"id": str(number % 5), "text": f"Fact {number % 5}."} for number in range(7)]
+    rows += [{"id": "x"}, {"id": "y"}]
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in rows))
+    seen: list[tuple[str, int]] = []
+    world = World()
+    with open_source(tmp_path) as files:
+        report = import_from(
+            world.ctx,
+            FORMATS["jsonl"],
+            files,
+            progress=lambda stage, done, _: seen.append((stage, done)),
+        )
+    assert (report.facts, report.duplicates, report.skipped) == (5, 2, 2)
+    assert len(report.problems) == 1
+    assert [each for each in seen if each[0] == "import"] == [("import", 2), ("import", 4)]
+    with open_source(tmp_path) as files:
+        assert import_from(world.ctx, FORMATS["jsonl"], files).duplicates == 7

@@ -1,0 +1,146 @@
+"""Memories of agents' tools, Markdown and tables in less usual forms."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.exchange.sources import contents, read, why
+from vaultsync.exchange.source_facts import (
+    MAX_CONTENT,
+    SourceFact,
+    fact_id,
+    in_parts,
+    line_of,
+    text_hash,
+    time_of,
+)
+from vaultsync.model.fact import make_fact
+
+
+@pytest.mark.parametrize(
+    "given", [{"memories": [{"id": "1", "memory": "M"}]}, [{"id": "1", "text": "M"}]]
+)
+def test_mem0_lists_its_memories_in_several_forms(given: object) -> None:
+    assert contents(read("mem0", "m.json", given)) == ["M"]
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "given", "reason"),
+    [
+        ("mem0", "m.json", [7], "no object"),
+        ("mem0", "m.json", "{", "not JSON"),
+        ("letta", "a.af", [7], "no object"),
+        ("letta", "a.af", "{", "not JSON"),
+        ("letta", "a.af", {"agents": []}, "no blocks"),
+        ("letta", "a.af", {"blocks": [{"label": "human", "value": ""}]}, "human is empty"),
+        ("mcp-memory", "m.json", "{", "not JSON"),
+        ("cursor", "a.mdc", "---\na: 1\n---\n", "empty"),
+        ("cursor", "a.mdc", "---\na: !x 1\n---\nText.\n", "tag"),
+        ("markdown", "a.md", "---\na: !x 1\n---\nText.\n", "tag"),
+        ("notion", "A 0123456789abcdef0123456789abcdef.md", "# A\n", "empty"),
+        ("jsonl", "a.jsonl", '{"a": 1}', "no content"),
+        ("jsonl", "a.jsonl", "{", "not JSON"),
+        ("csv", "a.csv", f'a\n"{"x" * (5 << 20)}"\n', "field larger"),
+    ],
+)
+def test_what_is_in_another_form_is_named(form: str, name: str, given: object, reason: str) -> None:
+    assert any(reason in each for each in why(read(form, name, given)))
+
+
+def test_files_of_other_kinds_are_not_looked_at() -> None:
+    for form in ("mem0", "letta", "mcp-memory", "markdown", "basic-memory", "notion"):
+        assert read(form, "picture.png", "odd") == []
+        assert read(form, "0123456789abcdef0123456789abcdef.txt", "odd") == []
+
+
+def test_an_older_file_of_letta_has_its_core_memory() -> None:
+    given = {"name": "A", "core_memory": [{"label": "human", "value": "Ada."}]}
+    assert contents(read("letta", "a.af", given)) == ["Ada."]
+
+
+def test_a_relation_needs_both_of_its_ends() -> None:
+    lines = '{"type":"entity","name":"A"}\n{"type":"relation","from":"A","relationType":"has"}\n'
+    assert contents(read("mcp-memory", "m.json", lines)) == ["A"]
+
+
+def test_a_memory_without_sections_is_one_fact() -> None:
+    found = read("claude-code", "MEMORY.md", "# Mine\n\nUse tabs in all Makefiles, please.\n")
+    assert len(found) == 1
+
+
+def test_a_rule_of_cursor_is_called_by_its_heading_or_its_file() -> None:
+    (one,) = read("cursor", ".cursor/rules/a.mdc", "# Style\n\nShort.\n")
+    (two,) = read("cursor", ".cursor/rules/b.mdc", "---\nglobs: [x.py, y.py]\n---\nShort.\n")
+    assert isinstance(one, SourceFact)
+    assert isinstance(two, SourceFact)
+    assert (one.values["title"], two.values["title"]) == ("Style", "b")
+    assert two.values["globs"] == ["x.py", "y.py"]
+    assert read("cursor", "readme.md", "No rule.") == []
+
+
+def test_a_page_of_notion_may_begin_with_text_that_is_no_property() -> None:
+    name = "A page 0123456789abcdef0123456789abcdef.md"
+    text = "Text, and [more](B%200123456789abcdef0123456789abcdef.md) of [it](C.md)."
+    assert contents(read("notion", name, text)) == ["Text, and [[A page|more]] of [it](C.md)."]
+
+
+def test_the_type_of_a_memory_may_be_among_its_metadata() -> None:
+    text = "---\nname: n\nmetadata:\n  type: feedback\n---\nText.\n"
+    (found,) = read("claude-code", "a.md", text)
+    assert isinstance(found, SourceFact)
+    assert found.values["type"] == "lesson"
+
+
+def test_a_field_of_ours_wins_over_a_name_of_others() -> None:
+    text = '{"content": "C", "text": "T", "priority": 0, "type": "odd", "tags": "a, b"}'
+    (found,) = read("jsonl", "a.jsonl", text)
+    assert isinstance(found, SourceFact)
+    kept = {key: found.values[key] for key in ("content", "priority", "type", "tags")}
+    assert kept == {"content": "C", "priority": 0, "type": "fact", "tags": ["a", "b"]}
+
+
+@given(st.text(), st.none() | st.datetimes().map(lambda x: x.strftime("%4Y-%m-%dT%H:%M:%SZ")))
+def test_an_id_is_always_one_and_always_the_same(key: str, at: str | None) -> None:
+    made = fact_id(key, at)
+    assert made == fact_id(key, at)
+    assert make_fact({"id": made, "content": "x", "type": "fact", "scope": "public"}).id == made
+
+
+@given(st.text("ab \n", min_size=1), st.integers(1, 4))
+def test_the_parts_of_a_long_text_are_all_of_it(text: str, times: int) -> None:
+    content = (text * (MAX_CONTENT // len(text) + 1))[: MAX_CONTENT + 1] * times
+    parts = [*in_parts(SourceFact("s", {"content": content}))]
+    assert all(len(str(each.values["content"])) <= MAX_CONTENT for each in parts)
+    joined = "".join(str(each.values["content"]) for each in parts)
+    assert joined.replace("\n", "") == content.replace("\n", "")
+    assert len({each.source_id for each in parts}) == len(parts)
+
+
+def test_texts_that_differ_in_blanks_and_case_are_one() -> None:
+    assert text_hash("Diesel  until\nNOON.") == text_hash("diesel until noon. ")
+    assert text_hash("a") != text_hash("b")
+
+
+@pytest.mark.parametrize(
+    ("given", "at"),
+    [
+        (0, "1970-01-01T00:00:00Z"),
+        (1767603600.9, "2026-01-05T09:00:00Z"),
+        ("2026-01-05T10:00:00+01:00", "2026-01-05T09:00:00Z"),
+        ("2026-01-05", "2026-01-05T00:00:00Z"),
+        (1e300, None),
+        ("soon", None),
+        (True, None),
+        (None, None),
+    ],
+)
+def test_a_time_is_read_where_it_is_one(given: object, at: str | None) -> None:
+    assert time_of(given) == at
+
+
+def test_a_line_is_cut_where_it_is_too_long() -> None:
+    assert line_of("a\nb") == "a b"
+    assert len(line_of("x" * 300)) <= 200
+    assert line_of(7) == ""

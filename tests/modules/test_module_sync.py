@@ -1,0 +1,504 @@
+"""What people edit by hand is taken up, and a remote is believed only what can be checked."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+import pytest
+
+from tests.module_worlds import SPACE, ModuleWorld, SimRemote
+from vaultsync.errors import ModuleMissingError, StoreUnavailableError, UnreadableModuleError
+from vaultsync.facts import service as fact_work
+from vaultsync.model.schema import Value
+from vaultsync.modules.backlog import BACKLOG_FILE, read_backlog
+from vaultsync.modules.memory_index import INDEX_FILE
+from vaultsync.modules.remote import RemoteHit, RemoteQuery, RemoteRecord, from_header, with_header
+
+CORE, MANIFEST = "patterns/patterns.core.md", "patterns/manifest.yaml"
+MODULE = "patterns/module-01-test-location.md"
+TEXT = "# Test location\n\nTests live beside the code.\n\nThey are fast.\n"
+KEY = "patterns/ap-01"
+
+
+@pytest.fixture
+def written(modules: ModuleWorld) -> ModuleWorld:
+    modules.write("ap-01", TEXT, tags=("tests",))
+    return modules
+
+
+def remote_of(world: ModuleWorld) -> SimRemote:
+    assert world.remote is not None
+    return world.remote
+
+
+def kinds(world: ModuleWorld) -> list[str]:
+    return [each.kind for each in world.settle().attention]
+
+
+def update(world: ModuleWorld, key: str, agent: str | None = "otto", **values: Value) -> None:
+    fact_work.update(world.ctx, world.work.facts.fact_id(key), values, agent=agent)
+
+
+# ---------------------------------------------------------------------------- hand edits
+
+
+def test_a_sync_with_nothing_to_do_writes_nothing(written: ModuleWorld) -> None:
+    before = dict(written.folder.files), written.state.record
+    asked = list(remote_of(written).asked)
+    report = written.settle()
+    assert report.quiet
+    assert (dict(written.folder.files), written.state.record) == before
+    assert remote_of(written).asked == asked
+
+
+def test_an_edited_module_goes_to_the_remote_and_to_its_fact(written: ModuleWorld) -> None:
+    written.edits(MODULE, "fast", "slow")
+    assert written.work.status().pending == 1
+    assert written.settle().synced == 1
+    assert "slow" in remote_of(written).stored[SPACE, "ap-01"].text
+    assert "slow" in written.fact(KEY).content
+    entry = written.manifest().find("ap-01")
+    assert entry is not None
+    assert entry.last_updated_by == "user"
+
+
+def test_comments_order_and_own_keys_of_a_manifest_stay(written: ModuleWorld) -> None:
+    manifest = (
+        "# who owns what\r\nowner: Ada # by hand\r\nchunks:\r\n# the first\r\n"
+        "- tags: [a, 'b']   # why\r\n  chunk_id: \"ap-01\"\r\n  byterover_id: old\r\n"
+        "  reviewed: 2026-01-01\r\n  module_path: docs/memories/patterns/module-01-test-location.md"
+        "\r\n  sync_status: synced\r\n# the end\r\n"
+    )
+    written.folder.files[MANIFEST] = manifest.encode()
+    assert written.settle().synced == 1
+    text = written.says(MANIFEST)
+    for line in ("# who owns what", "owner: Ada # by hand", "# the first", "# the end"):
+        assert f"{line}\r\n" in text
+    assert "- tags: [a, 'b']   # why\r\n" in text
+    assert "  reviewed: 2026-01-01\r\n" in text
+    assert "  byterover_id: id-ap-01\r\n" in text
+    assert "remote_id" not in text
+    assert text.index("tags") < text.index("chunk_id") < text.index("reviewed")
+    assert remote_of(written).stored[SPACE, "ap-01"].tags == ("a", "b")
+
+
+def test_a_title_or_tag_that_is_edited_goes_to_the_remote(written: ModuleWorld) -> None:
+    written.edits(MANIFEST, "tags: [tests]", "tags: [tests, 'a b', quality]")
+    assert written.settle().synced == 1
+    assert remote_of(written).stored[SPACE, "ap-01"].tags == ("tests", "a b", "quality")
+    assert set(written.fact(KEY).tags) >= {"tests", "quality"}
+
+
+def test_a_new_module_without_an_entry_gets_one(written: ModuleWorld) -> None:
+    written.folder.files["patterns/module-02-imports.md"] = b"# Imports\n\nGo down only.\n"
+    written.folder.files["patterns/module-03-ap-01.md"] = b"No heading.\n"
+    written.folder.files["patterns/notes.md"] = b"No module.\n"
+    assert written.settle().synced == 2
+    ids = [each.chunk_id for each in written.manifest().entries]
+    assert ids == ["ap-01", "imports", "module-03-ap-01"]
+    assert json.loads(written.says(INDEX_FILE))["patterns"]["chunks"] == ids
+    assert written.fact("patterns/imports").title == "Imports"
+
+
+def test_a_module_that_is_removed_with_its_entry_goes_everywhere(written: ModuleWorld) -> None:
+    written.write("ap-02", "# B\n\nText.\n")
+    del written.folder.files[MODULE]
+    text = written.says(MANIFEST)
+    end = text.index("  - chunk_id: ap-02")
+    written.folder.files[MANIFEST] = (text[: text.index("  - chunk_id")] + text[end:]).encode()
+    remote_of(written).away = True
+    assert written.settle().pending == 1
+    row = read_backlog(written.says(BACKLOG_FILE))[0]
+    assert (row.chunk_id, row.agent) == ("ap-01", "user")
+    remote_of(written).away, remote_of(written).pretends = False, True
+    assert written.settle().failed == 1
+    remote_of(written).pretends = False
+    assert written.work.status().pending == 1
+    assert written.settle().removed == 1
+    assert [key for _, key in remote_of(written).stored] == ["ap-02"]
+    assert written.store.find_many([written.work.facts.fact_id(KEY)]) == {}
+    assert written.settle().quiet
+
+
+def test_the_edited_fact_of_a_removed_module_stays(written: ModuleWorld) -> None:
+    update(written, KEY, content="Other words.")
+    del written.folder.files[MODULE]
+    written.folder.files[MANIFEST] = b"modules: []\n"
+    written.settle()
+    assert written.fact(KEY).content == "Other words."
+    assert written.settle().quiet
+
+
+def test_a_missing_file_whose_entry_stays_removes_nothing(written: ModuleWorld) -> None:
+    del written.folder.files[MODULE]
+    assert kinds(written) == ["ModuleMissing"]
+    assert (SPACE, "ap-01") in remote_of(written).stored
+
+
+@pytest.mark.parametrize("gone", ["topic", "manifest", "all"])
+def test_a_topic_that_is_gone_or_unreadable_removes_nothing_from_the_remote(
+    written: ModuleWorld, gone: str
+) -> None:
+    written.write("tf-01", "# F\n\nText.\n", topic="findings")
+    if gone == "manifest":
+        written.folder.files[MANIFEST] = b"modules: {\n"
+    else:
+        kept = {} if gone == "all" else {"findings/": 1}
+        files = written.folder.files.items()
+        written.folder.files = {k: x for k, x in files if k.startswith(tuple(kept) or "-")}
+    report = written.settle()
+    assert report.removed == 0
+    assert (SPACE, "ap-01") in remote_of(written).stored
+    assert written.fact(KEY).title == "Test location"
+
+
+def test_an_edit_of_the_index_is_restored_and_told(written: ModuleWorld) -> None:
+    index = written.says(INDEX_FILE)
+    written.folder.files[INDEX_FILE] = b'{"mine": true}'
+    assert kinds(written) == ["IndexEdited"]
+    assert written.says(INDEX_FILE) == index
+    assert b'{"mine": true}' in written.state.kept.values()
+    assert kinds(written) == []
+
+
+def test_an_index_that_is_saved_all_the_time_is_left_for_the_next_command(
+    written: ModuleWorld,
+) -> None:
+    written.folder.files[INDEX_FILE] = b"{}"
+    number = 0
+
+    def save(path: str) -> None:
+        nonlocal number
+        number += 1
+        if path == INDEX_FILE:
+            written.folder.files[path] = f'{{"{number}": 1}}'.encode()
+
+    written.folder.before = save
+    written.settle()
+    written.folder.before = lambda _: None
+    assert json.loads(written.work.index()) == json.loads(written.says(INDEX_FILE))
+
+
+def test_a_document_without_a_manifest_is_a_fact_by_itself(modules: ModuleWorld) -> None:
+    modules.folder.files["README.md"] = b"# On-ramp\n\nBegin here.\n"
+    modules.folder.files["notes/architecture.md"] = b"Layers.\n"
+    modules.settle()
+    index = json.loads(modules.says(INDEX_FILE))
+    assert index["README.md"] == {"document": "docs/memories/README.md"}
+    assert "notes/architecture.md" in index
+    assert modules.fact("README.md").title == "On-ramp"
+    assert modules.fact("notes/architecture.md").title == "architecture"
+    del modules.folder.files["README.md"]
+    modules.settle()
+    assert modules.store.find_many([modules.work.facts.fact_id("README.md")]) == {}
+
+
+@pytest.mark.parametrize("path", ["README.md", MODULE])
+def test_a_file_that_cannot_be_read_is_told_and_the_others_are_synced(
+    written: ModuleWorld, path: str
+) -> None:
+    written.folder.files[path] = b"\xff\xfe"
+    written.folder.files["OTHER.md"] = b"# Other\n\nText.\n"
+    with pytest.raises(UnreadableModuleError) if path == MODULE else _nothing():
+        report = written.settle()
+        assert "UnreadableModuleError" in [each.kind for each in report.attention]
+        assert written.fact("OTHER.md").content == "Text."
+
+
+class _nothing:  # noqa: N801 - a context
+    def __enter__(self) -> None:
+        """Nothing is raised."""
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing was raised."""
+
+
+# --------------------------------------------------------------------------------- facts
+
+
+def test_an_edit_of_the_fact_goes_to_the_file_and_to_the_remote(written: ModuleWorld) -> None:
+    update(written, KEY, content="Tests live beside the code.\n\nThey are tiny.", title="Tests")
+    report = written.settle()
+    assert report.synced == 1
+    text = written.says(MODULE)
+    assert text == "# Tests\n\nTests live beside the code.\n\nThey are tiny.\n"
+    assert remote_of(written).stored[SPACE, "ap-01"].text == text
+    entry = written.manifest().find("ap-01")
+    assert entry is not None
+    assert (entry.title, entry.last_updated_by) == ("Tests", "otto")
+    assert written.settle().quiet
+
+
+def test_edits_of_file_and_fact_are_merged(written: ModuleWorld) -> None:
+    update(written, KEY, content="Tests live beside the code.\n\nThey are tiny.")
+    written.edits(MODULE, "beside the code", "beside our code")
+    written.settle()
+    wanted = "Tests live beside our code.\n\nThey are tiny."
+    assert written.fact(KEY).content == wanted
+    assert wanted in written.says(MODULE)
+
+
+def test_of_edits_that_conflict_the_file_stands_and_the_other_is_in_the_history(
+    written: ModuleWorld,
+) -> None:
+    update(written, KEY, content="Tests are elsewhere.")
+    written.edits(MODULE, "beside the code.\n\nThey are fast", "in tests.\n\nThey are fast")
+    assert kinds(written) == ["ModuleConflict"]
+    assert "in tests" in written.fact(KEY).content
+    versions = [each.fact.content for each in written.store.replaced_versions()]
+    assert "Tests are elsewhere." in versions
+
+
+def test_an_edit_of_the_fact_waits_while_the_file_is_saved(written: ModuleWorld) -> None:
+    update(written, KEY, content="Tests live beside the code.\n\nThey are tiny.")
+    once = iter([1])
+
+    def save(path: str) -> None:
+        if path == MODULE:
+            for _ in once:
+                written.edits(MODULE, "beside the code", "beside our code")
+
+    written.folder.before = save
+    written.settle()
+    written.folder.before = lambda _: None
+    assert "beside our code" in written.says(MODULE)
+
+
+def test_a_deleted_fact_stays_deleted_until_its_file_changes(written: ModuleWorld) -> None:
+    fact_work.forget(written.ctx, written.work.facts.fact_id(KEY), agent=None)
+    assert kinds(written) == ["ModuleForgotten"]
+    written.edits(MODULE, "fast", "slow")
+    written.settle()
+    assert "slow" in written.fact(KEY).content
+
+
+def test_facts_follow_later_while_the_store_is_away(modules: ModuleWorld) -> None:
+    modules.store.away = True
+    modules.write("ap-01", TEXT)
+    with pytest.raises(StoreUnavailableError):
+        modules.fact(KEY)
+    modules.store.away = False
+    modules.settle()
+    assert modules.fact(KEY).title == "Test location"
+
+
+def test_a_text_that_fits_into_no_note_is_told(modules: ModuleWorld) -> None:
+    modules.write("ap-01", f"# Long\n\n{'x' * (5 << 20)}\n")
+    assert kinds(modules) == ["ModuleTooLarge"]
+
+
+def test_facts_of_a_lost_record_are_those_that_there_were(written: ModuleWorld) -> None:
+    fact_id = written.fact(KEY).id
+    written.state.record = type(written.state.record)()
+    written.settle()
+    assert written.fact(KEY).id == fact_id
+    assert written.settle().quiet
+
+
+# ---------------------------------------------------------------------------- the remote
+
+
+@pytest.mark.parametrize(
+    ("confidence", "source"),
+    [(0.39, "files"), (0.4, "remote"), (0.41, "remote"), (1.0, "remote"), (1.01, "files")],
+)
+def test_an_answer_is_taken_from_a_confidence_of_four_tenths(
+    written: ModuleWorld, confidence: float, source: str
+) -> None:
+    remote_of(written).confidence = confidence
+    answer = written.read("ap-01")
+    assert answer.source == source
+    assert answer.text == TEXT
+    assert written.state.lines[-1]["source"] == source
+    if source == "files":
+        assert answer.paths == [f"docs/memories/{MODULE}"]
+    if confidence == 0.39:
+        assert answer.confidence == 0.39
+        assert answer.reason == "what it says of ap-01 has confidence 0.39, below 0.4"
+
+
+def test_of_the_files_only_the_core_and_the_named_modules_are_read(written: ModuleWorld) -> None:
+    written.folder.files["patterns/notes.md"] = b"Not in the manifest.\n"
+    written.write("ap-02", "# B\n\nOther text.\n")
+    remote_of(written).away = True
+    answer = written.read()
+    assert answer.paths[0] == f"docs/memories/{CORE}"
+    assert answer.chunks == ("ap-01", "ap-02")
+    assert "Other text." in answer.text
+    assert "Not in the manifest" not in answer.text
+    assert answer.reason == "the request timed out"
+    alone = written.read("ap-02")
+    assert alone.text == "# B\n\nOther text.\n"
+    assert alone.checksum == written.manifest().entries[1].checksum
+
+
+def test_a_topic_is_read_from_the_remote_if_it_has_all_of_it(written: ModuleWorld) -> None:
+    written.write("ap-02", "# B\n\nOther text.\n")
+    answer = written.read()
+    assert (answer.source, answer.confidence) == ("remote", 0.9)
+    assert answer.text == f"{TEXT}\n# B\n\nOther text.\n"
+    del remote_of(written).stored[SPACE, "ap-02"]
+    assert written.read().reason == "it does not have ap-02"
+
+
+def test_an_answer_of_another_version_is_not_taken(written: ModuleWorld) -> None:
+    written.edits(MODULE, "fast", "slow")
+    answer = written.read("ap-01")
+    assert (answer.source, answer.reason) == (
+        "files",
+        "what it says of ap-01 is of another version",
+    )
+    assert "slow" in answer.text
+
+
+@pytest.mark.parametrize("lie", ["text", "checksum", "none"])
+def test_a_lie_is_not_taken(written: ModuleWorld, lie: str) -> None:
+    remote = remote_of(written)
+    record = remote.stored[SPACE, "ap-01"]
+    changed = {"text": {"text": "Lies."}, "checksum": {"checksum": "0" * 64}, "none": {}}[lie]
+    hit = RemoteHit("Lies.", 0.99, "ap-01", None)
+
+    class Liar(SimRemote):
+        def retrieve(self, space: str, query: RemoteQuery) -> list[RemoteHit]:
+            if lie == "none":
+                return [hit]
+            values = {"text": record.text, "checksum": record.checksum, **changed}
+            return [RemoteHit(confidence=0.99, chunk_id="ap-01", **values)]
+
+    written.remote = Liar()
+    assert written.read("ap-01").source == "files"
+    written.remote = Liar(verbatim=False)
+    digested = written.read("ap-01").source
+    assert digested == ("files" if lie == "checksum" else "remote")
+
+
+def test_a_module_that_only_the_remote_has_is_read(modules: ModuleWorld) -> None:
+    record = RemoteRecord("ap-09", "patterns", "T", (), "From afar.\n", "0" * 64)
+    remote_of(modules).stored[SPACE, "ap-09"] = record
+    assert modules.read("ap-09").text == "From afar.\n"
+    for chunk in ("ap-10", None):
+        with pytest.raises(ModuleMissingError):
+            modules.read(chunk)
+
+
+def test_a_lost_answer_is_found_at_the_next_attempt(modules: ModuleWorld) -> None:
+    remote = remote_of(modules)
+    remote.verbatim, remote.loses_answers = False, True
+    assert modules.write("ap-01", TEXT).sync_status == "pending"
+    remote.loses_answers = False
+    remote.asked.clear()
+    assert modules.settle().synced == 1
+    assert remote.asked == ["retrieve"]
+
+
+def test_attempts_wait_longer_after_each_failure(modules: ModuleWorld) -> None:
+    remote = remote_of(modules)
+    remote.away = True
+    modules.write("ap-01", TEXT)
+    remote.asked.clear()
+    waits = []
+    for _ in range(11):
+        until = datetime.fromisoformat(modules.state.record.next_try)
+        waits.append((until - modules.clock.now()).total_seconds())
+        modules.clock.advance(waits[-1] - 10)
+        modules.settle(automatic=True)
+        assert remote.asked == []
+        modules.clock.advance(20)
+        modules.settle(automatic=True)
+        assert remote.asked == ["retrieve", "store"][-len(remote.asked) :]
+        remote.asked.clear()
+    assert waits == sorted(waits)
+    assert waits[0] == 60
+    assert waits[-1] == 6 * 3600
+    remote.away = False
+    assert modules.settle().synced == 1  # who asks does not wait
+    assert modules.state.record.failures == 0
+
+
+def test_after_a_time_out_the_others_are_not_tried(modules: ModuleWorld) -> None:
+    remote = remote_of(modules)
+    remote.away = True
+    for each in ("a", "b", "c"):
+        modules.write(each, f"# {each}\n\nText.\n")
+    modules.folder.files.pop(BACKLOG_FILE)
+    remote.asked.clear()
+    report = modules.settle()
+    assert (report.failed, report.pending) == (1, 3)
+    assert len(remote.asked) == 1
+    assert len(read_backlog(modules.says(BACKLOG_FILE))) == 3
+
+
+def test_one_module_is_sent_alone(modules: ModuleWorld) -> None:
+    remote_of(modules).away = True
+    modules.write("a", "# a\n\nText.\n")
+    modules.write("b", "# b\n\nText.\n")
+    remote_of(modules).away = False
+    report = modules.settle("b")
+    assert (report.synced, report.pending) == (1, 1)
+    assert modules.status_of("a") == "pending"
+    with pytest.raises(ModuleMissingError):
+        modules.settle("c")
+
+
+def test_there_is_an_alert_over_ten_modules_or_48_hours(modules: ModuleWorld) -> None:
+    remote_of(modules).away = True
+    for number in range(10):
+        modules.write(f"c-{number}", f"# {number}\n\nText.\n")
+    status = modules.work.status()
+    assert (status.pending, status.alert) == (10, False)
+    modules.clock.advance(48 * 3600 - 60)
+    assert not modules.work.status().alert
+    modules.clock.advance(120)
+    status = modules.work.status()
+    assert status.alert
+    assert status.oldest_hours > 48
+    remote_of(modules).away = False
+    modules.settle()
+    assert not modules.work.status().alert
+    remote_of(modules).away = True
+    for number in range(11):
+        modules.write(f"c-{number}", f"# {number}\n\nOther text.\n")
+    assert modules.work.status().alert
+
+
+def test_a_time_that_a_person_wrote_is_no_reason_to_fail(written: ModuleWorld) -> None:
+    remote_of(written).away = True
+    written.edits(MODULE, "fast", "slow")
+    written.settle()
+    text = written.says(BACKLOG_FILE)
+    lines = [x for x in text.splitlines() if not x.startswith("| ap-01")]
+    lines.append("| ap-01 | by hand | yesterday | me |")
+    written.folder.files[BACKLOG_FILE] = "\n".join(lines).encode()
+    assert written.work.status().oldest_hours == 0
+
+
+def test_each_attempt_is_counted_and_a_line_of_telemetry(modules: ModuleWorld) -> None:
+    remote_of(modules).away = True
+    modules.write("ap-01", TEXT)
+    remote_of(modules).away = False
+    modules.settle()
+    status = modules.work.status()
+    assert (status.sync_success_total, status.sync_failure_total) == (1, 1)
+    lines = [each for each in modules.state.lines if each["op"] == "mirror"]
+    assert [each["status"] for each in lines] == ["pending", "synced"]
+    assert lines[0]["reason"] == "the request timed out"
+    assert {each["space"] for each in lines} == {SPACE}
+
+
+def test_a_row_that_a_crash_left_goes_without_another_attempt(written: ModuleWorld) -> None:
+    written.folder.files[BACKLOG_FILE] = b"| chunk | reason |\n|---|---|\n| ap-01 | late |\n"
+    remote_of(written).asked.clear()
+    written.settle()
+    assert read_backlog(written.says(BACKLOG_FILE)) == []
+    assert remote_of(written).asked == []
+
+
+def test_the_line_that_names_a_module_survives_the_way_through_a_remote() -> None:
+    record = RemoteRecord("a", "t", "Title", (), "Text.\n", "0" * 64)
+    hit = from_header("s", with_header("s", record), 0.5, "x")
+    assert hit == RemoteHit("Title\n\nText.\n", 0.5, "a", "0" * 64, "x", record.digest)
+    assert from_header("other", with_header("s", record), 0.5, "x").confidence == 0
+    removed = with_header("s", RemoteRecord("a", "t", "", (), "", ""))
+    assert from_header("s", removed, 0.9, "x").confidence == 0
+    assert from_header("s", "Free text.", 0.5, None) == RemoteHit("Free text.", 0.5)

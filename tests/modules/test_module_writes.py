@@ -1,0 +1,339 @@
+"""A write goes through in steps, and a crash between any two of them is finished."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.module_worlds import SPACE, Crash, ModuleWorld, SimRemote
+from vaultsync.errors import (
+    InvalidFieldError,
+    ModuleChangedError,
+    ModulesBusyError,
+    UnreadableModuleError,
+)
+from vaultsync.modules.backlog import BACKLOG_FILE, read_backlog
+from vaultsync.modules.memory_index import INDEX_FILE
+from vaultsync.modules.module_text import checksum_of
+
+CORE, MANIFEST = "patterns/patterns.core.md", "patterns/manifest.yaml"
+MODULE = "patterns/module-01-test-location.md"
+TEXT = "# Test location\n\nTests live beside the code. They are fast.\n"
+OTHER = "# Test location\n\nTests live in `tests`.\n"
+
+
+def rows(world: ModuleWorld) -> list[str]:
+    text = world.folder.files.get(BACKLOG_FILE, b"").decode()
+    return [each.chunk_id for each in read_backlog(text)]
+
+
+def test_a_module_is_written_with_all_that_belongs_to_it(modules: ModuleWorld) -> None:
+    done = modules.write("ap-01", TEXT, tags=("tests",))
+    assert modules.says(MODULE) == TEXT
+    assert (done.chunk_id, done.sync_status, done.remote_id) == ("ap-01", "synced", "id-ap-01")
+    entry = modules.manifest().find("ap-01")
+    assert entry is not None
+    assert (entry.title, entry.tags, entry.last_updated_by) == ("Test location", ("tests",), "indy")
+    assert entry.checksum == done.checksum == checksum_of(TEXT.encode())
+    assert entry.last_synced_at
+    assert modules.says(CORE).count("ap-01") == 2
+    assert "(`ap-01`): Tests live beside the code." in modules.says(CORE)
+    assert json.loads(modules.says(INDEX_FILE)) == {
+        "patterns": {
+            "core": "docs/memories/patterns/patterns.core.md",
+            "manifest": "docs/memories/patterns/manifest.yaml",
+            "chunks": ["ap-01"],
+        }
+    }
+    assert rows(modules) == []
+    fact = modules.fact("patterns/ap-01")
+    assert (fact.title, fact.scope, fact.tags) == (
+        "Test location",
+        "project-nx-monorepo",
+        ("tests",),
+    )
+    assert fact.content == "Tests live beside the code. They are fast."
+
+
+def test_a_second_write_replaces_the_text_and_the_line_that_sums_it_up(
+    modules: ModuleWorld,
+) -> None:
+    modules.write("ap-01", TEXT, tags=("tests",))
+    modules.write("ap-01", OTHER)
+    assert modules.says(MODULE) == OTHER
+    core = modules.says(CORE)
+    assert "Tests live in `tests`." in core
+    assert "beside the code" not in core
+    assert core.index("changed by indy") < core.index("added by indy")
+    entry = modules.manifest().find("ap-01")
+    assert entry is not None
+    assert entry.tags == ("tests",)
+    assert modules.fact("patterns/ap-01").content == "Tests live in `tests`."
+
+
+@pytest.mark.parametrize("fault", ["away", "loses_answers", "pretends", "garbles", "gives_no_id"])
+def test_what_the_remote_does_not_take_waits_in_the_backlog(
+    modules: ModuleWorld, fault: str
+) -> None:
+    assert modules.remote is not None
+    setattr(modules.remote, fault, True)
+    done = modules.write("ap-01", TEXT)
+    assert (done.sync_status, done.remote_id) == ("pending", None)
+    assert done.reason
+    row = read_backlog(modules.says(BACKLOG_FILE))[0]
+    assert (row.chunk_id, row.agent) == ("ap-01", "indy")
+    assert row.reason == done.reason
+    setattr(modules.remote, fault, False)
+    report = modules.settle()
+    assert (report.synced, report.failed, report.pending) == (1, 0, 0)
+    assert modules.status_of("ap-01") == "synced"
+    assert rows(modules) == []
+
+
+def test_a_module_of_a_project_without_a_remote_waits(modules: ModuleWorld) -> None:
+    modules.remote = None
+    assert modules.write("ap-01", TEXT).reason == "no remote is set"
+    assert rows(modules) == ["ap-01"]
+
+
+def test_where_no_mirror_is_wanted_nothing_waits(modules: ModuleWorld) -> None:
+    modules.set(mirrors=False)
+    assert modules.write("ap-01", TEXT).sync_status == "pending"
+    assert rows(modules) == []
+    assert modules.settle().pending == 0
+    assert modules.work.status().pending == 0
+    assert modules.read("ap-01").source == "files"
+
+
+def test_a_module_that_the_remote_refuses_is_sent_again_only_when_asked(
+    modules: ModuleWorld,
+) -> None:
+    assert modules.remote is not None
+    modules.remote.refuses = True
+    assert modules.write("ap-01", TEXT).sync_status == "failed"
+    assert rows(modules) == ["ap-01"]
+    modules.remote.refuses = False
+    modules.remote.asked.clear()
+    assert modules.settle(automatic=True).pending == 1
+    assert modules.remote.asked == []
+    assert modules.work.status().failed == 1
+    assert modules.settle("ap-01").synced == 1
+
+
+def _crash(world: ModuleWorld, at: int) -> int:
+    """Let the process end before step `at`; returns how many steps there were."""
+    step = 0
+
+    def before(_: str) -> None:
+        nonlocal step
+        step += 1
+        if step == at:
+            raise Crash
+
+    assert world.remote is not None
+    world.folder.before = world.state.before = world.remote.before = world.store.before = before
+    with contextlib.suppress(Crash):
+        world.write("ap-01", OTHER, title="Where tests are")
+    nothing: Callable[[str], None] = lambda _: None  # noqa: E731
+    world.folder.before = world.state.before = world.remote.before = world.store.before = nothing
+    return step
+
+
+def _end(world: ModuleWorld) -> tuple[object, ...]:
+    entry = world.manifest().find("ap-01")
+    assert entry is not None
+    fact = world.fact("patterns/ap-01")
+    assert world.remote is not None
+    return (
+        {k: x for k, x in world.folder.files.items() if k not in (MANIFEST, BACKLOG_FILE)},
+        (entry.title, entry.checksum, entry.sync_status, entry.remote_id, entry.tags),
+        (fact.title, fact.content),
+        world.remote.stored[SPACE, "ap-01"].text,
+        rows(world),
+        world.state.waiting,
+    )
+
+
+@pytest.mark.parametrize("existed", [True, False])
+@pytest.mark.parametrize("fault", [None, "away"])
+def test_a_crash_between_any_two_steps_is_finished(existed: bool, fault: str | None) -> None:
+    def world() -> ModuleWorld:
+        made = ModuleWorld()
+        if existed:
+            made.write("ap-01", TEXT)
+        made.remote = made.remote or SimRemote()
+        if fault:
+            setattr(made.remote, fault, True)
+        return made
+
+    def settled(world: ModuleWorld) -> None:
+        assert world.remote is not None
+        world.remote.away = False
+        world.settle()
+
+    whole = world()
+    steps = _crash(whole, 0)
+    assert steps > 8
+    settled(whole)
+    wanted, finished = _end(whole), 0
+    for at in range(1, steps + 1):
+        broken = world()
+        assert _crash(broken, at) == at
+        kept = bool(broken.state.waiting) or broken.folder.files.get(MODULE) == OTHER.encode()
+        settled(broken)
+        if kept or (not existed and MANIFEST in broken.folder.files):
+            assert _end(broken) == wanted, at
+            finished += 1
+        else:  # it ended before the text was kept
+            assert broken.folder.files.get(MODULE) == (TEXT.encode() if existed else None)
+    assert finished > 7
+
+
+def test_a_person_who_edits_after_a_crash_keeps_both_edits(modules: ModuleWorld) -> None:
+    before = "# A\n\nOne.\n\nTwo.\n\nThree.\n"
+    modules.write("ap-01", before)
+    modules.folder.before = _raise_at(MODULE.replace("test-location", "a"))
+    with pytest.raises(Crash):
+        modules.write("ap-01", before.replace("One.", "One, says the agent."))
+    modules.folder.before = lambda _: None
+    modules.edits("patterns/module-01-a.md", "Three.", "Three, says the person.")
+    modules.settle()
+    text = modules.says("patterns/module-01-a.md")
+    assert "One, says the agent." in text
+    assert "Three, says the person." in text
+    assert modules.status_of("ap-01") == "synced"
+
+
+def test_a_person_who_edits_the_same_line_after_a_crash_keeps_the_file(
+    modules: ModuleWorld,
+) -> None:
+    modules.write("ap-01", "# A\n\nOne.\n")
+    modules.folder.before = _raise_at("patterns/module-01-a.md")
+    with pytest.raises(Crash):
+        modules.write("ap-01", "# A\n\nOne, says the agent.\n")
+    modules.folder.before = lambda _: None
+    modules.edits("patterns/module-01-a.md", "One.", "One, says the person.")
+    report = modules.settle()
+    assert "the person" in modules.says("patterns/module-01-a.md")
+    assert [each.kind for each in report.attention] == ["ModuleConflict"]
+    assert b"# A\n\nOne, says the agent.\n" in modules.state.kept.values()
+
+
+def _raise_at(wanted: str) -> Callable[[str], None]:
+    def before(path: str) -> None:
+        if path == wanted:
+            raise Crash
+
+    return before
+
+
+def test_a_file_of_the_same_name_that_appears_meanwhile_is_left_alone(modules: ModuleWorld) -> None:
+    def appear(path: str) -> None:
+        if path == MODULE and path not in modules.folder.files:
+            modules.folder.files[path] = b"# Mine\n"
+
+    modules.folder.before = appear
+    done = modules.write("ap-01", TEXT)
+    assert modules.says(MODULE) == "# Mine\n"
+    assert done.path == "docs/memories/patterns/module-02-test-location.md"
+    assert modules.says("patterns/module-02-test-location.md") == TEXT
+
+
+def test_a_core_file_that_a_person_saves_at_the_same_moment_keeps_the_edit(
+    modules: ModuleWorld,
+) -> None:
+    modules.write("ap-01", TEXT)
+    once = iter([b"# Patterns\n\nMy words.\n"])
+
+    def save(path: str) -> None:
+        if path == CORE:
+            for text in once:
+                modules.folder.files[CORE] = text
+                break
+
+    modules.folder.before = save
+    modules.write("ap-01", OTHER)
+    assert "My words." in modules.says(CORE)
+    assert "Tests live in" in modules.says(CORE)
+
+
+def test_a_folder_that_changes_all_the_time_is_given_up(modules: ModuleWorld) -> None:
+    number = 0
+
+    def save(path: str) -> None:
+        nonlocal number
+        number += 1
+        if path == CORE:
+            modules.folder.files[path] = f"# {number}\n".encode()
+
+    modules.write("ap-01", TEXT)
+    modules.folder.before = save
+    with pytest.raises(ModuleChangedError):
+        modules.write("ap-01", OTHER)
+    modules.folder.before = lambda _: None
+    modules.settle()
+    assert modules.says(MODULE) == OTHER
+    assert modules.status_of("ap-01") == "synced"
+
+
+def test_a_write_can_name_the_version_that_it_replaces(modules: ModuleWorld) -> None:
+    done = modules.write("ap-01", TEXT, expect="new")
+    modules.write("ap-01", OTHER, expect=done.checksum)
+    for expect in (done.checksum, "new"):
+        with pytest.raises(ModuleChangedError):
+            modules.write("ap-01", TEXT, expect=expect)
+    assert modules.says(MODULE) == OTHER
+
+
+@pytest.mark.parametrize(
+    ("topic", "chunk", "text"),
+    [
+        ("../x", "a", "t"),
+        ("a/b", "a", "t"),
+        (".git", "a", "t"),
+        ("", "a", "t"),
+        ("t", "", "t"),
+        ("t", "a b", "t"),
+        ("t", "a|b", "t"),
+        ("t", "x" * 201, "t"),
+        ("t", "a", " \n"),
+        ("x" * 101, "a", "t"),
+    ],
+)
+def test_impossible_names_and_empty_texts_are_refused(
+    modules: ModuleWorld, topic: str, chunk: str, text: str
+) -> None:
+    with pytest.raises(InvalidFieldError):
+        modules.write(chunk, text, topic=topic)
+    assert modules.folder.files == {}
+
+
+def test_an_id_belongs_to_one_topic(modules: ModuleWorld) -> None:
+    modules.write("ap-01", TEXT)
+    with pytest.raises(InvalidFieldError, match="patterns has this one"):
+        modules.write("ap-01", TEXT, topic="findings")
+
+
+def test_a_manifest_that_cannot_be_read_is_not_written(modules: ModuleWorld) -> None:
+    modules.folder.files[MANIFEST] = b"modules: [\n"
+    with pytest.raises(UnreadableModuleError):
+        modules.write("ap-01", TEXT)
+    assert modules.says(MANIFEST) == "modules: [\n"
+
+
+def test_an_entry_that_leads_out_of_its_topic_is_not_written(modules: ModuleWorld) -> None:
+    manifest = "modules:\n  - chunk_id: ap-01\n    module_path: ../../secrets.md\n"
+    modules.folder.files[MANIFEST] = manifest.encode()
+    with pytest.raises(UnreadableModuleError, match="leads out"):
+        modules.write("ap-01", TEXT)
+    report = modules.settle()
+    assert [each.kind for each in report.attention] == ["ManifestProblem"]
+
+
+def test_a_busy_folder_says_so(modules: ModuleWorld) -> None:
+    modules.folder.busy = True
+    with pytest.raises(ModulesBusyError):
+        modules.write("ap-01", TEXT)

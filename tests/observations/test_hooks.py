@@ -1,0 +1,256 @@
+"""What hooks tell is read by host and split into observations, whatever their hosts send."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.errors import InvalidFieldError
+from vaultsync.observations.hooks import (
+    CLAUDE_CODE,
+    CODEX,
+    CURSOR,
+    GEMINI,
+    MAX_CHARS,
+    MAX_HOOK_BYTES,
+    MAX_OBSERVATIONS,
+    is_hook,
+    read_hook,
+    split_observations,
+    transcript_texts,
+)
+
+FOLDER = Path(__file__).parents[2] / "golden" / "hooks"
+
+
+class Told(NamedTuple):
+    host: str
+    event: str
+    context: str
+    observations: tuple[str, ...] = ()
+
+
+RECORDED = {
+    "claude-code-post-tool-use": Told(
+        CLAUDE_CODE,
+        "PostToolUse",
+        "Claude Code, Bash: make deploy",
+        ("uploading image ... ok", "ERROR deploy failed: the disk of the harbour box is full"),
+    ),
+    "claude-code-stop": Told(
+        CLAUDE_CODE,
+        "Stop",
+        "Claude Code, Stop",
+        (
+            "Opened the settings file and looked at the defaults.",
+            "We decided to keep SQLite for the bookings; Postgres is off the table.",
+        ),
+    ),
+    "claude-code-pre-compact": Told(CLAUDE_CODE, "PreCompact", "Claude Code, PreCompact"),
+    "claude-code-session-end": Told(CLAUDE_CODE, "SessionEnd", "Claude Code, SessionEnd"),
+    "codex-post-tool-use": Told(
+        CODEX,
+        "PostToolUse",
+        "Codex, Bash: cargo test",
+        ("test berth::twice ... FAILED error: test failed, the release is blocked",),
+    ),
+    "codex-stop": Told(
+        CODEX,
+        "Stop",
+        "Codex, Stop",
+        ("Learned that the tide table counts from midnight UTC, not from local midnight.",),
+    ),
+    "codex-pre-compact": Told(CODEX, "PreCompact", "Codex, PreCompact"),
+    "codex-notify": Told(
+        CODEX,
+        "agent-turn-complete",
+        "Codex, agent-turn-complete",
+        (
+            (
+                "Renamed it. The migration failed in production and was rolled back, 14 bookings"
+                " were lost."
+            ),
+        ),
+    ),
+    "cursor-after-shell-execution": Told(
+        CURSOR,
+        "afterShellExecution",
+        "Cursor, npm test",
+        ("FAIL berth.test.ts", "Error: the payment service refuses every request in production"),
+    ),
+    "cursor-post-tool-use": Told(CURSOR, "postToolUse", "Cursor, MCP:tide", ("Opened the file.",)),
+    "cursor-after-agent-response": Told(
+        CURSOR,
+        "afterAgentResponse",
+        "Cursor, afterAgentResponse",
+        ("Mara prefers short commit messages with the reason in the body.",),
+    ),
+    "cursor-session-end": Told(CURSOR, "sessionEnd", "Cursor, sessionEnd"),
+    "cursor-pre-compact": Told(CURSOR, "preCompact", "Cursor, preCompact"),
+    "gemini-cli-after-tool": Told(
+        GEMINI,
+        "AfterTool",
+        "Gemini CLI, run_shell_command: ./backup.sh",
+        ("Command: ./backup.sh", "Output: the backup failed, no space left on the target"),
+    ),
+    "gemini-cli-after-agent": Told(
+        GEMINI,
+        "AfterAgent",
+        "Gemini CLI, AfterAgent",
+        (
+            (
+                "Found out why the list is slow: every row opens its own connection. With one"
+                " connection it takes 0.4 s instead of 6 s."
+            ),
+        ),
+    ),
+    "gemini-cli-pre-compress": Told(GEMINI, "PreCompress", "Gemini CLI, PreCompress"),
+    "gemini-cli-session-end": Told(GEMINI, "SessionEnd", "Gemini CLI, SessionEnd"),
+}
+SPOKEN = {
+    "claude-code-transcript.jsonl": [
+        "We decided that the berth list stays in one file, please do not split it.",
+        "I read the three files of the module.",
+        "Found the cause of the double bookings: the lock is taken after the write.",
+        "All tests pass, moving on to the next file.",
+    ],
+    "codex-transcript.jsonl": [
+        "I promised the harbour office the corrected list by Friday.",
+        "Opened the list, reading it now.",
+    ],
+    "cursor-transcript.jsonl": [
+        "Decision: the crane schedule is not public any more.",
+        "Reading the next file.",
+    ],
+    "gemini-cli-transcript.json": [
+        "We agreed with the harbour office that invoices go out on the 1st.",
+        "Looking at the folder first.",
+    ],
+}
+
+
+def _text(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def test_each_recorded_hook_and_transcript_is_read_by_a_test() -> None:
+    names = {each.name for each in FOLDER.iterdir()} - {"README.md"}
+
+    assert names == {*SPOKEN, *(f"{each}.json" for each in RECORDED)}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_hook_tells_its_host_what_happened_and_where(name: str) -> None:
+    hook = read_hook(_text(f"{name}.json"))
+
+    found = tuple(split_observations(hook.texts))
+    assert Told(hook.host, hook.event, hook.context, found) == RECORDED[name]
+    assert is_hook(_text(f"{name}.json"))
+    assert hook.session
+    assert bool(hook.transcript) == (not found)
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+def test_a_transcript_tells_what_user_and_agent_said(name: str) -> None:
+    assert split_observations(transcript_texts(_text(name))) == SPOKEN[name]
+
+
+def test_a_transcript_that_begins_in_the_middle_of_a_line_is_read_from_the_next_one() -> None:
+    cut = _text("claude-code-transcript.jsonl")[100:]
+
+    assert split_observations(transcript_texts(cut)) == SPOKEN["claude-code-transcript.jsonl"][1:]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "",
+        "not JSON",
+        "[]",
+        "{}",
+        '{"hook_event_name": 7}',
+        "[" * 100_000,
+        '{"hook_event_name": "Stop", "x": "' + "x" * MAX_HOOK_BYTES + '"}',
+    ],
+    ids=["empty", "no JSON", "a list", "no event", "a number", "deep", "long"],
+)
+def test_what_is_no_hook_is_refused_in_words(told: str) -> None:
+    with pytest.raises(InvalidFieldError, match="hook"):
+        read_hook(told)
+
+
+@pytest.mark.parametrize("text", ["", "We met.", "[1]", '{"a": 1}', '"hook_event_name"'])
+def test_a_note_is_not_taken_for_a_hook(text: str) -> None:
+    assert not is_hook(text)
+
+
+@pytest.mark.parametrize(
+    "transcript", ["", "no JSON", "7", '{"messages": 7}', '{"role": "user"}', "[" * 10_000]
+)
+def test_a_broken_transcript_tells_nothing(transcript: str) -> None:
+    assert transcript_texts(transcript) == []
+
+
+def test_a_deep_result_of_a_tool_is_read_to_a_limit() -> None:
+    result: object = "The bottom of it all."
+    for _ in range(50):
+        result = {"content": [result]}
+
+    hook = read_hook(json.dumps({"hook_event_name": "PostToolUse", "tool_response": result}))
+
+    assert hook.texts == ()
+
+
+@pytest.mark.parametrize("result", ["{no JSON", "[1, 2", "{the rest of a line"])
+def test_a_result_that_only_looks_like_json_is_text(result: str) -> None:
+    hook = read_hook(json.dumps({"hook_event_name": "PostToolUse", "tool_output": result}))
+
+    assert hook.texts == (result,)
+
+
+def test_a_row_of_a_transcript_without_a_message_tells_nothing() -> None:
+    rows = [{"type": "user", "message": 7}, {"type": "response_item", "payload": None}]
+
+    assert transcript_texts("\n".join(map(json.dumps, rows))) == []
+
+
+def test_prose_is_joined_lists_are_split_and_code_is_left_out() -> None:
+    text = (
+        "The lock was taken\nafter the write.\n\n"
+        "1. Renamed the berth table\n2. Dropped the old index\n\n"
+        "```sh\nmake deploy --of everything\n```\n~~~\nan open fence of code"
+    )
+
+    assert split_observations([text, "# Renamed the berth table"]) == [
+        "The lock was taken after the write.",
+        "Dropped the old index",
+        "Renamed the berth table",
+    ]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=40),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["tool_response", "content", "text", "message", "type", "role"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["tool_response", "text", "tool_input", "type"]), JSON))
+def test_any_object_with_an_event_is_split_into_short_single_lines(told: dict[str, object]) -> None:
+    hook = read_hook(json.dumps({"hook_event_name": "Stop", **told}))
+    found = split_observations([*hook.texts, *transcript_texts(json.dumps(told))])
+
+    assert len(found) <= MAX_OBSERVATIONS
+    assert all(0 < len(each) <= MAX_CHARS and "\n" not in each for each in found)

@@ -1,0 +1,151 @@
+"""The command that a hook calls keeps what matters, and fails no host."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import vaultsync
+from vaultsync.cli.main import cli
+from vaultsync.errors import InvalidFieldError
+
+RECORDED = Path(__file__).parents[2] / "golden" / "hooks"
+HOOKS = sorted(each.stem for each in RECORDED.glob("*.json") if "transcript" not in each.name)
+TRANSCRIPTS = {
+    "claude-code-session-end": ("claude-code-transcript.jsonl", "the berth list stays"),
+    "codex-pre-compact": ("codex-transcript.jsonl", "I promised the harbour office"),
+    "cursor-session-end": ("cursor-transcript.jsonl", "the crane schedule is not public"),
+    "gemini-cli-pre-compress": ("gemini-cli-transcript.json", "invoices go out on the 1st"),
+}
+
+
+def _run(vault: Path | str, told: str | bytes, *words: str) -> Result:
+    return CliRunner().invoke(cli, ["observe", "-", *words, "--vault", str(vault)], input=told)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return home
+
+
+def _told(name: str) -> str:
+    return (RECORDED / f"{name}.json").read_text(encoding="utf-8")
+
+
+def _put_transcript(home: Path, hook: str) -> Path:
+    name, _ = TRANSCRIPTS[hook]
+    path = Path(json.loads(_told(hook))["transcript_path"].replace("~", str(home), 1))
+    path.parent.mkdir(parents=True)
+    path.write_bytes((RECORDED / name).read_bytes())
+    return path
+
+
+@pytest.mark.parametrize("name", HOOKS)
+@pytest.mark.usefixtures("home")
+def test_every_recorded_hook_is_taken_and_says_what_was_kept(vault: Path, name: str) -> None:
+    done = _run(vault, _told(name), "--json")
+
+    assert done.exit_code == 0
+    report = json.loads(done.stdout)
+    assert report["seen"] == report["noise"] + report["known"] + len(report["kept"])
+
+
+@pytest.mark.parametrize("name", TRANSCRIPTS)
+def test_a_hook_with_a_path_alone_keeps_what_its_transcript_says_once(
+    vault: Path, home: Path, name: str
+) -> None:
+    _put_transcript(home, name)
+
+    first = _run(vault, _told(name))
+    again = _run(vault, _told(name), "--hook")
+
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert TRANSCRIPTS[name][1] in first.stdout
+    assert "kept" in first.stderr
+    assert again.stdout == ""
+    assert "kept 0 of" in again.stderr
+
+
+@pytest.mark.parametrize("how", ["elsewhere", "link", "folder", "suffix", "dots", "circle"])
+def test_no_file_outside_the_hosts_own_folder_is_read(vault: Path, home: Path, how: str) -> None:
+    diary = home / "diary.jsonl"
+    row = {"role": "user", "content": "We decided to sell the boat to Mara."}
+    diary.write_text(json.dumps(row), encoding="utf-8")
+    folder = home / ".claude" / "projects"
+    folder.mkdir(parents=True)
+    path = folder / "session.jsonl"
+    if how == "elsewhere":
+        path = diary
+    elif how == "link":
+        path.symlink_to(diary)
+    elif how == "folder":
+        path.mkdir()
+    elif how == "suffix":
+        path = folder / "notes.txt"
+        path.write_bytes(diary.read_bytes())
+    elif how == "dots":
+        path = folder / ".." / ".." / "diary.jsonl"
+    else:
+        path.symlink_to(path)
+    told = json.dumps({"hook_event_name": "SessionEnd", "transcript_path": str(path)})
+
+    done = _run(vault, told, "--hook")
+
+    assert done.exit_code == 0
+    assert "boat" not in done.output
+    with vaultsync.open(str(vault)) as memory:
+        assert memory.observations() == ()
+        with pytest.raises((InvalidFieldError, OSError)):
+            memory.observe_hook(told)
+
+
+def test_a_long_transcript_is_read_from_its_end(vault: Path, home: Path) -> None:
+    path = _put_transcript(home, "claude-code-session-end")
+    row = {"role": "assistant", "content": "Reading the next file of the list now. " * 60}
+    with path.open("a", encoding="utf-8") as file:
+        for _ in range(600):
+            file.write(json.dumps(row) + "\n")
+        file.write(json.dumps({"role": "user", "content": "We decided to close the pier."}) + "\n")
+
+    said = _run(vault, _told("claude-code-session-end")).stdout
+
+    assert "We decided to close the pier." in said
+    assert "berth list" not in said
+
+
+@pytest.mark.parametrize(
+    "told",
+    [b"", b"\xff\xfe", b"no JSON", b"{}", b"[" * 100_000, b'{"hook_event_name": "Stop"}' * 2],
+    ids=["empty", "bytes", "text", "object", "deep", "twice"],
+)
+def test_a_hook_that_tells_nonsense_fails_no_host(vault: Path, told: bytes) -> None:
+    done = _run(vault, told, "--hook")
+
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "hint" in done.stderr
+
+
+def test_a_hook_beside_a_missing_vault_fails_no_host(tmp_path: Path) -> None:
+    told = _told("claude-code-stop")
+
+    done = _run(tmp_path / "none", told, "--hook")
+
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "none" in done.stderr
+    assert _run(tmp_path / "none", told).exit_code != 0
+
+
+def test_codex_gives_the_json_of_its_notify_as_an_argument(vault: Path) -> None:
+    words = ["observe", "--hook", "--vault", str(vault), _told("codex-notify")]
+    done = CliRunner().invoke(cli, words)
+
+    assert done.exit_code == 0
+    assert "Codex: kept 1 of 1" in done.stderr

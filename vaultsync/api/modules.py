@@ -1,0 +1,248 @@
+"""Modules of a project: layered documents that are facts, too, and have a mirror."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from vaultsync.api.engine import Engine
+from vaultsync.api.wiring import Services
+from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
+from vaultsync.backends.remotes.choose_remote import remote_for
+from vaultsync.backends.state.module_files import ModuleStateFiles, known_folders
+from vaultsync.errors import EngineBusyError, VaultsyncError
+from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
+from vaultsync.modules.ports import FolderRecord
+from vaultsync.modules.remote import MirrorError, Remote
+from vaultsync.modules.report import ModuleAnswer, ModuleStatus, ModuleSyncReport, ModuleWritten
+from vaultsync.modules.service import ModuleRules, ModuleWork, ModuleWrite
+from vaultsync.settings import ModuleSettings
+from vaultsync.storage.archive import Notice
+from vaultsync.sync.sync_request import SyncRequest
+
+_log = logging.getLogger(__name__)
+
+
+class Modules:
+    """The layered documents of a repository, or of any folder.
+
+    `Memory.modules` is one. Each method takes the folder: by default `docs/memories` of the git
+    repository that the working directory is in, else of the vault. Every method may raise
+    `ModulesBusyError` while another process works with the folder, and `UnreadableModuleError`
+    for a file that is a link, too large, or badly written.
+    """
+
+    def __init__(self, services: Services, engine: Engine) -> None:
+        """The modules that are facts of the vault of these services."""
+        self._services = services
+        self._engine = engine
+        self._remote: Remote | None = None
+
+    def write(
+        self,
+        topic: str,
+        chunk: str,
+        text: str,
+        *,
+        title: str | None = None,
+        tags: Sequence[str] | None = None,
+        expect: str | None = None,
+        agent: str | None = None,
+        folder: str | Path | None = None,
+    ) -> ModuleWritten:
+        """Write a module, with its lines in core file and manifest, and mirror it.
+
+        Args:
+            topic: the folder that it belongs to, such as `adopted-patterns`.
+            chunk: its id, which no other topic has.
+            text: all that it is to say, in Markdown.
+            title: one line; else its first heading, else the title that it has.
+            tags: in place of those that it has; None keeps them.
+            expect: the checksum that it must have, as `read()` gives it; `new` if there must
+                be none.
+            agent: who writes it; the agent of this memory when it is None.
+            folder: that of the modules.
+
+        Returns:
+            Its entry. `sync_status` is `pending` while the remote does not have it; the
+            module is written in any case.
+
+        Raises:
+            InvalidFieldError: a name that none can have, or no text.
+            ModuleChangedError: the module is not the one that `expect` names.
+        """
+        agent = agent or self._services.settings.agent
+        chosen = None if tags is None else tuple(tags)
+        asked = ModuleWrite(topic, chunk, text, title, chosen, agent, expect)
+        work = self._work(folder)
+        done = work.write(asked)
+        self._write_notes(work.facts.written)
+        return done
+
+    def read(
+        self, topic: str, chunk: str | None = None, *, folder: str | Path | None = None
+    ) -> ModuleAnswer:
+        """What a topic says, or one of its modules: the remote's answer, else the files.
+
+        An answer of the remote is taken from a confidence of 0.4, and only if it is of the
+        version that the files have. Of the files, the core file is read, and the modules that
+        the manifest names; or only the module that was asked for.
+
+        Args:
+            topic: the name of its folder.
+            chunk: the id of one module; the whole topic when it is None.
+            folder: that of the modules.
+
+        Raises:
+            ModuleMissingError: neither the remote nor the files have it.
+        """
+        return self._work(folder).read(topic, chunk)
+
+    def sync(
+        self, chunk: str | None = None, *, automatic: bool = False, folder: str | Path | None = None
+    ) -> ModuleSyncReport:
+        """Bring files, facts, index and mirror up to date with what people and agents edited.
+
+        Args:
+            chunk: the id of one module: no other is sent to the remote.
+            automatic: whether to wait longer after each failure of the remote, and not to
+                send again what it refused.
+            folder: that of the modules.
+
+        Raises:
+            ModuleMissingError: there is no such module, and none waits.
+        """
+        work = self._work(folder)
+        report = work.sync(chunk, automatic=automatic)
+        return structs.replace(report, run=self._write_notes(work.facts.written))
+
+    def status(self, *, folder: str | Path | None = None) -> ModuleStatus:
+        """What waits for the remote, and for how long; changes nothing.
+
+        Args:
+            folder: that of the modules.
+        """
+        return self._work(folder).status()
+
+    def index(self, *, folder: str | Path | None = None) -> dict[str, Any]:
+        """Generate `memory-index.json` from the manifests, and return what it holds.
+
+        Args:
+            folder: that of the modules.
+        """
+        index: dict[str, Any] = json.loads(self._work(folder).index())
+        return index
+
+    def all_statuses(self) -> list[ModuleStatus]:
+        """The status of each folder that this vault has worked with and that is still there."""
+        found = []
+        for record in self._known():
+            try:
+                found.append(self.status(folder=record.folder))
+            except (VaultsyncError, OSError) as error:
+                _log.debug("the modules in %s were left out: %s", record.folder, error)
+        return found
+
+    def alerts(self) -> list[Notice]:
+        """A notice for each folder of which too many modules wait, or one for too long."""
+        return [backlog_notice(each) for each in self.all_statuses() if each.alert]
+
+    def metrics(self) -> str:
+        """What a bridge serves at `/metrics`, in Prometheus' text format."""
+        success, failure = ModuleStateFiles(self._services.settings.state_dir, "").count()
+        pending = {each.space: each.pending for each in self.all_statuses()}
+        return render_metrics(success, failure, pending)
+
+    def sync_known(self) -> list[ModuleSyncReport]:
+        """Sync each folder that this vault has worked with, as a daemon does."""
+        return [self.sync(automatic=True, folder=record.folder) for record in self._known()]
+
+    def close(self) -> None:
+        """Close the connection to the remote; harmless when repeated."""
+        if self._remote is not None:
+            self._remote.close()
+            self._remote = None
+
+    def _known(self) -> list[FolderRecord]:
+        records = known_folders(self._services.settings.state_dir)
+        return [each for each in records if each.folder and Path(each.folder).is_dir()]
+
+    def _work(self, given: str | Path | None) -> ModuleWork:
+        settings = self._services.settings
+        folder, root = modules_folder(given, settings.modules, vault=settings.root)
+        self._engine.record_bases()
+        state = ModuleStateFiles(settings.state_dir, str(folder))
+        chosen = settings.modules
+        rules = ModuleRules(
+            space=chosen.space or root.name or "memories",
+            agent=settings.agent,
+            mirrors=chosen.remote != "none",
+            min_confidence=chosen.min_confidence,
+            alert_pending=chosen.alert_pending,
+            alert_hours=chosen.alert_hours,
+            remote="" if chosen.remote == "none" else _shown(chosen.remote),
+        )
+        disk = DiskModuleFolder(folder, root=root, locks=state.all)
+        return ModuleWork(self._engine.ctx, disk, state, rules, self._open_remote)
+
+    def _open_remote(self) -> Remote | None:
+        """The remote of the settings, which stays open."""
+        if self._remote is None:
+            settings = self._services.settings
+            try:
+                self._remote = remote_for(settings.modules, root=settings.root)
+            except VaultsyncError as error:  # what is written waits until it is corrected
+                raise MirrorError(error.message) from None
+            self._services.closing(self.close)
+        return self._remote
+
+    def _write_notes(self, fact_ids: Sequence[str]) -> str | None:
+        """Write the notes of facts, unless another engine does it; returns the run."""
+        if not fact_ids:
+            return None
+        request = SyncRequest.for_facts(tuple(dict.fromkeys(fact_ids)), "module", guarded=False)
+        try:
+            done = self._engine.sync(request)
+        except EngineBusyError:
+            return None  # that engine writes them
+        except (VaultsyncError, OSError) as error:
+            # The facts are in the store; the next run says what is wrong.
+            _log.debug("the next run writes the notes of modules: %s", error)
+            return None
+        return None if done.quiet else done.run
+
+
+def modules_folder(
+    given: str | Path | None, settings: ModuleSettings, *, vault: Path
+) -> tuple[Path, Path]:
+    """The folder of modules, and the repository or vault that it belongs to."""
+    if given is not None:
+        folder = Path(os.path.realpath(Path(given).expanduser()))
+        above = git_root(folder)
+        if above is None or above == folder:
+            depth = len(Path(settings.folder).parts)
+            is_usual = folder.as_posix().endswith(f"/{settings.folder}")
+            above = folder.parents[depth - 1] if is_usual else folder
+        return folder, above
+    root = git_root(Path.cwd()) or vault
+    return root / settings.folder, root
+
+
+def git_root(folder: Path) -> Path | None:
+    """The root of the git repository that a folder is in."""
+    real = Path(os.path.realpath(folder))
+    return next((each for each in (real, *real.parents) if (each / ".git").exists()), None)
+
+
+def _shown(remote: str) -> str:
+    """A remote without what may be secret in its address."""
+    scheme, separator, rest = remote.partition("://")
+    if not separator:
+        return remote.partition(" ")[0]
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"

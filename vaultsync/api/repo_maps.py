@@ -1,0 +1,132 @@
+"""Maps of the code of a repository, and its conventions in the files that agents' hosts read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+
+from vaultsync.backends.code_symbols.parser_process import TreeSitterReader, is_installed
+from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.sqlite.symbol_cache import SqliteCodeIndex
+from vaultsync.backends.system.host_files import read_host_file, write_host_file
+from vaultsync.errors import InvalidFieldError
+from vaultsync.model.fact import Fact
+from vaultsync.privacy.redaction import scrub
+from vaultsync.repos.agent_instructions import (
+    DEFAULT_BUDGET,
+    InstructionsReport,
+    make_block,
+    put_block,
+)
+from vaultsync.repos.code_index import SymbolReader
+from vaultsync.repos.code_map import DEFAULT_MAX_CHARS, CodeMapper, PatternReader, RepoMap
+from vaultsync.repos.ports import Repository
+from vaultsync.repos.symbols import MAX_FILE_BYTES
+
+_INDEX = "indexes/code.sqlite3"
+_TEXT = "indexes/repo-map.txt"
+_MOST_OTHERS = 8
+"""Indexes of other branches and clones that are looked into, the newest first."""
+
+
+def map_code(
+    repository: Repository,
+    folder: Path,
+    *,
+    changed: Sequence[str] = (),
+    max_chars: int = DEFAULT_MAX_CHARS,
+    refresh: bool = False,
+    max_read: int | None = None,
+) -> RepoMap | None:
+    """The map of what a repository tracks, from what is kept of earlier maps.
+
+    Args:
+        repository: to be read.
+        folder: of its memory, beside those of other branches and clones.
+        changed: paths around which definitions count more.
+        max_chars: the maximum length of the text.
+        refresh: read all files again.
+        max_read: the maximum number of files to read; any number when it is None.
+
+    Returns:
+        The map; None if it takes reading more files.
+
+    Raises:
+        InvalidFieldError: `max_chars` is negative.
+        RepositoryError: git failed.
+        IndexBusyError: another process is writing the index.
+        OSError: the index cannot be written.
+    """
+    if not isinstance(max_chars, int) or max_chars < 0:
+        raise InvalidFieldError("max_chars", max_chars, "a whole number (0 or more)")
+    own = folder / _INDEX
+    with ExitStack() as opened:
+        reader: SymbolReader = TreeSitterReader() if is_installed() else PatternReader()
+        opened.callback(reader.close)
+        index = opened.enter_context(closing(SqliteCodeIndex(own)))
+        others = (
+            opened.enter_context(closing(SqliteCodeIndex(path))) for path in _newest_others(own)
+        )
+        mapper = CodeMapper(index, reader, scrub, others)
+        files = {each.path: each.blob for each in repository.tracked_files()}
+
+        def read_blobs(ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+            return repository.read_blobs(ids, MAX_FILE_BYTES)
+
+        found = mapper.make_map(
+            files,
+            read_blobs,
+            changed=changed,
+            max_chars=max_chars,
+            refresh=refresh,
+            max_read=max_read,
+        )
+        if found is not None and not found.cached:
+            whole = mapper.make_map(files, read_blobs)
+            assert whole is not None  # noqa: S101 - nothing limits what it reads
+            replace_file(folder / _TEXT, whole.text.encode(), durable=False)
+    return found
+
+
+def _newest_others(own: Path) -> list[Path]:
+    """The indexes of other branches and clones, the newest first."""
+    found: list[tuple[float, Path]] = []
+    for path in own.parents[2].glob(f"*/{_INDEX}"):
+        with suppress(OSError):
+            found.append((path.stat().st_mtime, path))
+    return [path for _, path in sorted(found, reverse=True) if path != own][:_MOST_OTHERS]
+
+
+def write_instructions(
+    path: Path,
+    conventions: Sequence[Fact],
+    *,
+    count: Callable[[str], int],
+    budget: int = DEFAULT_BUDGET,
+    dry_run: bool = False,
+) -> InstructionsReport:
+    """Bring the block of conventions in a file up to date; nothing else of it changes.
+
+    Args:
+        path: of the file; it is created if there are conventions, and removed if the block was
+            all of it and there are none.
+        conventions: that hold on the branch.
+        count: the tokens of a text.
+        budget: the maximum number of tokens of the block.
+        dry_run: write nothing.
+
+    Raises:
+        InvalidFieldError: the budget is negative.
+        HostFileError: the file cannot be read or written, or changed meanwhile.
+    """
+    if not isinstance(budget, int) or budget < 0:
+        raise InvalidFieldError("budget", budget, "a whole number (0 or more)")
+    block = make_block(conventions, count=count, budget=budget)
+    before = read_host_file(path)
+    after = put_block(before, block.body)
+    if after != before and not dry_run:
+        write_host_file(path, after, seen=before)
+    return InstructionsReport(
+        str(path), after != before, block.tokens, budget, block.included, block.left_out, dry_run
+    )

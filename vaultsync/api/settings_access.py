@@ -1,0 +1,150 @@
+"""The settings of a vault, one by one: read with where each comes from, changed with validation."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct, structs
+
+from vaultsync.api import configuration as config
+from vaultsync.api.configuration import VaultFiles
+from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
+from vaultsync.errors import ConfigError
+from vaultsync.settings import MARKER, MachineSettings, Table, check_file, setting_names
+from vaultsync.trust import requests_of
+
+VAULT, MACHINE, DEFAULT = "vault", "this machine", "default"
+_OWN = "vault_id"
+"""The setting that nothing may change: the state of the vault is found by it."""
+
+
+class SettingValue(Struct, frozen=True):
+    """A setting, and where it comes from."""
+
+    name: str
+    value: Any
+    default: Any
+    source: str
+    """`vault`, `this machine` or `default`: the file that sets it."""
+
+
+class SettingsList(Struct, frozen=True):
+    """Settings of a vault."""
+
+    settings: tuple[SettingValue, ...]
+
+
+def read_settings(path: str | None, name: str | None = None) -> SettingsList:
+    """The settings that the files of a vault give, and the defaults of the others.
+
+    Args:
+        path: of the vault; found as by `vaultsync.open()`.
+        name: of one setting, such as `watch.settle_seconds`, or of a table; all when it is None.
+
+    Raises:
+        NotAVaultError: there is no vault.
+        UntrustedVaultError: it asks for what the user has not allowed.
+        ConfigError: its settings are not valid, or none has this name.
+    """
+    files = _files(path)
+    found = tuple(each for each in _values(files) if name is None or _is_in(each.name, name))
+    if not found:
+        raise ConfigError(
+            f"unknown setting {str(name)[:80]!r}", hint="`vaultsync config get` lists them all"
+        )
+    return SettingsList(found)
+
+
+def change_setting(
+    path: str | None, name: str, text: str | None, *, machine: bool = False
+) -> SettingValue:
+    """Set a setting, or remove it, in the file that it belongs to; every other line stays.
+
+    A vault holds what is harmless no matter who wrote it. What is more, and what your own file
+    sets already, is set there.
+
+    Args:
+        path: of the vault; found as by `vaultsync.open()`.
+        name: of the setting, such as `watch.settle_seconds`.
+        text: the value as TOML, or a text without quotes; None to remove the setting.
+        machine: whether your own file is changed in any case.
+
+    Raises:
+        NotAVaultError, UntrustedVaultError.
+        ConfigError: there is no such setting, it does not take the value, or its file cannot
+            be changed by lines.
+    """
+    files = _files(path)
+    keys = tuple(name.split("."))
+    if keys[0] in {_OWN, "trust"}:
+        raise ConfigError(f"{name} is not to be set by hand", hint="see `vaultsync trust`")
+    value = None if text is None else _parsed(keys, text)
+    marker = _with(files.marker, keys, value)
+    check_file(marker, MARKER.as_posix())
+    # What the vault would ask this machine for is set where it need not ask.
+    asks = value is not None and requests_of(marker) != requests_of(files.marker)
+    own = machine or asks or name in setting_names(files.machine)
+    check_file(_with(files.machine, keys, value), str(files.machine_file))
+    if own:
+        edit_machine_file(files.machine_file, {keys: value})
+    else:
+        edit_marker(files.root, {keys: value})
+    after = [each for each in _values(_files(str(files.root))) if each.name == name]
+    return after[0] if after else SettingValue(name, None, None, DEFAULT)
+
+
+def _files(path: str | None) -> VaultFiles:
+    files = config.read_vault_files(config.find_root(path))
+    files.refuse_requests()
+    return files
+
+
+def _values(files: VaultFiles) -> Iterator[SettingValue]:
+    defaults = dict(_flat(structs.asdict(MachineSettings())))
+    given = {VAULT: dict(_flat(files.marker)), MACHINE: dict(_flat(files.machine))}
+    names = [*defaults, *(n for each in given.values() for n in each if n not in defaults)]
+    for name in dict.fromkeys(names):
+        if name == _OWN:
+            continue
+        default = defaults.get(name)
+        source = next((each for each in (MACHINE, VAULT) if name in given[each]), DEFAULT)
+        yield SettingValue(name, given.get(source, defaults).get(name, default), default, source)
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Struct):
+            yield from _flat(structs.asdict(value), f"{prefix}{key}.")
+        elif isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", list(value) if isinstance(value, tuple) else value
+
+
+def _is_in(name: str, asked: str) -> bool:
+    return name == asked or name.startswith(f"{asked}.")
+
+
+def _parsed(keys: tuple[str, ...], text: str) -> object:
+    """A value as TOML, if it is a value and the setting takes it; else the text itself."""
+    try:
+        value: object = tomllib.loads(f"value = {text}")["value"] if "\n" not in text else text
+        check_file(_with({}, keys, value), "")
+    except (tomllib.TOMLDecodeError, RecursionError, ConfigError):
+        return text
+    return value
+
+
+def _with(table: Table, keys: tuple[str, ...], value: object) -> dict[str, Any]:
+    """A table with another value of a setting; without it where the value is None."""
+    found = dict(table)
+    if len(keys) > 1:
+        inner = found.get(keys[0])
+        found[keys[0]] = _with(inner if isinstance(inner, dict) else {}, keys[1:], value)
+    elif value is None:
+        found.pop(keys[0], None)
+    else:
+        found[keys[0]] = value
+    return found

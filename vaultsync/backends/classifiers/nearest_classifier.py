@@ -1,0 +1,127 @@
+"""Tiers by the nearest labelled observations, beside what the rules say.
+
+The examples are those of the package, and the observations whose notes a person moved between
+the folders of the tiers. These count more, and the more of them lie near a text, the less do
+the rules.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultsync.errors import EmbedderError
+from vaultsync.indexing.ports import Embedder
+from vaultsync.observations.classifier import ObservedText
+from vaultsync.observations.fitted_tiers import TIERS_SCORED, tier_scores
+from vaultsync.observations.labelled import LabelledText, shipped_examples
+from vaultsync.observations.rules import signal_strengths, tier_by_scores
+from vaultsync.observations.text_features import EXAMINED_CHARS
+
+NEIGHBOURS = 12
+MIN_SIMILARITY = 0.2
+"""The cosine from which an example says something about a text."""
+PERSON_WEIGHT = 4.0
+"""How much more the example of a person counts."""
+_SHOWN_CHARS = 80
+_log = logging.getLogger(__name__)
+
+
+class NearestClassifier:
+    """Votes of the nearest examples, by their similarity, with those of the rules.
+
+    Args:
+        embedder: makes the vectors; while it fails, observations stay pending.
+        moved: returns the observations that a person moved.
+    """
+
+    name = "nearest examples"
+
+    def __init__(
+        self, embedder: Embedder, moved: Callable[[], Sequence[LabelledText]] = tuple
+    ) -> None:
+        self._embedder = embedder
+        self._moved = moved
+        self._vectors: dict[str, Sequence[float]] = {}
+        """Of the examples, by their texts, for as long as the process lives."""
+
+    def classify(self, texts: Sequence[ObservedText]) -> list[str | None]:
+        """The tier of each text, in order; None for all while the embedder fails."""
+        if not texts:
+            return []
+        try:
+            examples = _Examples(self._moved(), self._embed_examples)
+            vectors = self._embed([each.content for each in texts])
+        except EmbedderError as error:
+            _log.warning("observations stay pending: %s", error)
+            return [None] * len(texts)
+        return [
+            examples.tier(each.content, vector) for each, vector in zip(texts, vectors, strict=True)
+        ]
+
+    def explain(self, text: ObservedText) -> tuple[str, ...]:
+        """The nearest examples with their tiers, nearest first."""
+        try:
+            examples = _Examples(self._moved(), self._embed_examples)
+            [vector] = self._embed([text.content])
+        except EmbedderError as error:
+            return (str(error),)
+        return tuple(examples.nearest(vector))
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        return np.asarray(self._embedder.embed([each[:EXAMINED_CHARS] for each in texts]))
+
+    def _embed_examples(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        missing = [each for each in dict.fromkeys(texts) if each not in self._vectors]
+        if missing:
+            vectors = self._embedder.embed([each[:EXAMINED_CHARS] for each in missing])
+            self._vectors.update(zip(missing, vectors, strict=True))
+        return np.asarray([self._vectors[each] for each in texts])
+
+
+class _Examples:
+    """The labelled texts with their vectors."""
+
+    def __init__(
+        self, moved: Sequence[LabelledText], embed: Callable[[Sequence[str]], NDArray[np.float64]]
+    ) -> None:
+        self._texts = [*moved, *shipped_examples()]
+        self._moved = len(moved)
+        self._vectors = embed([each.text for each in self._texts])
+        self._tiers = np.array([TIERS_SCORED.index(each.tier) for each in self._texts])
+        counts = np.bincount(self._tiers, minlength=len(TIERS_SCORED))
+        self._weights = 1 / counts[self._tiers]
+        """A tier with many examples does not win by their number."""
+        self._weights[: self._moved] *= PERSON_WEIGHT
+
+    def tier(self, text: str, vector: NDArray[np.float64]) -> str:
+        """The tier of a text."""
+        near, similarities = self._near(vector)
+        weights = np.maximum(similarities - MIN_SIMILARITY, 0) * self._weights[near]
+        votes = np.zeros(len(TIERS_SCORED))
+        np.add.at(votes, self._tiers[near], weights)
+        by_people = 0.0
+        if total := float(votes.sum()):
+            by_people = float(weights[near < self._moved].sum()) / total
+            votes = votes / total
+        strengths = {name: (1 - by_people) * each for name, each in signal_strengths(text).items()}
+        rules = np.asarray(tier_scores(text, strengths))
+        return tier_by_scores(text, list(votes + (1 - by_people) * rules), strengths)
+
+    def nearest(self, vector: NDArray[np.float64]) -> list[str]:
+        """What lies nearest, in words."""
+        near, similarities = self._near(vector)
+        return [
+            f"{self._texts[at].tier}: {'moved by a person' if at < self._moved else 'an example'},"
+            f" {similarity:.2f} ({self._texts[at].text[:_SHOWN_CHARS]})"
+            for at, similarity in zip(near.tolist(), similarities.tolist(), strict=True)
+            if similarity >= MIN_SIMILARITY
+        ][:3]
+
+    def _near(self, vector: NDArray[np.float64]) -> tuple[NDArray[np.int_], NDArray[np.float64]]:
+        similarities = self._vectors @ vector
+        near = np.argsort(-similarities, kind="stable")[:NEIGHBOURS]
+        return near, similarities[near]

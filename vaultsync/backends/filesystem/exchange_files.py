@@ -1,0 +1,158 @@
+"""Files of other tools: a file, a folder or a ZIP archive to read; a folder to write."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from vaultsync.errors import ExchangeFileError
+from vaultsync.exchange.ports import SourceFiles
+
+_PIECE = 1 << 20
+MAX_FILE = 8 << 30
+"""Bytes of one file, unpacked; more is taken for an archive that is made to fill the memory."""
+MAX_FILES = 1_000_000
+_SHOWN_FOLDERS = frozenset({".cursor", ".cursorrules"})
+
+
+@contextmanager
+def open_source(path: Path) -> Iterator[SourceFiles]:
+    """The files at a path.
+
+    Raises:
+        ExchangeFileError: nothing is there, or it is a damaged archive.
+    """
+    try:
+        if path.is_dir():
+            yield _Folder(path)
+        elif zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                yield _Archive(path, archive)
+        else:
+            path.stat()
+            yield _File(path)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise ExchangeFileError(str(path), _why(error)) from None
+
+
+class _Folder:
+    """The files of a folder; links are not followed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def names(self) -> list[str]:
+        """As of `SourceFiles`."""
+        found: list[str] = []
+        for folder, folders, files in os.walk(self._path):
+            folders[:] = [each for each in folders if _is_shown(each)]
+            place = Path(folder)
+            paths = [place / name for name in files if _is_shown(name)]
+            found += [x.relative_to(self._path).as_posix() for x in paths if not x.is_symlink()]
+            if len(found) > MAX_FILES:
+                raise ExchangeFileError(str(self._path), f"it has more than {MAX_FILES:,} files")
+        return sorted(found)
+
+    def text(self, name: str) -> Iterator[str]:
+        """As of `SourceFiles`."""
+        return _text_of(self._path / name)
+
+
+class _File:
+    """One file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def names(self) -> list[str]:
+        """As of `SourceFiles`."""
+        return [self._path.name]
+
+    def text(self, name: str) -> Iterator[str]:  # noqa: ARG002 - there is only one
+        """As of `SourceFiles`."""
+        return _text_of(self._path)
+
+
+class _Archive:
+    """The files of a ZIP archive."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self._path = path
+        self._archive = archive
+
+    def names(self) -> list[str]:
+        """As of `SourceFiles`."""
+        files = (each.filename for each in self._archive.infolist() if not each.is_dir())
+        return sorted(x for x in files if all(map(_is_shown, PurePosixPath(x).parts)))
+
+    def text(self, name: str) -> Iterator[str]:
+        """As of `SourceFiles`."""
+        try:
+            with self._archive.open(name) as file:
+                yield from _pieces(file, f"{self._path}: {name}")
+        except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+            raise ExchangeFileError(f"{self._path}: {name}", _why(error)) from None
+
+
+def _is_shown(name: str) -> bool:
+    return not name.startswith((".", "__MACOSX")) or name in _SHOWN_FOLDERS
+
+
+def _text_of(path: Path) -> Iterator[str]:
+    try:
+        with path.open("rb") as file:
+            yield from _pieces(file, str(path))
+    except OSError as error:
+        raise ExchangeFileError(str(path), _why(error)) from None
+
+
+def _pieces(file: IO[bytes], name: str) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    size = 0
+    while piece := file.read(_PIECE):
+        size += len(piece)
+        if size > MAX_FILE:
+            raise ExchangeFileError(name, f"it is larger than {MAX_FILE >> 30} GiB")
+        yield decoder.decode(piece)
+    yield decoder.decode(b"", final=True)
+
+
+class TargetFolder:
+    """A folder that facts are exported to."""
+
+    def __init__(self, path: Path) -> None:
+        """The folder; it is made.
+
+        Raises:
+            ExchangeFileError: it holds something, or cannot be made.
+        """
+        self._path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise ExchangeFileError(str(path), "it is not empty")
+        except OSError as error:
+            raise ExchangeFileError(str(path), _why(error)) from None
+
+    def write(self, name: str, pieces: Iterable[str]) -> None:
+        """Write a file below the folder.
+
+        Raises:
+            ExchangeFileError: it cannot be written, or there is one.
+        """
+        path = self._path / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8", errors="replace", newline="") as file:
+                file.writelines(pieces)
+        except OSError as error:
+            raise ExchangeFileError(str(path), _why(error)) from None
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else "") or str(error) or repr(error)

@@ -1,0 +1,145 @@
+"""The folder of modules on the disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
+from vaultsync.errors import (
+    MemoryFileChangedError,
+    ModuleChangedError,
+    ModulesBusyError,
+    UnreadableMemoryFileError,
+    UnreadableModuleError,
+)
+from vaultsync.modules.ports import MAX_MODULE_BYTES, ModuleListing
+
+MODULES_FOLDER = "docs/memories"
+_KEPT = (".md", "manifest.yaml")
+
+
+class DiskModuleFolder:
+    """A `ModuleFolder`: files are swapped in, and links are not followed."""
+
+    def __init__(self, path: Path, *, root: Path, locks: Path) -> None:
+        """Name it.
+
+        Args:
+            path: the folder, which may be missing.
+            root: of the repository or the vault; names begin there.
+            locks: a folder outside, for the lock.
+        """
+        self.path = path
+        self._root = root
+        self._locks = locks
+        self.name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+        if self.name == ".":
+            self.name = path.name
+        self.key = str(path)
+
+    def listing(self) -> ModuleListing:
+        documents, topics = [], {}
+        for name, is_folder in _entries(self.path):
+            if is_folder:
+                names = [each for each, inner in _entries(self.path / name) if not inner]
+                kept = tuple(each for each in names if each.endswith(_KEPT))
+                if kept:
+                    topics[name] = kept
+            elif name.endswith(".md"):
+                documents.append(name)
+        return ModuleListing(tuple(documents), topics)
+
+    def read(self, path: str) -> bytes | None:
+        where = self._checked(path)
+        if where is None:
+            return None
+        try:
+            return DiskMemoryFile(where, self._shown(path)).read(MAX_MODULE_BYTES)
+        except UnreadableMemoryFileError as error:
+            raise UnreadableModuleError(self._shown(path), error.why, hint=error.hint) from None
+
+    def replace(self, path: str, data: bytes, expect: bytes | None) -> None:
+        where = self._checked(path, create=True)
+        shown = self._shown(path)
+        assert where is not None  # noqa: S101 - its folder has been made
+        file = DiskMemoryFile(where, shown)
+        for leftover in file.leftovers():  # of a crash: what was meant is written again
+            if leftover not in (data, expect):
+                self._keep(leftover)
+        file.drop_leftovers()
+        try:
+            file.replace(data, expect)
+        except MemoryFileChangedError as error:
+            raise ModuleChangedError(shown, error.saved) from None
+        except UnreadableMemoryFileError as error:
+            raise UnreadableModuleError(shown, error.why, hint=error.hint) from None
+
+    @contextlib.contextmanager
+    def lock(self, seconds: float) -> Iterator[None]:
+        import filelock
+
+        self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = sha256(self.key.encode(errors="surrogatepass")).hexdigest()[:16]
+        lock = filelock.FileLock(self._locks / f"{name}.lock")
+        try:
+            lock.acquire(timeout=seconds)
+        except filelock.Timeout:
+            raise ModulesBusyError(self.name, seconds) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _keep(self, data: bytes) -> None:
+        folder = self._locks / "kept"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / sha256(data).hexdigest()).write_bytes(data)
+
+    def _shown(self, path: str) -> str:
+        return f"{self.name}/{path}"
+
+    def _checked(self, path: str, *, create: bool = False) -> Path | None:
+        """The path on the disk, if no link leads there; None where its folder is missing."""
+        parts = path.split("/")
+        if not all(parts) or {".", ".."} & {*parts} or "\0" in path:
+            raise UnreadableModuleError(self._shown(path), "it is not in the folder")
+        folder = self._root if self.path.is_relative_to(self._root) else self.path.parent
+        if create:
+            folder.mkdir(parents=True, exist_ok=True)
+        for part in (*self.path.relative_to(folder).parts, *parts[:-1]):
+            folder /= part
+            if create:
+                with contextlib.suppress(FileExistsError):
+                    folder.mkdir()
+            try:
+                found = folder.lstat()
+            except FileNotFoundError:
+                return None
+            if not stat.S_ISDIR(found.st_mode):
+                why = f"{folder.name} is a link, or no folder"
+                raise UnreadableModuleError(self._shown(path), why)
+        where = folder / parts[-1]
+        if where.is_symlink():
+            raise UnreadableModuleError(self._shown(path), "it is a link, which is not followed")
+        return where
+
+
+def _entries(folder: Path) -> list[tuple[str, bool]]:
+    """The names in a folder that is no link, and whether each is a folder; sorted."""
+    try:
+        if folder.is_symlink():
+            return []
+        with os.scandir(folder) as found:
+            entries = [
+                (each.name, each.is_dir(follow_symlinks=False))
+                for each in found
+                if not each.name.startswith(".") and not each.is_symlink()
+            ]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(entries)

@@ -1,0 +1,261 @@
+"""A service with OpenAI's API, such as Ollama: one JSON request, one JSON answer, with retries.
+
+The key is read from the environment at each request, and kept nowhere; it goes to one address
+only, and not in the clear to another machine. Transient failures (too many requests, a failing
+server, an incomplete answer) are retried after the time that the answer names, otherwise after
+a growing time with jitter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC
+from typing import Any, NamedTuple, NoReturn, TypeVar
+from urllib.parse import urlsplit
+
+from vaultsync.errors import ConfigError, DerivedError
+from vaultsync.model.backoff import BackOff
+from vaultsync.storage.clock import Clock
+
+T = TypeVar("T")
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
+_LARGEST_ANSWER = 64 << 20
+_RETRYABLE_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""Transient failures."""
+_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class ServiceWords(NamedTuple):
+    """What errors call a service, and the settings to correct."""
+
+    what: str
+    """Such as `embedding service`."""
+    key_setting: str
+    address_hint: str
+    """How the address and the model are set."""
+    away_hint: str
+    """What happens while it does not answer."""
+
+
+class RetryableError(Exception):
+    """A transient failure of a request; `wait` are the seconds that the service names."""
+
+    def __init__(self, why: str, wait: float | None = None) -> None:
+        super().__init__(why)
+        self.wait = wait
+
+
+class ModelService:
+    """One route of a service.
+
+    Args:
+        url: of the service; `/v1` and the route are added where they are missing.
+        route: such as `embeddings`.
+        words: for its errors.
+        error: the class of its errors.
+        clock: for waits.
+        key_variable: the environment variable with the key; none where it is empty.
+        jitter: returns a number from 0 to 1.
+
+    Raises:
+        ConfigError: the address is not one of a service, or `key_variable` is no name.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        route: str,
+        *,
+        words: ServiceWords,
+        error: type[DerivedError],
+        clock: Clock,
+        key_variable: str = "",
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        if key_variable and not key_variable.isidentifier():
+            # The value is not repeated: it may be the key itself.
+            raise ConfigError(
+                f"{words.key_setting} is not the name of a variable",
+                hint="write the name of the environment variable that holds the key,"
+                " such as OPENAI_API_KEY",
+            )
+        self._url = _endpoint(url, route, words.address_hint)
+        self._words = words
+        self._error = error
+        self._clock = clock
+        self._key_variable = key_variable
+        self._jitter = jitter
+
+    @property
+    def host(self) -> str:
+        """The host and port, as errors name it."""
+        where = urlsplit(self._url)
+        return f"{where.hostname}:{where.port}" if where.port else f"{where.hostname}"
+
+    def ask(
+        self,
+        body: Mapping[str, object],
+        read: Callable[[bytes], T],
+        *,
+        tries: int,
+        seconds: float,
+        deadline: float | None = None,
+    ) -> T:
+        """Send a request, and return what `read` makes of the answer.
+
+        Args:
+            body: becomes JSON.
+            read: raises RetryableError for an answer that another try could repair.
+            tries: how often it is tried at most.
+            seconds: that one try may wait for data.
+            deadline: the time of the clock after which nothing more is tried or read.
+
+        Raises:
+            DerivedError, as the class given: the service refuses, or does not answer.
+        """
+        waits = BackOff(first=_FIRST_WAIT, longest=_LONGEST_WAIT, jitter=self._jitter)
+        why: RetryableError | None = None
+        tried = 0
+        while tried < tries:
+            if why is not None:
+                # At least the time that the service names, plus jitter.
+                wait = min(waits.next() + (why.wait or 0.0), _LONGEST_WAIT)
+                if deadline is not None and self._clock.monotonic() + wait >= deadline:
+                    break
+                self._clock.sleep(wait)
+            tried += 1
+            try:
+                return read(self._asked(body, seconds, deadline))
+            except RetryableError as error:
+                why = error
+        raise self._error(
+            f"the {self._words.what} at {self.host} {why}, {tried} times"
+            if tried > 1
+            else f"the {self._words.what} at {self.host} {why}",
+            hint=self._words.away_hint,
+        )
+
+    def _asked(self, body: Mapping[str, object], seconds: float, deadline: float | None) -> bytes:
+        from http.client import HTTPException
+        from urllib.error import HTTPError
+
+        if deadline is not None:
+            seconds = min(seconds, max(0.05, deadline - self._clock.monotonic()))
+        try:
+            with _opener().open(self._request(body), timeout=seconds) as answer:
+                return self._read(answer, deadline)
+        except HTTPError as refused:
+            with refused:
+                message = self._without_key(_error_message(refused))
+            if refused.code in _RETRYABLE_STATUSES:
+                wait = self._retry_after(refused.headers.get("Retry-After"))
+                raise RetryableError(f"answers {refused.code}{message}", wait) from None
+            self._refuse(refused.code, message)
+        except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            raise RetryableError(f"does not answer ({reason})") from None
+
+    def _read(self, answer: Any, deadline: float | None) -> bytes:  # noqa: ANN401 - imported late
+        if deadline is None:
+            whole: bytes = answer.read(_LARGEST_ANSWER)
+            return whole
+        parts: list[bytes] = []
+        while part := answer.read1(1 << 16):  # what has arrived, so that a slow drip ends, too
+            parts.append(part)
+            if self._clock.monotonic() > deadline:
+                raise RetryableError("does not answer (in time)")
+        return b"".join(parts)
+
+    def _request(self, body: Mapping[str, object]) -> Any:  # noqa: ANN401 - imported late
+        from urllib.request import Request
+
+        headers = {"Content-Type": "application/json"}
+        if self._key_variable:
+            headers["Authorization"] = f"Bearer {self._key()}"
+        sent = json.dumps(body).encode()
+        return Request(self._url, sent, headers, method="POST")  # noqa: S310 - checked
+
+    def _key(self) -> str:
+        key = os.environ.get(self._key_variable, "").strip()
+        if not key:
+            raise self._error(
+                f"the key of the {self._words.what} is not set: {self._key_variable} is empty",
+                hint=f"export {self._key_variable}=…",
+            )
+        where = urlsplit(self._url)
+        if where.scheme == "http" and where.hostname not in _HERE:
+            raise self._error(
+                f"the key in {self._key_variable} would go to {self.host} in the clear",
+                hint="use an https:// address",
+            )
+        return key
+
+    def _without_key(self, text: str) -> str:
+        key = os.environ.get(self._key_variable, "").strip()
+        return text.replace(key, "…") if key else text
+
+    def _refuse(self, status: int, message: str) -> NoReturn:
+        if status not in (401, 403):
+            hint = f"check the address and the model in {self._words.address_hint}"
+        elif self._key_variable:
+            hint = f"check that {self._key_variable} holds a valid key"
+        else:
+            setting = self._words.key_setting
+            hint = f"set `{setting}` to the name of the environment variable with the key"
+        raise self._error(
+            f"the {self._words.what} at {self.host} refuses with {status}{message}", hint=hint
+        )
+
+    def _retry_after(self, value: str | None) -> float | None:
+        """The seconds of a `Retry-After`, which may be a number or a date (RFC 9110)."""
+        from email.utils import parsedate_to_datetime
+
+        if not value:
+            return None
+        with suppress(ValueError):  # then it is a date
+            return max(0.0, float(value))
+        try:
+            until = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        return max(0.0, (until - self._clock.now()).total_seconds())
+
+
+def _endpoint(url: str, route: str, hint: str) -> str:
+    where = urlsplit(url)
+    if where.scheme not in ("http", "https") or not where.hostname or where.username:
+        raise ConfigError(
+            f"{where.scheme}://{where.hostname or ''} is no address of a service",
+            hint=f"write {hint}; a key goes into the environment",
+        )
+    bare = url.rstrip("/")
+    if bare.endswith(f"/{route}"):
+        return bare
+    return f"{bare}/{route}" if where.path.strip("/") else f"{bare}/v1/{route}"
+
+
+def _opener() -> Any:  # noqa: ANN401 - imported late
+    """Follows no redirects: the key is for one address only."""
+    from urllib.request import HTTPRedirectHandler, build_opener
+
+    class Stay(HTTPRedirectHandler):
+        def redirect_request(self, *_: object) -> None:
+            return None
+
+    return build_opener(Stay)
+
+
+def _error_message(refused: Any) -> str:  # noqa: ANN401 - imported late
+    """The message in the answer of a service, in one line."""
+    try:
+        body = json.loads(refused.read(_LARGEST_ANSWER))
+        error = body.get("error", body)
+        words = error["message"] if isinstance(error, dict) else error
+    except (OSError, ValueError, KeyError, AttributeError, RecursionError):
+        return ""
+    return f" ({' '.join(str(words).split())[:200]})"

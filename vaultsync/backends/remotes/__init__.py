@@ -1,0 +1,1 @@
+"""Remotes that mirror modules."""

@@ -1,0 +1,47 @@
+"""The remote of the setting `[modules] remote`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vaultsync.errors import ConfigError
+from vaultsync.modules.remote import Remote
+from vaultsync.settings import ModuleSettings
+
+
+def remote_for(settings: ModuleSettings, *, root: Path) -> Remote | None:
+    """The remote; None where there is none. It connects when it is first used.
+
+    Args:
+        settings: of the modules.
+        root: of the vault; relative paths begin there.
+
+    Raises:
+        ConfigError: the setting names no remote.
+    """
+    remote = settings.remote
+    kind, _, rest = remote.partition(":")
+    if remote in ("", "none"):
+        return None
+    if kind in ("http", "https"):
+        from vaultsync.backends.remotes.http_remote import HttpRemote
+
+        return HttpRemote(remote, key=settings.key, timeout=settings.timeout_seconds)
+    if kind == "vaultsync" and rest.startswith(("http://", "https://")):
+        from vaultsync.backends.remotes.vaultsync_remote import BridgeCalls, FactRemote
+
+        timeout = settings.timeout_seconds
+        return FactRemote(BridgeCalls(rest, key=settings.key, timeout=timeout))
+    if kind == "mcp" and rest:
+        from vaultsync.backends.remotes.mcp_remote import mcp_remote
+
+        return mcp_remote(rest, settings)
+    if kind in ("qdrant", "qdrant+tls", "qdrant+local") and rest:
+        from vaultsync.backends.remotes.qdrant_remote import QdrantRemote
+
+        return QdrantRemote(remote, settings, root=root)
+    raise ConfigError(
+        f"there is no remote {remote!r:.80} for modules",
+        hint="set [modules] remote to mcp:COMMAND, mcp:URL, qdrant://HOST:6333, qdrant+local:PATH,"
+        " http://HOST, vaultsync:http://127.0.0.1:PORT or none",
+    )

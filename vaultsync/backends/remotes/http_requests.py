@@ -1,0 +1,105 @@
+"""JSON over HTTP to a remote: one request, a time-out, a limit, no redirects."""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+from vaultsync.errors import ConfigError
+from vaultsync.modules.remote import MirrorError, MirrorRefusedError
+
+_LARGEST_ANSWER = 16 << 20
+_REFUSED = frozenset({400, 409, 413, 415, 422})
+"""Statuses that say that the request will never be taken."""
+_NOT_FOUND = 404
+
+
+class HttpService:
+    """A service behind a URL. The key is read from the environment at each request."""
+
+    def __init__(
+        self, url: str, *, key: str, timeout: float, headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Name it.
+
+        Args:
+            url: where it is, with the path that begins all others.
+            key: name of the environment variable with the bearer token; empty for none.
+            timeout: seconds for each step of a request.
+            headers: sent with each request.
+
+        Raises:
+            ConfigError: the URL is none of a service.
+        """
+        parts = urlsplit(url)
+        try:
+            port = parts.port
+        except ValueError:
+            port = -1
+        if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
+            raise ConfigError(
+                f"{url!r:.80} is no address", hint="it begins with http:// or https://"
+            )
+        if parts.username or parts.password:
+            raise ConfigError(
+                "the address of a remote has a password in it",
+                hint="put it into an environment variable, and name that with [modules] key",
+            )
+        self.name = f"{parts.scheme}://{parts.netloc}"
+        self._host, self._port, self._tls = parts.hostname, port, parts.scheme == "https"
+        self._path = parts.path.rstrip("/")
+        self._key, self._timeout, self._headers = key, timeout, dict(headers or {})
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
+        """The JSON that it answers; None for `404` and for an empty answer.
+
+        Raises:
+            MirrorRefusedError: it does not take the request.
+            MirrorError: any other failure.
+        """
+        headers = {"Accept": "application/json", **self._headers}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._token()}"
+        data = None
+        if body is not None:
+            data = json.dumps(body).encode()
+            headers["Content-Type"] = "application/json"
+        link = self._connect()
+        try:
+            link.request(method, self._path + path, data, headers)
+            answer = link.getresponse()
+            text = answer.read(_LARGEST_ANSWER + 1)
+        except (OSError, HTTPException, ValueError) as error:
+            raise MirrorError(f"{self.name}: {error or type(error).__name__}") from error
+        finally:
+            link.close()
+        if answer.status == _NOT_FOUND:
+            return None
+        if not 200 <= answer.status < 300:  # noqa: PLR2004
+            refused = answer.status in _REFUSED
+            raise (MirrorRefusedError if refused else MirrorError)(
+                f"{self.name} answered {answer.status} {answer.reason}"
+            )
+        if len(text) > _LARGEST_ANSWER:
+            raise MirrorError(f"{self.name} answered with more than {_LARGEST_ANSWER:,} bytes")
+        try:
+            return json.loads(text) if text.strip() else None
+        except (ValueError, RecursionError):
+            raise MirrorError(f"{self.name} answered with what is no JSON") from None
+
+    def _connect(self) -> HTTPConnection:
+        if not self._tls:
+            return HTTPConnection(self._host, self._port, timeout=self._timeout)
+        context = ssl.create_default_context()
+        return HTTPSConnection(self._host, self._port, timeout=self._timeout, context=context)
+
+    def _token(self) -> str:
+        token = os.environ.get(self._key, "")
+        if not token or not token.isprintable():
+            raise MirrorError(f"the environment variable {self._key}, its key, is not set")
+        return token

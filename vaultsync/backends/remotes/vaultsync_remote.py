@@ -1,0 +1,134 @@
+"""Another vaultsync as a remote, over its bridge: a module is a fact of its store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+from urllib.parse import quote
+from uuid import UUID, uuid5
+
+from vaultsync.backends.remotes.http_requests import HttpService
+from vaultsync.modules.module_facts import project_scope
+from vaultsync.modules.remote import MirrorError, RemoteHit, RemoteQuery, RemoteRecord
+
+_NAMESPACE = UUID("b2f1c6de-58b4-5a5f-8f0e-6d1f0f6f3c55")
+_OURS, _THEIRS = "[REDACTED:", "[REDACTED HERE:"
+"""A placeholder of this machine means nothing to another vaultsync, which would refuse it."""
+CHUNK, CHECKSUM, DIGEST = "moduleChunk", "moduleChecksum", "moduleRecord"
+"""Properties of the fact that mirrors a module."""
+
+
+class FactCalls(Protocol):
+    """What another vaultsync is asked for; a fact is its JSON, and None where there is none."""
+
+    name: str
+
+    def get(self, fact_id: str) -> Mapping[str, Any] | None:
+        """One fact."""
+        ...
+
+    def create(self, fact_id: str, values: Mapping[str, Any]) -> None:
+        """Store a new one, or bring back one that was deleted."""
+        ...
+
+    def update(self, fact_id: str, values: Mapping[str, Any]) -> None:
+        """Change one."""
+        ...
+
+    def forget(self, fact_id: str) -> None:
+        """Delete one."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection."""
+        ...
+
+
+class FactRemote:
+    """Modules as facts of another vaultsync, each with the checksum of its module.
+
+    The other one may link the names of its entities in a text, so that it is not verbatim.
+    """
+
+    verbatim = False
+
+    def __init__(self, calls: FactCalls) -> None:
+        """Ask by these calls."""
+        self._calls = calls
+        self.name = calls.name
+
+    def store(self, space: str, record: RemoteRecord) -> str:
+        fact_id = _fact_id(space, record.chunk_id)
+        own = {CHUNK: f"{record.topic}/{record.chunk_id}", CHECKSUM: record.checksum}
+        own[DIGEST] = record.digest
+        values = {
+            "text": record.text.replace(_OURS, _THEIRS),
+            "title": record.title.replace(_OURS, _THEIRS),
+            "tags": list(record.tags),
+            "scope": project_scope(space),
+            "fields": own,
+        }
+        if self._calls.get(fact_id) is None:
+            self._calls.create(fact_id, values)
+        self._calls.update(fact_id, values)
+        found = self._calls.get(fact_id)
+        if found is None or found.get(DIGEST) != record.digest:
+            raise MirrorError(f"{self.name} does not have what was stored")
+        return fact_id
+
+    def retrieve(self, space: str, query: RemoteQuery) -> Sequence[RemoteHit]:
+        hits = []
+        for chunk_id in query.chunk_ids:
+            fact_id = _fact_id(space, chunk_id)
+            found = self._calls.get(fact_id)
+            if found is not None and isinstance(found.get("content"), str):
+                text = found["content"].replace(_THEIRS, _OURS)
+                checksum, digest = (str(found.get(key) or "") for key in (CHECKSUM, DIGEST))
+                hits.append(RemoteHit(text, 1.0, chunk_id, checksum, fact_id, digest))
+        return hits
+
+    def remove(self, space: str, chunk_id: str) -> None:
+        fact_id = _fact_id(space, chunk_id)
+        if self._calls.get(fact_id) is not None:
+            self._calls.forget(fact_id)
+
+    def close(self) -> None:
+        self._calls.close()
+
+
+class BridgeCalls:
+    """The calls, as requests to a bridge."""
+
+    def __init__(self, url: str, *, key: str, timeout: float) -> None:
+        """A bridge at a URL; see `HttpService`."""
+        headers = {"X-Vaultsync": "1"}
+        self._service = HttpService(url, key=key, timeout=timeout, headers=headers)
+        self.name = self._service.name
+
+    def get(self, fact_id: str) -> Mapping[str, Any] | None:
+        found = self._service.ask("GET", _path(fact_id))
+        return found if isinstance(found, dict) else None
+
+    def create(self, fact_id: str, values: Mapping[str, Any]) -> None:
+        if self._service.ask("POST", f"{_path(fact_id)}/restore", {}) is None:
+            fields = {"id": fact_id, **values["fields"]}
+            self._service.ask("POST", "/v1/facts", {**values, "fields": fields})
+
+    def update(self, fact_id: str, values: Mapping[str, Any]) -> None:
+        changes = {"title": values["title"], "tags": values["tags"], **values["fields"]}
+        body = {"content": values["text"], "set": changes}
+        self._service.ask("PATCH", _path(fact_id), body)
+
+    def forget(self, fact_id: str) -> None:
+        self._service.ask("POST", f"{_path(fact_id)}/forget", {})
+
+    def close(self) -> None:
+        """There is no connection between two requests."""
+
+
+def _path(fact_id: str) -> str:
+    return f"/v1/facts/{quote(fact_id, safe='')}"
+
+
+def _fact_id(space: str, chunk_id: str) -> str:
+    return str(uuid5(_NAMESPACE, f"{space}:{chunk_id}"))

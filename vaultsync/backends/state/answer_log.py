@@ -1,0 +1,63 @@
+"""How long answers took that no daemon gave, in a file of the state folder: a line for each."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vaultsync.backends.replace_file import append_line, read_file
+
+if TYPE_CHECKING:  # a question writes a line, and reads none
+    from vaultsync.sync.telemetry import TimePercentiles
+
+ANSWER_LOG_NAME = "answers.log"
+MAX_LOG_BYTES = 32 << 10
+"""Size, of some 1,500 answers, from which the file becomes that of the answers before."""
+_log = logging.getLogger(__name__)
+
+
+class AnswerLog:
+    """Names, sources and times; not what was asked. A line is one write, not flushed.
+
+    Args:
+        state_dir: the folder of the file.
+        surface: who answers: `command` or `mcp`.
+    """
+
+    def __init__(self, state_dir: Path, surface: str) -> None:
+        self._path = state_dir / ANSWER_LOG_NAME
+        self._surface = surface
+
+    def add(self, source: str, seconds: float) -> None:
+        """A question was answered by a source in so many seconds."""
+        try:
+            size = append_line(self._path, f"{self._surface}.{source} {seconds:.4f}")
+            if size > MAX_LOG_BYTES:
+                self._path.replace(_before(self._path))
+        except OSError as error:
+            _log.debug("an answer was not measured: %s", error)
+
+
+def read_answer_times(state_dir: Path) -> Mapping[str, TimePercentiles]:
+    """Surface and source, as `command.index` -> how long the newest answers took."""
+    from vaultsync.sync.telemetry import SavedTimes
+
+    found: dict[str, SavedTimes] = {}
+    path = state_dir / ANSWER_LOG_NAME
+    for each in (_before(path), path):
+        lines: list[str] = []
+        with suppress(OSError):  # nothing was asked yet
+            lines = read_file(each).decode(errors="replace").splitlines()
+        for line in lines:
+            name, _, seconds = line.partition(" ")
+            with suppress(ValueError):  # cut by a full disk
+                found.setdefault(name, SavedTimes()).add(float(seconds))
+    named = {name: times.percentiles() for name, times in sorted(found.items())}
+    return {name: times for name, times in named.items() if times}
+
+
+def _before(path: Path) -> Path:
+    return path.with_name(f"{path.name}.0")

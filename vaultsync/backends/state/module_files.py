@@ -1,0 +1,114 @@
+"""What is kept about folders of modules, in the state folder of the vault."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from vaultsync.backends.replace_file import read_file, replace_file
+from vaultsync.model.schema import Value
+from vaultsync.modules.ports import FolderRecord, ModuleIntent
+
+_log = logging.getLogger(__name__)
+_MAX_LOG_BYTES = 1_000_000
+"""Size from which the log of telemetry is put aside; one older file is kept."""
+FOLDER = "modules"
+TELEMETRY_FILE = "telemetry.jsonl"
+
+
+class ModuleStateFiles:
+    """A `ModuleState` in files: one for the record, one for each write that has begun."""
+
+    def __init__(self, state_dir: Path, key: str) -> None:
+        """Name the files.
+
+        Args:
+            state_dir: of the vault.
+            key: of the folder of modules.
+        """
+        self.all = state_dir / FOLDER
+        name = sha256(key.encode(errors="surrogatepass")).hexdigest()[:16]
+        self._folder = self.all / name
+        self._record = self._folder / "record.json"
+
+    def read(self) -> FolderRecord:
+        try:
+            return msgspec.json.decode(read_file(self._record), type=FolderRecord)
+        except (OSError, msgspec.MsgspecError, RecursionError) as error:
+            _log.debug("the record of a folder of modules begins again: %s", error)
+            return FolderRecord()
+
+    def write(self, record: FolderRecord) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(self._record, msgspec.json.encode(record) + b"\n")
+
+    def intents(self) -> Sequence[ModuleIntent]:
+        found = []
+        for path in sorted(self._folder.glob("intent-*.json")):
+            try:
+                found.append(msgspec.json.decode(read_file(path), type=ModuleIntent))
+            except (OSError, msgspec.MsgspecError) as error:
+                _log.warning("%s cannot be read: %s", path, error)
+        return found
+
+    def put_intent(self, intent: ModuleIntent) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(self._folder / f"intent-{intent.op}.json", msgspec.json.encode(intent))
+
+    def drop_intent(self, op: str) -> None:
+        (self._folder / f"intent-{op}.json").unlink(missing_ok=True)
+
+    def keep(self, data: bytes) -> str:
+        name = sha256(data).hexdigest()
+        kept = self.all / "kept"
+        kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(kept / name, data)
+        return name
+
+    def log(self, entry: Mapping[str, Value]) -> None:
+        line = json.dumps(entry, ensure_ascii=False).encode(errors="surrogatepass") + b"\n"
+        path = self.all / TELEMETRY_FILE
+        try:
+            self.all.mkdir(mode=0o700, parents=True, exist_ok=True)
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+            try:
+                os.write(fd, line)
+                full = os.fstat(fd).st_size >= _MAX_LOG_BYTES
+            finally:
+                os.close(fd)
+            if full:
+                with suppress(FileNotFoundError):  # another process has just put it aside
+                    path.replace(path.with_suffix(".jsonl.1"))
+        except OSError as error:
+            _log.debug("telemetry was not written: %s", error)
+
+    def count(self, *, success: int = 0, failure: int = 0) -> tuple[int, int]:
+        """The counters are those of all folders of the vault; each line is one attempt."""
+        path = self.all / "attempts.log"
+        if success or failure:
+            with suppress(OSError):  # a full disk stops nothing
+                self.all.mkdir(mode=0o700, parents=True, exist_ok=True)
+                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+                try:
+                    os.write(fd, b"+" * success + b"-" * failure)
+                finally:
+                    os.close(fd)
+        try:
+            marks = read_file(path)
+        except OSError:
+            return 0, 0
+        return marks.count(b"+"), marks.count(b"-")
+
+
+def known_folders(state_dir: Path) -> Iterator[FolderRecord]:
+    """The records of all folders of modules that this vault has worked with."""
+    for path in sorted((state_dir / FOLDER).glob("*/record.json")):
+        with suppress(OSError, msgspec.MsgspecError):
+            yield msgspec.json.decode(read_file(path), type=FolderRecord)

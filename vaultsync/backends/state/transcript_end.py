@@ -1,0 +1,63 @@
+"""The end of a transcript of an agent's host, read only where that host keeps its transcripts.
+
+A hook names the path. Who can feed a hook could name any file of the user, so that another place
+is refused, and so is a link that leads to one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from vaultsync.errors import InvalidFieldError
+from vaultsync.observations.hooks import CLAUDE_CODE, CODEX, CURSOR, GEMINI
+
+MAX_BYTES, MAX_LINES = 1 << 20, 400
+"""How much of a transcript's end is read."""
+_FOLDERS: Mapping[str, tuple[str, str, str]] = {
+    CLAUDE_CODE: ("CLAUDE_CONFIG_DIR", "~/.claude", "projects"),
+    CODEX: ("CODEX_HOME", "~/.codex", "sessions"),
+    CURSOR: ("", "~/.cursor", "projects"),
+    GEMINI: ("GEMINI_CLI_HOME", "~/.gemini", "tmp"),
+}
+"""The variable that moves the folder of a host, the folder, and where transcripts are in it."""
+
+
+def transcript_end(path: str, host: str) -> str:
+    """The last lines of a transcript; a first one may be cut. Nothing where it is missing.
+
+    Raises:
+        InvalidFieldError: it is no regular file in the host's folder of transcripts.
+        OSError: it cannot be read.
+    """
+    folder = _folder(host)
+    found = Path(path).expanduser()
+    try:
+        real = found.resolve(strict=True)
+    except FileNotFoundError:
+        return ""
+    except (RuntimeError, ValueError):  # links in a circle, or a NUL
+        raise _refused(path, folder) from None
+    if not real.is_relative_to(folder.resolve()) or real.suffix not in (".jsonl", ".json"):
+        raise _refused(path, folder)
+    fd = os.open(real, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    known = os.fstat(fd)
+    if not stat.S_ISREG(known.st_mode):
+        os.close(fd)
+        raise _refused(path, folder)
+    with os.fdopen(fd, "rb") as file:
+        if real.suffix == ".jsonl" or known.st_size > MAX_BYTES:
+            file.seek(max(0, known.st_size - MAX_BYTES))
+        text = file.read(MAX_BYTES).decode(errors="replace")
+    return "\n".join(text.splitlines()[-MAX_LINES:]) if real.suffix == ".jsonl" else text
+
+
+def _folder(host: str) -> Path:
+    variable, default, inner = _FOLDERS[host]
+    return Path(os.environ.get(variable) or default).expanduser() / inner
+
+
+def _refused(path: str, folder: Path) -> InvalidFieldError:
+    return InvalidFieldError("transcript_path", path[:200], f"a .jsonl or .json file in {folder}")

@@ -1,0 +1,74 @@
+"""`config`: show and change the settings of a vault."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from vaultsync.api.settings_access import SettingValue, change_setting, read_settings
+from vaultsync.cli.options import common
+from vaultsync.cli.output import Options, clean_one_line, dim, echo, print_json
+
+machine_option = click.option(
+    "--machine", is_flag=True, help="Change your own file for this vault, not the vault's."
+)
+
+
+@click.group("config")
+def config_group() -> None:
+    """Show and change the settings of a vault.
+
+    What is harmless no matter who wrote it stands in the vault; what is not, in your own file.
+    """
+
+
+@config_group.command()
+@click.argument("name", required=False, metavar="[NAME]")
+@common
+def get(options: Options, *, name: str | None) -> None:
+    """Show settings, their values and where they are set.
+
+    NAME is a setting or a table; default: all.
+    """
+    found = read_settings(options.vault, name)
+    if options.json:
+        print_json(found)
+        return
+    for each in found.settings:
+        _print(each)
+
+
+@config_group.command("set")
+@click.argument("name")
+@click.argument("value")
+@machine_option
+@common
+def set_(options: Options, *, name: str, value: str, machine: bool) -> None:
+    """Set a setting.
+
+    VALUE is written as in TOML; a text needs no quotes. A process that runs takes it when it
+    is started again.
+    """
+    _done(options, change_setting(options.vault, name, value, machine=machine))
+
+
+@config_group.command()
+@click.argument("name")
+@machine_option
+@common
+def unset(options: Options, *, name: str, machine: bool) -> None:
+    """Remove a setting, so that its default counts."""
+    _done(options, change_setting(options.vault, name, None, machine=machine))
+
+
+def _done(options: Options, setting: SettingValue) -> None:
+    if options.json:
+        print_json(setting)
+    else:
+        _print(setting)
+
+
+def _print(setting: SettingValue) -> None:
+    value = json.dumps(setting.value, ensure_ascii=False)
+    echo(f"{clean_one_line(setting.name)} = {clean_one_line(value)} {dim(f'({setting.source})')}")

@@ -1,0 +1,149 @@
+"""`module`: layered documents of a project, and the remote that mirrors them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
+from vaultsync.cli.format_facts import count_noun
+from vaultsync.cli.format_reports import print_notices
+from vaultsync.cli.open_vault import open_memory
+from vaultsync.cli.options import agent_option, common, text_or_stdin
+from vaultsync.cli.output import Options, clean, clean_one_line, echo, print_json, print_message
+
+
+def _folder_option(command: Callable[..., int | None]) -> Callable[..., int | None]:
+    return click.option(
+        "--folder",
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help="The folder of the modules; default: docs/memories of the git repository here, else"
+        " of the vault.",
+    )(command)
+
+
+@click.group()
+def module() -> None:
+    """Write, read and mirror the layered documents of a project."""
+
+
+@module.command()
+@click.argument("topic")
+@click.argument("chunk")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@click.option("--title", metavar="S", help="Its title; default: its first heading.")
+@click.option("--tag", "tags", metavar="X", multiple=True, help="A tag; repeatable.")
+@click.option(
+    "--expect",
+    metavar="SHA256",
+    help="Write only if it has this checksum, or `new` if there is none.",
+)
+@_folder_option
+@agent_option
+@common
+def write(
+    options: Options,
+    *,
+    topic: str,
+    chunk: str,
+    text: str | None,
+    title: str | None,
+    tags: tuple[str, ...],
+    expect: str | None,
+    folder: str | None,
+) -> int:
+    """Write a module, and mirror it.
+
+    TEXT is all that the module is to say; - or no TEXT reads stdin.
+    """
+    content = text_or_stdin(text, what="text")
+    with open_memory(options) as memory:
+        done = memory.modules.write(
+            topic, chunk, content, title=title, tags=tags or None, expect=expect, folder=folder
+        )
+    if options.json:
+        print_json(done)
+    else:
+        echo(clean_one_line(done.path))
+        why = f": {clean_one_line(done.reason)}" if done.reason else ""
+        print_message(options, f"{done.sync_status}{why}")
+        print_notices(done.attention)
+    return EXIT_NEEDS_REVIEW if done.attention else EXIT_DONE
+
+
+@module.command()
+@click.argument("topic")
+@click.argument("chunk", required=False)
+@_folder_option
+@agent_option
+@common
+def read(options: Options, *, topic: str, chunk: str | None, folder: str | None) -> None:
+    """Print a topic, or one module of it.
+
+    The remote is asked first; without a sure answer of it the files are read.
+    """
+    with open_memory(options) as memory:
+        answer = memory.modules.read(topic, chunk, folder=folder)
+    if options.json:
+        print_json(answer)
+        return
+    echo(clean(answer.text.rstrip("\n")))
+    sure = "" if answer.confidence is None else f", confidence {answer.confidence:.2f}"
+    why = f" ({clean_one_line(answer.reason)})" if answer.reason else ""
+    print_message(options, f"source: {answer.source}{sure}{why}")
+
+
+@module.command()
+@click.option("--chunk", metavar="ID", help="Send only this module.")
+@_folder_option
+@agent_option
+@common
+def sync(options: Options, *, chunk: str | None, folder: str | None) -> int:
+    """Update files, facts, index and remote with what was edited.
+
+    What waits in the backlog is sent again.
+    """
+    with open_memory(options) as memory:
+        report = memory.modules.sync(chunk, folder=folder)
+    if options.json:
+        print_json(report)
+    else:
+        counts = f"{report.synced} synced, {report.failed} failed, {report.pending} pending"
+        echo(f"modules: {counts}")
+        print_notices(report.attention)
+    return EXIT_NEEDS_REVIEW if report.attention or report.pending else EXIT_DONE
+
+
+@module.command()
+@_folder_option
+@agent_option
+@common
+def status(options: Options, *, folder: str | None) -> int:
+    """Show what waits for the remote, and for how long.
+
+    The exit code is 3 when too many modules wait, or one for too long.
+    """
+    with open_memory(options) as memory:
+        found = memory.modules.status(folder=folder)
+    if options.json:
+        print_json(found)
+    else:
+        oldest = f", the oldest for {found.oldest_hours:.1f} hours" if found.pending else ""
+        echo(
+            f"{clean_one_line(found.folder)}: {count_noun(found.pending, 'module')} pending{oldest}"
+        )
+        print_message(options, f"remote: {clean_one_line(found.remote or 'none')}")
+        print_notices(found.attention)
+    return EXIT_NEEDS_REVIEW if found.alert or found.attention else EXIT_DONE
+
+
+@module.command()
+@_folder_option
+@agent_option
+@common
+def index(options: Options, *, folder: str | None) -> None:
+    """Generate memory-index.json from the manifests, and print it."""
+    with open_memory(options) as memory:
+        print_json(memory.modules.index(folder=folder))

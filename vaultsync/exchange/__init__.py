@@ -1,0 +1,1 @@
+"""The memories of other tools: read into facts, and written back."""

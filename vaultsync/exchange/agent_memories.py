@@ -1,0 +1,140 @@
+"""Memories of other agents' tools: mem0, Letta, and the knowledge graph of MCP's memory server.
+
+Sources: https://docs.mem0.ai/api-reference/memory/get-memories,
+https://docs.letta.com/guides/agents/agent-file,
+https://github.com/modelcontextprotocol/servers/tree/main/src/memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from vaultsync.exchange.json_stream import json_values
+from vaultsync.exchange.ports import SourceFiles
+from vaultsync.exchange.source_facts import SourceFact, Unreadable, line_of, time_of
+from vaultsync.model.schema import Value
+
+Found = Iterator[SourceFact | Unreadable]
+_OWN_TYPES = frozenset({"person", "project", "entity"})
+
+
+def read_mem0(files: SourceFiles) -> Found:
+    """The memories that mem0's `get_all()` returns, as a list or in `results`."""
+    for where, value in _json_elements(files, (".json", ".jsonl")):
+        if isinstance(value, Unreadable):
+            yield value
+            continue
+        listed = value.get("results", value.get("memories")) if isinstance(value, Mapping) else None
+        for number, each in enumerate(listed if isinstance(listed, list) else [value], 1):
+            yield _mem0_memory(each, f"{where}, memory {number}")
+
+
+def _mem0_memory(given: object, where: str) -> SourceFact | Unreadable:
+    if not isinstance(given, Mapping):
+        return Unreadable(where, "it is no object")
+    text, identity = given.get("memory", given.get("text")), given.get("id")
+    if not isinstance(text, str) or not text.strip() or not isinstance(identity, str):
+        return Unreadable(where, "it has no `memory` or no `id`")
+    values: dict[str, Value] = {
+        "type": "fact",
+        "content": text,
+        "createdAt": time_of(given.get("created_at")),
+        "updatedAt": time_of(given.get("updated_at")) or time_of(given.get("created_at")),
+        "userId": line_of(given.get("user_id")) or None,
+        "sessionId": line_of(given.get("run_id")) or None,
+        "tags": _tags(given.get("categories")),
+    }
+    return SourceFact(identity, values)
+
+
+def read_letta(files: SourceFiles) -> Found:
+    """The blocks and messages of Letta's agent files (`.af`), also of MemGPT's."""
+    for where, value in _json_elements(files, (".af", ".json")):
+        if isinstance(value, Unreadable) or not isinstance(value, Mapping):
+            yield value if isinstance(value, Unreadable) else Unreadable(where, "it is no object")
+            continue
+        agents = value.get("agents")
+        agents = [value] if not isinstance(agents, list) else [value, *agents]
+        name = line_of(next((x["name"] for x in agents if _is_named(x)), "")) or where
+        count = 0
+        for agent in agents:
+            for block in _blocks(agent):
+                count += 1
+                yield _letta_block(block, name, where)
+        if not count:
+            yield Unreadable(where, "it has no blocks of memory")
+
+
+def _is_named(agent: object) -> bool:
+    return isinstance(agent, Mapping) and isinstance(agent.get("name"), str)
+
+
+def _blocks(agent: object) -> Iterator[Mapping[str, Any]]:
+    for key in ("blocks", "core_memory"):
+        listed = agent.get(key) if isinstance(agent, Mapping) else None
+        yield from (each for each in (listed or ()) if isinstance(each, Mapping))
+
+
+def _letta_block(block: Mapping[str, Any], agent: str, where: str) -> SourceFact | Unreadable:
+    label, value = line_of(block.get("label")), block.get("value")
+    if not label or not isinstance(value, str) or not value.strip():
+        return Unreadable(where, f"the block {label or '(unnamed)'} is empty")
+    values: dict[str, Value] = {
+        "type": "note",
+        "title": f"{agent}: {label}",
+        "context": line_of(block.get("description")) or None,
+        "content": value,
+        "createdAt": time_of(block.get("created_at")),
+    }
+    return SourceFact(f"{agent}/{label}", values)
+
+
+def read_memory_server(files: SourceFiles) -> Found:
+    """The entities and relations of MCP's memory server (`memory.json`, lines of JSON)."""
+    entities: dict[str, list[Mapping[str, Any]]] = {}
+    relations: dict[str, dict[str, list[str]]] = {}
+    for where, value in _json_elements(files, (".json", ".jsonl")):
+        if isinstance(value, Unreadable):
+            yield value
+        elif isinstance(value, Mapping) and value.get("type") == "entity" and value.get("name"):
+            entities.setdefault(line_of(value["name"]), []).append(value)
+        elif isinstance(value, Mapping) and value.get("type") == "relation":
+            name, verb, to = (line_of(value.get(x)) for x in ("from", "relationType", "to"))
+            if name and verb and to:
+                relations.setdefault(name, {}).setdefault(verb.replace(" ", "_"), []).append(to)
+        else:
+            yield Unreadable(where, "it is neither an entity nor a relation")
+    for name, found in entities.items():
+        observed = [
+            x for each in found for x in each.get("observations") or () if isinstance(x, str)
+        ]
+        kind = line_of(found[-1].get("entityType"))
+        lines = [f"- {line_of(each, 10_000)}" for each in dict.fromkeys(observed)]
+        verbs = relations.get(name, {})
+        lines += [f"- {verb.replace('_', ' ')} [[{x}]]" for verb in verbs for x in verbs[verb]]
+        values: dict[str, Value] = {
+            "type": kind.casefold() if kind.casefold() in _OWN_TYPES else "entity",
+            "title": name,
+            "content": "\n".join(lines) or name,
+            "tags": _tags([] if kind.casefold() in _OWN_TYPES else [kind]),
+        }
+        yield SourceFact(name, values)
+
+
+def _json_elements(files: SourceFiles, endings: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    for name in files.names():
+        if name.casefold().endswith(endings):
+            for number, value in enumerate(json_values(files.text(name)), 1):
+                where = f"{name}: element {number}"
+                yield (
+                    where,
+                    Unreadable(where, value.why) if isinstance(value, Unreadable) else value,
+                )
+
+
+def _tags(value: object) -> Value:
+    """What may be tags in Obsidian, of a list of words."""
+    words = [line_of(each, 50) for each in value] if isinstance(value, list) else []
+    slugs = ["-".join("".join(c if c.isalnum() else " " for c in x).split()) for x in words]
+    return [each for each in dict.fromkeys(slugs) if each and not each.isdigit()]

@@ -1,0 +1,92 @@
+"""Read a long JSON array, or lines of JSON, one value at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from vaultsync.exchange.source_facts import Unreadable
+
+_BLANK = " \t\r\n"
+MAX_ELEMENT = 64 << 20
+"""Maximum number of characters of one value; what never ends would fill the memory."""
+
+
+class _Buffer:
+    """A text that arrives in pieces, of which only what is not read yet is kept."""
+
+    def __init__(self, pieces: Iterable[str]) -> None:
+        self._pieces = iter(pieces)
+        self.text = ""
+        self.at = 0
+        self.ended = False
+
+    def more(self) -> None:
+        """Take as many pieces as there is text already, so that reading stays linear."""
+        kept = [self.text[self.at :]]
+        wanted = max(len(kept[0]), 1)
+        while wanted > 0 and not self.ended:
+            piece = next(self._pieces, None)
+            self.ended = piece is None
+            kept.append(piece or "")
+            wanted -= len(piece or "")
+        self.text, self.at = "".join(kept), 0
+
+    def peek(self) -> str:
+        """The next character that is not blank; "" at the end."""
+        while True:
+            while self.at < len(self.text) and self.text[self.at] in _BLANK:
+                self.at += 1
+            if self.at < len(self.text):
+                return self.text[self.at]
+            if self.ended:
+                return ""
+            self.more()
+
+
+def json_values(pieces: Iterable[str]) -> Iterator[Any]:
+    """The elements of a JSON array, or the one value of a JSON text, or each line's.
+
+    What follows a flaw cannot be read: the last element is an `Unreadable` then.
+    """
+    buffer = _Buffer(pieces)
+    if buffer.peek() == "\ufeff":
+        buffer.at += 1
+    in_array = buffer.peek() == "["
+    buffer.at += in_array
+    decoder = json.JSONDecoder()
+    number = 0
+    while True:
+        number += 1
+        if in_array and buffer.peek() == ",":
+            buffer.at += 1
+        first = buffer.peek()
+        if not first and in_array:
+            yield Unreadable(f"element {number}", "the file ends in the middle")
+        if not first or (in_array and first == "]"):
+            return
+        value = _next_value(buffer, decoder, number)
+        yield value
+        if isinstance(value, Unreadable):
+            return
+
+
+def _next_value(buffer: _Buffer, decoder: json.JSONDecoder, number: int) -> Any:  # noqa: ANN401
+    """The value that begins here, taking pieces until it is whole."""
+    while True:
+        try:
+            value, end = decoder.raw_decode(buffer.text, buffer.at)
+        except RecursionError:
+            return Unreadable(f"element {number}", "it is nested too deeply")
+        except ValueError as error:
+            if buffer.ended:
+                return Unreadable(f"element {number}", f"it is not JSON ({error})"[:200])
+            if len(buffer.text) - buffer.at > MAX_ELEMENT:
+                return Unreadable(f"element {number}", "it is not JSON, or larger than 64 MiB")
+        else:
+            # A number may go on in the next piece: `1` is the beginning of `1e+5`.
+            if end + 2 < len(buffer.text) or buffer.ended:
+                buffer.at = end
+                return value
+        buffer.more()

@@ -1,0 +1,193 @@
+"""Folders of Markdown that other tools keep or export: a fact for each file, or each section.
+
+Sources: https://docs.basicmemory.com/guides/knowledge-format/, https://code.claude.com/docs/en/memory,
+https://cursor.com/docs/context/rules, https://www.notion.com/help/export-your-content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from vaultsync.errors import NoteError
+from vaultsync.exchange.ports import SourceFiles
+from vaultsync.exchange.source_facts import SourceFact, Unreadable, line_of, time_of
+from vaultsync.markdown.frontmatter import split_note
+from vaultsync.memory_files.sections import read_outline
+from vaultsync.model.schema import TYPES, Value
+
+Found = Iterator[SourceFact | Unreadable]
+_HEADING = re.compile(r"^#[ \t]+(?P<title>.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_NOTION_NAME = re.compile(r"(?P<title>.*?)[ _](?P<id>[0-9a-f]{32})\Z")
+_LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\[\n]*)\]\((?P<target>[^()\s]+\.md)\)")
+_LONGEST_NAME = 40
+_MARKDOWN = (".md", ".markdown", ".mdc")
+_TIMES = ("createdAt", "created", "created_at", "date")
+_UPDATES = ("updatedAt", "updated", "updated_at", "modified")
+_TYPES = {name: name for name in TYPES}
+_CLAUDE_TYPES = {"user": "preference", "feedback": "lesson", "project": "note", "reference": "note"}
+"""Types in the frontmatter of Claude Code's memory -> ours."""
+
+
+def read_markdown(files: SourceFiles) -> Found:
+    """A folder of Markdown, such as another vault or an export of Mem: a note for each file."""
+    for name, text in _documents(files):
+        yield _document(name, text, default="note")
+
+
+def read_basic_memory(files: SourceFiles) -> Found:
+    """The notes of basic-memory, by their permalinks; observations and relations stay as lines."""
+    for name, text in _documents(files):
+        yield _document(name, text, default="note", identity="permalink")
+
+
+def read_claude_code(files: SourceFiles) -> Found:
+    """Claude Code's memory folder: its topic files, and `MEMORY.md` section by section."""
+    for name, text in _documents(files):
+        if name.rpartition("/")[2].casefold() not in {"memory.md", "claude.md"}:
+            found = _document(name, text, default="note", types=_CLAUDE_TYPES)
+            yield found
+            continue
+        outline = read_outline(text, name=_heading(text) or "Memory")
+        for section in (*outline.sections, *outline.left_out):
+            is_convention = section.title.casefold() in {"convention", "conventions"}
+            kind = section.type_hint or ("convention" if is_convention else "note")
+            values: dict[str, Value] = {"type": kind, "title": section.title}
+            yield SourceFact(f"{name}#{section.title}", {**values, "content": section.content})
+
+
+def read_cursor(files: SourceFiles) -> Found:
+    """Cursor's rules (`.cursor/rules/*.mdc`, `.cursorrules`): a convention each."""
+    for name in files.names():
+        last = name.rpartition("/")[2].casefold()
+        if not (last.endswith(".mdc") or last == ".cursorrules"):
+            continue
+        text = "".join(files.text(name))
+        try:
+            parts, given = split_note(text, name)
+        except NoteError as error:
+            yield Unreadable(name, error.message)
+            continue
+        content = parts.body.strip()
+        if not content:
+            yield Unreadable(name, "it is empty")
+            continue
+        title = line_of(given.get("description")) or _heading(content)
+        title = title or ("" if last == ".cursorrules" else _stem(name))
+        globs = given.get("globs")
+        paths = [x.strip() for x in globs.split(",")] if isinstance(globs, str) else globs
+        values: dict[str, Value] = {"type": "convention", "title": title, "content": content}
+        if isinstance(paths, list) and paths:
+            values["globs"] = [line_of(each) for each in paths]
+        yield SourceFact(name, values)
+
+
+def read_notion(files: SourceFiles) -> Found:
+    """Pages of Notion: links between them become links between notes."""
+    names = {}
+    for name in files.names():
+        found = _NOTION_NAME.fullmatch(_stem(name))
+        if found and name.casefold().endswith(_MARKDOWN):
+            names[name] = found
+    titles = {found["id"]: found["title"] for found in names.values()}
+
+    def wikilink(match: re.Match[str]) -> str:
+        found = _NOTION_NAME.fullmatch(_stem(unquote(match["target"])))
+        title = titles.get(found["id"]) if found else None
+        if title is None:
+            return match[0]
+        return f"[[{title}]]" if match["text"] == title else f"[[{title}|{match['text']}]]"
+
+    for name, found in names.items():
+        text = "".join(files.text(name)).replace("\r\n", "\n")
+        title = _heading(text) or found["title"]
+        body = _HEADING.sub("", text, count=1) if _heading(text) else text
+        given, body = _notion_properties(body.strip("\n"))
+        if not body.strip():
+            yield Unreadable(name, "it is empty")
+            continue
+        values: dict[str, Value] = {
+            "type": "note",
+            "title": line_of(title),
+            "content": _LINK.sub(wikilink, body.strip()),
+            "createdAt": time_of(given.get("Created")),
+            "tags": _list(given.get("Tags")),
+        }
+        yield SourceFact(found["id"], values)
+
+
+def _notion_properties(body: str) -> tuple[dict[str, str], str]:
+    """The lines `Name: value` at the beginning of a page of a database, and the rest."""
+    head, _, rest = body.partition("\n\n")
+    lines = [line.partition(": ") for line in head.split("\n")]
+    if not all(
+        name and sign and name.isprintable() and len(name) <= _LONGEST_NAME
+        for name, sign, _ in lines
+    ):
+        return {}, body
+    return {name: value for name, _, value in lines}, rest
+
+
+def _documents(files: SourceFiles) -> Iterator[tuple[str, str]]:
+    for name in files.names():
+        if name.casefold().endswith(_MARKDOWN):
+            yield name, "".join(files.text(name))
+
+
+def _document(
+    name: str, text: str, *, default: str, identity: str = "", types: Mapping[str, str] = _TYPES
+) -> SourceFact | Unreadable:
+    try:
+        parts, given = split_note(text.replace("\r\n", "\n"), name)
+    except NoteError as error:
+        return Unreadable(name, error.message)
+    content = parts.body.strip("\n")
+    heading = _heading(content)
+    title = line_of(given.get("title")) or line_of(given.get("name")) or heading or _stem(name)
+    if heading == title:
+        content = _HEADING.sub("", content, count=1).strip("\n")
+    if not content.strip():
+        return Unreadable(name, "it is empty")
+    kind = line_of(given.get("type")).casefold()
+    metadata = given.get("metadata")
+    if not kind and isinstance(metadata, Mapping):
+        kind = line_of(metadata.get("type")).casefold()
+    created = next((x for x in (time_of(given.get(key)) for key in _TIMES) if x), None)
+    updated = next((x for x in (time_of(given.get(key)) for key in _UPDATES) if x), created)
+    aliases = given.get("aliases")
+    aliases = aliases if isinstance(aliases, list) else []
+    values: dict[str, Value] = {
+        "type": types.get(kind, default),
+        "title": title,
+        "context": line_of(given.get("description")) or None,
+        "content": content,
+        "tags": _list(given.get("tags")),
+        "aliases": [line_of(each) for each in aliases if line_of(each)],
+        "createdAt": created,
+        "updatedAt": updated,
+    }
+    ours = given.get("id")
+    if isinstance(ours, str):
+        values["id"] = ours
+    known = line_of(given.get(identity)) if identity else ""
+    if known:
+        values[identity] = known
+    return SourceFact(known or name, values)
+
+
+def _heading(text: str) -> str:
+    """The title of a document that begins with a heading of the first level."""
+    found = _HEADING.match(text.lstrip("\n"))
+    return line_of(found["title"]) if found else ""
+
+
+def _stem(name: str) -> str:
+    return name.rpartition("/")[2].rpartition(".")[0] or name.rpartition("/")[2]
+
+
+def _list(value: object) -> Value:
+    words: list[Any] = value if isinstance(value, list) else str(value or "").split(",")
+    tags = (line_of(str(each), 50).lstrip("#").replace(" ", "-") for each in words)
+    return [each for each in dict.fromkeys(tags) if each]

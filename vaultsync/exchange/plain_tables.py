@@ -1,0 +1,96 @@
+"""Plain tables of memories: lines of JSON, and CSV with a line of headings."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from vaultsync.exchange.json_stream import json_values
+from vaultsync.exchange.ports import SourceFiles
+from vaultsync.exchange.source_facts import SourceFact, Unreadable, line_of, text_hash, time_of
+from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, TYPES, Value
+
+Found = Iterator[SourceFact | Unreadable]
+_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "content": ("content", "text", "memory", "fact", "body", "note"),
+    "title": ("title", "name", "subject"),
+    "type": ("type", "kind"),
+    "createdAt": ("createdat", "created_at", "created", "timestamp", "date"),
+    "updatedAt": ("updatedat", "updated_at", "updated", "modified"),
+    "userId": ("userid", "user_id", "user"),
+    "sessionId": ("sessionid", "session_id", "run_id", "session"),
+    "context": ("context",),
+}
+"""Key of a fact -> names that other tools have for it, the best first."""
+_IDS = ("id", "uuid", "key")
+_MAX_CELL = 1 << 22
+
+
+def read_lines(files: SourceFiles) -> Found:
+    """An object in each line, or in an array, by the names that other tools have for fields."""
+    for name in _named(files, (".jsonl", ".ndjson", ".json")):
+        for number, value in enumerate(json_values(files.text(name)), 1):
+            where = f"{name}: element {number}"
+            if isinstance(value, Unreadable):
+                yield Unreadable(f"{name}: {value.where}", value.why)
+            elif isinstance(value, Mapping):
+                yield _row(value, where)
+            else:
+                yield Unreadable(where, "it is no object")
+
+
+def read_csv(files: SourceFiles) -> Found:
+    """A memory in each row; the first row names the columns."""
+    csv.field_size_limit(_MAX_CELL)
+    for name in _named(files, (".csv",)):
+        lines = (line for line in _lines(files.text(name)))
+        rows = csv.DictReader(lines)
+        try:
+            for number, row in enumerate(rows, 2):
+                yield _row({k: v for k, v in row.items() if k}, f"{name}: row {number}")
+        except csv.Error as error:
+            yield Unreadable(f"{name}: row {rows.line_num}", str(error))
+
+
+def _named(files: SourceFiles, endings: tuple[str, ...]) -> list[str]:
+    """The files of a kind; a single one is of that kind, whatever its name is."""
+    names = files.names()
+    return names if len(names) == 1 else [x for x in names if x.casefold().endswith(endings)]
+
+
+def _lines(pieces: Iterator[str]) -> Iterator[str]:
+    left = ""
+    for piece in pieces:
+        *whole, left = (left + piece).split("\n")
+        yield from (f"{line}\n" for line in whole)
+    if left:
+        yield left
+
+
+def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
+    lowered = {str(key).strip().lstrip("\ufeff").casefold(): x for key, x in given.items()}
+    values: dict[str, Value] = {}
+    for key in (*FIELDS_BY_KEY, *OWN_FIELDS_BY_KEY):
+        known = given.get(key)
+        if known not in (None, "") and not isinstance(known, (dict, bool)):
+            values[key] = known
+    for key, names in _COLUMNS.items():
+        found = next((lowered[x] for x in names if lowered.get(x) not in (None, "")), None)
+        if key not in values and isinstance(found, (str, int, float)):
+            values[key] = found if key.endswith("At") else str(found)
+    for key in ("createdAt", "updatedAt"):
+        values[key] = time_of(values.get(key))
+    tags = values.get("tags", lowered.get("tags"))
+    if isinstance(tags, str):
+        values["tags"] = [x for x in (line_of(y).lstrip("#") for y in tags.split(",")) if x]
+    if values.get("type") not in TYPES:
+        values["type"] = "fact"
+    content = values.get("content")
+    if not isinstance(content, str) or not content.strip():
+        return Unreadable(where, "it has no content")
+    identity = next((str(lowered[x]) for x in _IDS if lowered.get(x)), text_hash(content).hex())
+    values.pop("id", None)
+    if line_of(lowered.get("id")) and len(str(lowered["id"])) == 36:  # noqa: PLR2004 - a UUID
+        values["id"] = str(lowered["id"])
+    return SourceFact(identity, values)

@@ -1,0 +1,212 @@
+"""Bring the memories of another tool into the vault, in a run that `undo` reverts."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from vaultsync.errors import UsageError
+from vaultsync.exchange.exchange_formats import ExchangeFormat
+from vaultsync.exchange.ports import SourceFiles
+from vaultsync.exchange.source_facts import (
+    SourceFact,
+    Unreadable,
+    fact_id,
+    in_parts,
+    line_of,
+    text_hash,
+)
+from vaultsync.facts.lookup import UNDO_KIND
+from vaultsync.facts.service import check_scope_access
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.model.scope import check_scope
+from vaultsync.operations.export_import import imported_fact, write_imported
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.report import Progress
+from vaultsync.sync.run import sync_once
+from vaultsync.sync.sync_request import SyncRequest
+
+_log = logging.getLogger(__name__)
+RUN_KIND = "import"
+"""The kind of the runs."""
+FACTS_PER_WRITE = 500
+MAX_PROBLEMS = 100
+"""Parts of an export that a report names; it counts all."""
+
+
+class ImportProblem(Struct, frozen=True):
+    """A part of an export that was skipped."""
+
+    where: str
+    why: str
+
+
+class ImportReport(Struct, frozen=True):
+    """What was imported, or with `dry_run` would be."""
+
+    run: str | None
+    """The run that `undo` takes; None if nothing was imported."""
+    format: str
+    facts: int
+    duplicates: int
+    """What the memory has already: imported before, or with the same text."""
+    skipped: int
+    """Parts that could not be read, or are empty."""
+    problems: tuple[ImportProblem, ...]
+    """The first of these."""
+    types: dict[str, int]
+    """Type -> how many facts of it."""
+    dry_run: bool
+    seconds: float
+
+
+class _Import:
+    """One import on its way."""
+
+    def __init__(
+        self, ctx: SyncContext, form: ExchangeFormat, scope: str, agent: str | None
+    ) -> None:
+        self._ctx = ctx
+        self._form = form
+        self._scope = scope
+        self._agent = agent
+        self._texts: set[bytes] = set()
+        self._ids: set[str] = set()
+        self.done: list[str] = []
+        self.types: Counter[str] = Counter()
+        self.duplicates = 0
+        self.skipped = 0
+        self.problems: list[ImportProblem] = []
+
+    def learn(self) -> None:
+        """Note what the memory holds, as far as the agent may see it."""
+        permissions = self._ctx.policy.permissions
+        for fact in self._ctx.store.iter_facts():
+            if permissions.may_read(self._agent, fact.scope):
+                self._texts.add(text_hash(fact.content))
+
+    def facts(self, files: SourceFiles) -> Iterator[Fact]:
+        """The facts in some files that can be made of them, each once."""
+        for found in self._form.read(files):
+            if isinstance(found, Unreadable):
+                self._skip(found.where, found.why)
+                continue
+            for part in in_parts(found):
+                try:
+                    fact = self._fact(part)
+                except UsageError as error:
+                    self._skip(part.source_id, error.message)
+                    continue
+                if fact.id in self._ids:
+                    self.duplicates += 1
+                else:
+                    self._ids.add(fact.id)
+                    yield fact
+
+    def _fact(self, found: SourceFact) -> Fact:
+        values: dict[str, Value] = {
+            "createdAt": self._ctx.today(),
+            **{key: value for key, value in found.values.items() if value not in (None, "", [])},
+            "source": f"import from {self._form.name}",
+            "scope": self._scope,
+        }
+        key = "\n".join((self._form.name, self._agent or "", self._scope, found.source_id))
+        created = found.values.get("createdAt")
+        own_id = fact_id(key, created if isinstance(created, str) else None)
+        if self._agent is not None:
+            values |= {"id": own_id, "agentId": self._agent}
+        return imported_fact(self._ctx, {"id": own_id, **values})
+
+    def _skip(self, where: str, why: str) -> None:
+        self.skipped += 1
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(ImportProblem(line_of(where), line_of(why)))
+
+    def take(self, batch: list[Fact], *, dry_run: bool) -> None:
+        """Write those of some facts that the memory does not have."""
+        known = self._ctx.store.find_many([each.id for each in batch])
+        new = []
+        for fact in batch:
+            digest = text_hash(fact.content)
+            if fact.id in known or digest in self._texts or self._was_forgotten(fact.id):
+                self.duplicates += 1
+                continue
+            self._texts.add(digest)
+            new.append(fact)
+        if new and not dry_run:
+            write_imported(self._ctx, new, self._agent)
+        self.done += [each.id for each in new]
+        self.types.update(each.type for each in new)
+
+    def _was_forgotten(self, fact_id: str) -> bool:
+        """Whether a person or an agent deleted a fact, other than by undoing its import."""
+        if self._ctx.store.tombstone(fact_id) is None:
+            return False
+        last = self._ctx.archive.history(fact_id=fact_id)[-1:]
+        run = self._ctx.archive.find_run(last[0].run) if last else None
+        return run is None or not run.kind.startswith(UNDO_KIND)
+
+
+def import_from(
+    ctx: SyncContext,
+    form: ExchangeFormat,
+    files: SourceFiles,
+    *,
+    scope: str | None = None,
+    agent: str | None = None,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Import what another tool remembers, and write the notes.
+
+    Nothing is imported twice: what was imported before, what has the text of another fact, and
+    what was forgotten since are duplicates. A part that cannot be read is skipped and named.
+
+    Args:
+        ctx: the two sides.
+        form: what the files hold.
+        files: of the other tool.
+        scope: who may see the facts; default: that of the vault.
+        agent: who imports; None is the user.
+        dry_run: whether to report what would be imported, and do nothing.
+        progress: called with the stage, and how many facts were read.
+
+    Raises:
+        InvalidScopeError, ScopeDeniedError: the agent may not write there.
+        ExchangeFileError: the files cannot be read.
+        StoreError: what was written is completed by the next import.
+    """
+    began = ctx.clock.monotonic()
+    scope = check_scope(scope or ctx.policy.default_scope)
+    check_scope_access(ctx, scope, agent=agent)
+    work = _Import(ctx, form, scope, agent)
+    work.learn()
+    batch: list[Fact] = []
+    for read, fact in enumerate(work.facts(files), 1):
+        batch.append(fact)
+        if len(batch) == FACTS_PER_WRITE:
+            work.take(batch, dry_run=dry_run)
+            batch = []
+            if progress is not None:
+                progress("import", read, 0)
+    work.take(batch, dry_run=dry_run)
+    run = None
+    if work.done and not dry_run:
+        request = SyncRequest.for_facts(work.done, RUN_KIND, guarded=False)
+        run = sync_once(ctx, request, progress=progress).run
+    _log.debug("%d facts imported, %d duplicates", len(work.done), work.duplicates)
+    return ImportReport(
+        run=run,
+        format=form.name,
+        facts=len(work.done),
+        duplicates=work.duplicates,
+        skipped=work.skipped,
+        problems=tuple(work.problems),
+        types=dict(sorted(work.types.items())),
+        dry_run=dry_run,
+        seconds=round(ctx.clock.monotonic() - began, 3),
+    )

@@ -1,0 +1,111 @@
+"""One memory of another tool, as the values of a fact."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from vaultsync.model.schema import Value
+
+MAX_CONTENT = 200_000
+"""Maximum number of characters of a fact; a longer conversation becomes several facts."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PARAGRAPH = re.compile(r"\n{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFact:
+    """A memory of another tool."""
+
+    source_id: str
+    """What the tool calls it, or else its place; it keeps its meaning in the next export."""
+    values: Mapping[str, Value]
+    """Of the fact by key: at least its content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A part of an export that is no memory, or not in the form that the tool writes."""
+
+    where: str
+    why: str
+
+
+def fact_id(key: str, created_at: str | None) -> str:
+    """The id of an imported fact, the same in each import: a UUIDv7 (RFC 9562, section 5.7).
+
+    Its time is that of the memory, or one between 1970 and 2004 where that is not known. Its
+    other bits are taken from a SHA-256 of the key.
+
+    Args:
+        key: the format, the importer, and the id in the other tool.
+        created_at: when the memory was made.
+    """
+    digest = bytearray(hashlib.sha256(key.encode()).digest()[:16])
+    at = int.from_bytes(digest[:5], "big") if created_at is None else _time(created_at)
+    digest[:6] = min(max(at, 0), 2**48 - 1).to_bytes(6, "big")
+    digest[6] = 0x70 | digest[6] & 0x0F
+    digest[8] = 0x80 | digest[8] & 0x3F
+    text = digest.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def text_hash(content: str) -> bytes:
+    """What two contents have in common that differ in blanks, case and composition alone."""
+    folded = unicodedata.normalize("NFKC", content).casefold()
+    return hashlib.sha256(" ".join(folded.split()).encode()).digest()[:16]
+
+
+def in_parts(fact: SourceFact) -> Iterator[SourceFact]:
+    """A fact, or several where its content is too long, divided between paragraphs."""
+    content, title = str(fact.values.get("content") or ""), str(fact.values.get("title") or "")
+    if len(content) <= MAX_CONTENT:
+        yield fact
+        return
+    parts = [*_divided(content)]
+    for number, part in enumerate(parts, 1):
+        name = {"title": f"{title} ({number} of {len(parts)})"} if title else {}
+        values = {**fact.values, **name, "content": part}
+        yield SourceFact(f"{fact.source_id}#{number}", values)
+
+
+def _divided(content: str) -> Iterator[str]:
+    start = 0
+    while len(content) - start > MAX_CONTENT:
+        breaks = [*_PARAGRAPH.finditer(content, start + MAX_CONTENT // 2, start + MAX_CONTENT)]
+        end = breaks[-1].start() if breaks else start + MAX_CONTENT
+        yield content[start:end].strip("\n")
+        start = end
+    yield content[start:].strip("\n")
+
+
+def time_of(value: object) -> str | None:
+    """A time as facts have it, of a number of seconds or a text in ISO 8601; None for neither."""
+    try:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            at = _EPOCH + timedelta(seconds=float(value))
+        elif isinstance(value, str) and value.strip():
+            at = datetime.fromisoformat(value.strip())
+        else:
+            return None
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):
+        return None
+
+
+def line_of(value: object, limit: int = 200) -> str:
+    """A value as one line of text; "" if it is no text."""
+    if not isinstance(value, str):
+        return ""
+    line = " ".join(value.split())
+    return line if len(line) <= limit else line[: limit - 2].rstrip() + " …"
+
+
+def _time(created_at: str) -> int:
+    """Milliseconds since 1970."""
+    return int((datetime.fromisoformat(created_at) - _EPOCH) / timedelta(milliseconds=1))

@@ -1,0 +1,38 @@
+"""The limits of what one agent writes, as the user's table of permissions sets them."""
+
+from __future__ import annotations
+
+import json
+
+from vaultsync.errors import WriteLimitError
+from vaultsync.model.fact import Fact
+from vaultsync.sync.context import SyncContext
+
+_HOUR = len("2026-02-14T13")
+
+
+def check_write_limits(ctx: SyncContext, *facts: Fact, agent: str | None) -> None:
+    """Count facts that an agent is about to write.
+
+    The count is of this machine and of one hour of the clock. It is kept where the table of
+    the agent has such a limit, and what is counted stays so, whatever comes of the write.
+
+    Raises:
+        WriteLimitError: a text is too long, or there would be too many in this hour.
+    """
+    if agent is None:
+        return
+    row = ctx.policy.permissions.of(agent)
+    if row.max_bytes is not None:
+        longest = max((len(each.content.encode()) for each in facts), default=0)
+        if longest > row.max_bytes:
+            raise WriteLimitError(agent, f"texts of at most {row.max_bytes} bytes, not {longest}")
+    if row.max_facts_per_hour is None or not facts:
+        return
+    name, hour = f"written:{agent.casefold()}", ctx.today()[:_HOUR]
+    with ctx.archive.transaction():
+        last, count = json.loads(ctx.archive.setting(name) or '["", 0]')
+        count = len(facts) + (count if last == hour else 0)
+        if count > row.max_facts_per_hour:
+            raise WriteLimitError(agent, f"{row.max_facts_per_hour} facts in an hour")
+        ctx.archive.set_setting(name, json.dumps([hour, count]))

@@ -1,0 +1,71 @@
+"""Tools for the layered documents of a project. They are listed where it has some."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta, structs
+
+from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs, about
+from vaultsync.mcp_server.toolsets import MODULES
+
+if TYPE_CHECKING:
+    from vaultsync.mcp_server.agent_memory import AgentMemory
+
+Topic = Annotated[str, about("A folder of docs/memories."), Meta(min_length=1)]
+
+
+class ModuleReadArgs(ToolArgs, frozen=True):
+    """The arguments of `module_read`."""
+
+    topic: Topic
+    chunk: Annotated[str | None, about("Only this module.")] = None
+
+
+def read(memory: AgentMemory, args: ModuleReadArgs) -> ToolAnswer:
+    """`module read`."""
+    return memory.modules.read(args.topic, args.chunk)
+
+
+class ModuleWriteArgs(ToolArgs, frozen=True):
+    """The arguments of `module_write`."""
+
+    topic: Topic
+    chunk: Annotated[str, about("Its id, such as ap-01."), Meta(min_length=1)]
+    text: Annotated[str, about("All of it, in markdown."), Meta(min_length=1)]
+    title: Annotated[str | None, about("Else its heading.")] = None
+    tags: Annotated[tuple[str, ...] | None, about("In place of those it has.")] = None
+    expect: Annotated[str | None, about("The `checksum` you read; refused if changed since.")] = (
+        None
+    )
+
+
+def write(memory: AgentMemory, args: ModuleWriteArgs) -> ToolAnswer:
+    """`module write`."""
+    return memory.modules.write(**structs.asdict(args))
+
+
+MODULE_TOOLS: tuple[Tool[Any], ...] = (
+    Tool(
+        "module_read",
+        "Read a project's modules",
+        "What this project wrote down about a topic, or one module of it.",
+        ModuleReadArgs,
+        "ModuleAnswer",
+        read,
+        reads=True,
+        idempotent=True,
+        toolset=MODULES,
+    ),
+    Tool(
+        "module_write",
+        "Write a module of a project",
+        "Write what everyone on this project should know, one thing in each module.",
+        ModuleWriteArgs,
+        "ModuleWritten",
+        write,
+        destructive=True,
+        idempotent=True,
+        toolset=MODULES,
+    ),
+)

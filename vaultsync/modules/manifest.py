@@ -1,0 +1,239 @@
+"""`manifest.yaml` of a topic: what it says of each module, and edits that keep all else.
+
+People write manifests by hand. An edit goes through ruamel's round trip, so that comments, the
+order and unknown keys stay, and is read again to prove that nothing else changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from vaultsync.errors import UnreadableModuleError, UnreadableNoteError
+from vaultsync.markdown.yaml.reader import load_yaml
+from vaultsync.model.schema import Value
+
+MANIFEST_FILE = "manifest.yaml"
+LIST_KEY = "modules"
+"""The key of the list of modules in a new manifest; any other is read, too."""
+REMOTE_ID, BYTEROVER_ID = "remote_id", "byterover_id"
+SYNCED, PENDING, FAILED = "synced", "pending", "failed"
+_DASH = re.compile(r"^([ ]*)- ", re.MULTILINE)
+"""How far the first item of a list is indented, which is how far those of the modules are."""
+_WIDEST = 1 << 30
+"""Columns: no line is folded."""
+
+
+class ManifestEntry(Struct, frozen=True):
+    """What a manifest says of one module."""
+
+    chunk_id: str
+    title: str
+    module_path: str
+    """As it is written there."""
+    file: str
+    """The file's name in the folder of the topic; empty where the path leads elsewhere."""
+    tags: tuple[str, ...] = ()
+    checksum: str = ""
+    """SHA-256 of the module when the entry was written."""
+    last_updated_by: str = ""
+    last_updated_at: str = ""
+    sync_status: str = PENDING
+    remote_id: str | None = None
+    last_synced_at: str | None = None
+    remote_key: str = REMOTE_ID
+    """The key that the id of the remote has: some manifests say `byterover_id`."""
+
+
+class ReadManifest(Struct, frozen=True):
+    """The modules of a manifest, and what is wrong with others."""
+
+    entries: tuple[ManifestEntry, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def find(self, chunk_id: str) -> ManifestEntry | None:
+        """The entry of a chunk."""
+        return next((each for each in self.entries if each.chunk_id == chunk_id), None)
+
+
+def read_manifest(text: str, name: str, topic: str) -> ReadManifest:
+    """The entries of a manifest.
+
+    Raises:
+        UnreadableModuleError: it is no YAML, or has no list of modules.
+    """
+    entries: dict[str, ManifestEntry] = {}
+    problems = []
+    for number, each in enumerate(_listed(_loaded(text, name), name), start=1):
+        chunk_id = _text(each.get("chunk_id")) if isinstance(each, dict) else ""
+        if not isinstance(each, dict) or not chunk_id:
+            problems.append(f"entry {number} has no chunk_id")
+        elif chunk_id in entries:
+            problems.append(f"{chunk_id} stands there twice; the first entry counts")
+        else:
+            entry = entries[chunk_id] = _entry(chunk_id, each, topic)
+            if not entry.file:
+                problems.append(f"the module_path of {chunk_id} is not in the folder {topic}")
+    return ReadManifest(tuple(entries.values()), tuple(problems))
+
+
+def edit_manifest(
+    text: str | None, name: str, changes: Mapping[str, Mapping[str, Value]], *, topic: str
+) -> str:
+    """The manifest with other values for some chunks; an unknown chunk becomes a new entry.
+
+    Args:
+        text: the manifest; None makes a new one.
+        name: its name, for errors.
+        changes: chunk id -> key -> value; None clears a key that is there.
+        topic: whose modules they are, for a new manifest.
+
+    Raises:
+        UnreadableModuleError: it is no YAML, or cannot be edited without changing more.
+    """
+    if text is None or not text.strip():
+        text = (text or "") + f"topic: {topic}\n{LIST_KEY}: []\n"
+    expected = _changed(_loaded(text, name), name, changes)
+    edited = _round_trip(text, name, changes)
+    if _loaded(edited, name) != expected:
+        raise UnreadableModuleError(
+            name, "it cannot be edited without changing more", hint="write it in plain YAML"
+        )
+    return edited
+
+
+def file_in_topic(module_path: str, topic: str) -> str:
+    """The name of a file in the folder of its topic; empty where a path leads elsewhere.
+
+    A path begins at the topic's folder, or at any folder above it.
+    """
+    below = module_path.replace("\\", "/").removeprefix("./")
+    if "/" in below:
+        above, _, below = below.rpartition("/")
+        if above.rpartition("/")[2] != topic or ".." in above.split("/") or above[:1] == "/":
+            return ""
+    return below if below.endswith(".md") and not below.startswith(".") else ""
+
+
+def _entry(chunk_id: str, values: Mapping[str, Value], topic: str) -> ManifestEntry:
+    path, status = _text(values.get("module_path")), _text(values.get("sync_status"))
+    tags = values.get("tags")
+    key = BYTEROVER_ID if BYTEROVER_ID in values else REMOTE_ID
+    return ManifestEntry(
+        chunk_id,
+        title=_text(values.get("title")) or chunk_id,
+        module_path=path,
+        file=file_in_topic(path, topic),
+        tags=tuple(filter(None, map(_text, tags if isinstance(tags, list) else [tags]))),
+        checksum=_text(values.get("checksum")),
+        last_updated_by=_text(values.get("last_updated_by")),
+        last_updated_at=_text(values.get("last_updated_at")),
+        sync_status=status if status in (SYNCED, FAILED) else PENDING,
+        remote_id=_text(values.get(key)) or None,
+        last_synced_at=_text(values.get("last_synced_at")) or None,
+        remote_key=key,
+    )
+
+
+def _text(value: Value) -> str:
+    """A scalar as text on one line; anything else is empty."""
+    shown = "" if value is None or isinstance(value, list | dict) else str(value)
+    return " ".join(shown.split())
+
+
+def _loaded(text: str, name: str) -> Value:
+    """All that a manifest holds.
+
+    Lists at the top are read below a key, as the reader of properties takes maps only.
+    """
+    try:
+        found = load_yaml(text, name)
+        if found is None:
+            inside = "".join(f"  {line}" for line in text.splitlines(keepends=True))
+            found = load_yaml(f"{LIST_KEY}:\n{inside}", name)
+    except UnreadableNoteError as error:
+        at = f" in line {error.line}" if error.line else ""
+        raise UnreadableModuleError(name, f"{error.why}{at}", hint=error.hint) from None
+    return found
+
+
+def _listed(found: Any, name: str) -> Any:  # noqa: ANN401 - YAML
+    """The list of modules, in plain values or in those of ruamel, to be changed in place."""
+    if isinstance(found, list):
+        return found
+    lists = {key: each for key, each in (found or {}).items() if isinstance(each, list)}
+    for key in (LIST_KEY, "chunks", "entries", *lists):
+        if key in lists:
+            return lists[key]
+    raise UnreadableModuleError(name, "it has no list of modules", hint=f"add `{LIST_KEY}: []`")
+
+
+def _changed(found: Any, name: str, changes: Mapping[str, Mapping[str, Value]]) -> Value:  # noqa: ANN401
+    """What the manifest has to say afterwards."""
+    _apply(_listed(found, name), changes, dict, list)
+    return found  # type: ignore[no-any-return]
+
+
+def _apply(
+    entries: Any,  # noqa: ANN401 - a list of maps
+    changes: Mapping[str, Mapping[str, Value]],
+    make_map: Any,  # noqa: ANN401
+    make_list: Any,  # noqa: ANN401
+) -> None:
+    for chunk_id, values in changes.items():
+        maps = (each for each in entries if isinstance(each, dict))
+        entry = next((each for each in maps if _text(each.get("chunk_id")) == chunk_id), None)
+        if entry is None:
+            entry = make_map()
+            entry["chunk_id"] = chunk_id
+            entries.append(entry)
+        for key, value in values.items():
+            is_list = isinstance(value, Sequence) and not isinstance(value, str)
+            new = make_list(value) if is_list else value
+            if entry.get(key) != new and (value is not None or key in entry):
+                entry[key] = new
+
+
+class _Pieces:
+    """What ruamel writes to."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, piece: bytes | str) -> None:
+        """Take a piece."""
+        self.text += piece.decode() if isinstance(piece, bytes) else piece
+
+
+def _round_trip(text: str, name: str, changes: Mapping[str, Mapping[str, Value]]) -> str:
+    from ruamel.yaml import YAML  # noqa: PLC0415 - takes 60 ms
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
+
+    eol = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    yaml, out = YAML(), _Pieces()
+    yaml.preserve_quotes, yaml.width, yaml.allow_unicode = True, _WIDEST, True
+    try:
+        dash = _DASH.search(plain)
+        offset = len(dash[1]) if dash else 2
+        yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
+        found = yaml.load(plain)
+        entries = _listed(found, name)
+        if not entries and hasattr(entries, "fa"):
+            entries.fa.set_block_style()  # `[]` grows a line for each module
+        _apply(entries, changes, CommentedMap, lambda items: _flow(CommentedSeq(items)))
+        yaml.dump(found, out)
+    except (YAMLError, TypeError, AttributeError) as error:
+        why = f"it cannot be edited: {str(error).splitlines()[0]}"
+        raise UnreadableModuleError(name, why) from None
+    bom = "\ufeff" if text.startswith("\ufeff") else ""
+    return bom + out.text.replace("\n", eol)
+
+
+def _flow(items: Any) -> Any:  # noqa: ANN401 - ruamel's list
+    items.fa.set_flow_style()
+    return items

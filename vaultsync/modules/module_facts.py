@@ -1,0 +1,197 @@
+"""Each module is a fact, and each document too: files and facts are kept equal, both ways.
+
+An edit of the file goes to the fact; an edit of the fact, in its note or by an agent, goes to the
+file. Where both were edited, both are merged by line; of lines that conflict the file's stand,
+and the fact's are in its history.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from uuid import UUID, uuid5
+
+from vaultsync.errors import InvalidFieldError, NoteLimitError
+from vaultsync.facts.note_limits import check_note_limits
+from vaultsync.markdown.diff3 import merge_text
+from vaultsync.model.canonical import canonical
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import FIELDS_BY_KEY, Value
+from vaultsync.modules.module_text import split_module
+from vaultsync.modules.ports import FactRecord
+from vaultsync.storage.archive import Notice
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.replaced_versions import overwrite
+
+MODULE_ACTOR = "modules"
+"""The actor of these writes, in the feed and in the history."""
+SOURCE_PREFIX = "module:"
+"""Prefix of the `source` of facts that come from modules and documents."""
+_NAMESPACE = UUID("6f8f5a2c-7a35-5b5e-9c1f-0d4f6f2d8a11")
+_NO_SCOPE = re.compile("[^a-z0-9_-]+")
+
+
+class ModuleDocument(NamedTuple):
+    """A module or a single document, as its file says it."""
+
+    key: str
+    """`topic/chunk` of a module, else the path."""
+    path: str
+    text: str
+    title: str
+    """By the manifest, or else by its heading."""
+    tags: tuple[str, ...] = ()
+
+
+class FactEdit(NamedTuple):
+    """What an edited fact wants its file to say."""
+
+    title: str
+    content: str
+    actor: str
+
+
+def project_scope(space: str) -> str:
+    """The scope of a space's facts."""
+    name = _NO_SCOPE.sub("-", space.casefold()).strip("-_")[:50]
+    return f"project-{name or 'modules'}"
+
+
+@dataclass(slots=True)
+class ModuleFacts:
+    """The facts of the modules of one space."""
+
+    ctx: SyncContext
+    space: str
+    agent: str | None
+    notices: list[Notice] = field(default_factory=list)
+    written: list[str] = field(default_factory=list)
+    """Ids of facts that were written, whose notes have to follow."""
+
+    def fact_id(self, key: str) -> str:
+        """The id of a document's fact, the same in all clones of a repository."""
+        return str(uuid5(_NAMESPACE, f"{self.space}:{key}"))
+
+    def edit_of(self, document: ModuleDocument, record: FactRecord | None) -> FactEdit | None:
+        """What the fact of a document says that its file does not; None if the file stands."""
+        if record is None:
+            return None
+        fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
+        last = self.ctx.store.last_write(record.fact_id)
+        if fact is None or last is None or last.actor == MODULE_ACTOR:
+            return None
+        content = split_module(document.text).content
+        title = fact.title if document.title == record.title else document.title
+        merged = merge_text(f"{record.content}\n", f"{content}\n", f"{fact.content}\n")
+        if merged is None:
+            why = f"{document.title!r} was edited in {document.path} and as a fact, in one place"
+            hint = f"the file stands; `vaultsync history {fact.id}` has the other text"
+            self._notice("ModuleConflict", document.path, why, hint)
+            return None
+        merged = merged.rstrip()
+        if (title, merged) == (document.title, content):
+            return None
+        return FactEdit(title, merged, last.actor)
+
+    def push(
+        self, document: ModuleDocument, record: FactRecord | None, *, agent: str | None = None
+    ) -> FactRecord:
+        """Bring the fact up to what the file says; returns what it says."""
+        fact_id = self.fact_id(document.key)
+        values = self._values(document)
+        record_now = FactRecord(fact_id, document.title, str(values["content"]))
+        for _ in range(20):
+            fact = self.ctx.store.find_many([fact_id]).get(fact_id)
+            gone = None if fact else self.ctx.store.tombstone(fact_id)
+            if gone is not None and record == record_now:
+                why = f"the fact of {document.path} was deleted, but the file is still there"
+                hint = f"delete the file, or run `vaultsync restore {fact_id}`"
+                self._notice("ModuleForgotten", document.path, why, hint)
+                return record_now
+            write = self._write_for(fact or gone, gone is not None, values, fact_id, agent)
+            if write is None:
+                return record_now
+            try:
+                assert write.fact is not None  # noqa: S101
+                check_note_limits(self.ctx, write.fact)
+            except NoteLimitError as error:
+                why = f"{document.path} is too large for a fact: {error.message}"
+                self._notice("ModuleTooLarge", document.path, why, error.hint)
+                return record or record_now
+            if not isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
+                self.written.append(fact_id)
+                return record_now
+        return record or record_now  # other writers are faster; the next sync tries again
+
+    def forget(self, record: FactRecord) -> None:
+        """Delete the fact of a document that is gone, unless it was edited since."""
+        fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
+        if fact is None:
+            return
+        if fact.content != record.content:
+            write = overwrite(
+                self.ctx,
+                fact.id,
+                fact.replace({"source": MODULE_ACTOR}).evolve(updated_at=self.ctx.today()),
+                fact.revision,
+                MODULE_ACTOR,
+            )
+        else:
+            write = StoreWrite(fact.id, None, fact.revision, MODULE_ACTOR)
+        if not isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
+            self.written.append(fact.id)
+
+    def _values(self, document: ModuleDocument) -> dict[str, Value]:
+        return {
+            "title": document.title,
+            "content": split_module(document.text).content,
+            "tags": self._tags(document.tags),
+        }
+
+    def _tags(self, tags: Sequence[str]) -> list[Value]:
+        """The tags that a fact can have; a manifest may call anything a tag."""
+        found: list[Value] = []
+        for each in tags:
+            try:
+                canonical(FIELDS_BY_KEY["tags"], [each])
+            except InvalidFieldError:
+                continue
+            found.append(each)
+        return found
+
+    def _write_for(
+        self,
+        old: Fact | None,
+        deleted: bool,  # noqa: FBT001
+        values: Mapping[str, Value],
+        fact_id: str,
+        agent: str | None,
+    ) -> StoreWrite | None:
+        if old is None:
+            now = self.ctx.today()
+            fields: dict[str, Value] = {
+                **values,
+                "id": fact_id,
+                "type": "note",
+                "scope": project_scope(self.space),
+                "source": f"{SOURCE_PREFIX}{self.space}",
+                "createdAt": now,
+                "updatedAt": now,
+            }
+            if agent or self.agent:
+                fields["agentId"] = agent or self.agent
+            return StoreWrite(fact_id, make_fact(fields), None, MODULE_ACTOR)
+        kept = [each for each in old.tags if each not in values["tags"]]  # type: ignore[operator]
+        new = old.replace({**values, "tags": [*values["tags"], *kept]})  # type: ignore[misc]
+        if new == old and not deleted:
+            return None
+        new = new.evolve(updated_at=self.ctx.today())
+        return overwrite(self.ctx, fact_id, new, old.revision, MODULE_ACTOR)
+
+    def _notice(self, kind: str, path: str, why: str, hint: str) -> None:
+        why = self.ctx.view.redact_text(why)
+        self.notices.append(Notice(kind, VaultPath(path), why, hint))

@@ -1,0 +1,104 @@
+"""The text of a module: its title, its content, the sentence that sums it up, its file name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import NamedTuple
+
+from vaultsync.markdown.blocks import fenced_lines
+from vaultsync.memory_files.sections import frontmatter_end
+from vaultsync.model.paths import slug
+
+CORE_SUFFIX = ".core.md"
+MODULE_NAME = re.compile(r"module-(\d{2,})-.+\.md")
+EXCERPT_CHARS = 160
+_TITLE = re.compile(r"#[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*\r?\n?\Z")
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
+_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|\Z)")
+_TOPIC = re.compile(r"[^\W_][\w.-]*")
+_CHUNK = re.compile(r"[^\W_][\w./:-]*")
+
+
+class ModuleParts(NamedTuple):
+    """A module: what precedes its content, and the content."""
+
+    before: str
+    """Frontmatter and title, with the blank lines after them."""
+    title: str | None
+    """The heading of level 1 that it begins with."""
+    content: str
+    after: str
+    """Blank lines at the end."""
+
+
+def split_module(text: str) -> ModuleParts:
+    """The parts of a module, which joined are the text again."""
+    begin = frontmatter_end(text)
+    title = None
+    at = _skip_blanks(text, begin)
+    for line in fenced_lines(text, at)[:1]:
+        found = _TITLE.match(text[line.start : line.end]) if line.prose else None
+        if found:
+            title, at = found[1], _skip_blanks(text, line.end)
+    content = text[at:].rstrip()
+    return ModuleParts(text[:at], title, content, text[at + len(content) :])
+
+
+def with_content(parts: ModuleParts, title: str, content: str) -> str:
+    """The module with another content, and another title where it has one."""
+    before = parts.before
+    if parts.title is not None and parts.title != title:
+        start = before.rindex(parts.title)
+        before = before[:start] + title + before[start + len(parts.title) :]
+    return before + content + (parts.after or "\n")
+
+
+def checksum_of(data: bytes) -> str:
+    """SHA-256 of a module's bytes, in hex."""
+    return sha256(data).hexdigest()
+
+
+def excerpt(text: str) -> str:
+    """The first sentence of a module, on one line."""
+    words: list[str] = []
+    content = split_module(text).content
+    for line in fenced_lines(content):
+        words_of_line = content[line.start : line.end].strip()
+        if line.prose and words_of_line and not _HEADING.match(words_of_line):
+            words.append(words_of_line.lstrip("->*+ ").strip())
+        elif words:
+            break
+    joined = " ".join(" ".join(words).split())
+    first = _SENTENCE.match(joined)
+    short = first[1] if first else joined
+    if len(short) <= EXCERPT_CHARS:
+        return short
+    return short[: EXCERPT_CHARS - 1].rsplit(" ", 1)[0] + "…"
+
+
+def is_topic(name: str) -> bool:
+    """Whether a name is that of a topic: one folder, and no hidden one."""
+    return _TOPIC.fullmatch(name) is not None and ".." not in name and len(name) <= 100  # noqa: PLR2004
+
+
+def is_chunk_id(name: str) -> bool:
+    """Whether a name can be that of a chunk."""
+    return _CHUNK.fullmatch(name) is not None and len(name) <= 200  # noqa: PLR2004
+
+
+def new_module_name(words: str, taken: Iterable[str]) -> str:
+    """The file name of a new module: the number after the last one, and its title."""
+    numbers = [int(found[1]) for each in taken if (found := MODULE_NAME.fullmatch(each))]
+    return f"module-{max(numbers, default=0) + 1:02}-{slug(words) or 'module'}.md"
+
+
+def chunk_of_file(name: str) -> str:
+    """The chunk id of a module that a person added without an entry."""
+    return name.removesuffix(".md").split("-", 2)[2]
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    blank = len(text) - len(text[at:].lstrip())
+    return at + text[at:blank].rfind("\n") + 1

@@ -1,0 +1,83 @@
+"""Store what a hook told: split, without secrets, and without what the classifier calls noise."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from uuid import UUID
+
+from vaultsync.errors import IdTakenError
+from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import PENDING
+from vaultsync.observations.classifier import BACKGROUND, Classifier, ObservedText
+from vaultsync.observations.hooks import CaptureReport, Hook, KeptObservation, split_observations
+from vaultsync.observations.service import observe
+from vaultsync.sync.context import SyncContext
+
+
+def capture(
+    ctx: SyncContext,
+    hook: Hook,
+    texts: Sequence[str],
+    classifier: Classifier,
+    *,
+    scope: str | None = None,
+    user: str | None = None,
+    agent: str | None,
+) -> tuple[CaptureReport, list[Fact]]:
+    """Store the observations that a hook brought; returns the new facts, too.
+
+    Their ids come from the session and the text, so that what a session's next hook brings
+    again is stored once. Secrets are gone before anything is classified or stored: it
+    was not chosen to be remembered.
+
+    Args:
+        ctx: the two sides.
+        hook: what told it.
+        texts: of the hook, or of its transcript.
+        classifier: what it calls background is left out; what it does not answer is kept.
+        scope: who may see them, as in `observe()`.
+        user: the user whom they are about.
+        agent: who observed.
+
+    Raises:
+        InvalidFieldError, ScopeDeniedError: as `observe()`.
+        StoreUnavailableError: never; what is stored then waits in the outbox.
+    """
+    found = split_observations(ctx.view.redact_text(text) for text in texts)
+    context = ctx.view.redact_text(hook.context)
+    tiers = classifier.classify([ObservedText(each, context, found) for each in found])
+    kept: list[KeptObservation] = []
+    facts: list[Fact] = []
+    known = 0
+    for text, tier in zip(found, tiers, strict=True):
+        if tier == BACKGROUND:
+            continue
+        try:
+            fact = observe(
+                ctx,
+                text,
+                context=context,
+                scope=scope,
+                user=user,
+                agent=agent,
+                session=hook.session or None,
+                id=_id_of(hook.session, text) if hook.session else None,
+            )
+        except IdTakenError:
+            known += 1
+            continue
+        facts.append(fact)
+        kept.append(KeptObservation(fact.id, tier or PENDING, text))
+    noise = tiers.count(BACKGROUND)
+    report = CaptureReport(
+        hook.host, hook.event, hook.session, len(found), noise, known, tuple(kept)
+    )
+    return report, facts
+
+
+def _id_of(session: str, text: str) -> str:
+    """The id of an observation of a session: a UUID of version 8, made from its text."""
+    digest = hashlib.sha256(f"{session}\0{text}".encode()).digest()[:16]
+    bits = int.from_bytes(digest, "big") & ~(0xF << 76) & ~(0x3 << 62)
+    return str(UUID(int=bits | (0x8 << 76) | (0x2 << 62)))

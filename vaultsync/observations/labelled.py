@@ -1,0 +1,53 @@
+"""Observations whose tier is known: those that a person moved, and the shipped examples."""
+
+from __future__ import annotations
+
+import pkgutil
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from vaultsync.model.hiding import OBSERVATION, ORIGINAL, is_pending_observation
+from vaultsync.model.schema import tier_of
+from vaultsync.sync.context import ReadContext
+from vaultsync.sync.history import is_by_person
+
+MAX_LABELLED = 1_000
+"""Observations of a vault that serve as examples, the last that a person moved."""
+
+
+class LabelledText(NamedTuple):
+    """A text with its tier."""
+
+    text: str
+    tier: str
+
+
+@cache
+def shipped_examples() -> tuple[LabelledText, ...]:
+    """The examples of the package."""
+    data = pkgutil.get_data("vaultsync.observations", "examples.toml") or b""
+    return tuple(
+        LabelledText(text, tier)
+        for tier, languages in tomllib.loads(data.decode()).items()
+        for texts in languages.values()
+        for text in texts
+    )
+
+
+def moved_by_people(ctx: ReadContext) -> list[LabelledText]:
+    """The observations that a person gave another priority, which moving their notes does."""
+    moved: dict[str, None] = {}
+    for entry in ctx.archive.history(field="priority"):
+        if is_by_person(entry):
+            moved.pop(entry.fact_id, None)
+            moved[entry.fact_id] = None
+    return list(_labelled(ctx, [*moved][-MAX_LABELLED:]))
+
+
+def _labelled(ctx: ReadContext, ids: list[str]) -> Iterator[LabelledText]:
+    for fact in ctx.redacted_store.find_many(ids).values():
+        if fact.type == OBSERVATION and not is_pending_observation(fact):
+            text = str(fact.own.get(ORIGINAL) or fact.content)
+            yield LabelledText(text, tier_of(fact.priority))

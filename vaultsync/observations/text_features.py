@@ -1,0 +1,93 @@
+"""What a text is made of, for a classifier that adds up weights: words, their parts, and form.
+
+Numbers count by their length alone, so that no weight belongs to one amount or one day.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+EXAMINED_CHARS = 4_000
+"""Characters of an observation, at its beginning, that are examined."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d[\d.,:]*|[^\w\s]")
+_LONGEST_NUMBER = 4
+_PREFIXES = ((4, 4), (6, 6))
+"""Letters that a word must exceed, and the length of the prefix that stands for its forms."""
+_SUFFIX_OF, _SUFFIX = 4, 3
+_LONGEST = 6
+"""Texts of 64 words and more are equally long."""
+
+FORMS: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        "question": re.compile(r"\?\s*\Z"),
+        "exclamation": re.compile("!"),
+        "ends well": re.compile(r"\.\.\. ?ok|\bok\b\W*\Z", re.IGNORECASE),
+        "level": re.compile(
+            r"\b(?:ERROR|CRITICAL|FATAL|EMERGENCY|FEHLER|KRITISCH|ERREUR|CRITIQUE|CRÍTICO)\b"
+        ),
+        "time stamp": re.compile(r"\A\W*\d\d:\d\d|\[\d\d:\d\d"),
+        "money": re.compile(
+            r"[€$£]\s?\d|\d\s?k?\s?(?:€|\$|£|eur\b|euros?\b|usd\b|chf\b)", re.IGNORECASE
+        ),
+        "percentage": re.compile(r"\d\s?%"),
+        "two figures": re.compile(
+            r"\d[^\n]{0,80}\b(?:instead of|was|before|from|statt|vorher|au lieu|contre|avant"
+            r"|en vez|antes|vs|to)\b[^\n]{0,80}\d|\d[^\n]{0,20}(?:->|→)\s?\d",
+            re.IGNORECASE,
+        ),
+        "quotation": re.compile('["“„«]'),
+        "emoji": re.compile("[\U0001f300-\U0001faff\u2600-\u27bf]"),
+        "begins small": re.compile(r"\A[a-zäöüéèàáíóúñ]"),
+        "label": re.compile(r"\A[\w ]{2,20} ?:"),
+        "the user": re.compile(
+            r"\A(?:the user|user|der nutzer|nutzer|l'utilisateur|el usuario)\b", re.IGNORECASE
+        ),
+        "name": re.compile(r"(?<=[a-zé,;] )[A-ZÄÖÜÉ][a-zäöüéèñ]{2,}"),
+        "we": re.compile(r"\b(?:we|wir|nous|on)\b", re.IGNORECASE),
+        "I": re.compile(r"\b(?:I|ich|je|j')\b", re.IGNORECASE),
+        "date": re.compile(
+            r"\b(?:by|until|before|bis|vor|avant|antes|hasta|from|ab|since|seit|depuis|desde)\b"
+            r"[^.]{0,25}(?:\d|day|tag|woch|di\b|mon|fri|juin|jun|jul)",
+            re.IGNORECASE,
+        ),
+        "an action": re.compile(
+            r"\A(?:\W|\d|step|next|now|then|i |let me|we |just)*"
+            r"(?:open|read|ran|run|list|search|look|print|cop|renam|sort|remov|add|sav|fetch|pull"
+            r"|push|check|compil|format|wait|restart|mov|wr[io]t|creat|install|start|undid|revert"
+            r"|appl|commit|rebas|view|scroll|merg|clos|count|build|built|download|upload|unpack"
+            r"|continu|stopp|wrap)\w*\b",
+            re.IGNORECASE,
+        ),
+        "denial": re.compile(
+            r"\b(?:no|not|nothing|none|kein\w*|nicht|nichts|aucun\w*|rien|ning\w+|nada|sin)\b",
+            re.IGNORECASE,
+        ),
+    }
+)
+"""How an observation can look, and what shows it."""
+
+
+def text_features(text: str) -> dict[str, str]:
+    """What a text is made of: each feature, with how a reason names it."""
+    text = text[:EXAMINED_CHARS].replace("’", "'")
+    found: dict[str, str] = {}
+    words = _WORD.findall(text.lower())
+    for word in words:
+        if word[0].isdigit():
+            digits = sum(map(str.isdigit, word))
+            found["w:" + "#" * min(digits, _LONGEST_NUMBER)] = "a number"
+            continue
+        found["w:" + word] = word
+        for longer, length in _PREFIXES:
+            if len(word) > longer and word[0].isalpha():
+                found[f"p{length}:{word[:length]}"] = word
+        if len(word) > _SUFFIX_OF and word[0].isalpha():
+            found["s:" + word[-_SUFFIX:]] = word
+    for name, pattern in FORMS.items():
+        if pattern.search(text):
+            found["f:" + name] = name
+    found[f"l:{min(_LONGEST, len(words).bit_length())}"] = "its length"
+    return found

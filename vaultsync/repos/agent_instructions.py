@@ -1,0 +1,103 @@
+"""The conventions of a repository as a block of `AGENTS.md`, `CLAUDE.md` and the like.
+
+Agents' hosts read such a file at the start of each session. The block stands between two
+marks; everything else in the file is the user's and stays as it is, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from vaultsync.hosts.marked_blocks import BlockMarks, has_block, remove_block, write_block
+from vaultsync.model.fact import Fact
+
+MARKS = BlockMarks("<!-- vaultsync-repo:begin -->", "<!-- vaultsync-repo:end -->")
+DEFAULT_BUDGET = 1_000
+"""Tokens."""
+HEAD = """\
+## Conventions
+
+How things are done in this repository; `vaultsync repo instructions` writes this block from its
+memory.
+"""
+
+
+class InstructionsReport(Struct, frozen=True):
+    """What a file of instructions holds now, or would."""
+
+    file: str
+    changed: bool
+    """Whether the file was written, or would be."""
+    tokens: int
+    """Of the block, without its marks."""
+    budget: int
+    included: tuple[str, ...]
+    """The ids of the conventions in the block."""
+    left_out: tuple[str, ...]
+    """The ids of those that did not fit."""
+    dry_run: bool = False
+
+
+class InstructionBlock(NamedTuple):
+    """The lines of a block, and what is in them."""
+
+    body: str
+    """Empty if there are no conventions, or none fits."""
+    tokens: int
+    included: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def make_block(
+    conventions: Sequence[Fact], *, count: Callable[[str], int], budget: int = DEFAULT_BUDGET
+) -> InstructionBlock:
+    """The block of some conventions: whole ones, the most important first, then by title.
+
+    Args:
+        conventions: in any order.
+        count: the tokens of a text.
+        budget: the maximum number of tokens.
+    """
+    ranked = sorted(
+        conventions, key=lambda f: (f.priority, -(f.importance or 0), f.title.casefold(), f.id)
+    )
+    body, tokens = "", 0
+    included: list[str] = []
+    left_out: list[str] = []
+    for fact in ranked:
+        longer = (body or f"{HEAD}\n") + _item(fact)
+        cost = count(longer)
+        if cost > budget:
+            left_out.append(fact.id)
+            continue
+        body, tokens = longer, cost
+        included.append(fact.id)
+    return InstructionBlock(body, tokens, tuple(included), tuple(left_out))
+
+
+def put_block(text: str | None, body: str) -> str | None:
+    """The text of a file with a block; without the block where it is empty.
+
+    Args:
+        text: of the file; None if there is none.
+        body: of the block.
+
+    Returns:
+        The new text; None if there is to be no file.
+    """
+    if body:
+        return write_block(text, MARKS, body)
+    return remove_block(text, MARKS) if text is not None and has_block(text, MARKS) else text
+
+
+def _item(fact: Fact) -> str:
+    """A convention as an item of a list; nothing in it ends the block or the list."""
+    lines = fact.content.replace("<!--", "&lt;!--").splitlines()
+    title = " ".join(fact.title.replace("<!--", "&lt;!--").split())
+    if not any(line.strip() for line in lines) or fact.content.strip() == fact.title.strip():
+        return f"- {title}\n"
+    rest = "\n".join(f"  {line}".rstrip() for line in lines).strip("\n")
+    return f"- **{title}**\n\n{rest}\n" if len(lines) > 1 else f"- **{title}**: {rest.strip()}\n"

@@ -1,0 +1,129 @@
+"""What a daemon does while it has nothing else to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TypeVar
+
+from msgspec import to_builtins
+
+from vaultsync.api.memory import Memory
+from vaultsync.errors import RepositoryError, VaultsyncError
+from vaultsync.model.backoff import BackOff
+from vaultsync.model.schema import Value
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.report import Report
+
+R = TypeVar("R")
+CHECK_INTERVAL = 600.0
+"""Seconds between two checks of the date."""
+FIRST_RETRY, LONGEST_RETRY = 60.0, 3600.0
+"""Seconds until the classifier is asked again for what it did not answer, or what failed."""
+REPOSITORY_INTERVAL = 60.0
+"""Seconds between two looks at all repositories that were used."""
+MODULE_INTERVAL = 60.0
+"""Seconds between two syncs of modules; what the remote does not take waits longer each time."""
+LAST_MAINTENANCE = "maintained"
+"""The setting of the archive that has the day of the last maintenance."""
+
+
+class IdleWork:
+    """Upkeep of a memory, and of the files beside it, when nobody waits for anything.
+
+    Classifies once the store was written to, maintains once a day, syncs modules, and looks
+    after repositories. The day on which a memory is first seen counts as maintained.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        ctx: Callable[[], SyncContext],
+        publish: Callable[[str, Mapping[str, Value]], None],
+        record_error: Callable[[Exception], None],
+        *,
+        jitter: Callable[[], float],
+    ) -> None:
+        """Prepare it; `publish` receives reports as `pass` events, `jitter` is as `BackOff`'s."""
+        self._memory = memory
+        self._ctx = ctx
+        self._publish = publish
+        self._record_error = record_error
+        self._seen = -1
+        self._retries = BackOff(first=FIRST_RETRY, longest=LONGEST_RETRY, jitter=jitter)
+        self._classify_at = 0.0
+        """When the classifier may be asked: later while it does not answer, or fails."""
+        self._next_check = 0.0
+        self._next_modules = 0.0
+        self._next_repositories = 0.0
+
+    def tick(self, now: float) -> None:
+        """Do what is due."""
+        if self._classify_at <= now:
+            self._classify(now)
+        if now >= self._next_check:
+            self._next_check = now + CHECK_INTERVAL
+            self._maintain()
+        if now >= self._next_modules:
+            self._next_modules = now + MODULE_INTERVAL
+            self._attempt(self._sync_modules)
+        if now >= self._next_repositories:
+            self._next_repositories = now + REPOSITORY_INTERVAL
+            self._attempt(self._look_after_repositories)
+
+    def _classify(self, now: float) -> None:
+        """Classify what waits, if anything was written since the last look, or on a retry."""
+        if self._attempt(self._pending) != 0:
+            self._classify_at = now + self._retries.next()
+            self._seen = -1
+        else:
+            self._retries.reset()
+            self._classify_at = 0.0
+
+    def _pending(self) -> int:
+        """How many still wait after what was written was classified."""
+        seq = self._ctx().store.state().seq
+        if seq == self._seen:
+            return 0
+        report = self._memory.process_observations(is_synced=True)
+        self._seen = self._ctx().store.state().seq if report.classified else seq
+        self._tell(report)
+        return report.pending
+
+    def _maintain(self) -> None:
+        """Maintain the memory when the last time was on another day."""
+        self._attempt(self._memory.count_recalls)  # where that fails, they stay in the log
+        ctx = self._ctx()
+        day = ctx.today()[:10]
+        done = ctx.archive.setting(LAST_MAINTENANCE)
+        if done == day:
+            return
+        if done is not None and (report := self._attempt(self._memory.maintain)) is not None:
+            self._tell(report)
+        with ctx.archive.transaction():
+            ctx.archive.set_setting(LAST_MAINTENANCE, day)
+
+    def _sync_modules(self) -> None:
+        """Sync the folders of modules that the vault has worked with, if there are any."""
+        if (self._memory.settings.state_dir / "modules").is_dir():
+            self._memory.modules.sync_known()
+
+    def _look_after_repositories(self) -> None:
+        """Promote what was merged, fold old summaries, ask about branches that were deleted."""
+        if not self._memory.settings.repos_dir.is_dir():
+            return
+        for root in self._memory.repos.known_roots():
+            with suppress(RepositoryError):  # it is being changed, or no repository any more
+                self._memory.repos.maintain(root)
+
+    def _attempt(self, work: Callable[[], R]) -> R | None:
+        """What some work returns; None, and the error recorded, if it failed."""
+        try:
+            return work()
+        except (VaultsyncError, OSError) as error:
+            self._record_error(error)
+            return None
+
+    def _tell(self, report: Report) -> None:
+        if not report.quiet:
+            self._publish("pass", to_builtins(report))

@@ -1,0 +1,138 @@
+"""What a vault could do with what it asks for, in words for the user.
+
+They are apart from `trust.py`, because a vault that asks for nothing need not load them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from posixpath import join, normpath
+
+from msgspec import Struct
+
+from vaultsync.settings import Table
+from vaultsync.trust import KEY, OWNER, TrustRecord, canonical
+
+
+class TrustRequest(Struct, frozen=True):
+    """One thing that a vault asks for."""
+
+    setting: str
+    value: object
+    allows: str
+    """What the vault could do with it."""
+    change: str
+    """`new` or `changed` since the user allowed other requests; else empty."""
+
+    def line(self) -> str:
+        """The request as a line of a list."""
+        change = f"{self.change}: " if self.change else ""
+        value = json.dumps(self.value, ensure_ascii=False)
+        text = f"{change}{self.setting} = {value}: {self.allows}"
+        # Nothing is left out: a host may differ from another in an invisible character.
+        return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
+def explain(
+    requests: Table, *, root: str, record: TrustRecord | None = None
+) -> tuple[TrustRequest, ...]:
+    """Each request with what it would allow, and how it differs from those of a record."""
+    known = record.known() if record is not None and record.sha256 else None
+    explained = []
+    for name, value in requests.items():
+        change = ""
+        if known is not None and name not in known:
+            change = "new"
+        elif known is not None and canonical({name: value}) != canonical({name: known[name]}):
+            change = "changed"
+        explained.append(TrustRequest(name, value, _allowed(name, value, root), change))
+    return tuple(explained)
+
+
+def _allowed(name: str, value: object, root: str) -> str:
+    """What a request would allow, for a person who has never seen the setting."""
+    if name == "store":
+        return _store(str(value), root)
+    if name == "embedder":
+        return _embedder(str(value), root)
+    if name == "classifier_url":
+        value = _host(str(value))
+    if name == "reranker":
+        return f"load the model in {_path(str(value).removeprefix('local:'), root)}"
+    if name == "repos.root":
+        return f"keep files about your git repositories in {_path(str(value), root)}"
+    if name == "modules.remote":
+        return _modules_remote(str(value), root)
+    if name == "memory_file.files" and isinstance(value, list):
+        places = ", ".join(_path(str(each), root) for each in value)
+        return f"read and change {places}, and make notes of what is there"
+    shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    words = _WORDS.get(name) or _WORDS[name.partition(".")[0]]
+    return words.format(shown)
+
+
+_WORDS: Mapping[str, str] = {
+    "classifier": "have a model on a network classify observations",
+    "classifier_url": "send the texts of observations to {}",
+    "classifier_model": "choose the model {} for observations",
+    "classifier_key": "send the environment variable {} to the classifier as its key",
+    "embedder_key": "send the environment variable {} to the embedding service as its key",
+    "memory_file": "choose how memory files are read and changed",
+    "hygiene.secrets": "show secrets in notes, answers and logs",
+    "hygiene.neutralise": "let what agents write run in Obsidian",
+    "hygiene.environment": "read the environment variables {}, and show which texts contain their"
+    " values",
+    "mcp_toolsets": "choose which tools agents are offered",
+    "embed_in_background": "choose whether texts are embedded in the background",
+    "modules.key": "send the environment variable {} to the remote of modules as its key",
+    "modules": "choose how modules are mirrored",
+    "watch.watcher": "choose how files are watched on this machine",
+    KEY: "send the environment variable {} to the store as its API key",
+    "qdrant": "choose how the store is used",
+    "permissions": "choose which agents read and write which scopes: {}",
+    OWNER: "be used although it belongs to {}, who can change its settings and notes",
+}
+
+
+def _server(store: str) -> str:
+    """The address of a store on a network; empty for another store."""
+    return _host(store) if store.startswith(("qdrant://", "qdrant+tls://")) else ""
+
+
+def _host(url: str) -> str:
+    """The host and port of a URL, without the name of a user, which can look like a host."""
+    _, _, rest = url.partition("://")
+    return re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2]
+
+
+def _store(store: str, root: str) -> str:
+    if address := _server(store):
+        return f"connect to {address}, and read and write all facts there"
+    _, _, path = store.partition(":")
+    return f"read and write {_path(path, root)}, and keep all facts there"
+
+
+def _embedder(embedder: str, root: str) -> str:
+    kind, _, name = embedder.partition(":")
+    if kind == "http":
+        return f"send the texts of all facts to {_host(name)}"
+    if kind == "hub":
+        return f"download the model {name} from the Hugging Face hub, and load it"
+    return f"load the model in {_path(name, root)}"
+
+
+def _modules_remote(remote: str, root: str) -> str:
+    kind, _, rest = remote.partition(":")
+    if kind == "mcp" and not rest.startswith(("http://", "https://")):
+        return f"run the command {rest}, and send it the texts of all modules"
+    if kind == "qdrant+local":
+        return f"write the texts of all modules to {_path(rest, root)}"
+    url = rest if kind in ("mcp", "vaultsync") else remote
+    return f"send the texts of all modules to {_host(url)}"
+
+
+def _path(path: str, root: str) -> str:
+    """Where a path leads that begins at the vault."""
+    return path if path.startswith("~") else normpath(join(root, path))
