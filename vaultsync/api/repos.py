@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ from vaultsync.repos.inspectable import (
     read_summary,
 )
 from vaultsync.repos.repo_context import DEFAULT_CHARS, RepoContext, build_repo_context
-from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity, identify
+from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity, WorkingCopy, identify
 from vaultsync.repos.visibility import Place, arrived, places_of, visible_facts
 from vaultsync.sync.context import SyncContext
 
@@ -562,7 +563,14 @@ class Repos:
         if isinstance(repo, str) and _is_hash(repo) and not Path(repo).exists():
             return self._known(repo)
         repository = GitRepository(Path(repo or "."))
-        return self._handle(identify(repository.working_copy(), scope), repository)
+        name = hashlib.sha256(os.fsencode(repository.root)).hexdigest()
+        place = RepoFolder(self._root / _LINEAGES, name)
+        known = _decoded(place.state("copy.json"), WorkingCopy("", None, None, None, None))
+        found = repository.working_copy(known)
+        plain = structs.replace(found, remote=None)  # it may hold a password
+        if plain != known and self._root.is_dir():
+            self._keep(place, "copy.json", plain)
+        return self._handle(identify(found, scope), repository)
 
     def _handle(self, identity: RepoIdentity, repository: GitRepository | None) -> _Handle:
         folder = RepoFolder(self._root, identity.repo_hash)
