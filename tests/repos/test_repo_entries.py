@@ -157,6 +157,14 @@ def test_only_what_changed_in_the_file_is_taken_over() -> None:
     assert changed == {"decisionRationale": "Thus."}
 
 
+def test_the_nearest_version_is_the_base_and_of_several_the_newest() -> None:
+    old, new = b'{"notes": [{"id": "1"}]}', b'{"notes": [{"id": "1", "content": "x"}]}'
+    stale = b'{"notes": [{"id": "1"}, {"id": "2"}]}'
+    assert nearest_base([old, new], stale, "x") == read_memory(old, "x")
+    both = b'{"notes": [{"id": "1"}, {"id": "3"}]}'
+    assert nearest_base([old, both], stale, "x") == read_memory(both, "x")
+
+
 def test_after_a_crash_the_nearer_version_is_the_base() -> None:
     one, other = b'{"notes": [{"id": "1"}]}', b'{"notes": [{"id": "1"}, {"id": "2"}]}'
     edited = b'{"notes": [{"id": "1"}, {"id": "2"}, {"id": "3"}]}'
