@@ -56,7 +56,7 @@ def remember(stage: Stage) -> None:
     )
     stage.run(
         *("remember", "We order cable glands from Nordkabel."),
-        *("--type", "decision", "--scope", "team-core", "--priority", "1"),
+        *("--type", "decision", "--scope", "project-tidebell", "--priority", "1"),
         *("--context", "the rain of last week", "--agent", "moss"),
         keep="GLANDS",
     )
@@ -66,7 +66,7 @@ def remember(stage: Stage) -> None:
     stage.claim(
         "both notes are there, each in the folder of its scope and type",
         holds=lamp.parent == stage.vault / "project-tidebell/tasks"
-        and stage.note("$GLANDS").parent == stage.vault / "team-core/decisions",
+        and stage.note("$GLANDS").parent == stage.vault / "project-tidebell/decisions",
     )
 
 
@@ -331,7 +331,7 @@ def propose(stage: Stage) -> None:
     )
     stage.run(
         *("remember", "We order cable glands from Nordkabel, always."),
-        *("--type", "decision", "--scope", "team-core", "--agent", "indy"),
+        *("--type", "decision", "--scope", "project-tidebell", "--agent", "indy"),
         keep="AGAIN",
     )
     again = stage.note("$AGAIN")

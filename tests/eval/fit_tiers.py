@@ -13,7 +13,7 @@ import tomllib
 from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from vaultsync.observations.rules import (
 )
 from vaultsync.observations.text_features import text_features
 
-Rows: TypeAlias = NDArray[np.float64]
+Rows: TypeAlias = NDArray[np.floating[Any]]
 Places: TypeAlias = NDArray[np.int_]
 FOLDER = Path(__file__).parents[2] / "vaultsync" / "observations"
 RIDGE, BIAS = 1.0, 0.3
@@ -120,8 +120,8 @@ def left_out(*, seed: int = 1) -> tuple[float, float]:
         found[test] = tiers_of(scores, rows[test])
     known = tiers[:asked]
     seen = [[int(((known == a) & (found == b)).sum()) for b in range(3)] for a in range(3)]
-    harmonic = [2 * seen[t][t] / (sum(seen[t]) + sum(row[t] for row in seen)) for t in range(3)]
-    return sum(harmonic) / 3, seen[0][0] / sum(seen[0])
+    f1 = [2 * seen[t][t] / (sum(seen[t]) + sum(row[t] for row in seen)) for t in range(3)]
+    return sum(f1) / 3, seen[0][0] / sum(seen[0])
 
 
 def main() -> None:

@@ -213,3 +213,15 @@ def test_a_hook_without_its_vault_says_so_and_ends_well(
 def test_an_empty_memory_adds_nothing_to_a_session(home: Path) -> None:
     done = CliRunner().invoke(cli, ["hook", "gemini"], input=json.dumps(SESSIONS["gemini"]))
     assert (done.exit_code, done.stdout) == (0, "")
+
+
+def test_what_mattered_in_a_session_is_kept_at_its_end(home: Path) -> None:
+    payload = {
+        "session_id": "1",
+        "hook_event_name": "Stop",
+        "last_assistant_message": "We decided to move the ledger to SQLite: it is embedded.",
+    }
+    done = CliRunner().invoke(cli, ["hook", "codex"], input=json.dumps(payload))
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "1 observations kept" in done.stderr
+    assert "ledger" in run("observations", "list").stdout

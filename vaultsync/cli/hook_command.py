@@ -1,4 +1,4 @@
-"""`hook`: what the hosts of agents call at the start of a session."""
+"""`hook`: what the hosts of agents call at the start and the end of a session."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import click
 
 from vaultsync.api.read_only import open_read_only
+from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, number_option
 from vaultsync.cli.output import Options, clean, echo, print_message
 from vaultsync.errors import VaultsyncError
@@ -30,9 +31,11 @@ def hook(options: Options, *, host: str, budget: int) -> None:
 
     The JSON that HOST hands over is on stdin; `vaultsync install` writes this into the settings
     of hosts. At the start of a session it prints the most important facts, in the form that the
-    host reads. It never fails: a host goes on without its memory, and stderr says why.
+    host reads; at other times it keeps what matters of what happened. It never fails: a host
+    goes on without its memory, and stderr says why.
     """
-    event, _ = event_of(sys.stdin.read(_MAX_INPUT))
+    given = sys.stdin.read(_MAX_INPUT)
+    event = event_of(given)
     try:
         if is_session_start(event):
             with open_read_only(
@@ -41,5 +44,9 @@ def hook(options: Options, *, host: str, budget: int) -> None:
                 pack = memory.pack(ContextRequest("", budget=budget))
             if pack.items:
                 echo(clean(context_answer(host, event, pack.text)))
+        elif event:
+            with open_memory(options) as memory:
+                kept = memory.observe_hook(given).kept
+            print_message(options, f"vaultsync: {len(kept)} observations kept")
     except VaultsyncError as error:
         print_message(options, f"vaultsync: {clean(error.message)}")

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 from vaultsync.hosts.agent_hosts import HOSTS, START_EVENTS
 
 
-def event_of(text: str) -> tuple[str, Mapping[str, object]]:
-    """The event that a host names, and all that it hands over; "" for none."""
+def event_of(text: str) -> str:
+    """The event that a host names; "" for none."""
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
-        return "", {}
-    if not isinstance(given, dict):
-        return "", {}
-    name = given.get("hook_event_name", given.get("hookEventName"))
-    return (name if isinstance(name, str) else ""), given
+        return ""
+    name = given.get("hook_event_name") if isinstance(given, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def is_session_start(event: str) -> bool:

@@ -55,10 +55,10 @@ FORMS: Mapping[str, re.Pattern[str]] = MappingProxyType(
         ),
         "an action": re.compile(
             r"\A(?:\W|\d|step|next|now|then|i |let me|we |just)*"
-            r"(?:open|read|ran|run|list|search|look|print|cop|renam|sort|remov|add|sav|fetch|pull"
+            r"(?:open|read|ran|run|list|search|look|print|cop|renam|sort|remov|add|save|saving|fetch|pull"
             r"|push|check|compil|format|wait|restart|mov|wr[io]t|creat|install|start|undid|revert"
-            r"|appl|commit|rebas|view|scroll|merg|clos|count|build|built|download|upload|unpack"
-            r"|continu|stopp|wrap)\w*\b",
+            r"|appl|commit|rebas|view|scroll|merg|close|closing|count|build|built|download|upload|unpack"
+            r"|continu|stop(?=p)|wrap)\w*\b",
             re.IGNORECASE,
         ),
         "denial": re.compile(
