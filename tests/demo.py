@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.gits import GitFolder
 from tests.stage import NotAsToldError, Stage, tell
 
 GLOVES = "team-core/lessons/Test with wet gloves.md"
@@ -365,9 +366,49 @@ def equal(stage: Stage) -> None:
     )
 
 
+def repository(stage: Stage) -> None:
+    stage.step(
+        "What was decided on a branch holds where it is merged",
+        """Moss tries something on a branch of the booking service. On main nobody should believe
+        it yet.""",
+    )
+    git = GitFolder(stage.folder / "booking")
+    git.commit("src/slots.py", "SLOTS = 12\n", "Count the slots")
+    here = ("--repo", "booking")
+    stage.run(
+        *("repo", "add", "convention", "Times are UTC"),
+        *("The harbours are in three time zones.", *here),
+    )
+    git.branch("deposits")
+    git.commit("src/deposits.py", "SHARE = 0.2\n", "Take a deposit")
+    stage.run(
+        *("repo", "add", "decision", "A deposit is a fifth"),
+        *("It covers the fuel of the harbour boat.", "--path", "src/deposits.py", *here),
+    )
+    git.checkout("main")
+    git.commit("src/mail.py", "SENDER = 'harbour'\n", "Send mail")
+    stage.run("repo", "context", *here)
+    before = stage.ask("repo", "context", *here)
+    stage.claim(
+        "main knows the convention, and nothing of the deposit",
+        holds="UTC" in before["text"] and "deposit" not in before["text"],
+    )
+    git("merge", "-q", "--squash", "deposits")
+    git("commit", "-q", "-m", "Take a deposit (#4)")
+    git("branch", "-q", "-D", "deposits")
+    stage.tell("The branch is merged by a squash, which makes another commit, and is deleted.")
+    stage.run("repo", "context", *here)
+    after = stage.ask("repo", "context", *here)
+    decided = [each for each in after["items"] if each["kind"] == "decision"]
+    stage.claim(
+        "main knows the decision now, and it is a note in the vault like all others",
+        holds=len(decided) == 1 and stage.ask("get", decided[0]["id"])["path"] is not None,
+    )
+
+
 STORY = (
     *(take_in, remember, edit, merge, conflict),
-    *(settle, delete, undo, history, ask, pack, observe, propose, equal),
+    *(settle, delete, undo, history, ask, pack, observe, propose, repository, equal),
 )
 
 
