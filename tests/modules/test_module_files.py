@@ -175,7 +175,8 @@ def test_a_heading_in_code_is_no_section() -> None:
 
 @given(rows=st.lists(st.tuples(st.sampled_from("abc"), words, words), max_size=6))
 def test_rows_come_back_as_they_were(rows: list[tuple[str, str, str]]) -> None:
-    text, known = None, {}
+    text: str | None = None
+    known: dict[str, tuple[str, str, str]] = {}
     for chunk, reason, agent in rows:
         text = put_row(text, BacklogRow(chunk, f"x|{reason}", f"t-{len(known)}", agent))
         first = known.get(chunk)
