@@ -87,7 +87,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
         yield path, f"{path}\n{text}"
 
 
-WHOLE = {"export", "export_to", "import_", "import_from", "as_seen", "modules"}
+WHOLE = {"export", "export_to", "import_", "import_from", "as_seen", "modules", "write_bases"}
 """What is lossless, for it is a backup; what is given a report that was made before."""
 
 
@@ -206,7 +206,7 @@ def _no_file_leaks(planted: Planted) -> None:
 
 NOT_ASKED = {
     *("init", "export", "import", "completion", "mcp", "bridge token", "plugin install"),
-    *("export-to", "import-from"),
+    *("export-to", "import-from", "bases write"),
     *("model fetch", "install"),  # they know of no fact
 }
 

@@ -179,6 +179,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync install codex --remove --dry-run",
     ),
     "mcp": ("vaultsync mcp --agent indy", "vaultsync mcp --agent indy --http"),
+    "bases write": ("vaultsync bases write", "vaultsync bases write --folder Tables"),
     "plugin install": ("vaultsync plugin install",),
     "completion": ('eval "$(vaultsync completion bash)"',),
 }

@@ -187,6 +187,7 @@ READING = {
 """Those of `ASKED` that change nothing, and may be asked one after the other."""
 NOT_ASKED = {
     "close": "answers nothing",
+    "write_bases": "is for the user alone",
     "modules": "are files of a project, beside the vault",
     "contradictions": "what `remember` and `update` call",
     "evaluate": "answers with figures, and the paths that the questions name",
