@@ -697,6 +697,7 @@ def test_a_context_has_what_the_files_at_hand_need(repos: Repos, git: GitFolder)
         ("decision", "About b"),
         ("follow_up", "Test it"),
         ("episodic", "It works"),
+        ("map", "Map"),
     ]
     assert [(x.title, x.why) for x in found.left_out] == [("About a", "it is about other files")]
     assert found.chars == len(found.text) <= found.max_chars == 8_000
