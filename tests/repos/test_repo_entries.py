@@ -277,7 +277,7 @@ def _steps(world: World, count: int, **values: Value) -> list[Fact]:
     for number in range(count):
         world.clock.advance(3 * 86_400)
         text = f"Did part {number}.\nDecision: {number}."
-        made.append(world.mirrored(text, type="episodic", **values))
+        made.append(world.mirrored(text, agent="indy", type="episodic", **values))
     return made[::-1]
 
 
