@@ -23,6 +23,9 @@ LAMP = """The lamp at berth 12 has been dark since Sunday.
 The chandler has the bulb.
 
 Who climbs the mast: nobody yet."""
+NORDKABEL = (
+    "We order cable glands from Nordkabel, because theirs were dry inside after a winter of rain."
+)
 LINKED = "[[Oskar Brandvold|Oskar]], if asked"
 """What indy writes about Oskar: vaultsync links the people that an agent mentions."""
 
@@ -55,7 +58,7 @@ def remember(stage: Stage) -> None:
         keep="LAMP",
     )
     stage.run(
-        *("remember", "We order cable glands from Nordkabel."),
+        *("remember", NORDKABEL),
         *("--type", "decision", "--scope", "project-tidebell", "--priority", "1"),
         *("--context", "the rain of last week", "--agent", "moss"),
         keep="GLANDS",
@@ -330,25 +333,24 @@ def propose(stage: Stage) -> None:
         day, notices, and asks in a note beside it.""",
     )
     stage.run(
-        *("remember", "We order cable glands from Nordkabel, always."),
+        *("remember", f"{NORDKABEL}\nThe small ones."),
         *("--type", "decision", "--scope", "project-tidebell", "--agent", "indy"),
         keep="AGAIN",
     )
-    again = stage.note("$AGAIN")
+    notes = [stage.note("$GLANDS"), stage.note("$AGAIN")]
     stage.ask("maintain")
-    (found,) = stage.ask("proposals", "list")["proposals"]
+    asked = stage.ask("proposals", "list")["proposals"]
+    found = next(each for each in asked if "Nordkabel" in each["title"])
     beside = stage.vault / found["path"]
     stage.show(beside, lines=60)
-    stage.claim("nothing was changed yet", holds=again.is_file())
+    stage.claim("nothing was changed yet", holds=all(each.is_file() for each in notes))
     stage.tell("Bente ticks the box.")
     stage.edit(beside, ("- [ ] Accept", "- [x] Accept"))
     stage.run("sync")
+    left = [each.read_text(encoding="utf-8") for each in notes if each.is_file()]
     stage.claim(
-        "one note is left, with what both said, and no question is open",
-        holds=not beside.exists()
-        and not again.exists()
-        and "always" in stage.ask("get", "$GLANDS")["content"]
-        and not stage.ask("proposals", "list")["proposals"],
+        "one note is left, with what both said, and the question is gone",
+        holds=len(left) == 1 and "The small ones." in left[0] and not beside.exists(),
     )
 
 
