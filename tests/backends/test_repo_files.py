@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.backends import replace_file as replace_module
+from vaultsync.backends.replace_file import replace_file
 from vaultsync.backends.repo_files import file_locks
 from vaultsync.backends.repo_files.file_locks import locked
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
@@ -223,8 +223,6 @@ def test_bytes_that_are_read_back_differently_are_an_error(
 
     def fails(self: Path, target: Path) -> Path:
         raise OSError(errno.EXDEV, "other disk")
-
-    replace_file = replace_module.replace_file
 
     def replaced(path: Path, data: bytes, *, durable: bool = True) -> None:
         if path.name.startswith("."):
