@@ -8,12 +8,21 @@ from datetime import datetime
 import pytest
 
 from tests.module_worlds import SPACE, ModuleWorld, SimRemote
-from vaultsync.errors import ModuleMissingError, StoreUnavailableError, UnreadableModuleError
+from vaultsync.errors import (
+    ModuleChangedError,
+    ModuleMissingError,
+    StoreUnavailableError,
+    UnreadableModuleError,
+)
 from vaultsync.facts import service as fact_work
+from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.model.schema import Value
 from vaultsync.modules.backlog import BACKLOG_FILE, read_backlog
 from vaultsync.modules.memory_index import INDEX_FILE
+from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
 from vaultsync.modules.remote import RemoteHit, RemoteQuery, RemoteRecord, from_header, with_header
+from vaultsync.modules.report import ModuleStatus
+from vaultsync.sync.context import SyncPolicy
 
 CORE, MANIFEST = "patterns/patterns.core.md", "patterns/manifest.yaml"
 MODULE = "patterns/module-01-test-location.md"
@@ -502,3 +511,114 @@ def test_the_line_that_names_a_module_survives_the_way_through_a_remote() -> Non
     removed = with_header("s", RemoteRecord("a", "t", "", (), "", ""))
     assert from_header("s", removed, 0.9, "x").confidence == 0
     assert from_header("s", "Free text.", 0.5, None) == RemoteHit("Free text.", 0.5)
+
+
+def test_who_may_not_read_the_project_reads_none_of_it() -> None:
+    closed = Permissions(agents={"otto": AgentPermissions(read=("public",))})
+    world = ModuleWorld(policy=SyncPolicy(permissions=closed))
+    world.remote = None
+    world.write("ap-01", TEXT)
+    world.set(agent="otto")
+    with pytest.raises(ModuleMissingError):
+        world.read("ap-01")
+    assert world.work.status().pending == 0
+
+
+def test_the_counters_are_in_the_text_format_of_prometheus() -> None:
+    lines = render_metrics(3, 1, {'a "b"\n': 2, "c": 0}).splitlines()
+    assert "sync_success_total 3" in lines
+    assert "sync_failure_total 1" in lines
+    assert 'pending_chunks{space="a \\"b\\"\\n"} 2' in lines
+    kinds = [each.split()[2:] for each in lines if each.startswith("# TYPE")]
+    assert kinds == [
+        ["sync_success_total", "counter"],
+        ["sync_failure_total", "counter"],
+        ["pending_chunks", "gauge"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(1, "1 module waits for"), (12, "12 modules wait for")]
+)
+def test_a_notice_counts_what_waits(count: int, said: str) -> None:
+    status = ModuleStatus(count, 50.2, True, 0, "docs/memories", "s", "r", 0, 0)
+    notice = backlog_notice(status)
+    assert notice.message.startswith(said)
+    assert notice.message.endswith("the oldest for 50 hours")
+
+
+def test_a_removal_waits_while_there_is_no_remote(written: ModuleWorld) -> None:
+    written.write("ap-02", "# B\n\nText.\n")
+    written.folder.files[MANIFEST] = b"modules: []\n"
+    del written.folder.files[MODULE], written.folder.files["patterns/module-02-b.md"]
+    sim, written.remote = written.remote, None
+    assert (written.settle().failed, written.settle().pending) == (1, 2)
+    written.remote = sim
+    assert written.settle().removed == 2
+
+
+def test_a_folder_that_is_gone_forgets_no_document(modules: ModuleWorld) -> None:
+    modules.folder.files["README.md"] = b"# On-ramp\n\nBegin here.\n"
+    modules.settle()
+    modules.folder.files.clear()
+    modules.settle()
+    assert modules.fact("README.md").title == "On-ramp"
+
+
+def test_a_module_whose_merged_text_is_outrun_each_time_is_given_up(written: ModuleWorld) -> None:
+    number = 0
+
+    def save(path: str) -> None:
+        nonlocal number
+        number += 1
+        if path == MODULE:
+            written.folder.files[path] = f"{TEXT}\nMore {number}.\n".encode()
+
+    written.folder.before = save
+    with pytest.raises(ModuleChangedError):
+        written.write("ap-01", TEXT.replace("beside", "near"))
+    written.folder.before = lambda _: None
+    written.settle()
+    assert "near" in written.says(MODULE)
+    assert "More" in written.says(MODULE)
+
+
+def test_a_fact_that_others_write_at_each_moment_is_left_to_the_next_sync(
+    written: ModuleWorld,
+) -> None:
+    number = 0
+
+    def write(step: str) -> None:
+        nonlocal number
+        if step == "write":
+            number += 1
+            written.store.before = lambda _: None
+            update(written, KEY, context=f"Version {number}.")
+            written.store.before = write
+
+    written.edits(MODULE, "fast", "slow")
+    written.store.before = write
+    written.settle()
+    written.store.before = lambda _: None
+    assert number > 1
+    written.folder.files[MANIFEST] = b"modules: []\n"
+    del written.folder.files[MODULE]
+    written.store.before = write
+    written.settle()
+    written.store.before = lambda _: None
+
+
+def test_a_module_whose_fact_is_gone_already_is_removed(written: ModuleWorld) -> None:
+    fact_work.forget(written.ctx, written.work.facts.fact_id(KEY), agent=None)
+    written.folder.files[MANIFEST] = b"modules: []\n"
+    del written.folder.files[MODULE]
+    assert written.settle().removed == 1
+
+
+def test_a_tag_that_no_fact_can_have_stays_in_the_manifest(written: ModuleWorld) -> None:
+    written.edits(MANIFEST, "tags: [tests]", "tags: [tests, '#', ok, 'a]b c']")
+    written.settle()
+    entry = written.manifest().find("ap-01")
+    assert entry is not None
+    assert "#" in entry.tags
+    assert "#" not in written.fact(KEY).tags

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -651,3 +652,102 @@ def test_a_credential_is_in_no_output(
     monkeypatch.chdir(git.root)
     for words in (["identity"], ["identity", "--json"], ["list"], ["context", "--json"]):
         assert "s3cret" not in CliRunner().invoke(cli, ["repo", *words]).output
+
+
+# --- the map, and files of instructions ------------------------------------------------
+
+
+def test_the_map_is_part_of_the_context_and_ranked_around_open_files(
+    repos: Repos, git: GitFolder
+) -> None:
+    git.commit("app/store.py", "def open_store():\n    'Open it.'\n")
+    git.commit("app/notes.py", "def read_notes():\n    'Read them.'\n")
+    git.commit("app/main.py", "from app.notes import read_notes\n\nread_notes()\n")
+
+    found = repos.map(paths=["app/main.py"])
+
+    assert found.text.startswith("app/notes.py\n  1: def read_notes()  # Read them.\n")
+    assert (found.cached, repos.map().cached) == (False, True)
+    assert (folder_of(repos) / "indexes" / "repo-map.txt").is_file()
+    pack = repos.context(paths=["app/main.py"])
+    assert found.text in pack.text
+    assert pack.items[-1].kind == "map"
+    small = repos.context(max_chars=80)
+    assert small.chars <= 80
+
+
+def test_a_context_waits_for_no_large_map(
+    repos: Repos, git: GitFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git.commit("a.py", "def run(): pass\n")
+    monkeypatch.setattr("vaultsync.api.repos._MOST_READ_FOR_CONTEXT", 0)
+
+    assert "a.py" not in repos.context().text
+    assert repos.map().read == 1
+    assert "a.py" in repos.context().text
+
+
+def test_a_context_is_packed_where_no_map_can_be_made(repos: Repos, git: GitFolder) -> None:
+    repos.add_note(content="It is known.")
+    index = folder_of(repos) / "indexes" / "code.sqlite3"
+    index.mkdir(parents=True)
+
+    assert "It is known." in repos.context().text
+
+
+def test_the_map_of_a_repository_that_is_gone_is_refused(repos: Repos, git: GitFolder) -> None:
+    repos.add_note(content="It is known.")
+    known = repos.identity().repo_hash
+    shutil.rmtree(git.root)
+
+    with pytest.raises(NotARepositoryError):
+        repos.map(known)
+    assert "It is known." in repos.context(known).text
+
+
+def test_conventions_are_kept_in_a_file_of_instructions(
+    repos: Repos, git: GitFolder, memory: Memory
+) -> None:
+    file = git.root / "AGENTS.md"
+    file.write_text("# Mine\n\nText.\n")
+    rule = repos.upsert_convention(title="No tabs", content="Four spaces.")
+
+    first = repos.instructions("AGENTS.md")
+
+    assert (first.changed, first.included, first.left_out) == (True, (rule.id,), ())
+    assert file.read_text().startswith("# Mine\n\nText.\n")
+    assert "- **No tabs**: Four spaces.\n" in file.read_text()
+    assert not repos.instructions(file).changed
+    git("checkout", "-q", "-b", "other")
+    repos.upsert_convention(title="Tabs", content="After all.")
+    assert "Tabs**" in file.read_text() or repos.instructions(file).changed
+    assert "After all." in file.read_text()
+    memory.forget(rule.id)
+    assert "Four spaces." in file.read_text()
+    repos.instructions(file)
+    assert "Four spaces." not in file.read_text()
+    assert repos.instructions(file, budget=1).left_out != ()
+    assert file.read_text() == "# Mine\n\nText.\n"
+
+
+def test_the_command_prints_the_map_and_writes_instructions(
+    vault: Path, repos: Repos, git: GitFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git.commit("a.py", "def run(): pass\n")
+    run = CliRunner().invoke
+    printed = run(cli, ["repo", "map"])
+    assert (printed.exit_code, printed.stdout) == (0, "a.py\n  1: def run()\nREADME.md\n")
+    found = json.loads(run(cli, ["repo", "map", "--refresh", "--json"]).stdout)
+    assert (found["cached"], found["text"], found["read"]) == (False, printed.stdout, 1)
+    monkeypatch.setattr("vaultsync.api.repo_maps.is_installed", lambda: False)
+    guessed = run(cli, ["repo", "map"])
+    assert "definitions are guessed" in guessed.stderr
+
+    repos.upsert_convention(title="No tabs", content="Four spaces.")
+    written = run(cli, ["repo", "instructions", "AGENTS.md"])
+    assert written.exit_code == 0
+    assert "was written: 1 convention, " in written.stderr
+    assert "is up to date" in run(cli, ["repo", "instructions", "AGENTS.md"]).stderr
+    too_small = run(cli, ["repo", "instructions", "AGENTS.md", "--budget", "1", "--dry-run"])
+    assert (too_small.exit_code, "1 did not fit" in too_small.stderr) == (3, True)
+    assert json.loads(run(cli, ["repo", "instructions", "AGENTS.md", "--json"]).stdout)["tokens"]

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from uuid import NAMESPACE_OID, uuid5
@@ -15,6 +16,7 @@ import msgspec
 from msgspec import structs
 
 from vaultsync.api.engine import Engine
+from vaultsync.api.repo_maps import map_code, write_instructions
 from vaultsync.api.wiring import Services
 from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.repo_files.repo_folder import MEMORY_FILE, RepoFolder
@@ -34,7 +36,9 @@ from vaultsync.facts import service as fact_service
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.proposals.service import propose
+from vaultsync.repos.agent_instructions import DEFAULT_BUDGET, InstructionsReport
 from vaultsync.repos.branch_runs import Copied, Promotion, fold, keep_branch, promote
+from vaultsync.repos.code_map import DEFAULT_MAX_CHARS, RepoMap
 from vaultsync.repos.entries import (
     AGENT,
     CONVENTION,
@@ -82,6 +86,9 @@ _HASH_LENGTH = 64
 _BY_DAEMON = "it does this by itself"
 _LINEAGES = ".lineages"
 """The folder of what all working copies of a repository share."""
+_MOST_READ_FOR_CONTEXT = 500
+"""Files that a context pack reads for its map, which takes half a second; for more, there is
+`map()`."""
 _MOST_TIPS = 5
 """Last commits of a branch that are remembered after it moved or went."""
 _MOST_ROUNDS = 20
@@ -220,7 +227,99 @@ class Repos:
             open_files=paths,
             max_chars=max_chars,
             max_summaries=self._settings.max_summaries_in_context,
+            repo_map=partial(self._map_text, handle, paths),
         )
+
+    def map(
+        self,
+        repo: str | Path | None = None,
+        *,
+        max_chars: int = DEFAULT_MAX_CHARS,
+        paths: Sequence[str] | None = None,
+        refresh: bool = False,
+        branch_scope: BranchScope | None = None,
+    ) -> RepoMap:
+        """The most referenced definitions of what git tracks, ranked around a change.
+
+        Args:
+            repo: a path, or a hash.
+            max_chars: the maximum number of characters of the text.
+            paths: the open files, relative to the root; when it is None, those with changes
+                that are not committed.
+            refresh: read all files again, in place of those that are new.
+            branch_scope: as in `identity()`.
+
+        Raises:
+            InvalidFieldError: `max_chars` is negative.
+            IndexBusyError: another process is writing the index of the code.
+        """
+        handle = self._open(repo, branch_scope)
+        if handle.repository is None:
+            raise NotARepositoryError(handle.identity.root, "it is gone")
+        self._register(handle)
+        changed = handle.repository.changed_paths() if paths is None else paths
+        code_map = map_code(
+            handle.repository,
+            handle.folder.path,
+            changed=changed,
+            max_chars=max_chars,
+            refresh=refresh,
+        )
+        assert code_map is not None  # noqa: S101 - nothing limits what it reads
+        return code_map
+
+    def instructions(
+        self,
+        file: str | Path,
+        repo: str | Path | None = None,
+        *,
+        budget: int = DEFAULT_BUDGET,
+        dry_run: bool = False,
+        branch_scope: BranchScope | None = None,
+    ) -> InstructionsReport:
+        """Write the conventions that hold on the branch into a file that agents' hosts read.
+
+        They stand in a block of their own in `AGENTS.md`, `CLAUDE.md` or the like; nothing else
+        in the file changes, and without conventions the block is removed.
+
+        Args:
+            file: to be written; relative to the current folder.
+            repo: a path, or a hash; the folder of the file when it is None.
+            budget: the maximum number of tokens of the block; what does not fit is left out.
+            dry_run: write nothing.
+            branch_scope: as in `identity()`.
+
+        Raises:
+            InvalidFieldError: the budget is negative.
+            HostFileError: the file cannot be read or written, or changed meanwhile.
+        """
+        path = Path(file).expanduser()
+        handle = self._open(path.resolve().parent if repo is None else repo, branch_scope)
+        facts = self._for_agent(self._synced(handle))
+        return write_instructions(
+            path,
+            [fact for fact in facts if fact.type == CONVENTION],
+            count=self._services.token_counter.count,
+            budget=budget,
+            dry_run=dry_run,
+        )
+
+    def _map_text(self, handle: _Handle, paths: Sequence[str], max_chars: int) -> str:
+        """The map for a context pack, which waits for no large one: empty where there is none."""
+        if handle.repository is None:
+            return ""
+        try:
+            code_map = map_code(
+                handle.repository,
+                handle.folder.path,
+                changed=paths,
+                max_chars=min(max_chars, DEFAULT_MAX_CHARS),
+                max_read=_MOST_READ_FOR_CONTEXT,
+            )
+        except (VaultsyncError, OSError) as error:
+            _log.debug("no map for the context: %s", error)
+            return ""
+        return "" if code_map is None else code_map.text
 
     def build_context_from_memory(self, repo_hash: str, max_chars: int = DEFAULT_CHARS) -> str:
         """The text of `context()`; empty for an unknown hash.

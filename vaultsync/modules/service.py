@@ -254,7 +254,7 @@ class ModuleWork:
             and entry.sync_status == SYNCED
         )
         if not is_done:
-            self._edit_entry(
+            entry = self._edit_entry(
                 topic,
                 intent.chunk_id,
                 {
@@ -268,7 +268,6 @@ class ModuleWork:
                     entry.remote_key if entry else "remote_id": None,
                 },
             )
-            entry = self._found(topic, intent.chunk_id)
             if self.rules.mirrors:
                 entry, reason = self._mirror(topic, entry, text)
         assert entry is not None  # noqa: S101 - it was found, or has just been written
@@ -386,10 +385,9 @@ class ModuleWork:
         """Whether a hit is what the file says now, as far as a remote can tell."""
         if entry is None:
             return True
-        if entry.file:
-            data = self.folder.read(f"{topic}/{entry.file}")
-            if data is not None and checksum_of(data) != entry.checksum:
-                return False
+        data = self.folder.read(f"{topic}/{entry.file}") if entry.file else None
+        if data is not None and checksum_of(data) != entry.checksum:
+            return False
         if hit.checksum is None:
             return not remote.verbatim
         sent = self.state.read().mirror.get(entry.chunk_id)
@@ -599,14 +597,14 @@ class ModuleWork:
             self._put_row(entry.chunk_id, reason, entry.last_updated_by)
         is_new = entry.sync_status == status and entry.remote_id == (remote_id or None)
         if status == SYNCED or not is_new:
-            self._edit_entry(topic, entry.chunk_id, values)
+            entry = self._edit_entry(topic, entry.chunk_id, values)
         if status == SYNCED:
             self._note_mirrored(record)
             self._drop_row(entry.chunk_id)
         self._count(status, reason)
         seconds = round(self.ctx.clock.monotonic() - began, 3)
         self._tell("mirror", chunk=entry.chunk_id, status=status, reason=reason, seconds=seconds)
-        return self._found(topic, entry.chunk_id), reason
+        return entry, reason
 
     def _send(self, record: RemoteRecord) -> str:
         """Store a module, and see that the remote has it."""
@@ -872,29 +870,29 @@ class ModuleWork:
         text = self._read(path)
         return None if text is None else read_manifest(text, path, topic).find(chunk_id)
 
-    def _found(self, topic: str, chunk_id: str) -> ManifestEntry:
-        entry = self._find(topic, chunk_id)
-        if entry is None:
-            raise ModuleChangedError(f"{topic}/{MANIFEST_FILE}")
+    def _edit_entry(self, topic: str, chunk_id: str, values: Mapping[str, Value]) -> ManifestEntry:
+        """Change an entry of a manifest; returns it."""
+        path = f"{topic}/{MANIFEST_FILE}"
+        new = self._edit(
+            path, lambda old: edit_manifest(old, path, {chunk_id: values}, topic=topic)
+        )
+        entry = read_manifest(new, path, topic).find(chunk_id)
+        assert entry is not None  # noqa: S101 - it was written
         return entry
 
-    def _edit_entry(self, topic: str, chunk_id: str, values: Mapping[str, Value]) -> None:
-        path = f"{topic}/{MANIFEST_FILE}"
-        self._edit(path, lambda old: edit_manifest(old, path, {chunk_id: values}, topic=topic))
-
-    def _edit(self, path: str, change: Callable[[str | None], str]) -> None:
-        """Edit a file, again when a person saves it at the same moment."""
+    def _edit(self, path: str, change: Callable[[str | None], str]) -> str:
+        """Edit a file, again when a person saves it at the same moment; returns the text."""
         for _ in range(MAX_TRIES):
             old = self._read(path)
             new = change(old)
             if new == old:
-                return
+                return new
             try:
                 self._replace(path, new, old)
             except ModuleChangedError as error:
                 _log.debug("%s is edited again: %s", path, error)
             else:
-                return
+                return new
         raise ModuleChangedError(path)
 
     def _read(self, path: str) -> str | None:
