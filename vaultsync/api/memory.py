@@ -33,6 +33,7 @@ from vaultsync.errors import (
     NoteMissingError,
     RevisionMismatchError,
     RunNotFoundError,
+    ScopeDeniedError,
     StoreUnavailableError,
     UnsafePathError,
     UsageError,
@@ -55,6 +56,7 @@ from vaultsync.settings import MARKER, Settings
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
+    from vaultsync.api.bases import BasesReport
     from vaultsync.api.derived_data import DerivedReport
     from vaultsync.api.exchange import ExportReport
     from vaultsync.api.memory_files import MemoryFiles
@@ -922,6 +924,26 @@ class Memory:
         from vaultsync.api.exchange import export_into
 
         return export_into(self._ctx, format, Path(path), agent=self.agent, user=user)
+
+    def write_bases(self, folder: str = "Bases") -> BasesReport:
+        """Write tables and cards of the facts for Obsidian's Bases, for each type and scope.
+
+        What a person edited is left alone.
+
+        Args:
+            folder: a folder in the vault, made if it is missing.
+
+        Raises:
+            UnsafePathError: it leaves the vault, or is hidden.
+            ScopeDeniedError: an agent asks; the files show what all facts are.
+            ConfigError: a file cannot be read or written.
+        """
+        from vaultsync.api.bases import write_bases
+
+        if self.agent is not None:
+            raise ScopeDeniedError(self.agent, "public", proposes=False)
+        with self._engine.exclusive() as ctx:
+            return write_bases(ctx, self.settings, folder)
 
     # ------------------------------------------------------------------------- recall
 

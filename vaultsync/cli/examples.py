@@ -124,6 +124,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync repo context --max-chars 4000",
         "vaultsync repo context --path src/cache.py",
     ),
+    "repo map": (
+        "vaultsync repo map --repo ~/work/app",
+        "vaultsync repo map --repo ~/work/app --path src/sessions.py --json",
+    ),
+    "repo instructions": ("vaultsync repo instructions ~/work/app/AGENTS.md --dry-run",),
     "repo promote": (
         "vaultsync repo promote",
         "vaultsync repo promote --from feature/x --to main --repo ~/work/app",
@@ -174,6 +179,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync install codex --remove --dry-run",
     ),
     "mcp": ("vaultsync mcp --agent indy", "vaultsync mcp --agent indy --http"),
+    "bases write": ("vaultsync bases write", "vaultsync bases write --folder Tables"),
     "plugin install": ("vaultsync plugin install",),
     "completion": ('eval "$(vaultsync completion bash)"',),
 }

@@ -85,13 +85,17 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "install": "Connect an agent's program to the vault.",
         "hook": "Answer a hook of an agent's program.",
     },
-    "Obsidian": {"plugin": "Install the Obsidian plugin into the vault."},
+    "Obsidian": {
+        "plugin": "Install the Obsidian plugin into the vault.",
+        "bases": "Write tables of the facts for Obsidian's Bases.",
+    },
     "Shell": {"completion": "Print a script that completes commands in your shell."},
 }
 """All commands by section, in the order of `--help`, with the first sentence of their own
 help: printing it loads none of them."""
 SHORT_HELP = {name: text for section in COMMAND_SECTIONS.values() for name, text in section.items()}
 COMMAND_MODULES = {
+    "bases": "bases_commands",
     "bridge": "bridge_commands",
     "completion": "completion_command",
     "config": "config_commands",

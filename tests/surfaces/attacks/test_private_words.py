@@ -102,7 +102,14 @@ def _known_about(memory: Memory, root: Path) -> list[object]:
         GitFolder(root).commit("a.py", "a = 1\n")
     repos = memory.repos
     repos.add_note(root, content="It is known.")
-    return [repos.get_repo_memory(root), repos.context(root), repos.hidden_facts(root)]
+    return [
+        repos.get_repo_memory(root),
+        repos.context(root),
+        repos.hidden_facts(root),
+        repos.map(root),
+        repos.instructions(root / "AGENTS.md"),
+        (root / "AGENTS.md").read_text(encoding="utf-8") if (root / "AGENTS.md").exists() else "",
+    ]
 
 
 ASKED: dict[str, Callable[[Memory, Planted], object]] = {
@@ -180,6 +187,7 @@ READING = {
 """Those of `ASKED` that change nothing, and may be asked one after the other."""
 NOT_ASKED = {
     "close": "answers nothing",
+    "write_bases": "is for the user alone",
     "modules": "are files of a project, beside the vault",
     "contradictions": "what `remember` and `update` call",
     "evaluate": "answers with figures, and the paths that the questions name",

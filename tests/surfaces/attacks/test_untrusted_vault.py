@@ -64,7 +64,7 @@ REQUESTS = {
 """What a marker may ask for, and words of what is said of it."""
 GROUPS = (
     *("graph", "links", "plugin", "proposals", "observations", "memory-file", "module", "eval"),
-    *("config", "repo"),
+    *("config", "repo", "bases"),
 )
 """Commands whose first argument is another command."""
 ARGUMENTS = {
@@ -97,6 +97,7 @@ ARGUMENTS = {
     "bridge": ["--port", "0"],
     "plugin": ["install"],
     "install": ["cursor"],
+    "bases": ["write"],
     "config": ["set", "language", "german"],
     "import-from": ["markdown", "."],
     "export-to": ["jsonl", "exported"],

@@ -1,0 +1,80 @@
+"""Files of Obsidian's Bases in a folder of the vault."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from vaultsync.backends.replace_file import read_file, replace_file
+from vaultsync.errors import ConfigError
+from vaultsync.model.paths import VaultPath
+
+
+class BaseFiles:
+    """Bases that vaultsync writes, and people may edit."""
+
+    def __init__(self, root: Path, folder: VaultPath) -> None:
+        """The folder, which need not be there yet.
+
+        Raises:
+            ConfigError: it is a link, or a file.
+        """
+        self._root = root
+        self._folder = root / folder
+        for place in (self._folder, *self._folder.parents):
+            if place == root:
+                break
+            if place.is_symlink() or (place.exists() and not place.is_dir()):
+                message = f"{place} is no folder of the vault"
+                raise ConfigError(message, hint="choose another folder")
+
+    def write(
+        self, files: Mapping[str, str], known: Mapping[str, str]
+    ) -> tuple[list[str], list[str], list[str], dict[str, str]]:
+        """Write what is missing or was written by this before, and leave all else.
+
+        Args:
+            files: name -> text.
+            known: path in the vault -> SHA-256 of what was written there last.
+
+        Returns:
+            The paths written, unchanged, and left because a person edited them, and what is
+            known now.
+
+        Raises:
+            ConfigError: a file cannot be read or written.
+        """
+        written, unchanged, edited, now = [], [], [], dict(known)
+        for name, text in files.items():
+            path = self._folder / name
+            place = path.relative_to(self._root).as_posix()
+            digest = sha256(text.encode()).hexdigest()
+            found = self._digest(path)
+            if found == digest:
+                unchanged.append(place)
+            elif found is not None and found != known.get(place):
+                edited.append(place)
+                continue
+            else:
+                self._replace(path, text)
+                written.append(place)
+            now[place] = digest
+        return written, unchanged, edited, now
+
+    def _digest(self, path: Path) -> str | None:
+        try:
+            return sha256(read_file(path)).hexdigest()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            message = f"{path} cannot be read: {error.strerror}"
+            raise ConfigError(message, hint="move it away") from None
+
+    def _replace(self, path: Path, text: str) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, text.encode(), mode=0o644)
+        except OSError as error:
+            message = f"{path} cannot be written: {error.strerror}"
+            raise ConfigError(message, hint="check the permissions and the space") from None
