@@ -45,7 +45,7 @@ class Knowledge:
             shared = words & set(re.findall(r"[\w-]+", text.lower()))
             score = min(1.0, 0.3 + len(shared) / max(len(words), 1))
             hits.append({"id": key, "text": text, "similarity": score, "confidence": score})
-        return sorted(hits, key=lambda each: -float(str(each["similarity"])))[:limit]
+        return sorted(hits, key=lambda each: float(str(each["similarity"])), reverse=True)[:limit]
 
 
 def make(product: str, file: Path, port: int) -> FastMCP:

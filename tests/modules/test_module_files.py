@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -88,6 +88,7 @@ def test_a_path_is_in_the_folder_of_its_topic(path: str, file: str) -> None:
     assert file_in_topic(path, "t") == file
 
 
+@settings(max_examples=15)
 @given(comments=st.lists(words, max_size=4), owner=words, tags=st.lists(words, max_size=3))
 def test_comments_order_and_unknown_keys_stay(
     comments: list[str], owner: str, tags: list[str]
@@ -175,8 +176,8 @@ def test_a_heading_in_code_is_no_section() -> None:
 
 @given(rows=st.lists(st.tuples(st.sampled_from("abc"), words, words), max_size=6))
 def test_rows_come_back_as_they_were(rows: list[tuple[str, str, str]]) -> None:
-    text: str | None = None
     known: dict[str, tuple[str, str, str]] = {}
+    text = None
     for chunk, reason, agent in rows:
         text = put_row(text, BacklogRow(chunk, f"x|{reason}", f"t-{len(known)}", agent))
         first = known.get(chunk)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
 from vaultsync.backends.state.module_files import ModuleStateFiles
 from vaultsync.errors import ModulesBusyError, ScopeDeniedError, UnreadableModuleError
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool, tool_rows
+from vaultsync.mcp_server.toolsets import choose_toolsets
 from vaultsync.service.idle_work import IdleWork
 
 TEXT = "# Test location\n\nTests live beside the code.\n"
@@ -200,7 +202,7 @@ def test_a_folder_may_be_named(home: Home, tmp_path: Path) -> None:
 
 def test_agents_have_tools_where_there_are_modules(home: Home) -> None:
     names = {"module_read", "module_write"}
-    assert not names & {each.name for each in tool_rows().tools}
+    assert not names & listed()
     memory = home.memory()
     arguments = {"topic": "patterns", "chunk": "ap-01", "text": TEXT, "tags": ["x"]}
     done = run_tool(memory, TOOLS_BY_NAME["module_write"], arguments)
@@ -210,7 +212,20 @@ def test_agents_have_tools_where_there_are_modules(home: Home) -> None:
     assert read.structuredContent is not None
     assert read.structuredContent["text"] == TEXT
     memory.close()
-    assert names <= {each.name for each in tool_rows().tools}
+    assert names <= listed()
+
+
+def listed() -> set[str]:
+    return {each.name for each in tool_rows(choose_toolsets("auto", Path.cwd())).tools}
+
+
+def test_the_space_has_the_name_of_the_remote(home: Home) -> None:
+    there = repository(home)
+    (there / ".git").rmdir()
+    url = "https://user:secret@example.org/team/Nx-Monorepo.git"
+    for words in (["init", "-q"], ["remote", "add", "origin", url]):
+        subprocess.run(["git", *words], cwd=there, check=True)
+    assert run(home, "status")["space"] == "nx-monorepo"
 
 
 # ------------------------------------------------------------------------------ the disk

@@ -26,6 +26,7 @@ from vaultsync.errors import (
     UnreadableModuleError,
 )
 from vaultsync.facts.service import check_scope_access
+from vaultsync.facts.write_limits import check_write_limits
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
@@ -156,6 +157,7 @@ class ModuleWork:
         Raises:
             InvalidFieldError: a name that none can have, or no text.
             ScopeDeniedError: the agent may not write in the scope of the project.
+            WriteLimitError: the text is too long for the agent, or it wrote too much.
             ModuleChangedError: the module is not what `expect` says.
             UnreadableModuleError: a file of the topic cannot be read or written.
             ModulesBusyError: another process works with the folder.
@@ -164,23 +166,22 @@ class ModuleWork:
         if not asked.text.strip():
             raise InvalidFieldError("text", asked.text, "some text")
         self._check_may_write(asked.agent)
+        values = {"content": asked.text, "title": asked.title, "tags": list(asked.tags or ())}
+        draft = make_fact({**values, "id": self.ctx.clock.new_id()})
+        check_write_limits(self.ctx, draft, agent=asked.agent or self.rules.agent)
         with self._locked():
             self._recover()
             intent = self._intent(asked)
             self.state.put_intent(intent)
             entry, reason = self._carry_out(intent)
-            document = self._document(asked.topic, entry)
-            fact_id = None
-            if document is not None:
-                self._push(document, agent=asked.agent)
-                fact_id = self.facts.fact_id(document.key)
+            self._push_module(asked.topic, entry, agent=asked.agent)
         return ModuleWritten(
             entry.chunk_id,
             entry.sync_status,
             entry.remote_id,
             f"{self.folder.name}/{intent.topic}/{entry.file}",
             entry.checksum,
-            fact_id,
+            self.facts.fact_id(f"{asked.topic}/{entry.chunk_id}"),
             reason,
             notices_of(self.notices),
         )
@@ -203,9 +204,7 @@ class ModuleWork:
                 )
             path = f"{topic}/{found.file}"
             before = self._read(path)
-            document = self._document(topic, found)
-            if document is not None:  # what a person wrote by hand is in the history first
-                self._push(document)
+            self._push_module(topic, found)  # what a person wrote is in the history first
         else:
             heading = asked.title or split_module(text).title or chunk_id
             path = f"{topic}/{new_module_name(redact(heading), files.files)}"
@@ -802,6 +801,11 @@ class ModuleWork:
                 continue  # the whole folder is gone, as on another branch
             self.facts.forget(record)
             self._keep(facts={k: x for k, x in self._record.facts.items() if k != key})
+
+    def _push_module(self, topic: str, entry: ManifestEntry, *, agent: str | None = None) -> None:
+        document = self._document(topic, entry)
+        if document is not None:
+            self._push(document, agent=agent)
 
     def _push(self, document: ModuleDocument, *, agent: str | None = None) -> None:
         before = self._record.facts.get(document.key)
