@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from tests.gits import GitFolder
@@ -267,6 +268,7 @@ def ask(stage: Stage) -> None:
         f"the index answers alone, {by_words['confidence']:.0%} sure",
         holds=by_words["source"] == "index" and by_words["hits"][0]["stage"] == "index",
     )
+    stage.ask("index", "--wait")  # a process in the background embeds new notes
     stage.run("recall", IN_OTHER_WORDS, "--limit", "3")
     by_meaning = stage.ask("recall", IN_OTHER_WORDS)
     stage.claim(
@@ -420,8 +422,8 @@ def main() -> int:
     said = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="vaultsync-demo-"))
     began = time.monotonic()
+    stage = Stage(folder, store=said.store)
     try:
-        stage = Stage(folder, store=said.store)
         stage.tell(
             f"""This is the real command line at work in {folder}, on a copy of
             sample-vault. Each command also gets --vault and --state-dir, which are left
@@ -436,6 +438,8 @@ def main() -> int:
         if said.keep:
             tell(f"\nThe folder is kept: {folder}")
         else:
+            with suppress(NotAsToldError):  # there is no vault yet
+                stage.ask("index", "--stop")
             shutil.rmtree(folder)
     took = time.monotonic() - began
     tell(
