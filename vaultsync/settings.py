@@ -532,9 +532,11 @@ def _meanings(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, d
             expected = "a field such as type or priority"
             raise _bad_value("map", key, expected, where)
         for word, value in words.items():
-            meant = found.setdefault(key, {})
+            meanings = found.setdefault(key, {})
             try:
-                meant[word.strip().casefold()] = None if value == IGNORE else canonical(row, value)
+                meanings[word.strip().casefold()] = (
+                    None if value == IGNORE else canonical(row, value)
+                )
             except UsageError as error:
                 raise _bad_value(f"map.{key}.{word}", value, error.message, where) from None
     return found

@@ -10,6 +10,7 @@ from vaultsync.errors import UnsafePathError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import (
     CONFLICT_COPIES,
+    LIKELY_COPIES,
     NAME_BYTES,
     ConflictCopyName,
     VaultPath,
@@ -19,6 +20,7 @@ from vaultsync.model.paths import (
     is_foreign_conflict_copy,
     is_note_name,
     join_path,
+    likely_copy_of,
     parent_folder,
     path_info,
     path_key,
@@ -212,6 +214,27 @@ def test_a_conflict_copy_of_a_sync_tool_is_recognised(name: str, note: str) -> N
     copy = conflict_copy_of(name)
     assert copy is not None
     assert copy.note == note
+
+
+@pytest.mark.parametrize("row", LIKELY_COPIES, ids=lambda row: row.example)
+def test_a_likely_copy_is_named_like_the_note_beside_it(row: ConflictCopyName) -> None:
+    assert likely_copy_of(row.example, "Plan.md") == (row.tool, "Plan.md")
+    assert likely_copy_of(row.example, row.example) is None
+    assert likely_copy_of(row.example, "Plans.md") is None
+    assert not is_foreign_conflict_copy(row.example)
+    assert row.source.startswith("https://")
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        *(("a 3.md", "iCloud Drive"), ("a_2.md", "iCloud Drive"), ("a 1.md", ""), ("a2.md", "")),
+        *(("a 2026.md", ""), ("a copy.md", ""), ("a (1).md", ""), ("a-v2.md", ""), ("b 2.md", "")),
+        *(("a-Anns MacBook Pro-2.md", "OneDrive"), ("a-ANN-PC.md", "OneDrive"), ("a-pc.md", "")),
+    ],
+)
+def test_only_numbers_and_devices_make_a_likely_copy(name: str, tool: str) -> None:
+    assert likely_copy_of(name, "a.md") == ((tool, "a.md") if tool else None)
 
 
 WORDS = st.sampled_from(

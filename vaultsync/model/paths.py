@@ -389,6 +389,22 @@ CONFLICT_COPIES = (
 iCloud (`Plan 2.md`) and OneDrive (`Plan-DESKTOP-1A2B3C4.md`) give copies names that notes have,
 too: see `LIKELY_COPIES`.
 """
+LIKELY_COPIES = (
+    ConflictCopyName(
+        "iCloud Drive",
+        "Plan 2.md",
+        "[ _](?:[2-9]|[1-9][0-9])",
+        "https://github.com/logseq/logseq/issues/6972",
+    ),
+    ConflictCopyName(
+        "OneDrive",
+        "Plan-DESKTOP-1A2B3C4.md",
+        "-(?:(?:desktop|laptop|win)-[a-z0-9]{3,}|.*(?:macbook|imac|mac mini).*|.+-pc)(?:-[0-9]+)?",
+        "https://github.com/JeffSteinbok/obsidian-onedrive/issues/128",
+    ),
+)
+"""Names that a person, too, gives to notes: they tell a copy only of a note in the same folder
+whose id the file has."""
 CONFLICT_COPY_WORDS = ("conflicted copy", "conflict-", "case clash from")
 """Each of these names has one of them, in lower case."""
 _CONFLICT_COPY = [
@@ -410,3 +426,16 @@ def conflict_copy_of(name: str) -> ConflictCopy | None:
 def is_foreign_conflict_copy(name: str) -> bool:
     """Whether a sync tool made the file, by its name."""
     return conflict_copy_of(name) is not None
+
+
+def likely_copy_of(name: str, note: str) -> ConflictCopy | None:
+    """Which sync tool made a file that has the id of a note beside it, by both names.
+
+    None if they differ in another way.
+    """
+    stem = stem_of(note)
+    rest = stem_of(name).removeprefix(stem)
+    for row in LIKELY_COPIES:
+        if len(rest) < len(stem_of(name)) and re.fullmatch(row.mark, rest, re.IGNORECASE):
+            return ConflictCopy(row.tool, note)
+    return None

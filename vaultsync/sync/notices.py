@@ -18,7 +18,7 @@ from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
-from vaultsync.sync.identity import adopted_folders
+from vaultsync.sync.identity import adopted_folders, conflict_copy_at
 from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path, path_in
 
@@ -135,6 +135,10 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
     listed += copies
     for seen in snapshot.seen.values():
         listed += _file_notices(ctx, seen, adopted, wanted)
+    for seen in identities.without_id:
+        base = identities.bases.get(seen.id) if seen.id and seen.path not in wanted else None
+        if base is not None and (copy := conflict_copy_at(seen.path, base)):
+            listed.append(conflict_copy_notice(seen.path, copy.tool, base.path, exists=True, at=at))
     for fact_id, files in identities.duplicate_ids.items():
         names = ", ".join(sorted(each.path for each in files))
         listed.append(
