@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.links.references import LinkAnchors, fact_links, heading_key, note_references
-from vaultsync.links.wikilinks import WIKI_LINK, Link, find_links, prose_blocks
+from vaultsync.links.wikilinks import MARKDOWN_LINK, WIKI_LINK, Link, find_links, prose_blocks
 from vaultsync.markdown.blocks import HEADING_BLOCK, TABLE_ROW_BLOCK, TEXT_BLOCK, prose_spans
 from vaultsync.model.fact import make_fact
 from vaultsync.model.schema import Value
@@ -103,12 +103,13 @@ def test_the_property_tags_is_a_list_or_a_text(value: Value, expected: tuple[str
     assert note_references("", {"Tags": value, "other": "x"}).tags == expected
 
 
-def test_a_property_links_when_a_wiki_link_is_all_it_says() -> None:
+def test_a_property_links_when_a_link_is_all_it_says() -> None:
     values: dict[str, Value] = {
         "up": "[[Note#Part|shown]]",
         "see": ["[[A]]", "and [[B]]", " [[C]] ", ["[[D]]"], 3],
         "deep": {"er": "[[E]]"},
-        "no": "[x](F.md)",
+        "markdown": ["[x](F%20f.md#P)", "[y](<G.md>)", "[x](H.md) and", "[x](I.md) [y](J.md)"],
+        "web": ["[x](https://example.org)", "[x] (K.md)", "![x](L.md)"],
         "not": "![[G]]",
         "nor": "[[]]",
         "neither": None,
@@ -118,7 +119,16 @@ def test_a_property_links_when_a_wiki_link_is_all_it_says() -> None:
 
     assert links["up"] == Link("Note", "#Part", "shown", False, 0, 19, WIKI_LINK)
     found = {key: link.target for key, link in links.items()}
-    assert found == {"up": "Note", "see.0": "A", "see.2": "C", "see.3.0": "D", "deep.er": "E"}
+    assert links["markdown.0"] == Link("F f.md", "#P", "x", False, 0, 15, MARKDOWN_LINK)
+    assert found == {
+        "up": "Note",
+        "see.0": "A",
+        "see.2": "C",
+        "see.3.0": "D",
+        "deep.er": "E",
+        "markdown.0": "F f.md",
+        "markdown.1": "G.md",
+    }
 
 
 def test_a_fact_links_from_its_text_its_entities_and_its_properties() -> None:

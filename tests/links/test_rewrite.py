@@ -273,3 +273,16 @@ def test_the_text_of_a_link_leads_where_it_should(path: str, source: str, dots: 
         )
         assert target is not None
         assert names.resolve(target, VaultPath(source)) == path
+
+
+def test_markdown_links_in_properties_lead_elsewhere_too() -> None:
+    text = (
+        '---\nup: "[The plan](Old.md#Part)"  # mine\nsee:\n  - "[a](<Old.md>)"\n'
+        '  - "[a](Old.md) and more"\nweb: "[b](https://example.org)"\n---\nWords.\n'
+    )
+
+    rewritten = rewrite_note_links(text, PATH, to("New one.md"))
+
+    assert rewritten == (
+        text.replace("(Old.md#Part)", "(New%20one.md#Part)").replace("<Old.md>", "<New one.md>")
+    )

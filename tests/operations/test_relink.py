@@ -66,6 +66,19 @@ def world() -> Moving:
     return Moving()
 
 
+def test_markdown_links_in_properties_follow_a_renamed_note(world: Moving) -> None:
+    alice = world.alice()
+    path = "team-core/notes/mine.md"
+    world.person_writes(path, '---\nup: "[her](Alice.md)"  # mine\n---\nWords.\n')
+    world.quiesce()
+    world.person_renames(world.path(alice.id), NEW)
+
+    world.sync()
+
+    assert 'up: "[her](Alice%20Smith.md)"  # mine' in world.text(path)
+    world.assert_at_rest()
+
+
 def test_links_follow_a_note_that_a_person_renamed(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("With [[Alice]], [[alice|her]] and ![[Alice#Work]].\n\n`[[Alice]]`")

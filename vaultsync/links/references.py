@@ -131,7 +131,7 @@ def property_texts(properties: Mapping[str, Value], name: str) -> Iterator[str]:
 
 
 def _links_in(key: str, value: Value) -> Iterator[tuple[str, Link]]:
-    """The links in a property, each with its key: texts that consist of one wiki-link."""
+    """The links in a property, each with its key: texts that consist of one link."""
     if isinstance(value, str):
         link = whole_link(value.strip())
         if link is not None:

@@ -85,9 +85,15 @@ def prose_blocks(text: str) -> list[ProseBlock]:
 
 
 def whole_link(text: str) -> Link | None:
-    """The wiki-link that a text consists of; None if it is anything else, or more."""
+    """The link that a text consists of, of either kind; None if it is anything else, or more."""
     found = _WIKI.fullmatch(text)
-    return _wiki(found, embed=False) if found else None
+    if found:
+        return _wiki(found, embed=False)
+    if text[:1] == "[" and text[-1:] == ")":
+        for link in find_links(text):
+            if (link.start, link.end) == (0, len(text)):
+                return link
+    return None
 
 
 def _wiki(found: re.Match[str], *, embed: bool) -> Link | None:
