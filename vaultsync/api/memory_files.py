@@ -17,10 +17,17 @@ from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, Frontmatte
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.errors import EngineBusyError, VaultsyncError
 from vaultsync.indexing.embedding_texts import facts_without_vectors
-from vaultsync.memory_files.report import AddResult, MemoryFileReport
+from vaultsync.memory_files.manage import (
+    MAX_BLOCK_FACTS,
+    ManageRequest,
+    facts_for_session,
+    manage_file,
+)
+from vaultsync.memory_files.report import AddResult, ManagedFile, MemoryFileReport
 from vaultsync.memory_files.service import FileSyncRequest, refresh_pending, sync_files
 from vaultsync.memory_files.state import agents_of, read_states, state_key
 from vaultsync.memory_files.write_queue import QUEUED, queue_text
+from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 from vaultsync.sync.sync_request import SyncRequest
@@ -98,6 +105,27 @@ class MemoryFiles:
             self.sync([file.path], FileSyncRequest(agent=owner, after_add=True)) for owner in owners
         ]
         return structs.replace(added, synced=reports[0])
+
+    def manage(
+        self, path: str | Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None
+    ) -> ManagedFile:
+        """Fill the managed block of a file."""
+        file = self.file(Path(os.path.realpath(Path(path).expanduser())))
+        self._engine.record_bases()
+        services = self._services
+        # A question that packs nothing: what a file repeats does not count as used.
+        question = RecallRequest(
+            "",
+            limit=MAX_BLOCK_FACTS,
+            max_priority=4,
+            scopes=tuple(scopes),
+            agent=agent,
+            user=services.settings.user,
+        )
+        sources = services.recall_sources(self._engine.ctx, agent)
+        facts = facts_for_session(sources, question, file_name=file.name)
+        redact = self._engine.ctx.view.redact_text
+        return manage_file(file, self.queue, facts, request, services.token_counter, redact=redact)
 
     def watched(self) -> list[Path]:
         """The files of the setting `[memory_file] files`, whether they exist or not.
