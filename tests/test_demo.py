@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ def test_the_demo_works_and_leaves_nothing_behind(tmp_path: Path, store: str) ->
     done = subprocess.run(
         [sys.executable, "-m", "tests.demo", *words],
         cwd=ROOT,
-        env={"TMPDIR": str(tmp_path), "PATH": "", "PYTHONPATH": str(ROOT)},
+        env={"TMPDIR": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
         capture_output=True,
         encoding="utf-8",
         check=False,

@@ -27,6 +27,7 @@ ELSEWHERE = {
     "model fetch": "needs a network",
     "--print-unit": "has a redirection, which tests of the unit try",
     "/vault": "is in a container",
+    "chatgpt-export": "needs an export",
     "questions.toml": "needs the file of questions that the page describes",
 }
 """What commands are left to other tests, and why."""

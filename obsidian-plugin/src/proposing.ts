@@ -17,11 +17,11 @@ export interface ProposedField {
 	after: string;
 }
 
-/** The fields that a change sets, or what is deleted with a fact; other facts of the proposal by their titles. */
+/** The fields that a change sets, or what is deleted or kept with a fact; other facts of the proposal by their titles. */
 export function fieldsOf({ before, after }: ProposedChange, { changes }: Pick<Proposal, "changes">): ProposedField[] {
 	const titles = new Map<unknown, string>(changes.map(({ fact_id: id, title }) => [id, title]));
 	const words = (value: unknown): string => titles.get(value) ?? shown(value);
-	const keys = Object.keys(after ?? before).sort();
+	const keys = Object.keys(after === null || Object.keys(after).length === 0 ? before : after).sort();
 	return keys.map((field) => ({ field, before: words(before[field]), after: words(after?.[field]) }));
 }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
 import vaultsync
+from tests import secrets
 from vaultsync.api.configuration import read_vault_files
 from vaultsync.api.settings_access import change_setting, read_settings
 from vaultsync.errors import ConfigError, UntrustedVaultError
@@ -96,6 +98,15 @@ def test_what_reaches_beyond_the_vault_is_set_in_the_users_own_file(root: Path) 
     assert 'store = "qdrant://localhost:6333"' in own(root)
     assert change_setting(str(root), "store", None).value == "sqlite"
     assert "qdrant" not in own(root)
+
+
+def test_a_secret_is_not_shown(root: Path) -> None:
+    token = secrets.token("github", Random(1))
+    done = change_setting(str(root), "store", f"qdrant://localhost:6333?key={token}")
+    assert token in own(root)
+    assert token not in str(done) + str(read_settings(str(root)))
+    change_setting(str(root), "ignore", f'["{token}"]')
+    assert token not in str(read_settings(str(root)))
 
 
 def test_what_the_users_own_file_sets_is_set_there(root: Path) -> None:

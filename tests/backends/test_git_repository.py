@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.gits import GitFolder
 from vaultsync.backends.git.git_command import GitCommand
@@ -29,6 +30,20 @@ def test_a_working_copy_tells_where_it_is(git: GitFolder) -> None:
     assert found.remote == "https://ada:secret@example.org/app.git"
     assert (found.branch, found.commit, found.first_commit) == ("main", second, first)
     assert not found.is_shallow
+
+
+def test_the_first_commit_is_taken_from_what_was_known(git: GitFolder) -> None:
+    first = git.commit("a", "1")
+    repository = GitRepository(git.root)
+    known = repository.working_copy()
+    assert repository.working_copy(known) == known
+    assert repository.working_copy(structs.replace(known, first_commit="x")).first_commit == "x"
+    second = git.commit("a", "2")
+    assert repository.working_copy(known).commit == second
+    assert repository.working_copy(known).first_commit == first
+    git("checkout", "-q", "--orphan", "other")
+    orphan = git.commit("b", "1")
+    assert repository.working_copy(known).first_commit == orphan
 
 
 def test_before_the_first_commit_there_is_a_branch_alone(git: GitFolder) -> None:

@@ -173,6 +173,14 @@ def test_an_observation_that_a_person_put_into_a_team_is_kept_by_its_writers(wor
         work.supersede(world.ctx, fact.id, "Seen again.", agent="indy")
 
 
+def test_a_hidden_fact_is_related_to_as_one_that_never_was(world: World) -> None:
+    hidden = world.mirrored(scope="private-ada", agent="ada")
+    for each in (hidden.id, world.clock.new_id()):
+        with pytest.raises(FactNotFoundError, match=each):
+            work.remember(world.ctx, {"content": "-", "relatedFactIds": [each]}, agent="indy")
+        assert work.remember(world.ctx, {"content": "-", "relatedFactIds": [each]}, agent=None)
+
+
 # ---------------------------------------------------------------------- limits
 
 FEW = Permissions({"indy": AgentPermissions(write=("*",), max_facts_per_hour=3, max_bytes=8)})

@@ -8,12 +8,22 @@ from datetime import datetime
 import pytest
 
 from tests.module_worlds import SPACE, ModuleWorld, SimRemote
-from vaultsync.errors import ModuleMissingError, StoreUnavailableError, UnreadableModuleError
+from vaultsync.errors import (
+    InvalidFieldError,
+    ModuleChangedError,
+    ModuleMissingError,
+    StoreUnavailableError,
+    UnreadableModuleError,
+)
 from vaultsync.facts import service as fact_work
+from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.model.schema import Value
 from vaultsync.modules.backlog import BACKLOG_FILE, read_backlog
 from vaultsync.modules.memory_index import INDEX_FILE
+from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
+from vaultsync.modules.ports import ModuleListing
 from vaultsync.modules.remote import RemoteHit, RemoteQuery, RemoteRecord, from_header, with_header
+from vaultsync.modules.report import ModuleStatus
 
 CORE, MANIFEST = "patterns/patterns.core.md", "patterns/manifest.yaml"
 MODULE = "patterns/module-01-test-location.md"
@@ -285,7 +295,7 @@ def test_facts_follow_later_while_the_store_is_away(modules: ModuleWorld) -> Non
 
 def test_a_text_that_fits_into_no_note_is_told(modules: ModuleWorld) -> None:
     modules.write("ap-01", f"# Long\n\n{'x' * (5 << 20)}\n")
-    assert kinds(modules) == ["ModuleTooLarge"]
+    assert kinds(modules) == ["UnfitModule"]
 
 
 def test_facts_of_a_lost_record_are_those_that_there_were(written: ModuleWorld) -> None:
@@ -442,11 +452,13 @@ def test_one_module_is_sent_alone(modules: ModuleWorld) -> None:
 
 
 def test_there_is_an_alert_over_ten_modules_or_48_hours(modules: ModuleWorld) -> None:
+    assert (modules.rules.alert_pending, modules.rules.alert_hours) == (10, 48)
+    modules.set(alert_pending=2)
     remote_of(modules).away = True
-    for number in range(10):
+    for number in range(2):
         modules.write(f"c-{number}", f"# {number}\n\nText.\n")
     status = modules.work.status()
-    assert (status.pending, status.alert) == (10, False)
+    assert (status.pending, status.alert) == (2, False)
     modules.clock.advance(48 * 3600 - 60)
     assert not modules.work.status().alert
     modules.clock.advance(120)
@@ -457,7 +469,7 @@ def test_there_is_an_alert_over_ten_modules_or_48_hours(modules: ModuleWorld) ->
     modules.settle()
     assert not modules.work.status().alert
     remote_of(modules).away = True
-    for number in range(11):
+    for number in range(3):
         modules.write(f"c-{number}", f"# {number}\n\nOther text.\n")
     assert modules.work.status().alert
 
@@ -502,3 +514,146 @@ def test_the_line_that_names_a_module_survives_the_way_through_a_remote() -> Non
     removed = with_header("s", RemoteRecord("a", "t", "", (), "", ""))
     assert from_header("s", removed, 0.9, "x").confidence == 0
     assert from_header("s", "Free text.", 0.5, None) == RemoteHit("Free text.", 0.5)
+
+
+def test_who_may_not_read_the_project_reads_none_of_it() -> None:
+    closed = Permissions(agents={"otto": AgentPermissions(read=("public",))})
+    world = ModuleWorld(permissions=closed)
+    world.remote = None
+    world.write("ap-01", TEXT)
+    world.set(agent="otto")
+    with pytest.raises(ModuleMissingError):
+        world.read("ap-01")
+    assert world.work.status().pending == 0
+
+
+def test_the_counters_are_in_the_text_format_of_prometheus() -> None:
+    lines = render_metrics(3, 1, {'a "b"\n': 2, "c": 0}).splitlines()
+    assert "sync_success_total 3" in lines
+    assert "sync_failure_total 1" in lines
+    assert 'pending_chunks{space="a \\"b\\"\\n"} 2' in lines
+    kinds = [each.split()[2:] for each in lines if each.startswith("# TYPE")]
+    assert kinds == [
+        ["sync_success_total", "counter"],
+        ["sync_failure_total", "counter"],
+        ["pending_chunks", "gauge"],
+    ]
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 module waits"), (12, "12 modules wait")])
+def test_a_notice_counts_what_waits(count: int, said: str) -> None:
+    status = ModuleStatus(count, 50.2, True, 0, "docs/memories", "s", "r", 0, 0)
+    notice = backlog_notice(status)
+    assert notice.message.startswith(said)
+    assert notice.message.endswith("the oldest for 50 hours")
+
+
+def test_a_removal_waits_while_there_is_no_remote(written: ModuleWorld) -> None:
+    written.write("ap-02", "# B\n\nText.\n")
+    written.folder.files[MANIFEST] = b"modules: []\n"
+    del written.folder.files[MODULE], written.folder.files["patterns/module-02-b.md"]
+    sim, written.remote = written.remote, None
+    assert (written.settle().failed, written.settle().pending) == (1, 2)
+    written.remote = sim
+    assert written.settle().removed == 2
+
+
+def test_a_folder_that_is_gone_forgets_no_document(modules: ModuleWorld) -> None:
+    modules.folder.files["README.md"] = b"# On-ramp\n\nBegin here.\n"
+    modules.settle()
+    modules.folder.files.clear()
+    modules.settle()
+    assert modules.fact("README.md").title == "On-ramp"
+
+
+def test_a_module_whose_merged_text_is_outrun_each_time_is_given_up(written: ModuleWorld) -> None:
+    number = 0
+
+    def save(path: str) -> None:
+        nonlocal number
+        number += 1
+        if path == MODULE:
+            written.folder.files[path] = f"{TEXT}\nMore {number}.\n".encode()
+
+    written.folder.before = save
+    with pytest.raises(ModuleChangedError):
+        written.write("ap-01", TEXT.replace("beside", "near"))
+    written.folder.before = lambda _: None
+    written.settle()
+    assert "near" in written.says(MODULE)
+    assert "More" in written.says(MODULE)
+
+
+def test_a_fact_that_others_write_at_each_moment_is_left_to_the_next_sync(
+    written: ModuleWorld,
+) -> None:
+    number = 0
+
+    def write(step: str) -> None:
+        nonlocal number
+        if step == "write":
+            number += 1
+            written.store.before = lambda _: None
+            update(written, KEY, context=f"Version {number}.")
+            written.store.before = write
+
+    written.edits(MODULE, "fast", "slow")
+    written.store.before = write
+    written.settle()
+    written.store.before = lambda _: None
+    assert number > 1
+    written.folder.files[MANIFEST] = b"modules: []\n"
+    del written.folder.files[MODULE]
+    written.store.before = write
+    written.settle()
+    written.store.before = lambda _: None
+
+
+def test_a_module_whose_fact_is_gone_already_is_removed(written: ModuleWorld) -> None:
+    fact_work.forget(written.ctx, written.work.facts.fact_id(KEY), agent=None)
+    written.folder.files[MANIFEST] = b"modules: []\n"
+    del written.folder.files[MODULE]
+    assert written.settle().removed == 1
+
+
+def test_a_tag_that_no_fact_can_have_stays_in_the_manifest(written: ModuleWorld) -> None:
+    written.edits(MANIFEST, "tags: [tests]", "tags: [tests, '#', ok, 'a]b c']")
+    written.settle()
+    entry = written.manifest().find("ap-01")
+    assert entry is not None
+    assert "#" in entry.tags
+    assert "#" not in written.fact(KEY).tags
+
+
+def test_a_file_with_a_null_byte_is_told_and_the_others_are_synced(written: ModuleWorld) -> None:
+    written.folder.files["README.md"] = b"# A\n\nNull: \0.\n"
+    assert kinds(written) == ["UnfitModule"]
+    with pytest.raises(InvalidFieldError):
+        written.write("ap-02", "Text.", tags=("a\0b",))
+    assert written.state.waiting == {}
+
+
+def test_a_module_that_waits_and_is_edited_again_waits_on(modules: ModuleWorld) -> None:
+    remote_of(modules).away = True
+    modules.write("ap-01", TEXT)
+    modules.edits(MODULE, "fast", "slow")
+    assert modules.settle().pending == 1
+
+
+def test_an_old_version_at_the_remote_is_not_the_one_that_it_confirmed(
+    written: ModuleWorld,
+) -> None:
+    remote_of(written).pretends = True
+    assert written.write("ap-01", TEXT.replace("fast", "slow")).sync_status == "pending"
+
+
+def test_a_module_whose_file_is_missing_can_be_written_again(written: ModuleWorld) -> None:
+    del written.folder.files[MODULE]
+    assert written.write("ap-01", TEXT).sync_status == "synced"
+    assert written.says(MODULE) == TEXT
+
+
+def test_a_document_that_goes_while_it_is_listed_is_no_document(modules: ModuleWorld) -> None:
+    listing = ModuleListing(("GHOST.md",), {})
+    modules.folder.listing = lambda: listing  # type: ignore[method-assign]
+    assert modules.settle().facts == 0

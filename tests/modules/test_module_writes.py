@@ -14,7 +14,9 @@ from vaultsync.errors import (
     ModuleChangedError,
     ModulesBusyError,
     UnreadableModuleError,
+    WriteLimitError,
 )
+from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.modules.backlog import BACKLOG_FILE, read_backlog
 from vaultsync.modules.memory_index import INDEX_FILE
 from vaultsync.modules.module_text import checksum_of
@@ -337,3 +339,14 @@ def test_a_busy_folder_says_so(modules: ModuleWorld) -> None:
     modules.folder.busy = True
     with pytest.raises(ModulesBusyError):
         modules.write("ap-01", TEXT)
+
+
+def test_the_limits_of_an_agent_hold_for_modules() -> None:
+    table = {"indy": AgentPermissions(max_bytes=100, max_facts_per_hour=1)}
+    world = ModuleWorld(permissions=Permissions(agents=table))
+    with pytest.raises(WriteLimitError):
+        world.write("ap-01", "x" * 101)
+    assert world.folder.files == {}
+    world.write("ap-01", TEXT)
+    with pytest.raises(WriteLimitError):
+        world.write("ap-01", OTHER)

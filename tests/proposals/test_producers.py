@@ -329,7 +329,7 @@ def test_a_note_that_only_mentions_a_decision_stays_a_note() -> None:
     for text in (
         "The decision is due on Friday.",
         "Did we decide to move? Nobody knows.",
-        "Beschluss des Tages: es gibt Döner",
+        "Beschluss am Morgen: es gibt Döner",
         "A list of lessons: one, two.",
     ):
         assert found("retype", fact(text, type="note")) == []

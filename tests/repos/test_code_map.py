@@ -132,7 +132,7 @@ def test_secrets_are_redacted_before_they_are_kept() -> None:
 
     text = repo.map().text
 
-    assert text == "***.py\n  1: def login(password='***')  # With ***.\nb.py\n"
+    assert text == "./***.py\n  1: def login(password='***')  # With ***.\nb.py\n"
     assert "hunter2" not in str(repo.index.symbols.values())
 
 
@@ -155,6 +155,17 @@ def test_a_map_never_exceeds_its_budget(max_chars: int, changed: Sequence[str]) 
 
 def test_names_of_files_do_not_break_lines() -> None:
     assert Repo({"a\nIgnore this\u202e.md": ""}).map().text == "a Ignore this .md\n"
+
+
+@pytest.mark.parametrize("name", ["# Rules.md", "- [x] done.md", "1. first.md", "> a", "`a`"])
+def test_a_name_of_a_file_is_no_heading_and_no_item(name: str) -> None:
+    assert Repo({name: ""}).map().text == f"./{name}\n"
+
+
+def test_a_plain_name_is_shown_as_it_is() -> None:
+    names = {".github/a.yml", "_a.md", "0042-rules.md", "ä.md"}
+
+    assert {*Repo(dict.fromkeys(names, "")).map().text.splitlines()} == names
 
 
 def test_names_that_do_not_fit_are_counted() -> None:

@@ -300,6 +300,19 @@ def test_the_message_of_an_earlier_merge_request_says_nothing() -> None:
     assert arrived(model, head, places, {}).at == frozenset()
 
 
+def test_contents_count_where_a_part_had_arrived_before() -> None:
+    model = ModelRepository()
+    first = model.add([], {"a": (0,)}, ())
+    one = model.add([first], {"a": (0, 1)}, ())
+    other = model.add([one], {"a": (0, 1, 2)}, ())
+    picked = model.add([first], {"a": (0, 1)}, ())
+    elsewhere = model.add([picked], {"a": (0, 1, 3)}, ())
+    squashed = model.add([elsewhere], {"a": (0, 1, 2)}, ())
+    place, tips = Place(other, "topic"), {"topic": [other]}
+    assert arrived(model, squashed, [place], tips).at == {place}
+    assert arrived(model, elsewhere, [place], tips).at == frozenset()
+
+
 def test_an_empty_commit_waits_for_a_merge() -> None:
     model = ModelRepository()
     first = model.add([], {"a": (0,)}, ())

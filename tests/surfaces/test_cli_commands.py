@@ -166,13 +166,13 @@ memory-file sync m x --scope public --include '*.md' --exclude b --again --dry-r
 context q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u --all
 -> pack(ContextRequest(query='q', types=('task',), scopes=('public',), tags=('a',), since=None,
     status='', all=True, budget=9, format='xml', intent='recent', mode='auto', max_priority=4,
-    user='u', agent=None))
+    user='u', without=(), agent=None))
 
 recall q --limit 3 --mode fused --type decision --scope public --tag a --tag b
     --max-priority 4 --since 2026-01-01 --user u-1 --status done --explain
 -> answer(RecallRequest(query='q', types=('decision',), scopes=('public',), tags=('a', 'b'),
     since='2026-01-01', status='done', all=False, limit=3, max_priority=4, until=None, as_of=None,
-    mode='fused', heads_only=True, user='u-1', explain=True, agent=None))
+    mode='fused', heads_only=True, user='u-1', without=(), explain=True, agent=None))
 
 memory-file manage m --budget 9 --max-bytes 8 --max-lines 7 --host codex --form index --scope public
     --dry-run

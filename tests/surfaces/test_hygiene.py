@@ -247,6 +247,9 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
         "observe": [(TEXT, "--context", CODE), ("--hook", HOOK), (HOOK,)],
         "observations process": [("--dry-run",), ()],
+        "config get": [()],
+        "config set": [("language", "german")],
+        "config unset": [("language",)],
         "repo identity": [(app,)],
         "repo add convention": [(CODE, TEXT, "--tag", TOKEN, "--repo", app)],
         "repo add decision": [(CODE, TEXT, "--path", TOKEN, "--repo", app)],
@@ -254,6 +257,8 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "repo summary": [(TOKEN, CODE, TEXT, "--follow-up", TOKEN, "--repo", app)],
         "repo list": [("--repo", app)],
         "repo context": [("--repo", app, "--path", TOKEN)],
+        "repo map": [("--repo", app, "--path", TOKEN)],
+        "repo instructions": [(f"{app}/AGENTS.md", "--dry-run"), (f"{app}/AGENTS.md",)],
         "repo promote": [("--repo", app)],
         "repo copy": [("--from", "main", "--to", "main", "--repo", app)],
         "observations list": [()],
@@ -385,7 +390,8 @@ def repository(folder: Path) -> Path:
     if not root.exists():
         git = GitFolder(root)
         git("remote", "add", "origin", f"https://ada:{TOKEN}@example.org/app.git")
-        git.commit("a.py", "a = 1\n")
+        git.commit("a.py", f"def login_user(token='{TOKEN}'):\n    'With {TOKEN}.'\n")
+        (root / "a.py").unlink()  # git has it
     return root
 
 
@@ -402,6 +408,9 @@ def _known_about(memory: Memory, app: Path) -> list[object]:
         repos.get_repo_memory(app),
         repos.context(app, paths=[TOKEN]),
         repos.build_context_from_memory(repo_hash, 9_000),
+        repos.map(app, paths=[TOKEN]),
+        repos.instructions(app / "AGENTS.md"),
+        (app / "AGENTS.md").read_text(encoding="utf-8"),
         repos.hidden_facts(app),
         repos.promote(app),
         repos.copy(app, source="main", target="main"),

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -480,6 +484,45 @@ def test_an_edit_of_the_file_is_an_edit_of_the_fact(repos: Repos, memory: Memory
     assert note["id"]
 
 
+def test_what_was_written_after_an_editor_opened_the_file_stays(repos: Repos) -> None:
+    repos.upsert_convention(title="Style", content="Tabs.")
+    path = folder_of(repos) / "memory.json"
+    opened = path.read_text()
+    repos.add_note(content="Written meanwhile")
+    repos.upsert_convention(title="Style", content="Blanks.")
+    path.write_text(opened.replace('"notes": []', '"notes": [{"content": "By hand"}]'))
+    assert sorted(titles(repos.get_repo_memory())) == ["By hand", "Style", "Written meanwhile"]
+    assert repos.get_repo_memory().conventions[0].content == "Blanks."
+
+
+def test_the_newest_entry_can_be_deleted_in_the_file(repos: Repos) -> None:
+    repos.add_note(content="First")
+    path = folder_of(repos) / "memory.json"
+    before = path.read_text()
+    repos.add_note(content="Second")
+    path.write_text(before)
+    assert titles(repos.get_repo_memory()) == ["First"]
+
+
+def test_a_crash_before_the_file_was_written_deletes_nothing(
+    repos: Repos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repos.add_note(content="First")
+
+    class Died(BaseException):
+        pass
+
+    def die(*_: object) -> None:
+        raise Died
+
+    with monkeypatch.context() as patched:
+        patched.setattr("vaultsync.backends.repo_files.repo_folder.RepoFolder.put_memory", die)
+        patched.setattr(Repos, "_take_back", lambda *_: None)  # nobody is left to do it
+        with pytest.raises(Died):
+            repos.add_note(content="Second")
+    assert titles(repos.get_repo_memory()) == ["First", "Second"]
+
+
 def test_both_edits_of_a_text_are_merged(repos: Repos, memory: Memory) -> None:
     text = "Alpha.\n\nBravo.\n\nCharlie."
     convention = repos.upsert_convention(title="Style", content=text)
@@ -572,6 +615,73 @@ def test_a_lock_of_another_process_is_waited_for(
         repos.append_summary("r", "s", "t")
 
 
+WRITER = """
+import sys
+import vaultsync
+with vaultsync.open() as memory:
+    for number in range(int(sys.argv[2])):
+        name = f"{sys.argv[1]}-{number}"
+        while True:
+            try:
+                if number % 2:
+                    memory.repos.append_summary("run", name, f"Did {name}.")
+                else:
+                    memory.repos.upsert_convention(title=name, content=f"Rule {name}.")
+            except vaultsync.errors.LockTimeoutError:
+                continue
+            print(name, flush=True)
+            break
+"""
+
+
+def _storm(git: GitFolder, folder: Path, *, processes: int, writes: int, kills: int) -> set[str]:
+    """Processes that write, of which some are killed, while a person edits; what they wrote."""
+    outs: list[Path] = []
+
+    def start() -> subprocess.Popen[bytes]:
+        out = folder / f"out-{len(outs)}"
+        outs.append(out)
+        with out.open("wb") as file:
+            words = [sys.executable, "-c", WRITER, out.name, str(writes)]
+            return subprocess.Popen(words, cwd=git.root, stdout=file)
+
+    running = [start() for _ in range(processes)]
+    while sum(len(out.read_bytes().splitlines()) for out in outs) < kills * 2:
+        time.sleep(0.02)
+    for victim in range(kills):
+        running[victim].kill()
+        running[victim].wait()
+        running[victim] = start()
+    assert [each.wait() for each in running] == [0] * processes
+    return {name for out in outs for name in out.read_text().splitlines()}
+
+
+def _nothing_is_lost(repos: Repos, written: set[str], writes: int) -> None:
+    known = repos.get_repo_memory()
+    found = {x.title for x in known.conventions} | {x.step_id for x in known.summaries}
+    assert written <= found
+    lines = (folder_of(repos) / "summaries.jsonl").read_text().splitlines()
+    assert all(json.loads(line)["stepId"] in found for line in lines)
+    shown = json.loads((folder_of(repos) / "memory.json").read_text())["conventions"]
+    assert len({x["title"] for x in shown}) == len(shown) >= writes // 2
+
+
+def test_nothing_is_lost_while_processes_write_and_die(
+    repos: Repos, git: GitFolder, tmp_path: Path
+) -> None:
+    written = _storm(git, tmp_path, processes=2, writes=6, kills=1)
+    _nothing_is_lost(repos, written, 6)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_nothing_is_lost_while_twenty_processes_write(
+    repos: Repos, git: GitFolder, tmp_path: Path, vault: Path
+) -> None:
+    written = _storm(git, tmp_path, processes=20, writes=40, kills=8)
+    _nothing_is_lost(repos, written - {x for x in written if int(x.rpartition("-")[2]) % 2}, 40)
+
+
 # --- context, commands, tools ---------------------------------------------------------
 
 
@@ -582,11 +692,12 @@ def test_a_context_has_what_the_files_at_hand_need(repos: Repos, git: GitFolder)
     repos.append_summary("r", "s", "It works.", follow_ups=["Test it"])
     (git.root / "b.py").write_text("")
     found = repos.context()
-    assert [(x.kind, x.title) for x in found.items] == [
+    assert [(x.kind, x.title) for x in found.items if x.kind != "map"] == [
         ("convention", "Style"),
         ("decision", "About b"),
         ("follow_up", "Test it"),
         ("episodic", "It works"),
+        ("map", "Map"),
     ]
     assert [(x.title, x.why) for x in found.left_out] == [("About a", "it is about other files")]
     assert found.chars == len(found.text) <= found.max_chars == 8_000
@@ -651,3 +762,102 @@ def test_a_credential_is_in_no_output(
     monkeypatch.chdir(git.root)
     for words in (["identity"], ["identity", "--json"], ["list"], ["context", "--json"]):
         assert "s3cret" not in CliRunner().invoke(cli, ["repo", *words]).output
+
+
+# --- the map, and files of instructions ------------------------------------------------
+
+
+def test_the_map_is_part_of_the_context_and_ranked_around_open_files(
+    repos: Repos, git: GitFolder
+) -> None:
+    git.commit("app/store.py", "def open_store():\n    'Open it.'\n")
+    git.commit("app/notes.py", "def read_notes():\n    'Read them.'\n")
+    git.commit("app/main.py", "from app.notes import read_notes\n\nread_notes()\n")
+
+    found = repos.map(paths=["app/main.py"])
+
+    assert found.text.startswith("app/notes.py\n  1: def read_notes()  # Read them.\n")
+    assert (found.cached, repos.map().cached) == (False, True)
+    assert (folder_of(repos) / "indexes" / "repo-map.txt").is_file()
+    pack = repos.context(paths=["app/main.py"])
+    assert found.text in pack.text
+    assert pack.items[-1].kind == "map"
+    small = repos.context(max_chars=80)
+    assert small.chars <= 80
+
+
+def test_a_context_waits_for_no_large_map(
+    repos: Repos, git: GitFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git.commit("a.py", "def run(): pass\n")
+    monkeypatch.setattr("vaultsync.api.repos._MOST_READ_FOR_CONTEXT", 0)
+
+    assert "a.py" not in repos.context().text
+    assert repos.map().read == 1
+    assert "a.py" in repos.context().text
+
+
+def test_a_context_is_packed_where_no_map_can_be_made(repos: Repos, git: GitFolder) -> None:
+    repos.add_note(content="It is known.")
+    index = folder_of(repos) / "indexes" / "code.sqlite3"
+    index.mkdir(parents=True)
+
+    assert "It is known." in repos.context().text
+
+
+def test_the_map_of_a_repository_that_is_gone_is_refused(repos: Repos, git: GitFolder) -> None:
+    repos.add_note(content="It is known.")
+    known = repos.identity().repo_hash
+    shutil.rmtree(git.root)
+
+    with pytest.raises(NotARepositoryError):
+        repos.map(known)
+    assert "It is known." in repos.context(known).text
+
+
+def test_conventions_are_kept_in_a_file_of_instructions(
+    repos: Repos, git: GitFolder, memory: Memory
+) -> None:
+    file = git.root / "AGENTS.md"
+    file.write_text("# Mine\n\nText.\n")
+    rule = repos.upsert_convention(title="No tabs", content="Four spaces.")
+
+    first = repos.instructions("AGENTS.md")
+
+    assert (first.changed, first.included, first.left_out) == (True, (rule.id,), ())
+    assert file.read_text().startswith("# Mine\n\nText.\n")
+    assert "- **No tabs**: Four spaces.\n" in file.read_text()
+    assert not repos.instructions(file).changed
+    git("checkout", "-q", "-b", "other")
+    repos.upsert_convention(title="Tabs", content="After all.")
+    assert "Tabs**" in file.read_text() or repos.instructions(file).changed
+    assert "After all." in file.read_text()
+    memory.forget(rule.id)
+    assert "Four spaces." in file.read_text()
+    repos.instructions(file)
+    assert "Four spaces." not in file.read_text()
+    assert repos.instructions(file, budget=1).left_out != ()
+    assert file.read_text() == "# Mine\n\nText.\n"
+
+
+def test_the_command_prints_the_map_and_writes_instructions(
+    vault: Path, repos: Repos, git: GitFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git.commit("a.py", "def run(): pass\n")
+    run = CliRunner().invoke
+    printed = run(cli, ["repo", "map"])
+    assert (printed.exit_code, printed.stdout) == (0, "a.py\n  1: def run()\nREADME.md\n")
+    found = json.loads(run(cli, ["repo", "map", "--refresh", "--json"]).stdout)
+    assert (found["cached"], found["text"], found["read"]) == (False, printed.stdout, 1)
+    monkeypatch.setattr("vaultsync.api.repo_maps.is_installed", lambda: False)
+    guessed = run(cli, ["repo", "map"])
+    assert "definitions are guessed" in guessed.stderr
+
+    repos.upsert_convention(title="No tabs", content="Four spaces.")
+    written = run(cli, ["repo", "instructions", "AGENTS.md"])
+    assert written.exit_code == 0
+    assert "was written: 1 convention, " in written.stderr
+    assert "is up to date" in run(cli, ["repo", "instructions", "AGENTS.md"]).stderr
+    too_small = run(cli, ["repo", "instructions", "AGENTS.md", "--budget", "1", "--dry-run"])
+    assert (too_small.exit_code, "1 did not fit" in too_small.stderr) == (3, True)
+    assert json.loads(run(cli, ["repo", "instructions", "AGENTS.md", "--json"]).stdout)["tokens"]

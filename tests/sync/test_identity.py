@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, kinds, notice
+from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, SCOPE, World, kinds, notice
+from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -374,7 +375,8 @@ def test_what_cannot_be_linked_is_named_by_its_id_alone(world: World) -> None:
     world.person_renames(world.path(odd.id), "team-core/notes/a [b] #c.md")
     world.quiesce()
     unknown = world.clock.new_id()
-    fact = world.agent_remembers("Words.", title="Fact", relatedFactIds=[odd.id, unknown])
+    words = {"content": "Words.", "scope": SCOPE, "relatedFactIds": [odd.id, unknown]}
+    fact = fact_work.remember(world.ctx, {**words, "title": "Fact"}, agent=None)
     world.assert_at_rest()
     assert "Related Facts" not in world.note(fact.id)
     assert world.note(fact.id).count(odd.id) == world.note(fact.id).count(unknown) == 1

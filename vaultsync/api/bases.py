@@ -6,7 +6,7 @@ import json
 
 from msgspec import Struct
 
-from vaultsync.backends.obsidian.base_files import BaseFiles
+from vaultsync.backends.obsidian.bases_folder import BasesFolder
 from vaultsync.index_files.obsidian_bases import base_files
 from vaultsync.model.paths import vault_path
 from vaultsync.settings import Settings
@@ -35,7 +35,7 @@ def write_bases(ctx: SyncContext, settings: Settings, folder: str) -> BasesRepor
     facts = {(fact.type, fact.scope) for fact in ctx.store.iter_facts()}
     types, scopes = {each for each, _ in facts}, {each for _, each in facts}
     known = json.loads(ctx.archive.setting(_SETTING) or "{}")
-    written, unchanged, edited, now = BaseFiles(settings.root, place).write(
+    written, unchanged, edited, now = BasesFolder(settings.root, place).write(
         base_files(types, scopes), known
     )
     if now != known:

@@ -72,7 +72,7 @@ class HostSession:
             server: name of the MCP server in the host.
             project: folder of a project, whose files are changed instead of the user's.
             hooks: whether the host calls vaultsync at the start and the end of a session.
-            instructions: whether its agents are told how to use the memory.
+            instructions: whether its agents get instructions to use the memory.
             remove: whether all of this is removed instead.
 
         Raises:

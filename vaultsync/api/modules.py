@@ -14,14 +14,16 @@ from msgspec import structs
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
+from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.remotes.choose_remote import remote_for
 from vaultsync.backends.state.module_files import ModuleStateFiles, known_folders
-from vaultsync.errors import EngineBusyError, VaultsyncError
+from vaultsync.errors import EngineBusyError, RepositoryError, VaultsyncError
 from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
 from vaultsync.modules.ports import FolderRecord
 from vaultsync.modules.remote import MirrorError, Remote
 from vaultsync.modules.report import ModuleAnswer, ModuleStatus, ModuleSyncReport, ModuleWritten
 from vaultsync.modules.service import ModuleRules, ModuleWork, ModuleWrite
+from vaultsync.repos.repo_identity import identify, repository_slug
 from vaultsync.settings import ModuleSettings
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.sync_request import SyncRequest
@@ -43,6 +45,7 @@ class Modules:
         self._services = services
         self._engine = engine
         self._remote: Remote | None = None
+        self._spaces: dict[Path, str] = {}
 
     def write(
         self,
@@ -180,7 +183,7 @@ class Modules:
         state = ModuleStateFiles(settings.state_dir, str(folder))
         chosen = settings.modules
         rules = ModuleRules(
-            space=chosen.space or root.name or "memories",
+            space=chosen.space or self._space_of(root),
             agent=settings.agent,
             mirrors=chosen.remote != "none",
             min_confidence=chosen.min_confidence,
@@ -190,6 +193,19 @@ class Modules:
         )
         disk = DiskModuleFolder(folder, root=root, locks=state.all)
         return ModuleWork(self._engine.ctx, disk, state, rules, self._open_remote)
+
+    def _space_of(self, root: Path) -> str:
+        """The name of a repository, by its remote, or else of a folder."""
+        if root not in self._spaces:
+            name = root.name or "memories"
+            if (root / ".git").exists():
+                try:
+                    found = identify(GitRepository(root).working_copy())
+                    name = repository_slug(found.root, found.remote)
+                except (RepositoryError, OSError) as error:
+                    _log.debug("the space of %s has the name of its folder: %s", root, error)
+            self._spaces[root] = name
+        return self._spaces[root]
 
     def _open_remote(self) -> Remote | None:
         """The remote of the settings, which stays open."""

@@ -19,7 +19,7 @@ from vaultsync.repos.agent_instructions import (
     make_block,
     put_block,
 )
-from vaultsync.repos.code_index import SymbolReader
+from vaultsync.repos.code_index import CodeIndex, SymbolReader
 from vaultsync.repos.code_map import DEFAULT_MAX_CHARS, CodeMapper, PatternReader, RepoMap
 from vaultsync.repos.ports import Repository
 from vaultsync.repos.symbols import MAX_FILE_BYTES
@@ -65,10 +65,12 @@ def map_code(
         reader: SymbolReader = TreeSitterReader() if is_installed() else PatternReader()
         opened.callback(reader.close)
         index = opened.enter_context(closing(SqliteCodeIndex(own)))
-        others = (
-            opened.enter_context(closing(SqliteCodeIndex(path))) for path in _newest_others(own)
-        )
-        mapper = CodeMapper(index, reader, scrub, others)
+
+        def others() -> Iterator[CodeIndex]:
+            for path in _newest_others(own):
+                yield opened.enter_context(closing(SqliteCodeIndex(path)))
+
+        mapper = CodeMapper(index, reader, scrub, others())
         files = {each.path: each.blob for each in repository.tracked_files()}
 
         def read_blobs(ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from uuid import NAMESPACE_OID, uuid5
@@ -15,6 +17,7 @@ import msgspec
 from msgspec import structs
 
 from vaultsync.api.engine import Engine
+from vaultsync.api.repo_maps import map_code, write_instructions
 from vaultsync.api.wiring import Services
 from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.repo_files.repo_folder import MEMORY_FILE, RepoFolder
@@ -34,7 +37,9 @@ from vaultsync.facts import service as fact_service
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.proposals.service import propose
+from vaultsync.repos.agent_instructions import DEFAULT_BUDGET, InstructionsReport
 from vaultsync.repos.branch_runs import Copied, Promotion, fold, keep_branch, promote
+from vaultsync.repos.code_map import DEFAULT_MAX_CHARS, RepoMap
 from vaultsync.repos.entries import (
     AGENT,
     CONVENTION,
@@ -63,6 +68,7 @@ from vaultsync.repos.entries import (
 )
 from vaultsync.repos.fact_queries import repository_facts
 from vaultsync.repos.inspectable import (
+    MemoryEdits,
     added_values,
     changed_values,
     kept_lines,
@@ -73,7 +79,7 @@ from vaultsync.repos.inspectable import (
     read_summary,
 )
 from vaultsync.repos.repo_context import DEFAULT_CHARS, RepoContext, build_repo_context
-from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity, identify
+from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity, WorkingCopy, identify
 from vaultsync.repos.visibility import Place, arrived, places_of, visible_facts
 from vaultsync.sync.context import SyncContext
 
@@ -82,8 +88,13 @@ _HASH_LENGTH = 64
 _BY_DAEMON = "it does this by itself"
 _LINEAGES = ".lineages"
 """The folder of what all working copies of a repository share."""
+_MOST_READ_FOR_CONTEXT = 500
+"""Files that a context pack reads for its map, which takes half a second; for more, there is
+`map()`."""
 _MOST_TIPS = 5
 """Last commits of a branch that are remembered after it moved or went."""
+_MOST_BASES = 8
+"""Versions of `memory.json` that an editor may have opened before it saves."""
 _MOST_ROUNDS = 20
 """How often `memory.json` is written again because it was saved meanwhile."""
 EntryT = TypeVar("EntryT", RepoConvention, RepoDecision, RepoNote, StepSummary)
@@ -104,9 +115,15 @@ class _Arrivals(msgspec.Struct, frozen=True):
 
 
 class _Bases(msgspec.Struct, frozen=True):
-    """The versions of `memory.json` that were written last."""
+    """The versions of `memory.json` that were written last.
+
+    An editor may have opened any of them before it saves.
+    """
 
     bases: tuple[str, ...] = ()
+    """The newest last."""
+    is_written: bool = False
+    """Whether the file has the newest; else a crash may have left the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +237,99 @@ class Repos:
             open_files=paths,
             max_chars=max_chars,
             max_summaries=self._settings.max_summaries_in_context,
+            repo_map=partial(self._map_text, handle, paths),
         )
+
+    def map(
+        self,
+        repo: str | Path | None = None,
+        *,
+        max_chars: int = DEFAULT_MAX_CHARS,
+        paths: Sequence[str] | None = None,
+        refresh: bool = False,
+        branch_scope: BranchScope | None = None,
+    ) -> RepoMap:
+        """The most referenced definitions of what git tracks, ranked around a change.
+
+        Args:
+            repo: a path, or a hash.
+            max_chars: the maximum number of characters of the text.
+            paths: the open files, relative to the root; when it is None, those with changes
+                that are not committed.
+            refresh: read all files again, in place of those that are new.
+            branch_scope: as in `identity()`.
+
+        Raises:
+            InvalidFieldError: `max_chars` is negative.
+            IndexBusyError: another process is writing the index of the code.
+        """
+        handle = self._open(repo, branch_scope)
+        if handle.repository is None:
+            raise NotARepositoryError(handle.identity.root, "it is gone")
+        self._register(handle)
+        changed = handle.repository.changed_paths() if paths is None else paths
+        code_map = map_code(
+            handle.repository,
+            handle.folder.path,
+            changed=changed,
+            max_chars=max_chars,
+            refresh=refresh,
+        )
+        assert code_map is not None  # noqa: S101 - nothing limits what it reads
+        return code_map
+
+    def instructions(
+        self,
+        file: str | Path,
+        repo: str | Path | None = None,
+        *,
+        budget: int = DEFAULT_BUDGET,
+        dry_run: bool = False,
+        branch_scope: BranchScope | None = None,
+    ) -> InstructionsReport:
+        """Write the conventions that hold on the branch into a file that agents' hosts read.
+
+        They stand in a block of their own in `AGENTS.md`, `CLAUDE.md` or the like; nothing else
+        in the file changes, and without conventions the block is removed.
+
+        Args:
+            file: to be written; relative to the current folder.
+            repo: a path, or a hash; the folder of the file when it is None.
+            budget: the maximum number of tokens of the block; what does not fit is left out.
+            dry_run: write nothing.
+            branch_scope: as in `identity()`.
+
+        Raises:
+            InvalidFieldError: the budget is negative.
+            HostFileError: the file cannot be read or written, or changed meanwhile.
+        """
+        path = Path(file).expanduser()
+        handle = self._open(path.resolve().parent if repo is None else repo, branch_scope)
+        facts = self._for_agent(self._synced(handle))
+        return write_instructions(
+            path,
+            [fact for fact in facts if fact.type == CONVENTION],
+            count=self._services.token_counter.count,
+            budget=budget,
+            dry_run=dry_run,
+        )
+
+    def _map_text(self, handle: _Handle, paths: Sequence[str], max_chars: int) -> str:
+        """The map for a context pack, which waits for no large one: empty where there is none."""
+        if handle.repository is None:
+            return ""
+        try:
+            code_map = map_code(
+                handle.repository,
+                handle.folder.path,
+                changed=paths,
+                max_chars=min(max_chars, DEFAULT_MAX_CHARS),
+                max_read=_MOST_READ_FOR_CONTEXT,
+            )
+        except (VaultsyncError, OSError) as error:
+            _log.debug("no map for the context: %s", error)
+            return ""
+        return "" if code_map is None else code_map.text
 
     def build_context_from_memory(self, repo_hash: str, max_chars: int = DEFAULT_CHARS) -> str:
         """The text of `context()`; empty for an unknown hash.
@@ -562,7 +671,14 @@ class Repos:
         if isinstance(repo, str) and _is_hash(repo) and not Path(repo).exists():
             return self._known(repo)
         repository = GitRepository(Path(repo or "."))
-        return self._handle(identify(repository.working_copy(), scope), repository)
+        name = hashlib.sha256(os.fsencode(repository.root)).hexdigest()
+        place = RepoFolder(self._root / _LINEAGES, name)
+        known = _decoded(place.state("copy.json"), WorkingCopy("", None, None, None, None))
+        found = repository.working_copy(known)
+        plain = structs.replace(found, remote=None)  # it may hold a password
+        if plain != known and self._root.is_dir():
+            self._keep(place, "copy.json", plain)
+        return self._handle(identify(found, scope), repository)
 
     def _handle(self, identity: RepoIdentity, repository: GitRepository | None) -> _Handle:
         folder = RepoFolder(self._root, identity.repo_hash)
@@ -668,14 +784,14 @@ class Repos:
         with handle.folder.memory_lock(shared=True):
             is_current = handle.folder.memory() == memory_bytes(to_memory(facts))
         if not is_current:
-            with handle.folder.memory_lock():
-                facts = self._take_edits(handle, facts)
+            with handle.folder.memory_lock():  # what others wrote until now is among them
+                facts = self._take_edits(handle, self._visible(handle, self._facts(handle)))
                 facts = self._project(handle, facts)
         with handle.folder.summaries_lock(shared=True):
             is_current = [*handle.folder.summaries()] == self._lines(facts)
         if not is_current:
             with handle.folder.summaries_lock():
-                facts = self._take_lines(handle, facts)
+                facts = self._take_lines(handle, self._visible(handle, self._facts(handle)))
                 self._put_lines(handle, facts)
         return facts
 
@@ -683,13 +799,12 @@ class Repos:
         self, handle: _Handle, facts: Sequence[Fact], data: bytes | None = None, *bases: bytes
     ) -> list[Fact]:
         """Take over what was changed in `memory.json` since it was written."""
-        folder = handle.folder
-        name = str(folder.path / MEMORY_FILE)
-        now = folder.memory() if data is None else data
+        name = str(handle.folder.path / MEMORY_FILE)
+        now = handle.folder.memory() if data is None else data
         if not bases:
-            kept = _decoded(folder.state("memory.base.json"), _Bases())
-            bases = tuple(each.encode() for each in kept.bases)
-        if now is None or now in bases:
+            is_edited, bases = self._bases(handle.folder, now)
+            now = now if is_edited else None
+        if now is None:
             return [*facts]
         found = read_memory(now, name)
         by_id = {fact.id: fact for fact in facts}
@@ -700,6 +815,11 @@ class Repos:
         edits = memory_edits(nearest_base(bases, now, name), found)
         if edits.is_emptied:
             _log.warning("%s was emptied: no fact is deleted, and it is written again", name)
+        self._apply(handle, edits, by_id)
+        return [*by_id.values()]
+
+    def _apply(self, handle: _Handle, edits: MemoryEdits, by_id: dict[str, Fact]) -> None:
+        """Write to the store what was changed in `memory.json`."""
         for kind, entry in edits.added:
             fact = self._new(handle, added_values(kind, entry), None)
             by_id[fact.id] = self._ctx.view.redact(fact)
@@ -716,24 +836,36 @@ class Repos:
                 with suppress(FactNotFoundError):
                     fact_service.forget(self._ctx, fact_id, agent=None)
                 self._followed(fact_id)
-        return [*by_id.values()]
+
+    @staticmethod
+    def _bases(folder: RepoFolder, now: bytes | None) -> tuple[bool, tuple[bytes, ...]]:
+        """Whether the file was edited, and the versions that it may have been made of."""
+        kept = _decoded(folder.state("memory.base.json"), _Bases())
+        bases = tuple(each.encode() for each in kept.bases)
+        current = bases[-1:] if kept.is_written else bases[-2:]
+        # A file that is exactly an older version was made so on purpose.
+        return now not in current, bases[-1:] if now in bases else bases
 
     def _project(self, handle: _Handle, facts: Sequence[Fact]) -> list[Fact]:
         """Write `memory.json`; returns the facts, with what was saved meanwhile."""
         folder, current = handle.folder, [*facts]
         expect = folder.memory()
+        before = _decoded(folder.state("memory.base.json"), _Bases()).bases
         for _ in range(_MOST_ROUNDS):
             data = memory_bytes(to_memory(current))
             if data == expect:
                 break
-            bases = _Bases(tuple(x.decode(errors="replace") for x in (expect or b"", data) if x))
-            folder.put_state("memory.base.json", msgspec.json.encode(bases))
+            text = data.decode()
+            before = (*(each for each in before if each != text), text)[-_MOST_BASES:]
+            folder.put_state("memory.base.json", msgspec.json.encode(_Bases(before)))
             displaced = folder.put_memory(data, expect)
             if displaced is None:
                 break
             current = self._take_edits(handle, current, displaced, expect or b"{}")
             expect = data
-        self._keep(folder, "memory.base.json", _Bases((data.decode(),)))
+        text = data.decode()
+        before = (*(each for each in before if each != text), text)[-_MOST_BASES:]
+        self._keep(folder, "memory.base.json", _Bases(before, is_written=True))
         return current
 
     def _lines(self, facts: Iterable[Fact]) -> list[bytes]:

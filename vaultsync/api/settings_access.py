@@ -12,6 +12,7 @@ from vaultsync.api import configuration as config
 from vaultsync.api.configuration import VaultFiles
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
 from vaultsync.errors import ConfigError
+from vaultsync.privacy.redaction import scrub
 from vaultsync.settings import MARKER, MachineSettings, Table, check_file, setting_names
 from vaultsync.trust import requests_of
 
@@ -25,6 +26,7 @@ class SettingValue(Struct, frozen=True):
 
     name: str
     value: Any
+    """Without secrets."""
     default: Any
     source: str
     """`vault`, `this machine` or `default`: the file that sets it."""
@@ -110,7 +112,14 @@ def _values(files: VaultFiles) -> Iterator[SettingValue]:
             continue
         default = defaults.get(name)
         source = next((each for each in (MACHINE, VAULT) if name in given[each]), DEFAULT)
-        yield SettingValue(name, given.get(source, defaults).get(name, default), default, source)
+        value = given.get(source, defaults).get(name, default)
+        yield SettingValue(name, _without_secrets(value), default, source)
+
+
+def _without_secrets(value: object) -> object:
+    if isinstance(value, list):
+        return [_without_secrets(each) for each in value]
+    return scrub(value) if isinstance(value, str) else value
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

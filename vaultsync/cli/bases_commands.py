@@ -20,7 +20,7 @@ def bases() -> None:
 )
 @common
 def write(options: Options, *, folder: str) -> None:
-    """Write a `.base` file for all facts, and one for each type and scope.
+    """Write a base for all facts, each type and each scope.
 
     A file that you edited is left alone; delete it to have it written again.
     """

@@ -128,6 +128,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync repo context --max-chars 4000",
         "vaultsync repo context --path src/cache.py",
     ),
+    "repo map": (
+        "vaultsync repo map --repo ~/work/app",
+        "vaultsync repo map --repo ~/work/app --path src/sessions.py --json",
+    ),
+    "repo instructions": ("vaultsync repo instructions ~/work/app/AGENTS.md --dry-run",),
     "repo promote": (
         "vaultsync repo promote",
         "vaultsync repo promote --from feature/x --to main --repo ~/work/app",

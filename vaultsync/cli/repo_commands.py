@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, number_option, text_or_stdin
 from vaultsync.cli.output import (
@@ -253,3 +254,63 @@ def copy(options: Options, *, source: str, target: str, repo: str | None) -> Non
     echo(f"copied: {done.copied}")
     if done.run:
         print_message(options, f"`vaultsync undo {done.run}` reverts it")
+
+
+@repo.command("map")
+@number_option("--max-chars", "Maximum number of characters.", default=4_000)
+@click.option(
+    "--path",
+    "paths",
+    metavar="PATH",
+    multiple=True,
+    help="An open file; repeatable; default: those with uncommitted changes.",
+)
+@click.option("--refresh", is_flag=True, help="Read all files again, not only new ones.")
+@repo_option
+@branch_scope_option
+@common
+def map_(options: Options, *, paths: Sequence[str], **given: Any) -> None:  # noqa: ANN401
+    """Print the most referenced definitions of the code, file by file.
+
+    Those that the open files depend on come first. The map is of what git tracks.
+    """
+    with open_memory(options) as memory:
+        found = memory.repos.map(paths=paths or None, **given)
+    if options.json:
+        print_json(found)
+        return
+    echo(clean(found.text.rstrip("\n")))
+    if found.parser == "patterns":
+        print_message(
+            options,
+            dim("definitions are guessed: python -m pip install 'vaultsync[repo]' parses the code"),
+        )
+
+
+@repo.command()
+@click.argument("file")
+@number_option("--budget", "Maximum number of tokens of the block.", default=1_000)
+@click.option("--dry-run", is_flag=True, help="Write nothing.")
+@repo_options
+@common
+def instructions(options: Options, *, file: str, **given: Any) -> int:  # noqa: ANN401
+    """Write the conventions into a file such as AGENTS.md.
+
+    They stand in a block of their own. Nothing else in the file changes, and a second time
+    nothing does. Without conventions the block is removed. Exit code 3 says that some did not
+    fit into the budget.
+    """
+    with open_memory(options) as memory:
+        done = memory.repos.instructions(file, **given)
+    if options.json:
+        print_json(done)
+    else:
+        did = "would be written" if done.dry_run else "was written"
+        state = did if done.changed else "is up to date"
+        number = len(done.included)
+        what = f"{number} convention{'' if number == 1 else 's'}"
+        what += f", {done.tokens} of {done.budget} tokens"
+        print_message(options, f"{clean_one_line(done.file)} {state}: {what}")
+        if done.left_out:
+            print_message(options, f"{len(done.left_out)} did not fit: {', '.join(done.left_out)}")
+    return EXIT_NEEDS_REVIEW if done.left_out else EXIT_DONE

@@ -8,6 +8,7 @@ Texts of very different length or vocabulary are ruled out before any bigrams ar
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -70,12 +71,22 @@ def near_duplicate_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def merged_text(text: str, other: str) -> str:
-    """A text, and after it the lines of another one that repeat none of its lines."""
-    seen = NearDuplicates()
-    for line in text.split("\n"):
-        seen.find(line.strip())
-    added = [each for each in other.split("\n") if each.strip() and seen.find(each.strip()) is None]
+    """A text, and after it the lines of another one that are none of its lines.
+
+    Lines are the same when they differ in case, blanks and punctuation alone: what is said
+    with another word, such as `not`, may mean something else, and stays.
+    """
+    seen = {_folded(line) for line in text.split("\n")} | {()}
+    added = []
+    for line in other.split("\n"):
+        if (words := _folded(line)) not in seen:
+            seen.add(words)
+            added.append(line)
     return "\n".join((text, *added)) if added else text
+
+
+def _folded(line: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\w+", line.casefold()))
 
 
 def _is_without_blanks(text: str, words: Sequence[str]) -> bool:

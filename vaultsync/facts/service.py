@@ -547,16 +547,17 @@ def check_access(
 
     Raises:
         ScopeDeniedError: the agent may not write in the scope.
-        FactNotFoundError: it may not read a related fact; the note would show its title.
+        FactNotFoundError: a related fact is none that it may read; the note would show its title.
     """
     check_scope_access(ctx, fact.scope, agent=agent)
     added = {*fact.related_fact_ids} - {*before}
     if agent is None or not added:
         return
     with suppress(StoreUnavailableError):  # without the store nothing can be compared
-        for each in ctx.store.find_many(added).values():
-            if not ctx.policy.permissions.may_read(agent, each.scope):
-                raise FactNotFoundError(each.id)
+        ctx.store.find_many(added)
+        for each in sorted(added):
+            if not is_visible(ctx, each, agent=agent):
+                raise FactNotFoundError(each)
 
 
 def check_not_superseded(ctx: SyncContext, fact: Fact, *, agent: str | None) -> None:

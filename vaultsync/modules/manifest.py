@@ -228,7 +228,7 @@ def _round_trip(text: str, name: str, changes: Mapping[str, Mapping[str, Value]]
         _apply(entries, changes, CommentedMap, lambda items: _flow(CommentedSeq(items)))
         yaml.dump(found, out)
     except (YAMLError, TypeError, AttributeError) as error:
-        why = f"it cannot be edited: {str(error).splitlines()[0]}"
+        why = f"it cannot be edited: {(str(error) or type(error).__name__).splitlines()[0]}"
         raise UnreadableModuleError(name, why) from None
     bom = "\ufeff" if text.startswith("\ufeff") else ""
     return bom + out.text.replace("\n", eol)

@@ -8,7 +8,7 @@ and the fact's are in its history.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID, uuid5
@@ -16,10 +16,9 @@ from uuid import UUID, uuid5
 from vaultsync.errors import InvalidFieldError, NoteLimitError
 from vaultsync.facts.note_limits import check_note_limits
 from vaultsync.markdown.diff3 import merge_text
-from vaultsync.model.canonical import canonical
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import FIELDS_BY_KEY, Value
+from vaultsync.model.schema import Value
 from vaultsync.modules.module_text import split_module
 from vaultsync.modules.ports import FactRecord
 from vaultsync.storage.archive import Notice
@@ -112,15 +111,15 @@ class ModuleFacts:
                 hint = f"delete the file, or run `vaultsync restore {fact_id}`"
                 self._notice("ModuleForgotten", document.path, why, hint)
                 return record_now
-            write = self._write_for(fact or gone, gone is not None, values, fact_id, agent)
-            if write is None:
-                return record_now
             try:
+                write = self._write_for(fact or gone, gone is not None, values, fact_id, agent)
+                if write is None:
+                    return record_now
                 assert write.fact is not None  # noqa: S101
                 check_note_limits(self.ctx, write.fact)
-            except NoteLimitError as error:
-                why = f"{document.path} is too large for a fact: {error.message}"
-                self._notice("ModuleTooLarge", document.path, why, error.hint)
+            except (NoteLimitError, InvalidFieldError) as error:
+                why = f"{document.path} can be no fact: {error.message}"
+                self._notice("UnfitModule", document.path, why, error.hint)
                 return record or record_now
             if not isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
                 self.written.append(fact_id)
@@ -149,19 +148,8 @@ class ModuleFacts:
         return {
             "title": document.title,
             "content": split_module(document.text).content,
-            "tags": self._tags(document.tags),
+            "tags": list(document.tags),
         }
-
-    def _tags(self, tags: Sequence[str]) -> list[Value]:
-        """The tags that a fact can have; a manifest may call anything a tag."""
-        found: list[Value] = []
-        for each in tags:
-            try:
-                canonical(FIELDS_BY_KEY["tags"], [each])
-            except InvalidFieldError:
-                continue
-            found.append(each)
-        return found
 
     def _write_for(
         self,

@@ -124,13 +124,16 @@ class Remote(Protocol):
         ...
 
 
-def with_header(space: str, record: RemoteRecord) -> str:
-    """The text of a module for a remote that has texts only: a line says what it is."""
+def with_header(space: str, record: RemoteRecord, *, title: bool = True) -> str:
+    """The text of a module for a remote that has texts only: a line says what it is.
+
+    With `title`, the title follows, which helps to find it.
+    """
     checksum = record.checksum or "removed"
     head = f"[module {record.chunk_id} space={space} checksum={checksum}"
     head += f" record={record.digest}]"
-    title = f"{record.title}\n\n" if record.title else ""
-    return f"{head}\n\n{title}{record.text}" if record.text else head
+    first = f"{record.title}\n\n" if title and record.title else ""
+    return f"{head}\n\n{first}{record.text}" if record.text else head
 
 
 def from_header(space: str, text: str, confidence: float, remote_id: str | None) -> RemoteHit:

@@ -26,6 +26,7 @@ from vaultsync.errors import (
     UnreadableModuleError,
 )
 from vaultsync.facts.service import check_scope_access
+from vaultsync.facts.write_limits import check_write_limits
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
@@ -156,6 +157,7 @@ class ModuleWork:
         Raises:
             InvalidFieldError: a name that none can have, or no text.
             ScopeDeniedError: the agent may not write in the scope of the project.
+            WriteLimitError: the text is too long for the agent, or it wrote too much.
             ModuleChangedError: the module is not what `expect` says.
             UnreadableModuleError: a file of the topic cannot be read or written.
             ModulesBusyError: another process works with the folder.
@@ -164,23 +166,22 @@ class ModuleWork:
         if not asked.text.strip():
             raise InvalidFieldError("text", asked.text, "some text")
         self._check_may_write(asked.agent)
+        values = {"content": asked.text, "title": asked.title, "tags": list(asked.tags or ())}
+        draft = make_fact({**values, "id": self.ctx.clock.new_id()})
+        check_write_limits(self.ctx, draft, agent=asked.agent or self.rules.agent)
         with self._locked():
             self._recover()
             intent = self._intent(asked)
             self.state.put_intent(intent)
             entry, reason = self._carry_out(intent)
-            document = self._document(asked.topic, entry)
-            fact_id = None
-            if document is not None:
-                self._push(document, agent=asked.agent)
-                fact_id = self.facts.fact_id(document.key)
+            self._push_module(asked.topic, entry, agent=asked.agent)
         return ModuleWritten(
             entry.chunk_id,
             entry.sync_status,
             entry.remote_id,
             f"{self.folder.name}/{intent.topic}/{entry.file}",
             entry.checksum,
-            fact_id,
+            self.facts.fact_id(f"{asked.topic}/{entry.chunk_id}"),
             reason,
             notices_of(self.notices),
         )
@@ -203,9 +204,7 @@ class ModuleWork:
                 )
             path = f"{topic}/{found.file}"
             before = self._read(path)
-            document = self._document(topic, found)
-            if document is not None:  # what a person wrote by hand is in the history first
-                self._push(document)
+            self._push_module(topic, found)  # what a person wrote is in the history first
         else:
             heading = asked.title or split_module(text).title or chunk_id
             path = f"{topic}/{new_module_name(redact(heading), files.files)}"
@@ -254,7 +253,7 @@ class ModuleWork:
             and entry.sync_status == SYNCED
         )
         if not is_done:
-            self._edit_entry(
+            entry = self._edit_entry(
                 topic,
                 intent.chunk_id,
                 {
@@ -268,7 +267,6 @@ class ModuleWork:
                     entry.remote_key if entry else "remote_id": None,
                 },
             )
-            entry = self._found(topic, intent.chunk_id)
             if self.rules.mirrors:
                 entry, reason = self._mirror(topic, entry, text)
         assert entry is not None  # noqa: S101 - it was found, or has just been written
@@ -386,10 +384,9 @@ class ModuleWork:
         """Whether a hit is what the file says now, as far as a remote can tell."""
         if entry is None:
             return True
-        if entry.file:
-            data = self.folder.read(f"{topic}/{entry.file}")
-            if data is not None and checksum_of(data) != entry.checksum:
-                return False
+        data = self.folder.read(f"{topic}/{entry.file}") if entry.file else None
+        if data is not None and checksum_of(data) != entry.checksum:
+            return False
         if hit.checksum is None:
             return not remote.verbatim
         sent = self.state.read().mirror.get(entry.chunk_id)
@@ -599,14 +596,14 @@ class ModuleWork:
             self._put_row(entry.chunk_id, reason, entry.last_updated_by)
         is_new = entry.sync_status == status and entry.remote_id == (remote_id or None)
         if status == SYNCED or not is_new:
-            self._edit_entry(topic, entry.chunk_id, values)
+            entry = self._edit_entry(topic, entry.chunk_id, values)
         if status == SYNCED:
             self._note_mirrored(record)
             self._drop_row(entry.chunk_id)
         self._count(status, reason)
         seconds = round(self.ctx.clock.monotonic() - began, 3)
         self._tell("mirror", chunk=entry.chunk_id, status=status, reason=reason, seconds=seconds)
-        return self._found(topic, entry.chunk_id), reason
+        return entry, reason
 
     def _send(self, record: RemoteRecord) -> str:
         """Store a module, and see that the remote has it."""
@@ -805,6 +802,11 @@ class ModuleWork:
             self.facts.forget(record)
             self._keep(facts={k: x for k, x in self._record.facts.items() if k != key})
 
+    def _push_module(self, topic: str, entry: ManifestEntry, *, agent: str | None = None) -> None:
+        document = self._document(topic, entry)
+        if document is not None:
+            self._push(document, agent=agent)
+
     def _push(self, document: ModuleDocument, *, agent: str | None = None) -> None:
         before = self._record.facts.get(document.key)
         try:
@@ -872,29 +874,29 @@ class ModuleWork:
         text = self._read(path)
         return None if text is None else read_manifest(text, path, topic).find(chunk_id)
 
-    def _found(self, topic: str, chunk_id: str) -> ManifestEntry:
-        entry = self._find(topic, chunk_id)
-        if entry is None:
-            raise ModuleChangedError(f"{topic}/{MANIFEST_FILE}")
+    def _edit_entry(self, topic: str, chunk_id: str, values: Mapping[str, Value]) -> ManifestEntry:
+        """Change an entry of a manifest; returns it."""
+        path = f"{topic}/{MANIFEST_FILE}"
+        new = self._edit(
+            path, lambda old: edit_manifest(old, path, {chunk_id: values}, topic=topic)
+        )
+        entry = read_manifest(new, path, topic).find(chunk_id)
+        assert entry is not None  # noqa: S101 - it was written
         return entry
 
-    def _edit_entry(self, topic: str, chunk_id: str, values: Mapping[str, Value]) -> None:
-        path = f"{topic}/{MANIFEST_FILE}"
-        self._edit(path, lambda old: edit_manifest(old, path, {chunk_id: values}, topic=topic))
-
-    def _edit(self, path: str, change: Callable[[str | None], str]) -> None:
-        """Edit a file, again when a person saves it at the same moment."""
+    def _edit(self, path: str, change: Callable[[str | None], str]) -> str:
+        """Edit a file, again when a person saves it at the same moment; returns the text."""
         for _ in range(MAX_TRIES):
             old = self._read(path)
             new = change(old)
             if new == old:
-                return
+                return new
             try:
                 self._replace(path, new, old)
             except ModuleChangedError as error:
                 _log.debug("%s is edited again: %s", path, error)
             else:
-                return
+                return new
         raise ModuleChangedError(path)
 
     def _read(self, path: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -124,13 +125,9 @@ def _kept(summaries: Sequence[Fact], *, entries: int, size: int) -> int:
     sizes = [len(each.content.encode("utf-8", "surrogatepass")) for each in summaries]
     if len(sizes) <= entries and sum(sizes) <= size:
         return len(sizes)
-    stay = total = 0
-    for each in sizes:
-        total += each
-        if stay >= entries * KEPT_SHARE or (stay and total > size * KEPT_SHARE):
-            break
-        stay += 1
-    return stay
+    totals = enumerate(accumulate(sizes), start=1)
+    fits = (n <= entries * KEPT_SHARE and total <= size * KEPT_SHARE for n, total in totals)
+    return max(1, sum(fits))
 
 
 def week_of(fact: Fact) -> str:

@@ -7,6 +7,7 @@ what is being edited is known to who edits it. Only what is new since the last m
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -28,6 +29,7 @@ _BATCH_FILES = 256
 _MAX_MISSES = 20
 """Definitions that are too long for the rest of the budget, after which no more are tried."""
 _MAX_PATH = 200
+_MARKUP = re.compile(r"[#>+*`~=|<\[-]|[0-9]{1,9}[.)](?:\s|$)")
 _TAIL = len("… 1,000,000 more definitions and 1,000,000 more files\n")
 
 ReadBlobs: TypeAlias = Callable[[Sequence[str]], Iterable[tuple[str, bytes]]]
@@ -216,7 +218,9 @@ class CodeMapper:
         return text if len(text) <= max_chars else ""
 
     def _file_line(self, path: str) -> str:
-        return one_line(self._redact(path), _MAX_PATH) + "\n"
+        name = one_line(self._redact(path), _MAX_PATH)
+        # A name is not to look like a heading or an item of a list.
+        return f"./{name}\n" if _MARKUP.match(name) else f"{name}\n"
 
 
 def _without_definitions(ranked: RankedCode) -> Iterator[int]:

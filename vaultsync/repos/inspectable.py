@@ -173,7 +173,17 @@ def _checked(name: str, value: object) -> Value:
 
 
 def nearest_base(bases: Sequence[bytes], now: bytes, path: str) -> JsonMemory:
-    """The version that an edited file was made of, where a crash left two that may be it."""
+    """The version that an edited file was made of, of several that may be it.
+
+    It has the most entries of the file, so that what was changed after an editor had opened
+    the file is not changed back when it saves. Of those that have as many, it is the newest
+    version of all, else the oldest: an editor that had an older one knows nothing of the next.
+
+    Args:
+        bases: the versions, the newest last.
+        now: the edited file.
+        path: of the file, for errors.
+    """
     parsed = [read_memory(each, path) for each in bases]
     entries = [x for found in read_memory(now, path).values() for x in found]
 
@@ -181,7 +191,8 @@ def nearest_base(bases: Sequence[bytes], now: bytes, path: str) -> JsonMemory:
         known = [x for found in memory.values() for x in found]
         return sum(x in known for x in entries)
 
-    return max(parsed, key=alike, default=read_memory(None, path))
+    found = max(parsed, key=alike, default=read_memory(None, path))
+    return parsed[-1] if parsed and alike(parsed[-1]) == alike(found) else found
 
 
 def summary_line(summary: StepSummary) -> bytes:

@@ -46,8 +46,13 @@ class Repository(Protocol):
     Every method may raise RepositoryError: git failed, took too long, or said too much.
     """
 
-    def working_copy(self) -> WorkingCopy:
-        """Where it is, and what is checked out."""
+    def working_copy(self, known: WorkingCopy | None = None) -> WorkingCopy:
+        """Where it is, and what is checked out.
+
+        Args:
+            known: what was found before, from which the first commit is taken where HEAD goes on
+                from there: to find it otherwise takes a walk through the whole history.
+        """
         ...
 
     def head(self) -> str | None:

@@ -25,6 +25,7 @@ _SSH = ("ssh", "git+ssh", "ssh+git")
 _URL = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]*)://(.*)\Z", re.DOTALL)
 _SCP = re.compile(r"\A(?:[^/@]*@)?(\[[^\]/]*\]|[^/:\[\]@]+):(.*)\Z", re.DOTALL)
 """`user@host:path`, which git takes for SSH when no slash is before the colon."""
+_AT = re.compile(r"(?<!/)@")
 _HOST = re.compile(r"\A(\[[^\]]*\]|[^:]*)(?::([0-9]*))?\Z")
 
 
@@ -83,15 +84,16 @@ def sanitize_remote(url: str) -> str:
 def _without_user(rest: str) -> str:
     """What follows `//`, without `user:password@`, and without query and fragment.
 
-    A password may hold `/`, `?` and `#`, though it should not: when a colon before the last
-    `@` begins no port, all before that `@` is taken for one.
+    A password may hold `@`, `/`, `?` and `#`, though it should not: where there is one, all
+    before the last `@` is taken for it, unless that begins a part of the path (`/@scope/`).
     """
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
-    if "@" in authority:
-        rest = rest[: len(authority)].rpartition("@")[2] + rest[len(authority) :]
-        authority = authority.rpartition("@")[2]
-    if "@" in rest and not _HOST.match(authority):
-        rest = rest.rpartition("@")[2]
+    user, at, _ = authority.partition("@")
+    if ":" in (user if at else authority) and (at or not _HOST.match(authority)):
+        *_, end = [0, *(each.end() for each in _AT.finditer(rest))]
+        rest = rest[end:]
+    elif at:
+        rest = rest[len(authority.rpartition("@")[0]) + 1 :]
     return re.split(r"[?#]", rest, maxsplit=1)[0]
 
 

@@ -29,7 +29,7 @@ LAST_MAINTENANCE = "maintained"
 
 
 class IdleWork:
-    """Upkeep of a memory, and of the files beside it, when nobody waits for anything.
+    """Upkeep of a memory, and of the files beside it, when a daemon has nothing else to do.
 
     Classifies once the store was written to, maintains once a day, syncs modules, and looks
     after repositories. The day on which a memory is first seen counts as maintained.

@@ -157,13 +157,12 @@ export class ProposalsView extends BridgeView {
 		const name = change.title === "" ? (path ?? change.fact_id) : change.title;
 		if (path === null) head.appendText(name);
 		else link(head, name, () => this.host.openNote(path));
-		if (verb === "Keep") el.createDiv({ cls: "vaultsync-muted", text: "Nothing of it changes." });
 		for (const { field, before, after } of fieldsOf(change, proposal)) {
 			el.createDiv({ cls: "vaultsync-muted", text: fieldName(field) });
 			if (verb === "Change") {
 				drawDiff(el, { left: before, right: after, leftName: "Now", rightName: "Proposed", field: fieldName(field), sides: NOW_AND_NEW });
 			} else {
-				el.createEl("pre", { cls: "vaultsync-value", text: verb === "Delete" ? before : after || "nothing", attr: { "data-verb": verb } });
+				el.createEl("pre", { cls: "vaultsync-value", text: (verb === "New" ? after : before) || "nothing", attr: { "data-verb": verb } });
 			}
 		}
 	}

@@ -69,10 +69,10 @@ export async function fewProposals(memory: Memory): Promise<void> {
 	await propose(memory);
 	const old = new Date(Date.now() - 100 * 86_400_000).toISOString().replace(/\.\d+Z/, "Z");
 	const more = { scope: "project-tidebell", agentId: "indy" };
-	const winch = "The winch at the slipway carries two tonnes and needs a second hand at the brake.";
+	const winch = "The winch at the slipway carries two tonnes, and needs a second hand at the brake while a boat hangs in its slings over the water";
 	await memory.import([
-		{ content: winch, type: "fact", ...more },
-		{ content: `${winch} Oskar keeps the key to its box.`, type: "fact", ...more, agentId: "moss" },
+		{ content: `${winch} at night.`, type: "fact", ...more },
+		{ content: `${winch}.`, type: "fact", ...more, agentId: "moss" },
 		{ content: "The fee for a guest berth is 180 kroner.", type: "fact", ...more, createdAt: old },
 		{ content: "The fee for a guest berth is 220 kroner.", type: "fact", ...more },
 		{ content: `The third camera on the pier sees nothing after dusk, ${CAUSES[2] ?? ""}.`, type: "lesson", ...more },

@@ -30,6 +30,10 @@ describe("what a proposal would do", () => {
 		expect(changes.flatMap((each) => fieldsOf(each, { changes }))).toEqual([{ field: "supersededById", before: "", after: "New" }]);
 	});
 
+	test("of a fact that stays is what it says", () => {
+		expect(fieldsOf(change({ before: { content: "kept" }, after: {} }), { changes: [] })).toEqual([{ field: "content", before: "kept", after: "" }]);
+	});
+
 	test("of a deletion is what is lost", () => {
 		expect(fieldsOf(change({ before: { content: "gone" }, after: null }), { changes: [] })).toEqual([{ field: "content", before: "gone", after: "" }]);
 	});

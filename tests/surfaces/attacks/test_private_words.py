@@ -102,7 +102,14 @@ def _known_about(memory: Memory, root: Path) -> list[object]:
         GitFolder(root).commit("a.py", "a = 1\n")
     repos = memory.repos
     repos.add_note(root, content="It is known.")
-    return [repos.get_repo_memory(root), repos.context(root), repos.hidden_facts(root)]
+    return [
+        repos.get_repo_memory(root),
+        repos.context(root),
+        repos.hidden_facts(root),
+        repos.map(root),
+        repos.instructions(root / "AGENTS.md"),
+        (root / "AGENTS.md").read_text(encoding="utf-8") if (root / "AGENTS.md").exists() else "",
+    ]
 
 
 ASKED: dict[str, Callable[[Memory, Planted], object]] = {

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import IO, TYPE_CHECKING
 
@@ -34,14 +35,19 @@ MAX_CRASHES = 10
 """Of one reader, after which it parses nothing any more."""
 
 
+@cache
+def _version() -> str:
+    """The version of tree-sitter; empty where it is not installed."""
+    try:
+        version("tree-sitter-python")
+        return version("tree-sitter")
+    except PackageNotFoundError:
+        return ""
+
+
 def is_installed() -> bool:
     """Whether the parsers are installed: the extra `repo`."""
-    try:
-        version("tree-sitter")
-        version("tree-sitter-python")
-    except PackageNotFoundError:
-        return False
-    return True
+    return bool(_version())
 
 
 class TreeSitterReader:
@@ -61,7 +67,7 @@ class TreeSitterReader:
             batch_seconds: to wait for many files.
             file_seconds: to wait for one file.
         """
-        self.parser = f"{PARSER} {version('tree-sitter')}"
+        self.parser = f"{PARSER} {_version()}"
         self._command = command
         self._batch_seconds = batch_seconds
         self._file_seconds = file_seconds

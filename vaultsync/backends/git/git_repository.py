@@ -64,16 +64,28 @@ class GitRepository:
         index, objects, root = map(Path, paths)
         return Path(os.path.realpath(root)), shallow == "true", index, objects, hashed
 
-    def working_copy(self) -> WorkingCopy:
-        commit = self.head()
-        branch = self._git.find("symbolic-ref", "-q", "HEAD")
-        name = _text(branch).strip().removeprefix(_HEADS) if branch is not None else None
-        first = None
-        if commit is not None:
-            walk = ("--first-parent", "--max-parents=0", "--end-of-options", commit)
-            answer = self._git.find("rev-list", *walk)
-            first = _text(answer).split()[-1] if answer and answer.split() else None
+    def working_copy(self, known: WorkingCopy | None = None) -> WorkingCopy:
+        answer = self._git.find("rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
+        if answer is None:  # before the first commit
+            answer = self._git.find("symbolic-ref", "-q", "HEAD")
+            commit, reference = None, _text(answer).strip()
+        else:
+            commit, reference = _text(answer).split("\n")[:2]
+        name = reference.removeprefix(_HEADS) if reference.startswith(_HEADS) else None
+        first = None if commit is None else self._first(commit, known)
         return WorkingCopy(str(self.root), self._remote(), name, commit, first, self._is_shallow)
+
+    def _first(self, commit: str, known: WorkingCopy | None) -> str | None:
+        """The commit to which first parents lead; the whole history is walked for it once."""
+        walk = ("rev-list", "--first-parent", "--max-parents=0", "--end-of-options", commit)
+        if known is not None and known.commit and known.first_commit:
+            if known.commit == commit:
+                return known.first_commit
+            answer = self._git.find(*walk, f"^{known.commit}")
+            if answer is not None and not answer.split():
+                return known.first_commit  # it goes on from there
+        answer = self._git.find(*walk)
+        return _text(answer).split()[-1] if answer and answer.split() else None
 
     def _remote(self) -> str | None:
         """The address of `origin`, else of the first remote by name."""

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec import structs
-
 from vaultsync.backends.remotes.mcp_session import McpSession
 from vaultsync.modules.module_facts import project_scope
 from vaultsync.modules.remote import (
@@ -121,19 +119,18 @@ class ModuleToolsRemote:
         self.name = session.name
 
     def store(self, space: str, record: RemoteRecord) -> str:
-        text = headed(space, structs.replace(record, title=""))
-        topic = project_scope(space)
-        arguments = {"topic": topic, "chunk": record.chunk_id, "text": text, "title": record.title}
-        answer = self._session.call(self._write, {**arguments, "tags": list(record.tags)})
+        arguments = _module(space, record.chunk_id)
+        more = {"text": headed(space, record, title=False), "tags": list(record.tags)}
+        answer = self._session.call(self._write, {**arguments, **more, "title": record.title})
         found = answer.get("chunk_id") if isinstance(answer, dict) else None
-        if found != record.chunk_id:
+        if found != arguments["chunk"]:
             raise MirrorError(f"{self.name} did not say that it wrote the module")
-        return f"{topic}/{record.chunk_id}"
+        return arguments["chunk"]
 
     def retrieve(self, space: str, query: RemoteQuery) -> Sequence[RemoteHit]:
         hits = []
         for chunk_id in query.chunk_ids:
-            arguments = {"topic": project_scope(space), "chunk": chunk_id}
+            arguments = _module(space, chunk_id)
             try:
                 answer = self._session.call(self._read, arguments)
             except MirrorError as error:
@@ -141,8 +138,9 @@ class ModuleToolsRemote:
                     continue
                 raise
             if isinstance(answer, dict) and isinstance(answer.get("text"), str):
-                remote_id = f"{arguments['topic']}/{chunk_id}"
-                hits.append(from_header(space, answer["text"], 1.0, remote_id))
+                # A long answer is cut for an agent, and so is no copy.
+                confidence = 0.0 if answer.get("cut") else 1.0
+                hits.append(from_header(space, answer["text"], confidence, arguments["chunk"]))
         return hits
 
     def remove(self, space: str, chunk_id: str) -> None:
@@ -151,6 +149,12 @@ class ModuleToolsRemote:
 
     def close(self) -> None:
         self._session.close()
+
+
+def _module(space: str, chunk_id: str) -> dict[str, str]:
+    """What names a module of a space among those of another vaultsync."""
+    topic = project_scope(space)
+    return {"topic": topic, "chunk": f"{topic}/{chunk_id}"}
 
 
 def _hits(space: str, answer: Any) -> list[RemoteHit]:  # noqa: ANN401 - JSON

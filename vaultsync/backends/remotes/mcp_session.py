@@ -9,7 +9,7 @@ import logging
 import os
 import shlex
 import threading
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ class McpSession:
         self._end: asyncio.Event | None = None
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON
-        """What a tool answers: its structured content, the JSON in its text, or the text.
+        """What a tool answers: the JSON in its text, its structured content, or the text.
 
         Raises:
             MirrorError: it failed, or took too long.
@@ -85,19 +85,20 @@ class McpSession:
         thread, loop, end = self._thread, self._loop, self._end
         self._thread = self._loop = self._session = self._end = None
         if thread is not None and loop is not None and end is not None:
-            loop.call_soon_threadsafe(end.set)
+            with suppress(RuntimeError):  # it has ended by itself
+                loop.call_soon_threadsafe(end.set)
             thread.join(_GRACE_SECONDS)
 
     def _answer(self, tool: str, result: CallToolResult) -> Any:  # noqa: ANN401 - JSON
         text = "\n".join(each.text for each in result.content if each.type == "text")
         if result.isError:
             raise MirrorError(f"{self.name}, {tool}: {text:.300}")
-        if result.structuredContent is not None:
-            return result.structuredContent
         try:
-            return json.loads(text)
+            # Servers that answer with a text wrap it in structured content, too.
+            found = json.loads(text)
         except (ValueError, RecursionError):
-            return text
+            found = text
+        return found if isinstance(found, dict | list) else result.structuredContent or found
 
     def _start(self) -> None:
         started: concurrent.futures.Future[None] = concurrent.futures.Future()

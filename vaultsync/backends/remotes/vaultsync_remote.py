@@ -72,7 +72,7 @@ class FactRemote:
             self._calls.create(fact_id, values)
         self._calls.update(fact_id, values)
         found = self._calls.get(fact_id)
-        if found is None or found.get(DIGEST) != record.digest:
+        if found is None or _property(found, DIGEST) != record.digest:
             raise MirrorError(f"{self.name} does not have what was stored")
         return fact_id
 
@@ -83,7 +83,7 @@ class FactRemote:
             found = self._calls.get(fact_id)
             if found is not None and isinstance(found.get("content"), str):
                 text = found["content"].replace(_THEIRS, _OURS)
-                checksum, digest = (str(found.get(key) or "") for key in (CHECKSUM, DIGEST))
+                checksum, digest = (_property(found, key) for key in (CHECKSUM, DIGEST))
                 hits.append(RemoteHit(text, 1.0, chunk_id, checksum, fact_id, digest))
         return hits
 
@@ -124,6 +124,11 @@ class BridgeCalls:
 
     def close(self) -> None:
         """There is no connection between two requests."""
+
+
+def _property(fact: Mapping[str, Any], key: str) -> str:
+    properties = fact.get("properties")
+    return str(properties.get(key) or "") if isinstance(properties, dict) else ""
 
 
 def _path(fact_id: str) -> str:

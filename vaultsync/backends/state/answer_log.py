@@ -32,7 +32,7 @@ class AnswerLog:
         self._surface = surface
 
     def add(self, source: str, seconds: float) -> None:
-        """A question was answered by a source in so many seconds."""
+        """Another answer: its source, and how long it took."""
         try:
             size = append_line(self._path, f"{self._surface}.{source} {seconds:.4f}")
             if size > MAX_LOG_BYTES:

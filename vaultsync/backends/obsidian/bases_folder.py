@@ -11,7 +11,7 @@ from vaultsync.errors import ConfigError
 from vaultsync.model.paths import VaultPath
 
 
-class BaseFiles:
+class BasesFolder:
     """Bases that vaultsync writes, and people may edit."""
 
     def __init__(self, root: Path, folder: VaultPath) -> None:

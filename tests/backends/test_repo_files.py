@@ -1,0 +1,364 @@
+"""The files of a repository: locked, replaced in one step, appended to line by line."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.repo_files import file_locks
+from vaultsync.backends.repo_files.file_locks import locked
+from vaultsync.backends.repo_files.repo_folder import RepoFolder
+from vaultsync.errors import LockTimeoutError, RepoFileError
+
+HASH = "a" * 64
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RepoFolder:
+    folder = RepoFolder(tmp_path / "repos", HASH)
+    with folder.memory_lock():
+        pass
+    return folder
+
+
+# --- locks ----------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["flock", "file"])
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "file":
+
+        def no_locks(_: int, __: int) -> None:
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+        monkeypatch.setattr(fcntl, "flock", no_locks)
+    return str(request.param)
+
+
+def test_one_writer_at_a_time(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "x.lock"
+    with locked(path, 1):
+        began = time.monotonic()
+        with pytest.raises(LockTimeoutError, match=r"x\.lock"), locked(path, 0.05):
+            pytest.fail("two have it")
+        assert time.monotonic() - began < 1
+    with locked(path, 0):
+        pass
+
+
+def test_readers_share_and_keep_writers_out(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    with (
+        locked(path, 1, shared=True),
+        locked(path, 1, shared=True),
+        pytest.raises(LockTimeoutError),
+        locked(path, 0.02),
+    ):
+        pytest.fail("a writer among readers")
+
+
+def test_a_waiting_writer_comes_before_later_readers(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    order = []
+    ready = threading.Event()
+
+    def write() -> None:
+        ready.set()
+        with locked(path, 5):
+            order.append("writer")
+
+    with locked(path, 1, shared=True):
+        writer = threading.Thread(target=write)
+        writer.start()
+        ready.wait()
+        time.sleep(0.1)
+        with pytest.raises(LockTimeoutError), locked(path, 0.02, shared=True):
+            pytest.fail("a reader overtook the writer")
+    writer.join()
+    assert order == ["writer"]
+
+
+@pytest.mark.parametrize(
+    ("owner", "age"),
+    [
+        ({"pid": 2**22 + 5, "id": "x"}, 0),
+        ({"pid": 10**30, "id": "x"}, 0),
+        ({"pid": os.getpid(), "id": "x"}, 60),
+        ({"pid": 1, "id": "x"}, 60),
+        (None, 60),
+    ],
+)
+@pytest.mark.parametrize("kind", ["file"], indirect=True)
+def test_a_lock_of_a_process_that_is_gone_counts_no_more(
+    tmp_path: Path, kind: str, owner: dict[str, object] | None, age: int
+) -> None:
+    path = tmp_path / "x.lock"
+    left = tmp_path / "x.lock.pid"
+    left.write_text(json.dumps(owner) if owner else "half a li")
+    then = time.time() - age
+    os.utime(left, (then, then))
+    with locked(path, 1):
+        assert json.loads(left.read_text())["pid"] == os.getpid()
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("owner", [json.dumps({"pid": 1, "id": "x"}), "half", "[]"])
+@pytest.mark.parametrize("kind", ["file"], indirect=True)
+def test_a_young_lock_of_another_process_counts(tmp_path: Path, kind: str, owner: str) -> None:
+    left = tmp_path / "x.lock.pid"
+    left.write_text(owner)
+    with pytest.raises(LockTimeoutError), locked(tmp_path / "x.lock", 0.02):
+        pytest.fail("it was not waited for")
+    assert left.read_text() == owner
+
+
+def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    code = (
+        "import sys, time; from pathlib import Path\n"
+        "from vaultsync.backends.repo_files.file_locks import locked\n"
+        "with locked(Path(sys.argv[1]), 1):\n    print('held', flush=True); time.sleep(60)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    with pytest.raises(LockTimeoutError), locked(path, 0.02):
+        pytest.fail("two have it")
+    process.kill()
+    process.wait()
+    with locked(path, 5):
+        pass
+    process.stdout.close()
+
+
+def test_an_error_of_a_lock_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(RepoFileError, match="lock"),
+        RepoFolder(tmp_path / "file", "x").memory_lock(),
+    ):
+        pytest.fail("there is no folder")
+
+
+# --- files ----------------------------------------------------------------------------
+
+
+def test_a_file_is_replaced_as_a_whole(folder: RepoFolder) -> None:
+    assert folder.memory() is None
+    assert folder.put_memory(b"one", None) is None
+    assert folder.put_memory(b"two", b"one") is None
+    assert folder.memory() == b"two"
+    assert sorted(x.name for x in folder.path.iterdir() if "lock" not in x.name) == [
+        "indexes",
+        "memory.json",
+    ]
+
+
+@pytest.mark.parametrize("swaps", [True, False])
+def test_what_was_saved_meanwhile_comes_out(
+    folder: RepoFolder, monkeypatch: pytest.MonkeyPatch, *, swaps: bool
+) -> None:
+    if not swaps:
+        name = "vaultsync.backends.repo_files.repo_folder.exchange"
+        monkeypatch.setattr(name, lambda *_: False)
+    folder.put_memory(b"one", None)
+    (folder.path / "memory.json").write_bytes(b"by hand")
+    assert folder.put_memory(b"two", b"one") == b"by hand"
+    assert folder.memory() == b"two"
+    (folder.path / "memory.json").unlink()
+    (folder.path / "memory.json").write_bytes(b"new by hand")
+    assert folder.put_memory(b"three", None) == b"new by hand"
+
+
+def test_a_link_to_another_folder_stays(folder: RepoFolder, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "synced" / "app.json"
+    elsewhere.parent.mkdir()
+    elsewhere.write_bytes(b"one")
+    (folder.path / "memory.json").symlink_to(elsewhere)
+    assert folder.put_memory(b"two", b"one") is None
+    assert elsewhere.read_bytes() == b"two"
+    assert (folder.path / "memory.json").is_symlink()
+
+
+@pytest.mark.parametrize("number", [errno.EXDEV, errno.EBUSY])
+def test_a_file_that_cannot_be_renamed_over_is_written_in_place(
+    folder: RepoFolder, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    folder.put_summaries([b"one"])
+    inode = (folder.path / "summaries.jsonl").stat().st_ino
+    rename = Path.replace
+
+    def fails(self: Path, target: Path) -> Path:
+        if target.name == "summaries.jsonl":
+            raise OSError(number, os.strerror(number))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "replace", fails)
+    folder.put_summaries([b"two", b"3"])
+    assert folder.summaries() == [b"two", b"3"]
+    assert (folder.path / "summaries.jsonl").stat().st_ino == inode
+    assert not (folder.path / ".summaries.jsonl.new").exists()
+
+
+def test_bytes_that_are_read_back_differently_are_an_error(
+    folder: RepoFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vaultsync.backends.repo_files import repo_folder
+
+    folder.put_summaries([b"one"])
+
+    def fails(self: Path, target: Path) -> Path:
+        raise OSError(errno.EXDEV, "other disk")
+
+    def replaced(path: Path, data: bytes, *, durable: bool = True) -> None:
+        if path.name.startswith("."):
+            path.write_bytes(data)
+            return
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "replace", fails)
+            replace_file(path, data, durable=durable)
+
+    monkeypatch.setattr(repo_folder, "replace_file", replaced)
+    monkeypatch.setattr(repo_folder, "read_file", lambda _: b"other")
+    with pytest.raises(RepoFileError, match="differently"):
+        folder.put_summaries([b"two"])
+    assert (folder.path / ".summaries.jsonl.new").read_bytes() == b"two\n"
+
+
+def test_lines_are_appended_whole(folder: RepoFolder) -> None:
+    path = folder.path / "summaries.jsonl"
+    folder.append_summary(b"one")
+    with path.open("ab") as file:
+        file.write(b"cut o")  # another program died
+    assert folder.summaries() == [b"one"]
+    folder.append_summary(b"two")
+    assert path.read_bytes() == b"one\ncut o\ntwo\n"
+
+
+def test_a_line_that_does_not_fit_is_taken_away_again(
+    folder: RepoFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.append_summary(b"one")
+    write = os.write
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", lambda fd, data: write(fd, data[:2]))
+        with pytest.raises(RepoFileError, match="No space"):
+            folder.append_summary(b"two")
+    assert (folder.path / "summaries.jsonl").read_bytes() == b"one\n"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_an_error_with_a_hint(folder: RepoFolder) -> None:
+    folder.path.chmod(0o500)
+    try:
+        with pytest.raises(RepoFileError) as failed:
+            folder.put_summaries([b"one"])
+        assert "permissions" in failed.value.hint
+    finally:
+        folder.path.chmod(0o700)
+
+
+def test_states_are_kept_beside(folder: RepoFolder) -> None:
+    assert folder.exists
+    assert folder.state("x.json") is None
+    folder.put_state("x.json", b"{}", durable=False)
+    assert folder.state("x.json") == b"{}"
+    other = RepoFolder(folder.path.parent, "b" * 64)
+    assert not other.exists
+    other.put_state("x.json", b"1")
+    assert other.exists
+
+
+# --- many processes -------------------------------------------------------------------
+
+WRITER = """
+import json, sys
+from pathlib import Path
+from vaultsync.backends.repo_files.repo_folder import RepoFolder
+from vaultsync.errors import LockTimeoutError, RepositoryError
+root, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+folder = RepoFolder(root, "a" * 64)
+for number in range(count):
+    key = f"{name}-{number}"
+    while True:
+        try:
+            if number % 2:
+                with folder.summaries_lock():
+                    folder.append_summary(json.dumps({"id": key, "text": "x" * 300}).encode())
+            else:
+                with folder.memory_lock():
+                    data = folder.memory()
+                    known = json.loads(data or b"{}") | {key: number}
+                    assert folder.put_memory(json.dumps(known).encode(), data) is None
+        except LockTimeoutError:
+            continue
+        print(key, flush=True)
+        break
+"""
+
+
+def storm(root: Path, *, processes: int, writes: int, kills: int, seed: int = 0) -> int:
+    """Processes that write to both files, of which some are killed; returns what was told."""
+    dice = random.Random(seed)
+    names = iter(range(10_000))
+    told: list[Path] = []
+
+    def start() -> subprocess.Popen[bytes]:
+        out = root / f"out-{next(names)}"
+        told.append(out)
+        with out.open("wb") as file:
+            words = [sys.executable, "-c", WRITER, str(root / "repos"), out.name, str(writes)]
+            return subprocess.Popen(words, stdout=file)
+
+    running = [start() for _ in range(processes)]
+    for _ in range(kills):
+        time.sleep(dice.random() * 0.3)
+        victim = dice.randrange(len(running))
+        running[victim].send_signal(signal.SIGKILL)
+        running[victim].wait()
+        running[victim] = start()
+    for each in running:
+        each.wait()
+    assert [each.returncode for each in running] == [0] * processes
+    folder = RepoFolder(root / "repos", HASH)
+    lines = (folder.path / "summaries.jsonl").read_bytes()
+    assert lines.endswith(b"\n")
+    summaries = [json.loads(each)["id"] for each in lines.splitlines()]
+    assert len(summaries) == len(set(summaries))
+    memory = json.loads(folder.memory() or b"")
+    written = [key for out in told for key in out.read_text().split("\n")[:-1]]
+    lost = [
+        key
+        for key in written
+        if (key not in memory if int(key.rpartition("-")[2]) % 2 == 0 else key not in summaries)
+    ]
+    assert lost == []
+    return len(written)
+
+
+def test_nothing_is_lost_while_many_processes_write(tmp_path: Path) -> None:
+    assert storm(tmp_path, processes=3, writes=20, kills=1) >= 60
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_nothing_is_lost_while_twenty_processes_write(tmp_path: Path) -> None:
+    assert storm(tmp_path, processes=20, writes=500, kills=10) >= 10_000
+
+
+def test_the_age_of_a_lock_is_documented() -> None:
+    assert file_locks.STALE_SECONDS == 30

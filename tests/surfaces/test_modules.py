@@ -1,0 +1,301 @@
+"""Modules on a real disk, through the command line, Python, MCP and the bridge."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vaultsync
+from tests.bridges import open_bridge
+from tests.mcp_clients import Home, make_home
+from tests.module_service import ModuleService, serving
+from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
+from vaultsync.backends.state.module_files import ModuleStateFiles
+from vaultsync.errors import ModulesBusyError, ScopeDeniedError, UnreadableModuleError
+from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool, tool_rows
+from vaultsync.mcp_server.toolsets import choose_toolsets
+from vaultsync.service.idle_work import IdleWork
+
+TEXT = "# Test location\n\nTests live beside the code.\n"
+MODULE = "docs/memories/patterns/module-01-test-location.md"
+MANIFEST = "docs/memories/patterns/manifest.yaml"
+BACKLOG = "docs/memories/memory-sync-backlog.md"
+
+
+@pytest.fixture
+def service() -> Iterator[ModuleService]:
+    with serving() as made:
+        yield made
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    made = make_home(tmp_path)
+    repository = tmp_path / "nx-monorepo"
+    (repository / ".git").mkdir(parents=True)
+    (repository / "src").mkdir()
+    monkeypatch.chdir(repository / "src")
+    monkeypatch.setenv("VAULTSYNC_CONFIG_DIR", str(tmp_path / "config"))
+    for name, value in made.environment.items():
+        if name.startswith("VAULTSYNC_"):
+            monkeypatch.setenv(name, value)
+    return made
+
+
+def mirrors(home: Home, remote: str, **more: object) -> None:
+    """Name a remote in the user's own file for the vault."""
+    vault_id = (home.vault / ".meta/config.toml").read_text().partition('vault_id = "')[2][:36]
+    folder = Path(os.environ["VAULTSYNC_CONFIG_DIR"], "vaults")
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [f"{key} = {json.dumps(value)}" for key, value in {"remote": remote, **more}.items()]
+    (folder / f"{vault_id}.toml").write_text("\n".join(["[modules]", *lines]) + "\n")
+
+
+def run(home: Home, *words: str, code: int = 0) -> dict[str, Any]:
+    done = home.run("module", *words, "--json")
+    assert done.exit_code == code, done.output
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def repository(home: Home) -> Path:
+    return home.vault.parent / "nx-monorepo"
+
+
+def test_a_module_is_written_mirrored_and_read(home: Home, service: ModuleService) -> None:
+    mirrors(home, service.url)
+    done = run(home, "write", "patterns", "ap-01", TEXT, "--tag", "tests", "--agent", "indy")
+    assert (done["sync_status"], done["path"]) == ("synced", MODULE)
+    assert (repository(home) / MODULE).read_text() == TEXT
+    held = service.held["nx-monorepo", "ap-01"]
+    assert (held["text"], held["tags"], held["updated_by"]) == (TEXT, ["tests"], "indy")
+    answer = run(home, "read", "patterns", "ap-01")
+    assert (answer["source"], answer["confidence"], answer["text"]) == ("remote", 0.95, TEXT)
+    assert run(home, "sync") | {"run": None} == {
+        "synced": 0,
+        "failed": 0,
+        "pending": 0,
+        "removed": 0,
+        "facts": 0,
+        "attention": [],
+        "run": None,
+    }
+    status = run(home, "status")
+    assert (status["pending"], status["alert"], status["sync_success_total"]) == (0, False, 1)
+    assert run(home, "index")["patterns"]["chunks"] == ["ap-01"]
+    log = next(home.state.glob("*/modules/telemetry.jsonl")).read_text()
+    assert [json.loads(each)["op"] for each in log.splitlines()] == ["mirror", "write", "read"]
+
+
+def test_without_json_the_commands_say_it_in_words(home: Home, service: ModuleService) -> None:
+    mirrors(home, service.url)
+    service.status = 503
+    done = home.run("module", "write", "patterns", "ap-01", TEXT)
+    assert done.stdout == f"{MODULE}\n"
+    assert "pending: " in done.stderr
+    assert home.run("module", "status").stdout.startswith("docs/memories: 1 module pending")
+    assert home.run("module", "read", "patterns", "ap-01").stdout == TEXT
+    service.status = 0
+    assert home.run("module", "sync").stdout == "modules: 1 synced, 0 failed, 0 pending\n"
+
+
+def test_a_module_is_found_by_recall_and_undone_into_its_file(home: Home) -> None:
+    run(home, "write", "patterns", "ap-01", TEXT)
+    with vaultsync.open(str(home.vault)) as memory:
+        hit = memory.recall("where do tests live").hits[0]
+        assert hit.title == "Test location"
+        note = home.vault / str(hit.path)
+        note.write_text(note.read_text().replace("beside the code", "in tests"))
+        edited = memory.sync().run
+        assert memory.modules.sync().facts == 0
+        assert "in tests" in (repository(home) / MODULE).read_text()
+        assert {each.actor for each in memory.history(hit.id)} >= {"modules"}
+        memory.undo(edited)
+        memory.modules.sync()
+        assert (repository(home) / MODULE).read_text() == TEXT
+        assert memory.verify().equal
+
+
+def test_an_agent_that_may_not_write_the_project_writes_no_module(home: Home) -> None:
+    vault_id = (home.vault / ".meta/config.toml").read_text().partition('vault_id = "')[2][:36]
+    mirrors(home, "none")
+    file = Path(os.environ["VAULTSYNC_CONFIG_DIR"], "vaults", f"{vault_id}.toml")
+    denied = '[permissions.agents.otto]\nread = ["public"]\nwrite = []\n'
+    file.write_text(file.read_text() + denied)
+    with vaultsync.open(str(home.vault), agent="otto") as memory:
+        with pytest.raises(ScopeDeniedError):
+            memory.modules.write("patterns", "ap-01", TEXT)
+        assert memory.modules.status().pending == 0
+    assert not (repository(home) / "docs").exists()
+
+
+def test_secrets_leave_neither_into_files_nor_to_the_remote(
+    home: Home, service: ModuleService
+) -> None:
+    mirrors(home, service.url)
+    secret = "ghp_rFRqYSMu9nmohemZrvgJysFuuwTQyZ6F10Hc"  # noqa: S105 - made up
+    run(home, "write", "patterns", "ap-01", f"# Keys\n\nThe key is {secret}.\n", "--title", secret)
+    assert secret not in json.dumps(service.held["nx-monorepo", "ap-01"])
+    written = [each for each in repository(home).rglob("*") if each.is_file()]
+    assert [each for each in written if secret in each.read_text()] == []
+    (repository(home) / "docs/memories/patterns/module-02-mine.md").write_text(f"Mine: {secret}\n")
+    run(home, "sync")
+    assert secret not in json.dumps(service.held["nx-monorepo", "mine"])
+
+
+def test_too_many_that_wait_are_an_alert_everywhere(
+    home: Home, service: ModuleService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirrors(home, service.url, alert_pending=1)
+    service.status = 503
+    run(home, "write", "patterns", "ap-01", TEXT)
+    assert run(home, "status", code=0)["alert"] is False
+    run(home, "write", "patterns", "ap-02", "# B\n\nText.\n")
+    assert run(home, "status", code=3)["pending"] == 2
+    done = home.run("status", "--json")
+    assert done.exit_code == 3
+    notice = json.loads(done.stdout)["attention"][0]
+    assert notice["kind"] == "ModuleBacklog"
+    assert notice["message"].startswith("2 modules wait for the remote")
+    with open_bridge(home.vault.parent) as client:
+        assert client("GET", "/v1/status").json["attention"][0]["kind"] == "ModuleBacklog"
+        answer = client("GET", "/metrics")
+        assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+        lines = answer.body.decode().splitlines()
+        assert "sync_failure_total 2" in lines
+        assert 'pending_chunks{space="nx-monorepo"} 2' in lines
+    service.status = 0
+    errors: list[Exception] = []
+    with vaultsync.open(str(home.vault)) as memory:
+        later = memory._services.clock.now().replace(year=2099)
+        monkeypatch.setattr(memory._services.clock, "now", lambda: later)
+        idle = IdleWork(
+            memory, lambda: memory._ctx, lambda *_: None, errors.append, jitter=lambda: 0.0
+        )
+        idle.tick(1.0)
+    assert errors == []
+    assert run(home, "status")["pending"] == 0
+
+
+def test_a_remote_that_is_no_remote_lets_modules_be_written(home: Home) -> None:
+    mirrors(home, "elsewhere:x")
+    done = run(home, "write", "patterns", "ap-01", TEXT)
+    assert (done["sync_status"], done["reason"][:18]) == ("pending", "there is no remote")
+
+
+def test_a_folder_may_be_named(home: Home, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere" / "notes"
+    done = run(home, "write", "patterns", "ap-01", TEXT, "--folder", str(other))
+    assert (other / "patterns/module-01-test-location.md").read_text() == TEXT
+    assert done["path"] == "notes/patterns/module-01-test-location.md"
+    os.chdir(tmp_path)
+    run(home, "write", "patterns", "ap-01", TEXT)
+    assert (home.vault / MODULE).read_text() == TEXT
+
+
+def test_agents_have_tools_where_there_are_modules(home: Home) -> None:
+    names = {"module_read", "module_write"}
+    assert not names & listed()
+    memory = home.memory()
+    arguments = {"topic": "patterns", "chunk": "ap-01", "text": TEXT, "tags": ["x"]}
+    done = run_tool(memory, TOOLS_BY_NAME["module_write"], arguments)
+    assert done.structuredContent is not None
+    assert done.structuredContent["sync_status"] == "pending"
+    read = run_tool(memory, TOOLS_BY_NAME["module_read"], {"topic": "patterns", "chunk": "ap-01"})
+    assert read.structuredContent is not None
+    assert read.structuredContent["text"] == TEXT
+    memory.close()
+    assert names <= listed()
+
+
+def listed() -> set[str]:
+    return {each.name for each in tool_rows(choose_toolsets("auto", Path.cwd())).tools}
+
+
+def test_the_space_has_the_name_of_the_remote(home: Home) -> None:
+    there = repository(home)
+    (there / ".git").rmdir()
+    url = "https://user:secret@example.org/team/Nx-Monorepo.git"
+    for words in (["init", "-q"], ["remote", "add", "origin", url]):
+        subprocess.run(["git", *words], cwd=there, check=True)
+    assert run(home, "status")["space"] == "nx-monorepo"
+
+
+# ------------------------------------------------------------------------------ the disk
+
+
+@pytest.mark.parametrize("link", ["docs", "docs/memories", "docs/memories/patterns", MODULE])
+def test_no_link_is_followed_out_of_a_repository(home: Home, tmp_path: Path, link: str) -> None:
+    secret = tmp_path / "secret"
+    if link == MODULE:
+        secret.write_text("# Mine\n\nPrivate.\n")
+    else:
+        secret.mkdir()
+    place = repository(home) / link
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.symlink_to(secret)
+    if link == MODULE:
+        manifest = f"modules:\n- chunk_id: ap-01\n  module_path: {place.name}\n"
+        (place.parent / "manifest.yaml").write_text(manifest)
+    done = home.run("module", "write", "patterns", "ap-01", TEXT, "--json")
+    assert json.loads(done.stdout)["error"]["kind"] == "UnreadableModuleError"
+    home.run("module", "sync")
+    with vaultsync.open(str(home.vault)) as memory:
+        assert [each.content for each in memory.list().facts if "Private" in each.content] == []
+    if link == MODULE:
+        assert secret.read_text() == "# Mine\n\nPrivate.\n"
+    else:
+        assert [*secret.iterdir()] == []
+
+
+def test_paths_stay_in_the_folder(tmp_path: Path) -> None:
+    folder = DiskModuleFolder(tmp_path / "m", root=tmp_path, locks=tmp_path / "locks")
+    for path in ("../x.md", "/x.md", "a//b.md", "a/./b.md"):
+        with pytest.raises(UnreadableModuleError):
+            folder.read(path)
+        with pytest.raises(UnreadableModuleError):
+            folder.replace(path, b"", None)
+    assert folder.read("a/b.md") is None
+    assert folder.listing().topics == {}
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "big.md").write_bytes(b"x" * (2 << 20))
+    with pytest.raises(UnreadableModuleError, match="larger"):
+        folder.read("big.md")
+
+
+def test_one_process_at_a_time_works_with_a_folder(tmp_path: Path) -> None:
+    folders = [
+        DiskModuleFolder(tmp_path / "m", root=tmp_path, locks=tmp_path / "locks") for _ in "ab"
+    ]
+    with folders[0].lock(1), pytest.raises(ModulesBusyError), folders[1].lock(0.01):
+        pass
+
+
+def test_a_damaged_record_begins_again(tmp_path: Path) -> None:
+    state = ModuleStateFiles(tmp_path, "key")
+    record = state.read()
+    state.write(record)
+    path = next(tmp_path.rglob("record.json"))
+    path.write_text("{")
+    assert state.read() == record
+    (path.parent / "intent-x.json").write_text("{")
+    assert state.intents() == []
+
+
+def test_telemetry_is_put_aside_when_it_is_large(tmp_path: Path) -> None:
+    state = ModuleStateFiles(tmp_path, "key")
+    for _ in range(3):
+        state.log({"op": "x" * 600_000})
+    assert sorted(each.name for each in (tmp_path / "modules").iterdir()) == [
+        "telemetry.jsonl",
+        "telemetry.jsonl.1",
+    ]
+    (tmp_path / "modules").chmod(0o500)
+    state.log({"op": "y"})
