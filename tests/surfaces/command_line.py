@@ -165,7 +165,18 @@ SECTIONS = [
     SectionResult("let_go", ID, "People", None, (), "gone from the file"),
 ]
 FILE_REPORT = report_of_files(
-    [FileResult(FILE, 4, counts_of(SECTIONS, 3), SECTIONS, pending=[ID], left_out=2, written=1)],
+    [
+        FileResult(
+            FILE,
+            4,
+            counts_of(SECTIONS, 3),
+            SECTIONS,
+            pending=[ID],
+            left_out=2,
+            written=1,
+            short=["Next", "x"],
+        )
+    ],
     seconds=0.25,
 )
 MANAGED = ManagedFile(

@@ -199,3 +199,19 @@ def test_a_memory_file_is_managed_by_two_processes_at_once(held: Memory, file: P
     assert held.manage_memory_file(file, form="index").status == "unchanged"
     # What the block says is no section: the file says what it said before.
     assert held.sync_memory_file(file).counts["created"] == 1
+
+
+def test_a_folder_without_a_memory_file_says_so(held: Memory, file: Path) -> None:
+    empty = file.parent / "empty"
+    empty.mkdir()
+    report = held.sync_memory_file(empty, file)
+    assert report.counts["created"] == 1
+    (said,) = report.attention
+    assert (said.kind, said.path) == ("NoMemoryFile", str(empty))
+    assert held.sync_memory_file(file.parent).attention == []
+
+
+def test_sections_that_are_too_short_are_named(held: Memory, file: Path) -> None:
+    file.write_text(memory(DEPLOY, ("Next", "Soon.")), encoding="utf-8")
+    (done,) = held.sync_memory_file(file).files
+    assert (done.left_out, list(done.short)) == (1, ["Next"])

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from msgspec import structs
@@ -24,12 +25,14 @@ from vaultsync.memory_files.manage import (
     manage_file,
 )
 from vaultsync.memory_files.report import AddResult, ManagedFile, MemoryFileReport
+from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.memory_files.service import FileSyncRequest, refresh_pending, sync_files
 from vaultsync.memory_files.state import agents_of, read_states, state_key
 from vaultsync.memory_files.write_queue import QUEUED, queue_text
 from vaultsync.recall.recall_request import RecallRequest
+from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.report import Progress
+from vaultsync.sync.report import Progress, notices_of
 from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
@@ -60,8 +63,10 @@ class MemoryFiles:
     ) -> MemoryFileReport:
         """Bring the store up to what the files say."""
         given = [Path(each).expanduser() for each in paths]
-        found = find_memory_files(given, include=include, exclude=exclude)
-        files = [self.file(path) for path in found]
+        found = {
+            path: find_memory_files([path], include=include, exclude=exclude) for path in given
+        }
+        files = [self.file(path) for path in sorted({*chain(*found.values())})]
         request = replace(request, embeds=self._services.can_embed)
         self._engine.record_bases()
         reader = FrontmatterReader().read
@@ -71,6 +76,9 @@ class MemoryFiles:
             return sync_files(ctx, files, wanted, reader=reader, queue=self.queue)
 
         report = self._engine.proposing(request.agent, work)
+        if empty := [path for path in found if not found[path]]:
+            notices = notices_of(map(self._nothing_found, empty))
+            report = structs.replace(report, attention=[*notices, *report.attention])
         if request.dry_run or not (report.fact_ids or report.pending):
             return report
         report = structs.replace(report, run=self._write_notes(report.fact_ids, progress))
@@ -162,6 +170,12 @@ class MemoryFiles:
     def file(self, path: Path) -> DiskMemoryFile:
         """The memory file at a path."""
         return DiskMemoryFile(path, portable_name(path, self._root))
+
+    def _nothing_found(self, folder: Path) -> Notice:
+        name = portable_name(Path(os.path.realpath(folder)), self._root)
+        why = f"{name} has no memory file; nothing was synced from it"
+        hint = "in a folder, MEMORY.md is read; name the file, or choose others with --include"
+        return memory_file_notice("NoMemoryFile", name, why, hint)
 
     def _was_synced(self, path: Path, agent: str | None) -> bool:
         state = read_states(self.file(path).state()).files.get(state_key(path.name, agent))

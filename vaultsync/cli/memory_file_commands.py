@@ -42,6 +42,9 @@ _ACTION_WORDS = (
     ("unchanged", "unchanged"),
 )
 
+_MAX_NAMED = 5
+"""Sections too short that are named."""
+
 
 def print_memory_report(options: Options, done: MemoryFileReport) -> int:
     """Print what a sync did, and return the exit code."""
@@ -80,7 +83,10 @@ def _print_file(options: Options, file: FileResult, done: MemoryFileReport) -> N
     if file.written:
         print_message(options, f"{count_noun(file.written, 'queued text')} written to the file")
     if file.left_out:
-        print_message(options, f"{count_noun(file.left_out, 'section')} too short to remember")
+        names = ", ".join(clean_one_line(each) for each in file.short[:_MAX_NAMED])
+        more = ", …" if len(file.short) > _MAX_NAMED else ""
+        number = count_noun(file.left_out, "section")
+        print_message(options, f"{number} too short to remember: {names}{more}")
     if file.pending:
         number = count_noun(len(file.pending), "fact")
         print_message(options, f"{number} not embedded yet; keyword search finds them")

@@ -40,6 +40,8 @@ class FileResult(Struct, frozen=True, rename={"name": "file"}):
     """Number of sections that are too short."""
     written: int = 0
     """Number of queued texts of agents that were written into the file."""
+    short: Sequence[str] = ()
+    """The titles of the sections that are too short."""
 
 
 def counts_of(actions: Sequence[SectionResult], unchanged: int = 0) -> dict[str, int]:
