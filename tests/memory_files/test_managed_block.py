@@ -73,6 +73,12 @@ def managed(
     return manage_file(file, queue or SimQueue(), facts, request, Words(), redact=lambda text: text)
 
 
+def sections(data: bytes) -> list[tuple[str, str, int]]:
+    """Title, hash and line of the sections that a sync reads."""
+    read = read_memory(data, name="n", title="n", reader=FrontmatterReader().read)
+    return [(each.title, each.hash, each.line) for each in read.outline.sections]
+
+
 def around(text: str) -> tuple[str, str]:
     span = find_block(text, MARKS)
     assert span is not None
@@ -226,6 +232,16 @@ def test_marks_that_are_no_block_are_refused(text: str) -> None:
     assert file.text == text
 
 
+def test_a_mark_without_its_partner_hides_no_section() -> None:
+    file = SimFile()
+    managed(file, [fact(1)])
+    text = f"{MARKS.begin}\n{memory(DEPLOY)}\n{file.text}"
+    assert DEPLOY[0] in [title for title, *_ in sections(text.encode())]
+    assert DEPLOY[1] in insert_section(
+        text, "Tides", "The gate opens ten minutes early.", replace_all=True
+    )
+
+
 def test_a_file_that_is_not_utf8_is_refused() -> None:
     file = SimFile(data=b"caf\xe9 " + b"text " * 100)
     with pytest.raises(UnreadableMemoryFileError, match="UTF-8"):
@@ -280,11 +296,6 @@ def test_requests_are_checked(key: str, value: object) -> None:
 
 def test_a_block_is_no_section_of_the_file() -> None:
     file = SimFile(data=(memory(DEPLOY) + "\nmore of it\n").encode())
-
-    def sections(data: bytes) -> list[tuple[str, str, int]]:
-        read = read_memory(data, name="n", title="n", reader=FrontmatterReader().read)
-        return [(each.title, each.hash, each.line) for each in read.outline.sections]
-
     before = sections(file.data or b"")
     managed(file, [fact(1), fact(2)])
     assert sections(file.data or b"") == before

@@ -169,26 +169,38 @@ def edited_lines(text: str, facts: Sequence[Fact], form: str) -> list[tuple[int,
     return found[:_MAX_SHOWN]
 
 
+def find_managed_block(text: str) -> tuple[int, int] | None:
+    """Where the block begins and ends; None if there is none, or the marks do not make just one.
+
+    Between a mark without its partner and another block there may be text of a person.
+    """
+    return find_block(text, MARKS) if len(_mark_lines(text)) == 2 else None  # noqa: PLR2004 - a pair
+
+
 def check_marks(text: str, name: str) -> None:
     """Refuse a file in which the marks do not make one block.
 
     Raises:
         UnreadableMemoryFileError: a mark stands alone, or more than once.
     """
-    lines = text.split("\n")
-    marks = [line for line in lines if line.startswith((MARKS.begin, MARKS.end))]
-    if not marks or (len(marks) == 2 and find_block(text, MARKS)):  # noqa: PLR2004 - a pair
-        return
-    number = 1 + next(n for n, line in enumerate(lines) if line.startswith(tuple(marks)))
-    why = f"a mark of the managed block stands alone or more than once (line {number})"
-    raise UnreadableMemoryFileError(
-        name, why, hint=f"leave one {MARKS.begin} with one {MARKS.end} below it, or remove all"
-    )
+    numbers = _mark_lines(text)
+    if numbers and find_managed_block(text) is None:
+        why = "a mark of the managed block stands alone or more than once"
+        hint = f"leave one {MARKS.begin} with one {MARKS.end} below it, or remove all"
+        raise UnreadableMemoryFileError(name, f"{why} (line {numbers[0]})", hint=hint)
+
+
+def _mark_lines(text: str) -> list[int]:
+    """The numbers of the lines that begin with a mark."""
+    if MARKS.begin not in text and MARKS.end not in text:
+        return []
+    lines = enumerate(text.split("\n"), 1)
+    return [number for number, line in lines if line.startswith((MARKS.begin, MARKS.end))]
 
 
 def hide_block(text: str) -> str:
     """A text whose block is empty lines: what came from the memory does not come back as news."""
-    span = find_block(text, MARKS)
+    span = find_managed_block(text)
     if span is None:
         return text
     return text[: span[0]] + "\n" * text.count("\n", *span) + text[span[1] :]

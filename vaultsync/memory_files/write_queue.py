@@ -26,8 +26,7 @@ from vaultsync.errors import (
     UsageError,
     VaultsyncError,
 )
-from vaultsync.hosts.marked_blocks import find_block
-from vaultsync.memory_files.managed_block import MARKS
+from vaultsync.memory_files.managed_block import find_managed_block
 from vaultsync.memory_files.ports import MemoryFile, QueuedText, WriteQueue
 from vaultsync.memory_files.report import AddResult
 from vaultsync.memory_files.sections import (
@@ -62,7 +61,7 @@ def insert_section(text: str, heading: str, body: str, *, replace_all: bool) -> 
         InvalidFieldError: the heading is not one line, or the text does not fit in one section.
         UsageError: the file ends within code or a comment, so that no section can follow.
     """
-    span = find_block(text, MARKS)
+    span = find_managed_block(text)
     if span is not None:  # the block stays as it is; new sections stand above it
         above, below = text[: span[0]], text[span[1] :]
         title = normalize(heading).lstrip("#").strip()
