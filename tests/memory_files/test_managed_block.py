@@ -243,7 +243,7 @@ def test_a_mark_without_its_partner_hides_no_section() -> None:
 
 
 def test_a_file_that_is_not_utf8_is_refused() -> None:
-    file = SimFile(data=b"caf\xe9 " + b"text " * 100)
+    file = SimFile(data=b"na\xefve " + b"text " * 100)
     with pytest.raises(UnreadableMemoryFileError, match="UTF-8"):
         managed(file, [fact(1)])
 
