@@ -20,7 +20,7 @@ from vaultsync.errors import (
     UnsafePathError,
     VaultMissingError,
 )
-from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy, vault_path
 from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
 
 WHERE = "memory"
@@ -300,9 +300,15 @@ class SimVault(Disk):
             if folder in found and is_note(path):
                 found[folder][name] = inode
         return {
-            VaultPath(folder): _folder(VaultPath(folder), inodes)
+            VaultPath(folder): _folder(VaultPath(folder), inodes)._replace(
+                copies=self._copies(folder)
+            )
             for folder, inodes in found.items()
         }
+
+    def _copies(self, folder: str) -> tuple[str, ...]:
+        names = (path.rpartition("/") for path in sorted(self.names) if not self._is_ignored(path))
+        return tuple(n for f, _, n in names if f == folder and is_foreign_conflict_copy(n))
 
     def _is_unseen(self, folder: VaultPath) -> bool:
         """Whether a scan passes over a folder: refused, ignored, or named as a note."""

@@ -410,3 +410,8 @@ def test_another_language_makes_a_new_index(root: Path) -> None:
 def test_words_of_the_author_get_the_values_that_they_mean(tmp_path: Path) -> None:
     settings = _load(tmp_path, "[map]\ntype.Book = 'note'\npriority.high = 1\npriority.HIGHEST = 0")
     assert settings.map == {"type": {"book": "note"}, "priority": {"high": 1, "highest": 0}}
+
+
+def test_words_of_the_author_may_be_ignored_one_by_one_or_all(tmp_path: Path) -> None:
+    settings = _load(tmp_path, "[map]\ntype.'*' = 'ignore'\npriority.high = 'ignore'")
+    assert settings.map == {"type": {"*": None}, "priority": {"high": None}}

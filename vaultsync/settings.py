@@ -37,6 +37,8 @@ from vaultsync.repos.repo_identity import PER_BRANCH, BranchScope
 
 MARKER = Path(".meta") / "config.toml"
 _REPOS_DIR = "~/.codex-toolloop/repos"
+IGNORE = "ignore"
+"""In `[map]`, the value of a word that stays the author's own and is not reported."""
 MARKER_BYTES = 1 << 16
 """The size of the largest file of settings."""
 _MOST_DOTS = 2_000
@@ -247,7 +249,8 @@ class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Redaction and escaping."""
     modules: ModuleFolderSettings = ModuleFolderSettings()
     map: Mapping[str, Mapping[str, Any]] = {}
-    """Field -> a word that notes give it and that it does not take -> the value it means."""
+    """Field -> a word that notes give it and that it does not take, or `*` for all others -> the
+    value it means, or `ignore`."""
     watch: WatchTiming = WatchTiming()
     repos: RepoLimits = RepoLimits()
     """The memory of git repositories."""
@@ -521,7 +524,7 @@ def _language(language: str, where: str) -> str:
 
 
 def _meanings(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, dict[str, Any]]:
-    """Field -> folded word -> canonical value."""
+    """Field -> folded word -> canonical value; None for a word that is ignored."""
     found: dict[str, dict[str, Any]] = {}
     for key, words in given.items():
         row = ALL_FIELDS_BY_KEY.get(key)
@@ -529,8 +532,11 @@ def _meanings(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, d
             expected = "a field such as type or priority"
             raise _bad_value("map", key, expected, where)
         for word, value in words.items():
+            meanings = found.setdefault(key, {})
             try:
-                found.setdefault(key, {})[word.strip().casefold()] = canonical(row, value)
+                meanings[word.strip().casefold()] = (
+                    None if value == IGNORE else canonical(row, value)
+                )
             except UsageError as error:
                 raise _bad_value(f"map.{key}.{word}", value, error.message, where) from None
     return found

@@ -8,7 +8,7 @@ import pytest
 
 from tests.worlds import VAULT_ID, World, sha
 from vaultsync.errors import UnreadableNoteError, UnsafePathError, VaultMissingError
-from vaultsync.model.paths import VaultPath
+from vaultsync.model.paths import CONFLICT_COPIES, ConflictCopyName, VaultPath
 from vaultsync.storage.vault import Vault
 
 NOTE = VaultPath("public/decisions/note.md")
@@ -98,6 +98,19 @@ def test_a_scan_passes_over_what_is_not_ours(world: World, vault: Vault, path: s
 
     assert not any(folder.files or folder.non_regular for folder in folders.values())
     assert path.rpartition("/")[0] not in set(folders) - {"a"}
+
+
+@pytest.mark.parametrize("row", CONFLICT_COPIES, ids=lambda row: row.example)
+def test_a_scan_names_conflict_copies_apart_from_notes(
+    world: World, vault: Vault, row: ConflictCopyName
+) -> None:
+    world.save_in_place("a/Plan.md", b"text")
+    world.save_in_place(f"a/{row.example}", b"text")
+
+    folder = vault.scan().folders[VaultPath("a")]
+
+    assert [*folder.files] == ["Plan.md"]
+    assert folder.copies == (row.example,)
 
 
 @pytest.mark.parametrize("kind", ["a link", "a folder", "a hard link", "a pipe"])

@@ -38,6 +38,7 @@ NASTY = (
     "Foo.conflict.md",
     "Plan (conflicted copy 2024-01-02)",
     "a.sync-conflict-20240102-030405-ABCDEFG",
+    "a_conflict-20240102-030405",
 )
 
 

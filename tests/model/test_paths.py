@@ -3,19 +3,24 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from vaultsync.errors import UnsafePathError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import (
+    CONFLICT_COPIES,
+    LIKELY_COPIES,
     NAME_BYTES,
+    ConflictCopyName,
     VaultPath,
+    conflict_copy_of,
     file_name_of,
     free_path,
     is_foreign_conflict_copy,
     is_note_name,
     join_path,
+    likely_copy_of,
     parent_folder,
     path_info,
     path_key,
@@ -181,20 +186,70 @@ def test_a_note_ends_in_md_and_is_not_hidden() -> None:
     assert [name for name in names if is_note_name(name)] == ["a.md", "A.MD"]
 
 
+@pytest.mark.parametrize("row", CONFLICT_COPIES, ids=lambda row: row.example)
+def test_a_conflict_copy_names_its_tool_and_its_note(row: ConflictCopyName) -> None:
+    for name in (row.example, row.example.upper().replace(".MD", ".md")):
+        copy = conflict_copy_of(name)
+        assert copy is not None
+        assert (copy.tool, copy.note.lower()) == (row.tool, "plan.md")
+        assert is_foreign_conflict_copy(name)
+    assert row.source.startswith("https://")
+
+
 @pytest.mark.parametrize(
-    ("name", "expected"),
+    ("name", "note"),
     [
-        ("a (Conflicted copy Ann's Phone 202601021530).md", True),
-        ("a (Ann's conflicted copy 2026-01-02).md", True),
-        ("a (conflicted copy 2026-01-02 153000).md", True),
-        ("a.sync-conflict-20260102-153000-ABCDEFG.md", True),
-        ("a (Conflicted copy).md", True),
-        ("a (conflicted copy).md", True),
-        ("a (Conflicted copy) of it.md", False),
-        ("What a conflicted copy is.md", False),
-        ("sync-conflict.md", False),
-        ("a.conflict.md", False),
+        ("a (Conflicted copy Ann's Phone 202601021530).md", "a.md"),
+        ("a (Ann's conflicted copy 2026-01-02).md", "a.md"),
+        ("a (Ann's conflicted copy 2026-01-02 (1)).md", "a.md"),
+        ("a (conflicted copy 2026-01-02 153000).md", "a.md"),
+        ("a (b) (Conflicted copy).md", "a (b).md"),
+        ("a (Conflicted copy) (Conflicted copy).md", "a.md"),
+        ("a.sync-conflict-20260102-153000-ABCDEFG.md", "a.md"),
+        ("a.sync-conflict-20260102-153000.md", "a.md"),
+        ("a (conflicted copy)", "a"),
     ],
 )
-def test_a_conflict_copy_of_a_sync_tool_is_recognised(name: str, *, expected: bool) -> None:
-    assert is_foreign_conflict_copy(name) is expected
+def test_a_conflict_copy_of_a_sync_tool_is_recognised(name: str, note: str) -> None:
+    copy = conflict_copy_of(name)
+    assert copy is not None
+    assert copy.note == note
+
+
+@pytest.mark.parametrize("row", LIKELY_COPIES, ids=lambda row: row.example)
+def test_a_likely_copy_is_named_like_the_note_beside_it(row: ConflictCopyName) -> None:
+    assert likely_copy_of(row.example, "Plan.md") == (row.tool, "Plan.md")
+    assert likely_copy_of(row.example, row.example) is None
+    assert likely_copy_of(row.example, "Plans.md") is None
+    assert not is_foreign_conflict_copy(row.example)
+    assert row.source.startswith("https://")
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        *(("a 3.md", "iCloud Drive"), ("a_2.md", "iCloud Drive"), ("a 1.md", ""), ("a2.md", "")),
+        *(("a 2026.md", ""), ("a copy.md", ""), ("a (1).md", ""), ("a-v2.md", ""), ("b 2.md", "")),
+        *(("a-Anns MacBook Pro-2.md", "OneDrive"), ("a-ANN-PC.md", "OneDrive"), ("a-pc.md", "")),
+    ],
+)
+def test_only_numbers_and_devices_make_a_likely_copy(name: str, tool: str) -> None:
+    assert likely_copy_of(name, "a.md") == ((tool, "a.md") if tool else None)
+
+
+WORDS = st.sampled_from(
+    [
+        *("plan", "Plan B", "conflict", "conflicted copy", "copy", "sync-conflict", "2026-01-02"),
+        *("(1)", "(draft 2026-01-02)", "2", "case clash", "DESKTOP-1A2B3C4", "_conflict", "-", "."),
+    ]
+)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=5).map(" ".join))
+@example("a (Conflicted copy) of it")
+@example("What a conflicted copy is (2026)")
+@example("sync-conflict")
+@example("a.conflict")
+@example("(Conflicted copy)")
+def test_an_ordinary_name_is_no_conflict_copy(stem: str) -> None:
+    assert not is_foreign_conflict_copy(f"{stem}.md")

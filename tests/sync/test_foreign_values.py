@@ -104,3 +104,32 @@ def test_a_meaning_that_comes_later_changes_no_note_that_was_taken_in_before(wor
     world.quiesce()
     assert world.fact(fact.id).priority == 3
     assert "priority: low" in world.text("Books/1.md")
+
+
+@pytest.mark.parametrize("word", ["high", "*"])
+def test_words_that_the_settings_ignore_are_never_reported(word: str) -> None:
+    world = World(view=NoteView(meanings={"priority": {word: None}}))
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "priority: 2", "priority: High")
+    world.person_writes("Books/one.md", "---\npriority: high\n---\nOne.\n")
+    world.clock.advance(60)
+    assert kinds(adopt_notes(world.ctx, [VaultPath("Books")])) == []
+    assert kinds(world.sync()) == []
+    assert world.fact(fact.id).priority == 2
+    world.agent_updates(fact.id, priority=0)
+    assert kinds(world.sync()) == []
+    assert world.fact(fact.id).priority == 0
+    assert "priority: High" in world.text(path)
+    world.person_edits(path, "priority: High", "priority: hihg")
+    assert kinds(world.sync()) == ([] if word == "*" else ["invalid_field"])
+
+
+def test_a_meaning_of_all_other_words_leaves_the_named_ones_theirs() -> None:
+    world = World(view=NoteView(meanings={"priority": {"*": 3, "high": 1, "odd": None}}))
+    for word in ("high", "whatever", "odd"):
+        world.person_writes(f"Books/{word}.md", f"---\npriority: {word}\n---\n{word}.\n")
+    world.clock.advance(60)
+    assert kinds(adopt_notes(world.ctx, [VaultPath("Books")])) == []
+    found = {fact.content: fact.priority for fact in world.facts()}
+    assert found == {"high.": 1, "whatever.": 3, "odd.": 2}

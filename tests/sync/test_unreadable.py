@@ -24,6 +24,9 @@ BROKEN = {
     "not UTF-8": b"---\nid: ID\n---\n# T\n\nW\xf6rter.\n",
     "UTF-16": "---\nid: ID\n---\n# T\n".encode("utf-16"),
     "a picture": b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xfe",
+    "conflict markers": b"---\nid: ID\n---\n# T\n\n<<<<<<< HEAD\nA.\n=======\nB.\n>>>>>>> main\n",
+    "conflict markers above": b"---\nid: ID\n<<<<<<< HEAD\nstatus: a\n=======\nstatus: b\n"
+    b">>>>>>> main\n---\n# T\n",
     "half saved": b"---\nid: ID\ntype: note\npriority",
 }
 
@@ -391,4 +394,29 @@ def test_a_note_that_is_put_back_is_no_longer_odd(world: World, fact: Fact, kind
     _reports(world, "odd")
     world.person_writes(path, data, by_rename=True)
     _reports(world)
+    world.assert_at_rest()
+
+
+MARKED = "<<<<<<< HEAD\nOne.\n=======\nTwo.\n>>>>>>> main"
+
+
+def test_conflict_markers_are_named_as_such_with_their_line(world: World, fact: Fact) -> None:
+    path = world.path(fact.id)
+    world.person_edits(path, "status: active", f"{MARKED}\nstatus: active")
+    said = notice(world.sync(), "unreadable")
+    assert "conflict markers" in said.message
+    assert "remove the three markers" in said.hint
+    assert said.line == 5
+
+
+def test_conflict_markers_in_code_or_of_an_agent_are_text(world: World, fact: Fact) -> None:
+    path = world.path(fact.id)
+    world.person_edits(path, ALPHA, f"```text\n{MARKED}\n```")
+    assert kinds(world.sync()) == []
+    assert MARKED in world.fact(fact.id).content
+    world.agent_updates(fact.id, content=f"{MARKED}\n\nAlpha.")
+    world.assert_at_rest()
+    world.person_edits(path, "Alpha.", "Omega.")
+    assert kinds(world.sync()) == []
+    assert world.fact(fact.id).content == f"{MARKED}\n\nOmega."
     world.assert_at_rest()

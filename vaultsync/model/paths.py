@@ -175,7 +175,7 @@ def entity_name(title: str) -> str:
     text = " ".join(_GAPS.sub(" ", _visible(title)).split())
     text = _JOINTS.sub(lambda found: " - " if " " in found[0] else "-", text.strip(" ./\\:|"))
     if is_foreign_conflict_copy(text):
-        text = " ".join(re.sub(r"[().]", " ", text).split())
+        text = " ".join(re.sub(r"[()._]", " ", text).split())
     text = _trimmed(_cut(_trimmed(text), size=STEM_BYTES))
     return _trimmed(_cut(_unreserved(text), size=STEM_BYTES))
 
@@ -315,15 +315,127 @@ def is_note_name(name: str) -> bool:
     return name[-3:].lower() == ".md" and not name.startswith(".")
 
 
-# "(Conflicted copy Phone 202601021530)" is Obsidian Sync's since 1.9.7, "(Ann's
-# conflicted copy 2026-01-02)" Dropbox's and Nextcloud's. Obsidian Sync also writes
-# "(Conflicted copy)" alone. The date, or the end, excludes notes about conflicted copies.
-_CONFLICT_COPY = (
-    r"(?i)\(.*conflicted copy.*[0-9]{4}.*\)|\(conflicted copy\)(?:\.md)?\Z"
-    r"|\.sync-conflict-[0-9]{8}-[0-9]{6}"
+class ConflictCopy(NamedTuple):
+    """What the name of a conflict copy tells."""
+
+    tool: str
+    """The sync tool that made it."""
+    note: str
+    """The name of the file that it is a copy of."""
+
+
+class ConflictCopyName(NamedTuple):
+    """How a sync tool names the second version of a file that two devices changed."""
+
+    tool: str
+    example: str
+    mark: str
+    """What follows the name of the file: a pattern, in any case of letters."""
+    source: str
+    """Where the tool documents it, or its code writes it."""
+
+
+_OBSIDIAN = "https://help.obsidian.md/sync/troubleshoot"
+_HEADLESS = "https://github.com/obsidianmd/obsidian-headless/blob/main/cli.js"
+_SYNCTHING = "https://docs.syncthing.net/users/syncing.html#conflicting-changes"
+_DROPBOX = "https://help.dropbox.com/organize/conflicted-copy"
+_NEXTCLOUD = "https://docs.nextcloud.com/server/latest/user_manual/en/desktop/conflicts.html"
+_NEXTCLOUD_CODE = "https://github.com/nextcloud/desktop/blob/master/src/common/utility.cpp"
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+
+CONFLICT_COPIES = (
+    ConflictCopyName(
+        "Obsidian Sync",
+        "Plan (Conflicted copy Phone 202601021530).md",
+        r" \(conflicted copy [^()]*[0-9]{12}\)",
+        _OBSIDIAN,
+    ),
+    ConflictCopyName(
+        "Obsidian Sync", "Plan (Conflicted copy).md", r" \(conflicted copy\)", _HEADLESS
+    ),
+    ConflictCopyName(
+        "Syncthing",
+        "Plan.sync-conflict-20260102-153000-ABCDEFG.md",
+        r"\.sync-conflict-[0-9]{8}-[0-9]{6}(?:-[a-z0-9]{1,63})?",
+        _SYNCTHING,
+    ),
+    ConflictCopyName(
+        "Nextcloud",
+        "Plan (conflicted copy 2026-01-02 153000).md",
+        rf" \(conflicted copy (?:[^()]* )?{_DAY} [0-9]{{6}}\)",
+        _NEXTCLOUD,
+    ),
+    ConflictCopyName(
+        "Nextcloud",
+        "Plan (case clash from 2026-01-02 153000).md",
+        rf" \(case clash from (?:[^()]* )?{_DAY} [0-9]{{6}}\)",
+        _NEXTCLOUD_CODE,
+    ),
+    ConflictCopyName(
+        "Nextcloud",
+        "Plan_conflict-20260102-153000.md",
+        "_conflict-(?:[^()]*-)?[0-9]{8}-[0-9]{6}",
+        _NEXTCLOUD_CODE,
+    ),
+    ConflictCopyName(
+        "Dropbox",
+        "Plan (Ann's conflicted copy 2026-01-02).md",
+        r" ?\([^()]*conflicted copy[^()]*[0-9]{4}[^()]*(?: \([0-9]+\))?\)",
+        _DROPBOX,
+    ),
 )
+"""By their names. The date, or that nothing follows, excludes notes about conflicted copies.
+
+iCloud (`Plan 2.md`) and OneDrive (`Plan-DESKTOP-1A2B3C4.md`) give copies names that notes have,
+too: see `LIKELY_COPIES`.
+"""
+LIKELY_COPIES = (
+    ConflictCopyName(
+        "iCloud Drive",
+        "Plan 2.md",
+        "[ _](?:[2-9]|[1-9][0-9])",
+        "https://github.com/logseq/logseq/issues/6972",
+    ),
+    ConflictCopyName(
+        "OneDrive",
+        "Plan-DESKTOP-1A2B3C4.md",
+        "-(?:(?:desktop|laptop|win)-[a-z0-9]{3,}|.*(?:macbook|imac|mac mini).*|.+-pc)(?:-[0-9]+)?",
+        "https://github.com/JeffSteinbok/obsidian-onedrive/issues/128",
+    ),
+)
+"""Names that a person, too, gives to notes: they tell a copy only of a note in the same folder
+whose id the file has."""
+CONFLICT_COPY_WORDS = ("conflicted copy", "conflict-", "case clash from")
+"""Each of these names has one of them, in lower case."""
+_CONFLICT_COPY = [
+    (row.tool, lazy_pattern(rf"(?P<note>.+?)(?:{row.mark})+(?P<end>\.md)?\Z", re.IGNORECASE))
+    for row in CONFLICT_COPIES
+]
+
+
+def conflict_copy_of(name: str) -> ConflictCopy | None:
+    """Which sync tool made a file, and of which one; None if the name does not say so."""
+    lower = name.lower()
+    if any(word in lower for word in CONFLICT_COPY_WORDS):
+        for tool, pattern in _CONFLICT_COPY:
+            if found := pattern.search(name):
+                return ConflictCopy(tool, found["note"] + (found["end"] or ""))
+    return None
 
 
 def is_foreign_conflict_copy(name: str) -> bool:
-    """Whether a sync tool (Obsidian Sync, Syncthing, Dropbox) created the file."""
-    return re.search(_CONFLICT_COPY, name) is not None
+    """Whether a sync tool made the file, by its name."""
+    return conflict_copy_of(name) is not None
+
+
+def likely_copy_of(name: str, note: str) -> ConflictCopy | None:
+    """Which sync tool made a file that has the id of a note beside it, by both names.
+
+    None if they differ in another way.
+    """
+    stem = stem_of(note)
+    rest = stem_of(name).removeprefix(stem)
+    for row in LIKELY_COPIES:
+        if len(rest) < len(stem_of(name)) and re.fullmatch(row.mark, rest, re.IGNORECASE):
+            return ConflictCopy(row.tool, note)
+    return None

@@ -71,7 +71,8 @@ class NoteView(Struct, frozen=True, eq=False):
     version: str = ""
     """Differs when answers redact other things; the same in all processes of a vault."""
     meanings: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
-    """Field -> a word of the author's that it does not take, folded -> the value it means."""
+    """Field -> a word of the author's that it does not take, folded, or `*` for all others -> the
+    value it means; None if it is ignored."""
     _seen: dict[int, bool | None] = field(default_factory=dict)
     """Hashes of texts without secrets, and whether they have no active content either: a
     run asks several times for each fact."""
@@ -229,9 +230,18 @@ class NoteView(Struct, frozen=True, eq=False):
 
     def meaning(self, note: Note, key: str) -> Value:
         """What the word of a note means that its field does not take; None for nothing."""
-        word = note.raw.get(key)
         words = self.meanings.get(key)
-        return words.get(str(word).strip().casefold()) if words else None
+        if not words:
+            return None
+        return words.get(str(note.raw.get(key)).strip().casefold(), words.get("*"))
+
+    def explains(self, note: Note, key: str) -> bool:
+        """Whether the settings say what a word is that its field does not take.
+
+        It has a meaning or is ignored, so there is nothing to report about it.
+        """
+        words = self.meanings.get(key, {})
+        return "*" in words or str(note.raw.get(key)).strip().casefold() in words
 
     def _with_meanings(self, note: Note, before: Note | None, fact: Fact | None) -> Note:
         """The note with the values that its author's words mean, which it goes on showing.

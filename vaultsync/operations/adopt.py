@@ -12,8 +12,8 @@ from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import (
     VaultPath,
+    conflict_copy_of,
     file_name_of,
-    is_foreign_conflict_copy,
     is_note_name,
     parent_folder,
 )
@@ -135,8 +135,8 @@ def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:
         why, hint = "it is not a note", "the name of a note ends in `.md`"
     elif is_review_note(path):
         why, hint = "it is named like a conflict note", "rename it"
-    elif is_foreign_conflict_copy(file_name_of(path)):
-        why = "it is a conflict copy that a sync tool made of another note"
+    elif copy := conflict_copy_of(file_name_of(path)):
+        why = f"it is a conflict copy of {copy.note}, made by a sync tool ({copy.tool})"
         hint = "move what you need into that note, or rename it"
     elif not (data := ctx.vault.read(path).data).strip():
         why, hint = "it is empty", "write something, and adopt it again"

@@ -33,6 +33,8 @@ class FolderListing(NamedTuple):
     """Regular files whose name ends in `.md`, by name as listed on disk."""
     non_regular: Mapping[str, str]
     """Other entries whose name ends in `.md`, with what they are: "a link", …"""
+    copies: tuple[str, ...] = ()
+    """Names of conflict copies that sync tools made (`conflict_copy_of()`), sorted: no notes."""
 
 
 class VaultScan(NamedTuple):

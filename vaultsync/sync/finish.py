@@ -266,11 +266,14 @@ def _notice_path_gone(work: SyncRun, path: VaultPath) -> bool:
     folder = work.snapshot.scan.folders.get(parent_folder(path))
     if folder is None:
         return not work.snapshot.is_unreadable(path)
-    return file_name_of(path) not in (*folder.files, *folder.non_regular)
+    return file_name_of(path) not in (*folder.files, *folder.non_regular, *folder.copies)
 
 
 LASTING_NOTICES = frozenset(
-    {"unreadable", "invalid_field", "scope_move", "foreign_id", "unknown_id", "twins", "odd"}
+    {
+        *("unreadable", "invalid_field", "scope_move", "foreign_id", "unknown_id", "twins", "odd"),
+        "conflict_copy",
+    }
 )
 """Kinds that stay true until the user does something about them."""
 RESOLVED_BY_AGREEMENT = frozenset({"unreadable", "odd", "twins"})

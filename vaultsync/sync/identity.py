@@ -14,7 +14,14 @@ from typing import NamedTuple
 
 from vaultsync.errors import ArchiveError, NoteError, NoteMissingError
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_key
+from vaultsync.model.paths import (
+    ConflictCopy,
+    VaultPath,
+    file_name_of,
+    likely_copy_of,
+    parent_folder,
+    path_key,
+)
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import Note, id_in, read_note
@@ -348,7 +355,9 @@ def make_cases(
         case = Case(fact_id, base, vault, store)
         claimed = identities.of_fact.get(fact_id)
         if base is None and store.fact is None and claimed is not None:
-            case = case._replace(moved_to_scope=not is_managed_path(claimed, identities.adopted))
+            case = case._replace(
+                moved_to_scope=not is_managed_path(claimed.path, identities.adopted)
+            )
         if fact_id in tombstones:
             case = case._replace(last_path=tombstone_path(tombstones[fact_id]))
         cases.append(case)
@@ -509,7 +518,8 @@ def untracked_note_cases(
     """A case with a fresh id for each note that is to become a fact.
 
     These are notes in a scope, in an adopted folder or in `wanted`, and copies of notes; but
-    neither index pages and their copies, nor notes whose adoption the user undid.
+    neither index pages and their copies, nor conflict copies, nor notes whose adoption the user
+    undid.
     """
     alone = unadopted_paths(ctx)
     store = StoreSide(StoreChange.NONE if store_available else StoreChange.AWAY)
@@ -521,9 +531,11 @@ def untracked_note_cases(
             continue
         if any(problem.key == "id" for problem in note.problems):
             continue
-        if note.id is None and path not in wanted and not is_managed_path(seen, identities.adopted):
+        if note.id is None and path not in wanted and not is_managed_path(path, identities.adopted):
             continue
         base = ctx.archive.find_base(note.id) if note.id else None
+        if base is not None and path not in wanted and conflict_copy_at(path, base):
+            continue
         if base is None:
             note = ctx.view.from_note(note)
         else:  # a copy has the secrets of the original
@@ -531,6 +543,13 @@ def untracked_note_cases(
         vault = VaultSide(VaultChange.CREATED, path, seen.file.sha, note)
         cases.append(Case(ctx.clock.new_id(), None, vault, store, new_id=True))
     return cases
+
+
+def conflict_copy_at(path: VaultPath, base: Base) -> ConflictCopy | None:
+    """What a file with the id of a note is, if a sync tool seems to have put it beside that."""
+    if parent_folder(path) != parent_folder(base.path):
+        return None
+    return likely_copy_of(file_name_of(path), file_name_of(base.path))
 
 
 def unadopted_paths(ctx: SyncContext) -> frozenset[str]:

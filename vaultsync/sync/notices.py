@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from vaultsync.errors import DamagedFactError, NoteError, StoreUnavailableError
 from vaultsync.markdown.yaml.writer import emit_inline
 from vaultsync.model.compare import differing_keys
-from vaultsync.model.paths import VaultPath
+from vaultsync.model.paths import VaultPath, conflict_copy_of, file_name_of, parent_folder
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner
 from vaultsync.notes.parse import FieldProblem, UnknownPlaceholder, id_in
 from vaultsync.notes.render import add_id_line, rewrite_note
@@ -18,8 +18,9 @@ from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
+from vaultsync.sync.identity import adopted_folders, conflict_copy_at
 from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
-from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
+from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path, path_in
 
 
 def redact_notices(ctx: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
@@ -113,8 +114,9 @@ def _store_unavailable_notice(ctx: SyncContext) -> Notice:
 def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
     """Files and folders that cannot be read, and invalid ids; `wanted` notes are managed."""
     ctx, snapshot, identities = work.ctx, work.snapshot, work.identities
+    copies = _copy_notices(work) if snapshot.conflict_copies else []
     if not (snapshot.seen or snapshot.scan.unreadable or snapshot.non_regular):
-        return []
+        return copies
     at, adopted = ctx.now(), identities.adopted
     listed = [
         Notice(
@@ -130,8 +132,13 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
         text = f"{path}: is {what}, not a note"
         hint = "vaultsync reads and writes regular files only; rename it or move it away"
         listed.append(Notice("odd", path, text, hint, seen=at))
+    listed += copies
     for seen in snapshot.seen.values():
         listed += _file_notices(ctx, seen, adopted, wanted)
+    for seen in identities.without_id:
+        base = identities.bases.get(seen.id) if seen.id and seen.path not in wanted else None
+        if base is not None and (copy := conflict_copy_at(seen.path, base)):
+            listed.append(conflict_copy_notice(seen.path, copy.tool, base.path, exists=True, at=at))
     for fact_id, files in identities.duplicate_ids.items():
         names = ", ".join(sorted(each.path for each in files))
         listed.append(
@@ -146,6 +153,35 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
     return listed
 
 
+def _copy_notices(work: SyncRun) -> list[Notice]:
+    """The conflict copies of notes, which the user has to merge."""
+    ctx, listed = work.ctx, []
+    adopted = adopted_folders(ctx)
+    for path in work.snapshot.conflict_copies:
+        found = conflict_copy_of(file_name_of(path))
+        assert found is not None  # noqa: S101 - the scan knows it by its name
+        note = path_in(parent_folder(path), found.note)
+        exists = work.snapshot.has(note)
+        if (exists and ctx.archive.base_at(note)) or is_managed_path(path, adopted):
+            listed.append(conflict_copy_notice(path, found.tool, note, exists=exists, at=ctx.now()))
+    return listed
+
+
+def conflict_copy_notice(
+    path: VaultPath, tool: str, note: VaultPath, *, exists: bool, at: str
+) -> Notice:
+    """What a conflict copy is, and what to do about it; `exists` says whether its note does."""
+    text = f"{path}: a conflict copy that {tool} made of {note}; it is not synced"
+    hint = (
+        f"move what you need into {note} and delete the copy; to keep both, rename the copy"
+        " and remove the id line in it"
+    )
+    if not exists:
+        text += ", and that note is not there"
+        hint = f"rename it to {note} if it is the note you want, or delete it"
+    return Notice("conflict_copy", path, text, hint, seen=at)
+
+
 def _file_notices(
     ctx: SyncContext, seen: ScannedFile, adopted: Sequence[str], wanted: AbstractSet[VaultPath]
 ) -> list[Notice]:
@@ -153,13 +189,13 @@ def _file_notices(
     problems = seen.note.problems if seen.note is not None else ()
     if seen.read_error is None and not problems:
         return []
-    managed = seen.base is not None or is_managed_path(seen, adopted) or seen.path in wanted
+    managed = seen.base is not None or is_managed_path(seen.path, adopted) or seen.path in wanted
     listed = []
     if seen.read_error is not None and (managed or _is_copy(ctx, seen)):
         listed.append(seen.read_error)
     if seen.note is not None and problems:
         note = seen.note
-        problems = tuple(x for x in problems if ctx.view.meaning(note, x.key) is None)
+        problems = tuple(x for x in problems if not ctx.view.explains(note, x.key))
     foreign = foreign_values(ctx) if problems else frozenset()
     for problem in problems if managed else ():
         if problem.key != "id":
@@ -167,7 +203,8 @@ def _file_notices(
                 # A value that a new note brings with it is its author's: it is reported once.
                 sha = "" if seen.base is None else seen.file.sha
                 notice = invalid_field_notice(ctx, seen.path, sha, problem)
-                listed.append(notice if sha else notice._replace(hint=_MAP_HINT))
+                hint = f"{notice.hint}; {_SLIP_HINT}" if sha else _MAP_HINT
+                listed.append(notice._replace(hint=hint))
         elif seen.base is None:
             text = f"{seen.path}:{problem.line}: its id is unknown, so the note is left alone"
             at = ctx.now()
@@ -178,7 +215,11 @@ def _file_notices(
 
 _MAP_HINT = (
     "as it is, it stays the author's own word, and this is said once; `[map]` in"
-    " .meta/config.toml gives such words a meaning before you adopt, as in priority.high = 1"
+    " .meta/config.toml gives such words a meaning before you adopt, as in priority.high = 1,"
+    ' or ignores them: priority."*" = "ignore"'
+)
+_SLIP_HINT = (
+    "if it is a word of your own, give it a meaning or ignore it in `[map]` of the settings"
 )
 
 
@@ -219,7 +260,7 @@ def _unheld_value_notices(
     changed = differing_keys(vault, merged)
     for problem in note.problems:
         key = problem.key
-        if key not in changed:
+        if key not in changed or view.explains(note, key):
             continue
         text = (
             f"{path}:{problem.line}: {key} was changed in the store; the note keeps"

@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from vaultsync.errors import NoteError, UnreadableNoteError
+from vaultsync.markdown.conflict_markers import conflict_marker_line
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
 from vaultsync.model.serialization import fact_line
@@ -105,6 +106,8 @@ class VaultSnapshot:
     absent: dict[str, Base] = field(default_factory=dict)
     """Bases whose file is not where it was, by fact."""
     non_regular: dict[VaultPath, str] = field(default_factory=dict)
+    conflict_copies: list[VaultPath] = field(default_factory=list)
+    """Files in which a sync tool put the second version of another one."""
     review_notes: set[VaultPath] = field(default_factory=set)
     """All conflict notes and proposals in dirty folders."""
     canonical: dict[VaultPath, Fact] = field(default_factory=dict)
@@ -231,6 +234,7 @@ def take_snapshot(
     known = ctx.archive.folders()
     reread = {parent_folder(path) for path in scope.reread}
     for number, (path, folder) in enumerate(scan.folders.items()):
+        snapshot.conflict_copies += [path_in(path, name) for name in folder.copies]
         if known.get(path) != folder.fingerprint or path in reread or scope.read_all:
             snapshot.scanned_folders[path] = folder
             _scan_folder(ctx, snapshot, folder, scope)
@@ -446,10 +450,28 @@ def _read(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) 
         if is_half_saved(before if before is not None else b"---\n---\n", file.data):
             return ScannedFile(path, file, base, is_settled=False)
     try:
+        _check_markers(ctx, path, file, base)
         return ScannedFile(path, file, base, read_note(file.data, path))
     except UnreadableNoteError as error:
         notice = Notice.of("unreadable", error, ctx.now(), file.sha)
         return ScannedFile(path, file, base, read_error=notice)
+
+
+def _check_markers(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) -> None:
+    """Refuse a note into which git put two versions of its lines.
+
+    Those that both sides agreed on already are its text: an agent wrote them.
+    """
+    line = conflict_marker_line(file.data)
+    before = ctx.archive.blob(base.sha) if base is not None and line else None
+    if line and not conflict_marker_line(before or b""):
+        raise UnreadableNoteError(
+            path,
+            "conflict markers, as git leaves them: two versions of the note stand in it",
+            hint="keep the lines you want, remove the three markers and save it; markers that"
+            " belong to the text go into a fenced code block",
+            line=line,
+        )
 
 
 def invalid_field_notice(
@@ -467,9 +489,8 @@ def invalid_field_notice(
     )
 
 
-def is_managed_path(seen: ScannedFile, adopted: Iterable[str]) -> bool:
+def is_managed_path(path: VaultPath, adopted: Iterable[str]) -> bool:
     """Whether a new note is adopted automatically: it lies in a scope or adopted folder."""
-    path = seen.path
     if path_info(path, TYPE_FOLDERS).scope is not None:
         return True
     return any(not folder or path.startswith(folder + "/") for folder in adopted)

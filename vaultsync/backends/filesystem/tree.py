@@ -27,7 +27,7 @@ from vaultsync.backends.filesystem.file_reading import irregularity, os_error_te
 from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.errors import NoteError, NoteMissingError, UnsafePathError, VaultMissingError
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy, path_key
+from vaultsync.model.paths import CONFLICT_COPY_WORDS, VaultPath, is_foreign_conflict_copy, path_key
 from vaultsync.storage.vault import FileStamp, FolderListing, VaultScan
 
 STAGING = ".meta/staging"
@@ -38,8 +38,8 @@ _TICK_NS = 10_000_000
 _FEW = 24
 """Up to this number of files and folders, flushing each is faster than flushing the disk."""
 _NO_PATH = lazy_pattern(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
-_FOREIGN = ("/~$", ".sync-conflict-", "conflicted copy")
-"""Each name of a file of Office, Syncthing or Dropbox has one of these."""
+_FOREIGN = ("/~$", *CONFLICT_COPY_WORDS)
+"""Each name of a file of Office or a sync tool has one of these."""
 _OPENAT2 = ctypes.CDLL(None).syscall if sys.platform == "linux" else None
 _OPENAT2_NUMBER = 437
 _BELOW = 4 | 8
@@ -77,6 +77,11 @@ class IgnoreRules:
         if not self._patterns and not any(map(lower.__contains__, _FOREIGN)):
             return []
         return [name for name in names.split("/") if is_foreign(name) or self.folder(prefix + name)]
+
+    def copies(self, prefix: str, names: Sequence[str]) -> tuple[str, ...]:
+        """The conflict copies among names that are no notes, but for those the user ignores."""
+        found = [n for n in names if is_foreign_conflict_copy(n) and not self.folder(prefix + n)]
+        return tuple(sorted(map(printable_name, found)))
 
     def path(self, path: str) -> bool:
         """Whether a path, or any of its folders, is ignored."""
@@ -121,7 +126,8 @@ def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing,
             else:
                 irregular[name] = (irregularity(found), stamp)
     names = "/" + "/".join(chain(notes, irregular))
-    for name in ignore.files(prefix, names):
+    ignored = ignore.files(prefix, names)
+    for name in ignored:
         notes.pop(name, None)
         irregular.pop(name, None)
     if not names.isprintable() or "\\" in names:
@@ -130,7 +136,8 @@ def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing,
     files = dict(sorted(notes.items()))
     stamps = {name: stamp for name, (_, stamp) in sorted(irregular.items())}
     kinds = {printable_name(name): irregular[name][0] for name in stamps}
-    return FolderListing(VaultPath(path), fingerprint(files, stamps), files, kinds), below
+    mark, copies = fingerprint(files, stamps), ignore.copies(prefix, ignored)
+    return FolderListing(VaultPath(path), mark, files, kinds, copies), below
 
 
 def fingerprint(files: Mapping[str, FileStamp], irregular: Mapping[str, FileStamp]) -> bytes:
