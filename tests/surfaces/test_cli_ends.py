@@ -81,9 +81,8 @@ def test_the_exit_code_of_an_error_follows_from_its_kind() -> None:
     kinds: list[type[Exception]] = [errors.UsageError, *errors.UsageError.__subclasses__()]
     for kind in kinds:
         code = next(c for each, c in failure._CODES if issubclass(kind, each))
-        refused = (errors.ImportLineError, errors.ScopeDeniedError, errors.ProposalDeniedError)
-        refused = (*refused, errors.WriteLimitError)
-        wanted = 1 if kind in refused else 2
+        refused = {errors.ImportLineError, errors.ScopeDeniedError, errors.WriteLimitError}
+        wanted = 1 if kind in {*refused, errors.ProposalDeniedError} else 2
         assert (kind, code) == (kind, wanted)
 
 
