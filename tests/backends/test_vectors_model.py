@@ -24,6 +24,7 @@ from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.permissions import Permissions, Reader
 
 words = st.sampled_from(["a", "A/b", "a/b/c", "it's", 'o"x', "%_", "ä\\", "b"])
 numbers = st.integers(-3, 3)
@@ -63,9 +64,12 @@ filters = st.builds(
     since=st.sampled_from([None, "2026-02-01T00:00:00.000001Z", "2026-02-01"]),
     until=st.sampled_from([None, "2026-02-01T00:00:00.000001Z", "2026-02-01"]),
     heads_only=st.booleans(),
-    # An index may leave these two to whoever looks at the facts.
+    reader=st.sampled_from([None, Reader("a", Permissions())]),
+    # An index may leave these to whoever looks at the facts.
     user=st.none(),
     tiers=st.just(frozenset[str]()),
+    themes=st.just(frozenset[str]()),
+    without=st.just(frozenset[str]()),
 )
 steps = st.lists(
     st.one_of(

@@ -365,3 +365,8 @@ def test_facts_that_a_crash_left_without_state_are_found_and_not_written_again()
     assert world.store.state().seq == seq
     assert len(world.remembered()) == 3
     assert world.syncs().quiet
+
+
+def test_a_section_about_conventions_is_a_convention(world: MemoryWorld) -> None:
+    world.takes(memory(("Conventions", "A test has a rule in plain English for its name.")))
+    assert world.by_title("Conventions").type == "convention"

@@ -33,8 +33,8 @@ def vault(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
     vault, url = tmp_path / "vault", f"{request.param}:{tmp_path / 'store'}"
     vaultsync.init(str(vault), store=url)
-    open_scopes(vault)
     configure_machine(vault, f'store = "{url}"\n[qdrant]\npatience_seconds = 3\n')
+    open_scopes(vault)
     return vault
 
 

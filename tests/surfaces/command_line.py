@@ -22,6 +22,8 @@ from vaultsync.graph.stats import graph_stats
 from vaultsync.memory_files.report import (
     AddResult,
     FileResult,
+    ManagedFact,
+    ManagedFile,
     SectionResult,
     counts_of,
     report_of_files,
@@ -163,8 +165,35 @@ SECTIONS = [
     SectionResult("let_go", ID, "People", None, (), "gone from the file"),
 ]
 FILE_REPORT = report_of_files(
-    [FileResult(FILE, 4, counts_of(SECTIONS, 3), SECTIONS, pending=[ID], left_out=2, written=1)],
+    [
+        FileResult(
+            FILE,
+            4,
+            counts_of(SECTIONS, 3),
+            SECTIONS,
+            pending=[ID],
+            left_out=2,
+            written=1,
+            short=["Next", "x"],
+        )
+    ],
     seconds=0.25,
+)
+MANAGED = ManagedFile(
+    name=FILE,
+    status="written",
+    dry_run=False,
+    host="claude-code",
+    form="full",
+    tokens=1_431,
+    budget=2_000,
+    counter="estimate",
+    bytes=7_120,
+    max_bytes=25_000,
+    lines=181,
+    max_lines=200,
+    included=[ManagedFact(ID, "Tests", "public/facts/tests.md")],
+    left_out=[ManagedFact(ID, "People", None, "the file may have 200 lines")],
 )
 QUIET_FILE = report_of_files([FileResult(FILE, 3, counts_of((), 3))])
 
@@ -203,6 +232,7 @@ ANSWERS: Mapping[str, Any] = {
     "answer": FOUND,
     "pack": PACK,
     "sync_memory_file": QUIET_FILE,
+    "manage_memory_file": MANAGED,
     "add_to_memory_file": AddResult(FILE, "Lessons", "written"),
     "doctor": (DoctorCheck("python", ok=True, message="Python 3.14"),),
 }

@@ -33,6 +33,7 @@ from tests.surfaces.command_line import (
     LAST_RUN,
     LINK_PROBLEM,
     LONE,
+    MANAGED,
     NOTE,
     NOTICE,
     PACK,
@@ -172,6 +173,11 @@ recall q --limit 3 --mode fused --type decision --scope public --tag a --tag b
 -> answer(RecallRequest(query='q', types=('decision',), scopes=('public',), tags=('a', 'b'),
     since='2026-01-01', status='done', all=False, limit=3, max_priority=4, until=None, as_of=None,
     mode='fused', heads_only=True, user='u-1', without=(), explain=True, agent=None))
+
+memory-file manage m --budget 9 --max-bytes 8 --max-lines 7 --host codex --form index --scope public
+    --dry-run
+-> manage_memory_file('m', budget=9, dry_run=True, form='index', host='codex', max_bytes=8,
+    max_lines=7, scopes=('public',))
 
 memory-file add m text --section Lessons --replace
 -> add_to_memory_file('m', 'text', replace_all=True, section='Lessons')
@@ -419,6 +425,19 @@ CASES = {
     "a hybrid search without a store": case("recall tea --vault-only --mode fused --json"),
     "a missing choice": case("resolve x"),
     "an option before the command": case("--json status"),
+    "a managed memory file": case("memory-file manage m"),
+    "a managed memory file without limits": case(
+        "memory-file manage m --dry-run",
+        manage_memory_file=structs.replace(
+            MANAGED, dry_run=True, max_bytes=None, max_lines=None, left_out=()
+        ),
+    ),
+    "a managed block that was edited": case(
+        "memory-file manage m",
+        manage_memory_file=structs.replace(
+            MANAGED, status="edited", left_out=(), attention=notices_of([MISSED])
+        ),
+    ),
     "an agent's text": case("memory-file add m text --section Lessons"),
     "an agent's text that is there": case(
         "memory-file add m text --section Lessons", add_to_memory_file=THERE

@@ -81,8 +81,8 @@ def test_the_exit_code_of_an_error_follows_from_its_kind() -> None:
     kinds: list[type[Exception]] = [errors.UsageError, *errors.UsageError.__subclasses__()]
     for kind in kinds:
         code = next(c for each, c in failure._CODES if issubclass(kind, each))
-        refused = (errors.ImportLineError, errors.ScopeDeniedError, errors.ProposalDeniedError)
-        wanted = 1 if kind in refused else 2
+        refused = {errors.ImportLineError, errors.ScopeDeniedError, errors.WriteLimitError}
+        wanted = 1 if kind in {*refused, errors.ProposalDeniedError} else 2
         assert (kind, code) == (kind, wanted)
 
 
@@ -177,7 +177,7 @@ def test_a_shell_completes_commands_and_types() -> None:
     types = complete_type(context, click.Option(["--type"]), "p")
     assert types == ["preference", "person", "project"]
     assert [each.value for each in cli.shell_complete(context, "re")] == [
-        *("remember", "restore", "resolve", "rebuild", "recall")
+        *("remember", "restore", "resolve", "rebuild", "recall", "repo")
     ]
     assert "--version" in {each.value for each in cli.shell_complete(context, "--")}
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -170,3 +172,46 @@ def test_what_went_with_a_deleted_file_is_undone_by_the_run_that_is_named(
     held.sync_memory_file(file)
     assert {fact.id for fact in held.list().facts} == before
     assert held.verify().equal
+
+
+def test_a_memory_file_is_managed_by_two_processes_at_once(held: Memory, file: Path) -> None:
+    for number in range(12):
+        held.remember(f"Pier {number} has {number + 3} guest berths.", title=f"Pier {number}")
+    own = file.read_bytes()
+    held.manage_memory_file(file, dry_run=True)
+    assert file.read_bytes() == own
+    state = str(held.settings.state_dir)
+    code = (
+        "import sys; from vaultsync.api import opening\n"
+        "with opening.open(sys.argv[1], state_dir=sys.argv[2], agent='indy') as memory:\n"
+        "    for n in range(5):\n"
+        "        memory.manage_memory_file(sys.argv[3], form=sys.argv[4], budget=300 + n)"
+    )
+    command = [sys.executable, "-c", code, str(held.settings.root), state, str(file)]
+    forms = ("full", "index")
+    processes = [subprocess.Popen([*command, form]) for form in forms]
+    assert [each.wait(timeout=60) for each in processes] == [0, 0]
+    assert file.read_bytes().startswith(own)
+    done = held.manage_memory_file(file, form="index")
+    assert (done.status, len(done.included)) == ("written", 12)
+    assert file.read_text("utf-8").count("vaultsync:memory:begin") == 1
+    held.recall("guest berths")
+    assert held.manage_memory_file(file, form="index").status == "unchanged"
+    # What the block says is no section: the file says what it said before.
+    assert held.sync_memory_file(file).counts["created"] == 1
+
+
+def test_a_folder_without_a_memory_file_says_so(held: Memory, file: Path) -> None:
+    empty = file.parent / "empty"
+    empty.mkdir()
+    report = held.sync_memory_file(empty, file)
+    assert report.counts["created"] == 1
+    (said,) = report.attention
+    assert (said.kind, said.path) == ("NoMemoryFile", str(empty))
+    assert held.sync_memory_file(file.parent).attention == []
+
+
+def test_sections_that_are_too_short_are_named(held: Memory, file: Path) -> None:
+    file.write_text(memory(DEPLOY, ("Next", "Soon.")), encoding="utf-8")
+    (done,) = held.sync_memory_file(file).files
+    assert (done.left_out, list(done.short)) == (1, ["Next"])

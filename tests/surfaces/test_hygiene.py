@@ -127,6 +127,11 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
             m.sync_memory_file(planted.memory_file, dry_run=True),
             m.sync_memory_file(planted.memory_file),
         ],
+        "manage_memory_file": lambda m: [
+            m.manage_memory_file(planted.memory_file, dry_run=True),
+            m.manage_memory_file(planted.memory_file, form="index"),
+            m.manage_memory_file(planted.memory_file),
+        ],
         "add_to_memory_file": lambda m: m.add_to_memory_file(
             planted.memory_file, f"More {CODE} {TOKEN}.", section=f"Mine {TOKEN}"
         ),
@@ -268,6 +273,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "log": [()],
         "supersede": [(planted.entity, f"now {CODE}, password: {SAID}")],
         "memory-file sync": [(file, "--dry-run"), (file,)],
+        "memory-file manage": [(file, "--dry-run"), (file, "--form", "index"), (file,)],
         "memory-file add": [(file, f"More {CODE}.", "--section", f"Mine {TOKEN}")],
         "module write": [("keys", "k-1", TEXT, "--title", TOKEN, "--tag", WORD, *modules)],
         "module read": [("keys", *modules), ("keys", "k-1", *modules)],

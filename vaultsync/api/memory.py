@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from vaultsync.graph.service import Neighborhood
     from vaultsync.graph.stats import GraphStats
     from vaultsync.indexing.embedding_cost import EmbeddingCost
-    from vaultsync.memory_files.report import AddResult, MemoryFileReport
+    from vaultsync.memory_files.report import AddResult, ManagedFile, MemoryFileReport
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ShownProposal
     from vaultsync.observations.hooks import CaptureReport
@@ -1898,6 +1898,61 @@ class Memory:
         """
         return self._memory_files.add(
             path, text, section=section, replace_all=replace_all, agent=agent or self.agent
+        )
+
+    def manage_memory_file(
+        self,
+        path: str | Path,
+        *,
+        budget: int | None = None,
+        max_bytes: int | None = None,
+        max_lines: int | None = None,
+        host: str | None = None,
+        form: str = "full",
+        scopes: Iterable[str] = (),
+        dry_run: bool = False,
+        agent: str | None = None,
+    ) -> ManagedFile:
+        """Fill the managed block of a memory file with what is worth a session's start.
+
+        The facts are taken by tier, importance, use and recency, as many whole ones as fit.
+        Everything outside the block stays, to the byte, and so does a block that a person
+        edited. Without a change of the memory, the file does not change.
+
+        Args:
+            path: of the file; one that is not there is made.
+            budget: the maximum number of tokens of the block; 2,000 when it is None.
+            max_bytes: of the whole file; that of the host when it is None.
+            max_lines: of the whole file; that of the host when it is None.
+            host: `claude-code`, `codex`, `gemini`, `cursor`, `qwen` or `generic`; by the name
+                of the file when it is None.
+            form: `full`, a section for each fact, or `index`, a line with its path.
+            scopes: only facts of these scopes; all that the agent may see when empty.
+            dry_run: whether to report what would be written, and write nothing.
+            agent: who reads the file; the agent of this memory when it is None.
+
+        Returns:
+            What the block holds and costs, and what did not fit.
+
+        Raises:
+            InvalidFieldError, InvalidScopeError: an argument that cannot be.
+            UnreadableMemoryFileError: the file is no text, cannot be written, or has one mark
+                of the block without the other.
+            MemoryFileBusyError: another process writes the files of this folder.
+            MemoryFileChangedError: the file was saved again and again meanwhile.
+        """
+        from vaultsync.memory_files.manage import ManageRequest
+
+        request = ManageRequest(
+            budget=None if budget is None else _check_number("budget", budget),
+            max_bytes=None if max_bytes is None else _check_number("max_bytes", max_bytes),
+            max_lines=None if max_lines is None else _check_number("max_lines", max_lines),
+            host=host,
+            form=form,
+            dry_run=dry_run,
+        )
+        return self._memory_files.manage(
+            path, request, scopes=_check_texts("scopes", scopes), agent=agent or self.agent
         )
 
     def watched_memory_files(self) -> builtins.list[Path]:

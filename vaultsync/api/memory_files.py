@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from msgspec import structs
@@ -17,12 +18,21 @@ from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, Frontmatte
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.errors import EngineBusyError, VaultsyncError
 from vaultsync.indexing.embedding_texts import facts_without_vectors
-from vaultsync.memory_files.report import AddResult, MemoryFileReport
+from vaultsync.memory_files.manage import (
+    MAX_BLOCK_FACTS,
+    ManageRequest,
+    facts_for_session,
+    manage_file,
+)
+from vaultsync.memory_files.report import AddResult, ManagedFile, MemoryFileReport
+from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.memory_files.service import FileSyncRequest, refresh_pending, sync_files
 from vaultsync.memory_files.state import agents_of, read_states, state_key
 from vaultsync.memory_files.write_queue import QUEUED, queue_text
+from vaultsync.recall.recall_request import RecallRequest
+from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.report import Progress
+from vaultsync.sync.report import Progress, notices_of
 from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
@@ -53,8 +63,10 @@ class MemoryFiles:
     ) -> MemoryFileReport:
         """Bring the store up to what the files say."""
         given = [Path(each).expanduser() for each in paths]
-        found = find_memory_files(given, include=include, exclude=exclude)
-        files = [self.file(path) for path in found]
+        found = {
+            path: find_memory_files([path], include=include, exclude=exclude) for path in given
+        }
+        files = [self.file(path) for path in sorted({*chain(*found.values())})]
         request = replace(request, embeds=self._services.can_embed)
         self._engine.record_bases()
         reader = FrontmatterReader().read
@@ -64,6 +76,9 @@ class MemoryFiles:
             return sync_files(ctx, files, wanted, reader=reader, queue=self.queue)
 
         report = self._engine.proposing(request.agent, work)
+        if empty := [path for path in found if not found[path]]:
+            notices = notices_of(map(self._nothing_found, empty))
+            report = structs.replace(report, attention=[*notices, *report.attention])
         if request.dry_run or not (report.fact_ids or report.pending):
             return report
         report = structs.replace(report, run=self._write_notes(report.fact_ids, progress))
@@ -98,6 +113,27 @@ class MemoryFiles:
             self.sync([file.path], FileSyncRequest(agent=owner, after_add=True)) for owner in owners
         ]
         return structs.replace(added, synced=reports[0])
+
+    def manage(
+        self, path: str | Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None
+    ) -> ManagedFile:
+        """Fill the managed block of a file."""
+        file = self.file(Path(os.path.realpath(Path(path).expanduser())))
+        self._engine.record_bases()
+        services = self._services
+        # A question that packs nothing: what a file repeats does not count as used.
+        question = RecallRequest(
+            "",
+            limit=MAX_BLOCK_FACTS,
+            max_priority=4,
+            scopes=tuple(scopes),
+            agent=agent,
+            user=services.settings.user,
+        )
+        sources = services.recall_sources(self._engine.ctx, agent)
+        facts = facts_for_session(sources, question, file_name=file.name)
+        redact = self._engine.ctx.view.redact_text
+        return manage_file(file, self.queue, facts, request, services.token_counter, redact=redact)
 
     def watched(self) -> list[Path]:
         """The files of the setting `[memory_file] files`, whether they exist or not.
@@ -134,6 +170,12 @@ class MemoryFiles:
     def file(self, path: Path) -> DiskMemoryFile:
         """The memory file at a path."""
         return DiskMemoryFile(path, portable_name(path, self._root))
+
+    def _nothing_found(self, folder: Path) -> Notice:
+        name = portable_name(Path(os.path.realpath(folder)), self._root)
+        why = f"{name} has no memory file; nothing was synced from it"
+        hint = "in a folder, MEMORY.md is read; name the file, or choose others with --include"
+        return memory_file_notice("NoMemoryFile", name, why, hint)
 
     def _was_synced(self, path: Path, agent: str | None) -> bool:
         state = read_states(self.file(path).state()).files.get(state_key(path.name, agent))

@@ -85,6 +85,10 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync memory-file sync MEMORY.md",
         "vaultsync memory-file sync ~/work --include '**/MEMORY.md'",
     ),
+    "memory-file manage": (
+        "vaultsync memory-file manage ~/.claude/CLAUDE.md --budget 1500",
+        "vaultsync memory-file manage AGENTS.md --scope project-tidebell --form index --dry-run",
+    ),
     "memory-file add": (
         'vaultsync memory-file add MEMORY.md "Run the tests with make." --section Lessons',
     ),

@@ -11,7 +11,15 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.format_reports import print_notices
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import agent_option, common, dry_run_option, scope_option, text_or_stdin
+from vaultsync.cli.options import (
+    agent_option,
+    common,
+    completes,
+    dry_run_option,
+    number_option,
+    scope_option,
+    text_or_stdin,
+)
 from vaultsync.cli.output import (
     Options,
     clean_one_line,
@@ -23,7 +31,8 @@ from vaultsync.cli.output import (
     style,
     table,
 )
-from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
+from vaultsync.memory_files.host_limits import HOST_LIMITS
+from vaultsync.memory_files.report import AddResult, FileResult, ManagedFile, MemoryFileReport
 
 _ACTION_WORDS = (
     ("created", "new"),
@@ -32,6 +41,9 @@ _ACTION_WORDS = (
     ("let_go", "detached"),
     ("unchanged", "unchanged"),
 )
+
+_MAX_NAMED = 5
+"""Sections too short that are named."""
 
 
 def print_memory_report(options: Options, done: MemoryFileReport) -> int:
@@ -71,7 +83,10 @@ def _print_file(options: Options, file: FileResult, done: MemoryFileReport) -> N
     if file.written:
         print_message(options, f"{count_noun(file.written, 'queued text')} written to the file")
     if file.left_out:
-        print_message(options, f"{count_noun(file.left_out, 'section')} too short to remember")
+        names = ", ".join(clean_one_line(each) for each in file.short[:_MAX_NAMED])
+        more = ", …" if len(file.short) > _MAX_NAMED else ""
+        number = count_noun(file.left_out, "section")
+        print_message(options, f"{number} too short to remember: {names}{more}")
     if file.pending:
         number = count_noun(len(file.pending), "fact")
         print_message(options, f"{number} not embedded yet; keyword search finds them")
@@ -93,6 +108,32 @@ def print_added(options: Options, done: AddResult) -> int:
         print_message(options, f"written to {where}")
     if done.synced:
         print_memory_report(options, done.synced)
+    return code
+
+
+def print_managed(options: Options, done: ManagedFile) -> int:
+    """Print what a block holds and costs, and return the exit code."""
+    code = EXIT_NEEDS_REVIEW if done.attention else EXIT_DONE
+    if options.json:
+        print_json(done)
+        return code
+    prefix = "dry run: " if done.dry_run else ""
+    echo(style(f"{prefix}{clean_one_line(done.name)}: {done.status}", bold=True))
+    if not done.attention:
+        most_bytes = f" of {done.max_bytes:,}" if done.max_bytes else ""
+        most_lines = f" of {done.max_lines:,}" if done.max_lines else ""
+        line = (
+            f"{count_noun(len(done.included), 'fact')}, {done.tokens:,} of {done.budget:,} tokens"
+        )
+        line += f"; the file has {done.bytes:,}{most_bytes} bytes and {done.lines:,}{most_lines}"
+        print_message(options, f"{line} lines ({done.host})")
+    if done.left_out:
+        print_message(options, f"\n{count_noun(len(done.left_out), 'fact')} did not fit:")
+        table(
+            ["fact", "path", "why"],
+            [[each.title, each.path or each.id, each.reason] for each in done.left_out],
+        )
+    print_notices(done.attention)
     return code
 
 
@@ -157,3 +198,48 @@ def add_text(
     with open_memory(options) as memory:
         added = memory.add_to_memory_file(file, content, section=section, replace_all=replace_all)
     return print_added(options, added)
+
+
+@memory_file.command("manage")
+@click.argument("file", type=click.Path(dir_okay=False))
+@number_option("--budget", "Maximum size of the block.", metavar="TOKENS", least=1, default=2_000)
+@number_option("--max-bytes", "Maximum size of FILE; default: that of the host.", least=1)
+@number_option("--max-lines", "Maximum lines of FILE; default: those of the host.", least=1)
+@click.option(
+    "--host",
+    type=click.Choice(list(HOST_LIMITS)),
+    help="The host that reads FILE; default: by its name.",
+)
+@click.option(
+    "--form",
+    type=click.Choice(["full", "index"]),
+    default="full",
+    show_default=True,
+    help="A section for each fact, or a line with its path.",
+)
+@click.option(
+    "--scope",
+    "scopes",
+    metavar="S",
+    multiple=True,
+    shell_complete=completes("scope"),
+    help="Only facts of this scope; repeatable.",
+)
+@agent_option
+@dry_run_option
+@common
+def manage_file(
+    options: Options,
+    *,
+    file: str,
+    **request: Any,  # noqa: ANN401 - the arguments of `Memory.manage_memory_file`
+) -> int:
+    """Fill a block of FILE with what a session should know.
+
+    FILE is MEMORY.md, CLAUDE.md, AGENTS.md, GEMINI.md or the like. Whole facts are taken, the
+    most important first, as far as the limits go. Nothing outside the block is changed, nor a
+    block that you edited.
+    """
+    with open_memory(options) as memory:
+        done = memory.manage_memory_file(file, **request)
+    return print_managed(options, done)

@@ -202,10 +202,10 @@ def _joined_question(
     """The words of a question as one text.
 
     Raises:
-        click.UsageError: it is empty and was asked for.
+        click.UsageError: it is empty, or missing where there must be one.
     """
     question = " ".join(given)
-    if parameter.required and not question.strip():
+    if (parameter.required or given) and not question.strip():
         message = "the query is empty"
         raise click.UsageError(message)
     return question

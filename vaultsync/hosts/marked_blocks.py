@@ -28,11 +28,11 @@ def write_block(text: str | None, marks: BlockMarks, body: str) -> str:
         marks: the lines around the block.
         body: the lines of the block.
     """
-    line = "\r\n" if text and "\r\n" in text else "\n"
+    line = line_end(text, marks)
     block = line.join((marks.begin, *body.strip("\n").split("\n"), marks.end))
     if text is None:
         return block + line
-    found = _find(text, marks)
+    found = find_block(text, marks)
     if found is not None:
         return text[: found[0]] + block + text[found[1] :]
     if not text:
@@ -41,9 +41,19 @@ def write_block(text: str | None, marks: BlockMarks, body: str) -> str:
     return text.removesuffix(end) + line + line + block + end
 
 
+def line_end(text: str | None, marks: BlockMarks) -> str:
+    r"""How the lines of a block end: as those of the block that is there, else of the file.
+
+    A block beside a lone `\r` must not take it for a line end the next time.
+    """
+    found = find_block(text, marks) if text else None
+    known = text if found is None or text is None else text[slice(*found)]
+    return "\r\n" if known and "\r\n" in known else "\n"
+
+
 def remove_block(text: str, marks: BlockMarks) -> str | None:
     """A text without the block, as it was before; None if the block was all of it."""
-    found = _find(text, marks)
+    found = find_block(text, marks)
     if found is None:
         return text
     before, after = text[: found[0]], text[found[1] :]
@@ -56,10 +66,10 @@ def remove_block(text: str, marks: BlockMarks) -> str | None:
 
 def has_block(text: str, marks: BlockMarks) -> bool:
     """Whether the block is there, with both of its marks."""
-    return _find(text, marks) is not None
+    return find_block(text, marks) is not None
 
 
-def _find(text: str, marks: BlockMarks) -> tuple[int, int] | None:
+def find_block(text: str, marks: BlockMarks) -> tuple[int, int] | None:
     """Where the block begins and ends, by marks at the beginning of their lines."""
     start = 0 if text.startswith(marks.begin) else text.find("\n" + marks.begin) + 1
     if not text.startswith(marks.begin, start):

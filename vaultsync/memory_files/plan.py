@@ -30,7 +30,8 @@ MAX_COMPARED_PAIRS = 10_000
 _TYPE_PATTERNS = tuple(
     (of_heading, re.compile(words), name)
     for of_heading, words, name in (
-        (True, r"prefer|style|convention|always|never", "preference"),
+        (True, r"convention", "convention"),
+        (True, r"prefer|style|always|never", "preference"),
         (True, r"project|repo|stack|deploy", "note"),
         (True, r"decision|chose|decided|rationale", "decision"),
         (True, r"correct|mistake|wrong|fix", "correction"),

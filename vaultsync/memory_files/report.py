@@ -40,6 +40,8 @@ class FileResult(Struct, frozen=True, rename={"name": "file"}):
     """Number of sections that are too short."""
     written: int = 0
     """Number of queued texts of agents that were written into the file."""
+    short: Sequence[str] = ()
+    """The titles of the sections that are too short."""
 
 
 def counts_of(actions: Sequence[SectionResult], unchanged: int = 0) -> dict[str, int]:
@@ -103,3 +105,39 @@ class AddResult(Struct, frozen=True, rename={"name": "file", "synced": "sync"}):
     """Why it waits."""
     synced: MemoryFileReport | None = None
     """What became of the file's facts afterwards."""
+
+
+class ManagedFact(Struct, frozen=True):
+    """A fact in the managed block of a memory file, or one that did not fit."""
+
+    id: str
+    title: str
+    path: str | None = None
+    reason: str = ""
+    """Why it did not fit."""
+
+
+class ManagedFile(Struct, frozen=True, rename={"name": "file"}):
+    """What came of a `memory-file manage`."""
+
+    name: str
+    status: str
+    """`written`, `unchanged`, or `edited`: a person edited the block, and it was left alone."""
+    dry_run: bool
+    host: str
+    form: str
+    tokens: int
+    """Of the block."""
+    budget: int
+    counter: str
+    """The tokenizer that counted, or `estimate`."""
+    bytes: int
+    """Of the whole file, as its lines."""
+    max_bytes: int | None
+    lines: int
+    max_lines: int | None
+    included: Sequence[ManagedFact] = ()
+    """In the order of the block."""
+    left_out: Sequence[ManagedFact] = ()
+    """The most important first."""
+    attention: Sequence[ReportedNotice] = ()

@@ -27,6 +27,7 @@ from msgspec import Struct
 
 from vaultsync.errors import MissingExtraError, UnreadableMemoryFileError, UsageError
 from vaultsync.markdown.blocks import FencedLine, closed_title, fenced_lines
+from vaultsync.memory_files.managed_block import hide_block
 from vaultsync.memory_files.ports import MetadataReader
 from vaultsync.model.canonical import canonical
 from vaultsync.model.fact import derive_title
@@ -142,6 +143,7 @@ def read_memory(data: bytes, *, name: str, title: str, reader: MetadataReader) -
         UnreadableMemoryFileError: the bytes are not text.
     """
     text, replaced = decode(data, name)
+    text = hide_block(text)
     notices = []
     if replaced:
         why = f"{replaced} characters are not UTF-8 and were read as �"

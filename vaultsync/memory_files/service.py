@@ -210,8 +210,8 @@ def refresh_pending(
 @dataclass(frozen=True, slots=True)
 class _FilePlan:
     sections: Sequence[MemorySection]
-    left_out: int
-    """Number of sections that are too short."""
+    short: Sequence[str]
+    """The titles of the sections that are too short."""
     metadata: FileMetadataValues
     last_read: Sequence[KnownSection]
     facts: Mapping[str, Fact]
@@ -347,7 +347,7 @@ class FileSync:
             why = f"{len(left_out)} new sections were left out: the maximum is {MAX_TOTAL_SECTIONS}"
             hint = "merge sections, or move those that are not memories to another file"
             notices.append(memory_file_notice("TooManySections", self.file.name, why, hint))
-        short = len(content.outline.left_out)
+        short = [each.title for each in content.outline.left_out]
         return _FilePlan(sections, short, now, known, facts, steps, notices)
 
     def _as_before(
@@ -456,7 +456,8 @@ class FileSync:
             sections=len(plan.sections),
             counts=counts_of(actions, unchanged),
             actions=actions,
-            left_out=plan.left_out,
+            left_out=len(plan.short),
+            short=[redact(each) for each in plan.short],
         )
 
     def _edited_notice(

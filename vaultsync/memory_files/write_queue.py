@@ -26,6 +26,7 @@ from vaultsync.errors import (
     UsageError,
     VaultsyncError,
 )
+from vaultsync.memory_files.managed_block import find_managed_block
 from vaultsync.memory_files.ports import MemoryFile, QueuedText, WriteQueue
 from vaultsync.memory_files.report import AddResult
 from vaultsync.memory_files.sections import (
@@ -60,6 +61,15 @@ def insert_section(text: str, heading: str, body: str, *, replace_all: bool) -> 
         InvalidFieldError: the heading is not one line, or the text does not fit in one section.
         UsageError: the file ends within code or a comment, so that no section can follow.
     """
+    span = find_managed_block(text)
+    if span is not None:  # the block stays as it is; new sections stand above it
+        above, below = text[: span[0]], text[span[1] :]
+        title = normalize(heading).lstrip("#").strip()
+        if _agents_section(below, title)[0] is not None:
+            below = insert_section(below, heading, body, replace_all=replace_all)
+        else:
+            above = insert_section(above, heading, body, replace_all=replace_all)
+        return above + text[slice(*span)] + below
     title = normalize(heading).lstrip("#").strip()
     if not title or "\n" in title:
         raise InvalidFieldError("section", heading, "one line of text")
@@ -178,7 +188,7 @@ def files_with_queue(queue: WriteQueue) -> list[Notice]:
 def _drain(file: MemoryFile, queue: WriteQueue) -> dict[str, AddResult | VaultsyncError]:
     """The result for each queued text, by op."""
     if leftovers := file.leftovers():
-        _recover(file, queue, leftovers)
+        recover_crashed_write(file, queue, leftovers)
     results: dict[str, AddResult | VaultsyncError] = {}
     for item in queue.waiting(file.name):
         try:
@@ -206,13 +216,13 @@ def _write(file: MemoryFile, queue: WriteQueue, item: QueuedText) -> AddResult:
         bom = "\ufeff" if (data or b"").startswith(b"\xef\xbb\xbf") else ""
         new = (bom + changed).encode()
         queue.put(replace(item, before=_sha(data or b""), after=_sha(new)))
-        _replace(file, queue, new, data)
+        replace_keeping(file, queue, new, data)
     _log_text(queue, item, status, "")
     queue.drop(item.op)
     return AddResult(file.name, item.section, status)
 
 
-def _replace(file: MemoryFile, queue: WriteQueue, data: bytes, expect: bytes | None) -> None:
+def replace_keeping(file: MemoryFile, queue: WriteQueue, data: bytes, expect: bytes | None) -> None:
     """Replace the file; versions that were displaced and are in no file any more are kept."""
     try:
         file.replace(data, expect)
@@ -222,7 +232,7 @@ def _replace(file: MemoryFile, queue: WriteQueue, data: bytes, expect: bytes | N
         raise
 
 
-def _recover(file: MemoryFile, queue: WriteQueue, leftovers: Sequence[bytes]) -> None:
+def recover_crashed_write(file: MemoryFile, queue: WriteQueue, leftovers: Sequence[bytes]) -> None:
     """Put back a version of the user that a crashed write displaced, and keep it in the log."""
     queued = queue.waiting(file.name)
     known = {sha for item in queued for sha in (item.before, item.after)}
@@ -233,7 +243,7 @@ def _recover(file: MemoryFile, queue: WriteQueue, leftovers: Sequence[bytes]) ->
         now = file.read(MAX_MEMORY_FILE_BYTES)
         if now is not None and _sha(now) in {item.after for item in queued}:
             with suppress(MemoryFileChangedError):  # the user saved a newer version, which stands
-                _replace(file, queue, data, now)
+                replace_keeping(file, queue, data, now)
     file.drop_leftovers()
 
 

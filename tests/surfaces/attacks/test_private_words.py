@@ -176,6 +176,13 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "sync_memory_file": lambda memory, planted: memory.sync_memory_file(
         _memory_file(planted.home.vault.parent)
     ),
+    "manage_memory_file": lambda memory, planted: (
+        [
+            memory.manage_memory_file(planted.home.vault.parent / "CLAUDE.md", form=form)
+            for form in ("full", "index")
+        ]
+        + [(planted.home.vault.parent / "CLAUDE.md").read_text("utf-8")]
+    ),
     "follow_memory_files": lambda memory, _: memory.follow_memory_files(),
 }
 READING = {

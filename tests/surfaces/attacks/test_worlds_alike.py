@@ -209,7 +209,7 @@ def alike(answer: object) -> str:
     """
     if isinstance(answer, Mapping) and "hits" in answer:
         answer = [answer["hidden"], sorted(each["id"] for each in answer["hits"])]
-    elif isinstance(answer, Mapping) and "items" in answer:
+    elif isinstance(answer, Mapping) and "items" in answer and "hidden" in answer:
         items = (*answer["items"], *answer["left_out"])
         answer = [answer["hidden"], sorted(each["id"] for each in items)]
     text = (

@@ -1,0 +1,229 @@
+"""Fill the managed block of a memory file with the facts that are worth a session's start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from vaultsync.context_packs.ports import TokenCounter
+from vaultsync.errors import InvalidFieldError, MemoryFileChangedError, UnreadableMemoryFileError
+from vaultsync.memory_files.host_limits import HOST_LIMITS, host_of_file
+from vaultsync.memory_files.managed_block import (
+    BLOCK_FORMS,
+    FULL,
+    BlockLimits,
+    FilledBlock,
+    by_worth,
+    check_marks,
+    count_lines,
+    edited_lines,
+    fill_block,
+)
+from vaultsync.memory_files.ports import MemoryFile, WriteQueue
+from vaultsync.memory_files.report import ManagedFact, ManagedFile
+from vaultsync.memory_files.sections import decode, memory_file_notice
+from vaultsync.memory_files.state import SOURCE_PREFIX
+from vaultsync.memory_files.write_queue import (
+    LOCK_TIMEOUT,
+    MAX_MEMORY_FILE_BYTES,
+    UNCHANGED,
+    WRITTEN,
+    recover_crashed_write,
+    replace_keeping,
+)
+from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import is_pending_observation
+from vaultsync.recall.recall_request import RecallRequest
+from vaultsync.recall.result import RecallSources
+from vaultsync.recall.service import RecallSearch
+from vaultsync.storage.archive import Notice
+from vaultsync.sync.report import notices_of
+
+DEFAULT_BLOCK_BUDGET = 2_000
+"""Tokens."""
+MAX_BLOCK_FACTS = 500
+"""Facts that are looked at, the most important first."""
+MAX_WRITE_TRIES = 5
+"""How often the block is made again because the file was saved meanwhile."""
+EDITED = "edited"
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class ManageRequest:
+    """How to fill a block."""
+
+    budget: int | None = None
+    """Tokens of the block; `DEFAULT_BLOCK_BUDGET` when it is None."""
+    max_bytes: int | None = None
+    """Of the whole file; the limit of the host when it is None, as for the lines."""
+    max_lines: int | None = None
+    host: str | None = None
+    """Told by the name of the file when it is None."""
+    form: str = FULL
+    dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises:
+            InvalidFieldError: a value that cannot be.
+        """
+        if self.form not in BLOCK_FORMS:
+            raise InvalidFieldError("form", self.form, "one of " + ", ".join(BLOCK_FORMS))
+        if self.host is not None and self.host not in HOST_LIMITS:
+            raise InvalidFieldError("host", self.host, "one of " + ", ".join(HOST_LIMITS))
+        for name in ("budget", "max_bytes", "max_lines"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InvalidFieldError(name, value, "a number from 1 on")
+
+
+def facts_for_session(
+    sources: RecallSources, request: RecallRequest, *, file_name: str
+) -> list[Fact]:
+    """The facts that a session should begin with, by worth: those of a question without words.
+
+    Those that come from the file itself are in it already.
+    """
+    search = RecallSearch(sources, request, browse=True)
+    search.answer()
+    facts = [
+        fact
+        for fact in search.facts
+        if fact.source != SOURCE_PREFIX + file_name and not is_pending_observation(fact)
+    ]
+    return by_worth(facts)
+
+
+def manage_file(
+    file: MemoryFile,
+    queue: WriteQueue,
+    facts: Sequence[Fact],
+    request: ManageRequest,
+    tokens: TokenCounter,
+    *,
+    redact: Callable[[str], str],
+) -> ManagedFile:
+    """Write the block of a file, and nothing else of it.
+
+    Args:
+        file: what is written; one that is not there is made.
+        queue: keeps what a write displaced.
+        facts: by worth, as the agent may see them.
+        request: form and limits.
+        tokens: counts them.
+        redact: takes the secrets out of what is reported of the file.
+
+    Raises:
+        UnreadableMemoryFileError: the file is no text, cannot be written, or has half a block.
+        MemoryFileBusyError: another process writes the files of this folder.
+        MemoryFileChangedError: the file was saved again and again meanwhile.
+    """
+    host = request.host or host_of_file(file.name)
+    limits = BlockLimits(
+        request.budget or DEFAULT_BLOCK_BUDGET,
+        request.max_bytes or HOST_LIMITS[host].max_bytes,
+        request.max_lines or HOST_LIMITS[host].max_lines,
+    )
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            if request.dry_run:
+                done = _prepare(file, facts, request, limits, tokens)
+            else:
+                with file.lock(LOCK_TIMEOUT):
+                    if leftovers := file.leftovers():
+                        recover_crashed_write(file, queue, leftovers)
+                    done = _prepare(file, facts, request, limits, tokens)
+                    if done.edited is None and done.after not in (None, done.before):
+                        replace_keeping(file, queue, done.after, done.before)
+            break
+        except MemoryFileChangedError as error:
+            if tries == MAX_WRITE_TRIES:
+                error.hint = "run the command again"
+                raise
+    filled, after = done.filled, done.after
+    notices = []
+    if done.edited is not None:
+        edited = [(number, redact(line)) for number, line in done.edited]
+        notices.append(_edited_notice(file.name, edited))
+        after, status = done.before, EDITED
+        filled = FilledBlock(done.text, 0, (), ())
+    else:
+        status = UNCHANGED if after == done.before else WRITTEN
+        if filled.left_out and not filled.taken:
+            notices.append(_no_room_notice(file.name, filled.left_out[0][1]))
+    return ManagedFile(
+        file.name,
+        status,
+        request.dry_run,
+        host,
+        request.form,
+        filled.tokens,
+        limits.budget,
+        tokens.name,
+        len(after or b""),
+        limits.max_bytes,
+        count_lines(filled.text or ""),
+        limits.max_lines,
+        [ManagedFact(fact.id, fact.title, fact.path) for fact in filled.taken],
+        [ManagedFact(fact.id, fact.title, fact.path, why) for fact, why in filled.left_out],
+        notices_of(notices),
+    )
+
+
+class _Prepared(NamedTuple):
+    """A file, and what it is to become."""
+
+    before: bytes | None
+    text: str | None
+    filled: FilledBlock
+    after: bytes | None
+    edited: Sequence[tuple[int, str]] | None
+
+
+def _prepare(
+    file: MemoryFile,
+    facts: Sequence[Fact],
+    request: ManageRequest,
+    limits: BlockLimits,
+    tokens: TokenCounter,
+) -> _Prepared:
+    data = file.read(MAX_MEMORY_FILE_BYTES)
+    text, bom = _read(file, data)
+    form = request.form
+    filled = fill_block(
+        text, facts, form=form, limits=limits, count=tokens.count, other_bytes=len(bom)
+    )
+    after = None if filled.text is None else bom + filled.text.encode()
+    edited = None if text is None else edited_lines(text, facts, form)
+    return _Prepared(data, text, filled, after, edited)
+
+
+def _read(file: MemoryFile, data: bytes | None) -> tuple[str | None, bytes]:
+    """The text of a file, and the byte order mark before it."""
+    if data is None:
+        return None, b""
+    text, replaced_chars = decode(data, file.name)
+    if replaced_chars:
+        raise UnreadableMemoryFileError(file.name, "not all of it is UTF-8")
+    check_marks(text, file.name)
+    return text, _BOM if data.startswith(_BOM) else b""
+
+
+def _no_room_notice(name: str, reason: str) -> Notice:
+    why = f"no fact fits into the managed block: {reason}"
+    hint = "raise the limit, take `--form index`, or shorten the rest of the file"
+    return memory_file_notice("NoRoom", name, why, hint)
+
+
+def _edited_notice(name: str, edited: Sequence[tuple[int, str]]) -> Notice:
+    why = "the managed block was edited, so it was left as it is"
+    if edited:
+        why += ": " + "; ".join(f"line {number}: {line[:80]}" for number, line in edited)
+    hint = "move what you wrote above or below the block, or into the fact's note; then remove"
+    hint += " the block and run the command again"
+    return memory_file_notice("EditedBlock", name, why, hint, edited[0][0] if edited else None)

@@ -1,0 +1,240 @@
+"""The block of a memory file that vaultsync manages: the facts worth a session's start.
+
+It stands between two marks, and its first line has a digest of the others, which tells an edit
+of a person without any state beside the file. Hosts read the file as instructions, and some
+import what `@path` names, so that the text of facts stands in fences, as in a context pack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import NamedTuple
+
+from vaultsync.context_packs.formats import (
+    PACK_FORMS,
+    QUOTE_NOTE,
+    PackPiece,
+    citation_of,
+    fact_body,
+    single_line,
+)
+from vaultsync.errors import UnreadableMemoryFileError
+from vaultsync.hosts.marked_blocks import BlockMarks, find_block, line_end, write_block
+from vaultsync.model.decay import decay_factor, last_used, utility
+from vaultsync.model.fact import Fact
+from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.recall.ranking import RankingSignals, RankingWeights, weighted_score
+
+MARKS = BlockMarks("<!-- vaultsync:memory:begin -->", "<!-- vaultsync:memory:end -->")
+FULL, INDEX = "full", "index"
+BLOCK_FORMS = (FULL, INDEX)
+_HEAD = f"## Memory\n\n{QUOTE_NOTE}"
+_SEAL = "<!-- `vaultsync memory-file manage` writes this block; write above or below it. {} -->"
+_SEALED = lazy_pattern(r"<!-- .* ([0-9a-f]{12}) -->\n?")
+_FENCES = ("~~~ memory", "~~~")
+"""Around the lines of an index."""
+_MAX_SHOWN = 3
+"""Edited lines that are named."""
+
+
+class BlockLimits(NamedTuple):
+    """How large things may become."""
+
+    budget: int
+    """Tokens of the block."""
+    max_bytes: int | None
+    """Of the whole file, like the lines; None for no limit."""
+    max_lines: int | None
+
+
+class FilledBlock(NamedTuple):
+    """A file with its block, and what is in it."""
+
+    text: str | None
+    """Of the whole file; None if there is none, and nothing to put into one."""
+    tokens: int
+    """Of the block; 0 if there is none."""
+    taken: Sequence[Fact]
+    """In the order of the block."""
+    left_out: Sequence[tuple[Fact, str]]
+    """The facts that do not fit, the most important first, and why."""
+
+
+def by_worth(facts: Sequence[Fact]) -> list[Fact]:
+    """The facts by tier, then by importance, use and recency.
+
+    Recency counts back from the fact that was used last, and not from today: without a change of
+    the memory the order does not change either.
+    """
+    moments = [datetime.fromisoformat(each) for each in map(last_used, facts) if each]
+    newest = max(moments, default=datetime.min.replace(tzinfo=UTC))
+    weights = RankingWeights()
+
+    def worth(fact: Fact) -> float:
+        used = utility(fact.importance, fact.access_count)
+        return weighted_score(RankingSignals(0.0, decay_factor(fact, newest), used), weights)
+
+    return sorted(facts, key=lambda fact: (fact.priority, -worth(fact), fact.id))
+
+
+def fill_block(
+    text: str | None,
+    facts: Sequence[Fact],
+    *,
+    form: str,
+    limits: BlockLimits,
+    count: Callable[[str], int],
+    other_bytes: int = 0,
+) -> FilledBlock:
+    """A file with as many whole facts as the limits leave room for.
+
+    Args:
+        text: of the file; None if there is none.
+        facts: by worth; a fact that does not fit leaves its room to the next ones.
+        form: `full` or `index`.
+        limits: of the block and the file.
+        count: the tokens of a text.
+        other_bytes: bytes of the file that are not in `text`.
+    """
+    items = {fact.id: _item(fact, form) for fact in facts}
+    line_bytes = len(line_end(text, MARKS))
+
+    def size(of: str) -> tuple[int, int]:
+        breaks = of.count("\n")
+        return len(of.encode()) + (line_bytes - 1) * breaks, breaks
+
+    without_items = _body([], form, headed=True)
+    empty = write_block(text, MARKS, without_items)
+    used_bytes, used_lines = len(empty.encode()) + other_bytes, count_lines(empty)
+    used_tokens = count(_marked(without_items))
+    taken: list[Fact] = []
+    left_out: list[tuple[Fact, str]] = []
+    for fact in facts:
+        item = items[fact.id]
+        (more_bytes, more_lines), more_tokens = size(item), count(item)
+        if used_tokens + more_tokens > limits.budget:
+            left_out.append((fact, f"the budget is {limits.budget} tokens"))
+        elif limits.max_bytes is not None and used_bytes + more_bytes > limits.max_bytes:
+            left_out.append((fact, f"the file may have {limits.max_bytes} bytes"))
+        elif limits.max_lines is not None and used_lines + more_lines > limits.max_lines:
+            left_out.append((fact, f"the file may have {limits.max_lines} lines"))
+        else:
+            taken.append(fact)
+            used_bytes += more_bytes
+            used_lines += more_lines
+            used_tokens += more_tokens
+
+    def block() -> str:
+        # The order is that of the tiers and of time, so that a fact that is used more often
+        # moves no other lines.
+        taken.sort(key=lambda fact: (fact.priority, fact.created_at, fact.id))
+        return _body([items[fact.id] for fact in taken], form)
+
+    by_rank = list(taken)
+    # A tokenizer may take one more for a whole than for its parts.
+    while taken and count(_marked(block())) > limits.budget:
+        last = by_rank.pop()
+        taken.remove(last)
+        left_out.append((last, f"the budget is {limits.budget} tokens"))
+    ranks = {fact.id: number for number, fact in enumerate(facts)}
+    left_out.sort(key=lambda each: ranks[each[0].id])
+    if not taken and (text is None or find_block(text, MARKS) is None):
+        return FilledBlock(text, 0, (), left_out)
+    body = block()
+    return FilledBlock(write_block(text, MARKS, body), count(_marked(body)), taken, left_out)
+
+
+def edited_lines(text: str, facts: Sequence[Fact], form: str) -> list[tuple[int, str]] | None:
+    """Lines of the block that a person edited, with their numbers; None if it is as written.
+
+    There may be none although it was edited: lines were removed then, or only blanks changed.
+    """
+    span = find_block(text, MARKS)
+    if span is None:
+        return None
+    lines = text[span[0] : span[1]].replace("\r\n", "\n").split("\n")[1:-1]
+    seal = _SEALED.fullmatch(lines[0]) if lines else None
+    if seal and seal[1] == _digest("\n".join(lines[1:])):
+        return None
+    known = {line for fact in facts for line in _item(fact, form).split("\n")}
+    known.update(_HEAD.split("\n"), _FENCES)
+    first = text.count("\n", 0, span[0]) + 2
+    found = [
+        (number, line.strip())
+        for number, line in enumerate(lines, first)
+        if line.strip() and line not in known and not _SEALED.fullmatch(line)
+    ]
+    return found[:_MAX_SHOWN]
+
+
+def find_managed_block(text: str) -> tuple[int, int] | None:
+    """Where the block begins and ends; None if there is none, or the marks do not make just one.
+
+    Between a mark without its partner and another block there may be text of a person.
+    """
+    return find_block(text, MARKS) if len(_mark_lines(text)) == 2 else None  # noqa: PLR2004 - a pair
+
+
+def check_marks(text: str, name: str) -> None:
+    """Refuse a file in which the marks do not make one block.
+
+    Raises:
+        UnreadableMemoryFileError: a mark stands alone, or more than once.
+    """
+    numbers = _mark_lines(text)
+    if numbers and find_managed_block(text) is None:
+        why = "a mark of the managed block stands alone or more than once"
+        hint = f"leave one {MARKS.begin} with one {MARKS.end} below it, or remove all"
+        raise UnreadableMemoryFileError(name, f"{why} (line {numbers[0]})", hint=hint)
+
+
+def _mark_lines(text: str) -> list[int]:
+    """The numbers of the lines that begin with a mark."""
+    if MARKS.begin not in text and MARKS.end not in text:
+        return []
+    lines = enumerate(text.split("\n"), 1)
+    return [number for number, line in lines if line.startswith((MARKS.begin, MARKS.end))]
+
+
+def hide_block(text: str) -> str:
+    """A text whose block is empty lines: what came from the memory does not come back as news."""
+    span = find_managed_block(text)
+    if span is None:
+        return text
+    return text[: span[0]] + "\n" * text.count("\n", *span) + text[span[1] :]
+
+
+def count_lines(text: str) -> int:
+    """How many lines a text has; one without a newline at its end counts."""
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
+def _item(fact: Fact, form: str) -> str:
+    """What the block says of a fact, with the line ends before it."""
+    if form == INDEX:
+        place = single_line(fact.path or fact.id)
+        item = f"\n- {single_line(fact.title)} ({fact.type}) · {place}"
+    else:
+        piece = PackPiece(fact, "", "", citation_of(fact), fact_body(fact))
+        text = PACK_FORMS["markdown"].piece(piece).strip("\n")
+        item = "\n\n" + text.replace("\r\n", "\n").replace("\r", "\n")
+    return item.replace("<!--", "&lt;!--")  # it could be a mark
+
+
+def _body(items: Sequence[str], form: str, *, headed: bool = False) -> str:
+    """The lines of the block; only the first one if there are no items."""
+    content = ""
+    if items or headed:
+        text = "".join(items)
+        content = _HEAD + (f"\n\n{_FENCES[0]}{text}\n{_FENCES[1]}" if form == INDEX else text)
+    return _SEAL.format(_digest(content)) + ("\n" + content if content else "")
+
+
+def _marked(body: str) -> str:
+    return f"{MARKS.begin}\n{body}\n{MARKS.end}"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
