@@ -153,7 +153,10 @@ def indy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentMemory]:
 
 
 @pytest.mark.parametrize("name", TOOLS_BY_NAME)
-def test_odd_arguments_of_a_tool_are_refused_in_words(indy: AgentMemory, name: str) -> None:
+def test_odd_arguments_of_a_tool_are_refused_in_words(
+    indy: AgentMemory, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)  # no repository, in which tools would write
     tool = TOOLS_BY_NAME[name]
     known = indy.list().facts[0].id
     properties = tool.input_schema["properties"]

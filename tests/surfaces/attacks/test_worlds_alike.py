@@ -285,6 +285,12 @@ def pair(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
     return Pair(tmp_path_factory.mktemp("worlds"), request.param)
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tools about repositories and modules find none where the tests run."""
+    monkeypatch.chdir(tmp_path)
+
+
 def answered(ask: Callable[[], object]) -> object:
     try:
         return ask()
