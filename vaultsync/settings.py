@@ -33,7 +33,6 @@ from vaultsync.model.scope import PUBLIC, check_scope
 from vaultsync.privacy.detection import OPTIONAL_FORMS
 from vaultsync.privacy.patterns import MAX_PATTERN_CHARS, compile_pattern
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
-from vaultsync.repos.repo_identity import PER_BRANCH, BranchScope
 
 MARKER = Path(".meta") / "config.toml"
 _REPOS_DIR = "~/.codex-toolloop/repos"
@@ -148,7 +147,7 @@ class ProposalSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class RepoLimits(Struct, frozen=True, forbid_unknown_fields=True):
     """What a vault sets in the table `[repos]`: the memory of git repositories."""
 
-    branch_scope: BranchScope = PER_BRANCH
+    branch_scope: Literal["perBranch", "sharedRepo"] = "perBranch"
     """Whether each branch has a memory of its own."""
     max_summaries_in_context: Count = 10
     summaries_max_entries: Count = 100
@@ -428,7 +427,7 @@ def combine_settings(
     if sources.store:
         named["store"] = "argument"
     branch_scope = sources.environment.get("MEMORY_BRANCH_SCOPE") or found.repos.branch_scope
-    if branch_scope not in get_args(BranchScope):
+    if branch_scope not in ("perBranch", "sharedRepo"):
         raise ConfigError(
             f"MEMORY_BRANCH_SCOPE is {branch_scope!r:.80}", hint="set it to perBranch or sharedRepo"
         )

@@ -692,7 +692,7 @@ def test_a_context_has_what_the_files_at_hand_need(repos: Repos, git: GitFolder)
     repos.append_summary("r", "s", "It works.", follow_ups=["Test it"])
     (git.root / "b.py").write_text("")
     found = repos.context()
-    assert [(x.kind, x.title) for x in found.items if x.kind != "map"] == [
+    assert [(x.kind, x.title) for x in found.items] == [
         ("convention", "Style"),
         ("decision", "About b"),
         ("follow_up", "Test it"),

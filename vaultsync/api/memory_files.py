@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -18,12 +19,6 @@ from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, Frontmatte
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.errors import EngineBusyError, VaultsyncError
 from vaultsync.indexing.embedding_texts import facts_without_vectors
-from vaultsync.memory_files.manage import (
-    MAX_BLOCK_FACTS,
-    ManageRequest,
-    facts_for_session,
-    manage_file,
-)
 from vaultsync.memory_files.report import AddResult, ManagedFile, MemoryFileReport
 from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.memory_files.service import FileSyncRequest, refresh_pending, sync_files
@@ -34,6 +29,9 @@ from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress, notices_of
 from vaultsync.sync.sync_request import SyncRequest
+
+if TYPE_CHECKING:
+    from vaultsync.memory_files.manage import ManageRequest
 
 _log = logging.getLogger(__name__)
 
@@ -118,6 +116,8 @@ class MemoryFiles:
         self, path: str | Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None
     ) -> ManagedFile:
         """Fill the managed block of a file."""
+        from vaultsync.memory_files.manage import MAX_BLOCK_FACTS, facts_for_session, manage_file  # noqa: PLC0415 - for this alone
+
         file = self.file(Path(os.path.realpath(Path(path).expanduser())))
         self._engine.record_bases()
         services = self._services
