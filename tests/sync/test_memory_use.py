@@ -318,3 +318,15 @@ def test_many_notes_that_were_moved_at_once_keep_what_they_say(world: World) -> 
     assert all("/old/" in path for path in world.notes())
     world.quiesce()
     world.assert_at_rest()
+
+
+def test_notes_are_packed_in_parts_when_there_are_many(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.sync.snapshot.MIN_BULK_FACTS", 2)
+    monkeypatch.setattr("vaultsync.sync.snapshot.NOTES_PACKED_AT_ONCE", 2)
+    facts = [world.mirrored(f"Number {number}.", title=f"N{number}") for number in range(5)]
+    world.lose_archive()
+    world.sync()
+    assert {each.id for each in world.facts()} == {each.id for each in facts}
+    world.assert_equal_sides()

@@ -139,12 +139,13 @@ def pack_context(
 
     packing, text, tokens = packed_as(PACK_FORMS[form])
     needed = 0
-    if not packing.has_best:
+    if packing.missing_best is not None:
         terse = packed_as(TERSE_PACK_FORMS[form])
-        if terse[0].has_best:
+        missing = terse[0].missing_best
+        if missing is None:
             packing, text, tokens = terse
         else:
-            needed = terse[0].tokens_of_best()
+            needed = terse[0].tokens_alone(missing)
     packed = [part for tier in PACK_TIERS for part in packing.packed[tier]]
     return ContextPack(
         text=text,
@@ -303,17 +304,16 @@ class _Packing:
         return {tier: first.tokens + self.overhead[tier]}
 
     @property
-    def has_best(self) -> bool:
-        """Whether the part that fits the question best is packed."""
+    def missing_best(self) -> PackPart | None:
+        """The part that fits the question best, unless it is packed or there is none."""
         best = self.best
-        return best is None or any(x.rank == best.rank for x in self.packed[best.piece.tier])
+        if best is None or any(x.rank == best.rank for x in self.packed[best.piece.tier]):
+            return None
+        return best
 
-    def tokens_of_best(self) -> int:
-        """The budget that the part that fits the question best takes whole, by itself."""
-        best = self.best
-        if best is None:
-            return 0
-        tier, whole = best.piece.tier, best.whole
+    def tokens_alone(self, part: PackPart) -> int:
+        """The budget that a part takes whole, by itself."""
+        tier, whole = part.piece.tier, part.whole
         planned = self.count(render_pack(self.form, self.question, []))
         planned += self.overhead[tier] + whole.tokens
         text = render_pack(self.form, self.question, [(tier, [whole.text])])

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, TYPES, ValueKind
 
-Node: TypeAlias = "str | int | Sequence[Node] | Mapping[str, Node]"
+Node: TypeAlias = "str | Sequence[Node] | Mapping[str, Node]"
 ENDING = ".base"
 _DAY = 86_400_000
 """Milliseconds, which is what two dates differ by."""
@@ -133,9 +133,9 @@ def _lines(node: Node, indent: str = "") -> Iterator[str]:
     if isinstance(node, Mapping):
         for key, value in node.items():
             yield from _entry(f"{indent}{_scalar(key)}:", value, f"{indent}  ")
-    elif not isinstance(node, (str, int)):
+    else:
         for value in node:
-            if isinstance(value, (str, int)):
+            if isinstance(value, str):
                 yield f"{indent}- {_scalar(value)}\n"
                 continue
             first, *rest = _lines(value, f"{indent}  ")
@@ -144,17 +144,15 @@ def _lines(node: Node, indent: str = "") -> Iterator[str]:
 
 
 def _entry(key: str, value: Node, indent: str) -> Iterator[str]:
-    if isinstance(value, (str, int)):
+    if isinstance(value, str):
         yield f"{key} {_scalar(value)}\n"
     else:
         yield f"{key}\n"
         yield from _lines(value, indent)
 
 
-def _scalar(value: str | int) -> str:
-    """A number, a plain word, or a quoted text."""
-    if isinstance(value, int):
-        return str(value)
+def _scalar(value: str) -> str:
+    """A plain word, or a quoted text."""
     if _PLAIN.match(value):
         return value
     if '"' in value and "'" not in value:

@@ -46,7 +46,8 @@ inBrowser("proposals", () => {
 		expect(said).toContain("Both say nearly the same");
 		expect(said).toMatch(/By rules, on \d{4}-\d\d-\d\d; until \d{4}-\d\d-\d\d/);
 		expect(await first.locator("pre[data-verb=Delete]").innerText()).toContain("Each morning a keeper");
-		expect(await first.locator("pre[data-verb=Keep]").innerText()).toContain("Each morning a keeper");
+		const merged = first.getByRole("table", { name: "Content: both versions" });
+		expect(await merged.innerText()).toContain("Each morning a keeper");
 		await page.locator(".vaultsync-proposal-head", { hasText: "Better title" }).first().click();
 		const here = page.locator(".vaultsync-proposal.is-current");
 		await here.getByRole("table", { name: "Title: both versions" }).waitFor();
