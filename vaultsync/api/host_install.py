@@ -144,13 +144,15 @@ class HostSession:
             HostFileError: a file has changed in the meantime, or cannot be written. Files
                 before it are changed; another installation does the rest.
         """
+        receipts = self._receipts.read()
         for path, seen, base, after in self._planned:
             if after != seen:
                 write_host_file(path, after, seen=seen)
-            receipts = self._receipts.read()
-            receipts.pop(self._key(path), None)
-            if after is not None and after != base:
-                receipts[self._key(path)] = receipt_of(base, after)
-            if receipts != self._receipts.read():
+            key = self._key(path)
+            known = receipts.pop(key, None)
+            receipt = receipt_of(base, after) if after is not None and after != base else None
+            if receipt is not None:
+                receipts[key] = receipt
+            if receipt != known:
                 self._receipts.write(receipts)
         return structs.replace(self.result, dry_run=False)
