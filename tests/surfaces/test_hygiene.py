@@ -51,6 +51,7 @@ from vaultsync.sync.report import DaemonState
 HOOK = json.dumps(
     {"hook_event_name": "Stop", "session_id": "s", "text": TEXT, "tool_input": {"command": CODE}}
 )
+MESSAGES = [{"role": "user", "content": TEXT, "name": CODE}]
 MAY_HOLD = {
     "store.sqlite3",
     "archive.sqlite3",
@@ -146,6 +147,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         ],
         "resolve": lambda m: [m.resolve(c.id, take="store") for c in m.conflicts()],
         "remember": lambda m: m.remember(TEXT, title=CODE, tags=[WORD]),
+        "remember_messages": lambda m: m.remember_messages(MESSAGES, session="s"),
         "observations": lambda m: m.observations(),
         "repos": lambda m: _known_about(m, repository(planted.folder)),
         "observation": lambda m: m.observation(m.observe(TEXT).id),

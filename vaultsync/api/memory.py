@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
     from vaultsync.exchange.service import ImportReport
+    from vaultsync.exchange.session_messages import RememberedSession
     from vaultsync.facts.listing import FactPage
     from vaultsync.facts.related import Related
     from vaultsync.facts.service import ForgetResult
@@ -294,6 +295,45 @@ class Memory:
         self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
         return self._ctx.view.redact(written)
+
+    def remember_messages(
+        self,
+        messages: Iterable[Mapping[str, Any]],
+        *,
+        session: str,
+        scope: str | None = None,
+        tags: Sequence[str] = (),
+        agent: str | None = None,
+    ) -> RememberedSession:
+        """Store the messages of a conversation as a session: a fact of type episodic each.
+
+        Neighbours in a session explain each other when one of them is recalled. What was stored
+        before is not stored again, so a conversation may be given whole each time it grows.
+
+        Args:
+            messages: in their order, as hosts and models have them: each with a `role` (`user`
+                or `assistant`; those of a system or a tool are left out) and its `content`, a
+                text or a list of parts; and if known, `at`, its time in ISO 8601, and `name`,
+                who speaks.
+            session: what its host calls the conversation.
+            scope: who may see the facts, as in `remember()`.
+            tags: of each fact.
+            agent: who stores them; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError: a message has another form; nothing was stored.
+        """
+        from vaultsync.exchange.session_messages import remember_session
+
+        agent = agent or self.agent
+        values: dict[str, Value] = {"scope": scope, "tags": [*_check_texts("tags", tags)]}
+        report, facts = self._engine.proposing(
+            agent, lambda ctx: remember_session(ctx, messages, values, session=session, agent=agent)
+        )
+        self._wrote = self._wrote or bool(facts)
+        for fact in facts:
+            self._engine.write_note(fact, actor=agent or "person")
+        return report
 
     def observe(
         self,

@@ -12,6 +12,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         'vaultsync remember "We meet on Tuesdays." --tag team',
         'vaultsync remember "Use SQLite." --type decision --field outcome=accepted',
         "git log -1 --format=%B | vaultsync remember --type episode",
+        "vaultsync remember --messages talk.json --session 2026-03-01",
     ),
     "observe": (
         'vaultsync observe "The deploy failed: the disk of the Pier Box is full."',

@@ -149,6 +149,9 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "import_from": lambda memory, _: memory.import_from("csv", TABLE, dry_run=True),
     "export_to": lambda memory, _: _exported_to(memory),
     "remember": lambda memory, _: memory.remember("It is known."),
+    "remember_messages": lambda memory, _: memory.remember_messages(
+        [{"role": "user", "content": "It is known."}], session="s"
+    ),
     "observations": lambda memory, _: memory.observations(),
     "repos": lambda memory, planted: _known_about(memory, planted.home.vault.parent / "app"),
     "observation": lambda memory, planted: memory.observation(planted.ids["edited"]),
