@@ -27,8 +27,8 @@ ELSEWHERE = {
     "resolve": "nothing is in conflict",
     "graph stats": "takes an extra",
 }
-NOT_THERE = ("0123456789abcdef", "01a1fd60-2f48", "~/", "|", "$(")
-"""What is no file, run or conflict of the sample vault, or needs a shell."""
+NOT_THERE = ("--obsidian", "0123456789abcdef", "01a1fd60-2f48", "~/", "|", "$(")
+"""What is no file, run or conflict of the sample vault, or needs a shell or Obsidian."""
 QUESTIONS = '[[question]]\nquestion = "tides"\nexpected = ["team-core/people/Mara Lindqvist.md"]\n'
 ANSWERS = '{"question": "tides", "found": ["team-core/people/Mara Lindqvist.md"]}\n'
 EACH = [(name, line) for name, lines in EXAMPLES.items() for line in lines]

@@ -31,6 +31,7 @@ from vaultsync.errors import (
     IdNotInVaultError,
     InvalidFieldError,
     NoteMissingError,
+    NoteNotOpenedError,
     RevisionMismatchError,
     RunNotFoundError,
     ScopeDeniedError,
@@ -124,6 +125,19 @@ class GraphExport:
     links: int
     left_out: int = 0
     """How many nodes were left out because of the limit."""
+
+
+class OpenedNote(Struct, frozen=True):
+    """A note, and the program that opened it."""
+
+    id: str
+    path: str
+    file: str
+    """The same as the system has it."""
+    uri: str | None
+    """What Obsidian opened; None for an editor."""
+    command: tuple[str, ...]
+    """The program and its arguments."""
 
 
 class GraphColours(Struct, frozen=True):
@@ -523,6 +537,29 @@ class Memory:
         if used:
             self._services.access_counter.add([fact.id])
         return self._ctx.view.redact(fact)
+
+    def open(self, id: str, *, obsidian: bool = False) -> OpenedNote:
+        """Open the note of a fact in the user's editor, and wait until that ends; or in Obsidian.
+
+        Args:
+            id: of the fact, or what else names it, as in `get()`.
+            obsidian: whether Obsidian opens it, which is not waited for.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+            NoteNotOpenedError: the fact has no note, or the program is missing or failed.
+        """
+        from vaultsync.backends.system import note_opener
+
+        fact = self.get(id, used=False)
+        if fact.path is None:
+            hint = "`vaultsync sync` writes the notes that are missing"
+            raise NoteNotOpenedError("the fact has none yet", hint=hint)
+        file = note_opener.check_note_file(self.settings.root, fact.path)
+        uri = note_opener.obsidian_uri(file) if obsidian else None
+        command = note_opener.uri_command(uri) if uri else note_opener.editor_command(file)
+        note_opener.run_program(command)
+        return OpenedNote(fact.id, fact.path, str(file), uri, tuple(command))
 
     def waits(self, id: str) -> bool:
         """Whether a change of a fact waits for a store that is unavailable.

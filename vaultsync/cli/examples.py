@@ -33,6 +33,10 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync list --type decision --newest --limit 10",
         "vaultsync list --tag sqlite --since 2026-02",
     ),
+    "open": (
+        'vaultsync open "Use SQLite on the Pier Box"',
+        "vaultsync open 019c7b82-e02f --obsidian",
+    ),
     "update": (
         'vaultsync update "Meeting times" --content "We meet on Fridays."',
         "vaultsync update 019bf951-1a40 --set priority=1 --add-tag team",

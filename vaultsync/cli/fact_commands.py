@@ -25,7 +25,7 @@ from vaultsync.cli.options import (
     text_or_stdin,
     type_option,
 )
-from vaultsync.cli.output import Options, echo, print_json, print_message
+from vaultsync.cli.output import Options, clean_one_line, echo, print_json, print_message
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, Value, ValueKind
@@ -204,6 +204,24 @@ def get(options: Options, *, fact_id: str) -> None:
     with open_memory(options) as memory:
         fact = memory.get(fact_id)
     show.print_fact(options, fact)
+
+
+@click.command("open")
+@fact_argument
+@click.option("--obsidian", is_flag=True, help="Open it in Obsidian.")
+@agent_option
+@common
+def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
+    """Open the note of a fact in your editor or in Obsidian.
+
+    Your editor is that of $VISUAL or $EDITOR. The next sync takes what you change there.
+    """
+    with open_memory(options) as memory:
+        opened = memory.open(fact_id, obsidian=obsidian)
+    if options.json:
+        print_json(opened)
+    else:
+        print_message(options, clean_one_line(f"opened {opened.path}"))
 
 
 @click.command("list")

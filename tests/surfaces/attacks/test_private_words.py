@@ -135,6 +135,7 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "accept_proposals": lambda memory, planted: memory.accept_proposals(planted.proposals),
     "reject_proposals": lambda memory, planted: memory.reject_proposals(planted.proposals),
     "get": lambda memory, planted: memory.get(planted.ids["edited"]),
+    "open": lambda memory, planted: memory.open(planted.ids["edited"]),
     "waits": lambda memory, planted: memory.waits(planted.ids["edited"]),
     "is_note_deleted": lambda memory, planted: memory.is_note_deleted(planted.ids["gone"]),
     "list": lambda memory, _: [memory.list(all=True), memory.list(links_to="Open", all=True)],
@@ -190,7 +191,7 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
 }
 READING = {
     *("check", "new_id", "status", "log", "verify", "last_undoable_run", "history", "conflicts"),
-    *("get", "waits", "is_note_deleted", "list", "purge", "export", "recall", "context"),
+    *("get", "open", "waits", "is_note_deleted", "list", "purge", "export", "recall", "context"),
     *("is_empty", "damaged_facts", "doctor", "related", "graph_export", "graph_stats"),
     "graph_neighbors",
 }
@@ -292,7 +293,7 @@ def check_hidden(planted: Planted, name: str) -> None:
     assert PLANTED not in said
     assert planted.scope not in said
     hidden = {key for key in planted.ids.values() if key in said}
-    named = ("get", "history", "update", "edit", "supersede", "forget", "restore", "purge")
+    named = ("get", "open", "history", "update", "edit", "supersede", "forget", "restore", "purge")
     if name not in (*named, "observation", "adopt_id"):
         assert not hidden, said
 
