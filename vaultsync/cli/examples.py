@@ -65,6 +65,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "status": ("vaultsync status", "vaultsync status --json"),
     "conflicts": ("vaultsync conflicts",),
     "resolve": (
+        "vaultsync resolve",
         "vaultsync resolve 0123456789abcdef --take vault",
         "vaultsync resolve 0123456789abcdef --take store --field title",
     ),

@@ -117,6 +117,7 @@ COMMAND_MODULES = {
     "proposals": "proposal_commands",
     "purge": "purge_command",
     "repo": "repo_commands",
+    "resolve": "resolve_command",
     "trust": "trust_command",
     "watch": "watch_command",
 }
