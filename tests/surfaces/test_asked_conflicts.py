@@ -53,7 +53,7 @@ def test_what_is_answered_is_done_and_nothing_else(terminal: None, answers: tupl
     wanted = {
         each: SIDES[answer] for each, answer in zip(fields, answers, strict=True) if answer in SIDES
     }
-    found = {}
+    found: dict[tuple[str, str], str] = {}
     for key, side, field in resolved(memory):
         (named,) = [each for each in (ONE, TWO) if each.id == key]
         found |= {(key, x.field): side for x in named.fields if field in (None, x.field)}

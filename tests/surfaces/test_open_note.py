@@ -29,8 +29,8 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Memory:
     monkeypatch.setenv("VISUAL", "editor --wait '-o p'")
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.chdir(tmp_path)
-    vaultsync.init(tmp_path / "vault", state_dir=tmp_path / "state")
-    return vaultsync.open(tmp_path / "vault", state_dir=tmp_path / "state")
+    vaultsync.init(f"{tmp_path}/vault", state_dir=f"{tmp_path}/state")
+    return vaultsync.open(f"{tmp_path}/vault", state_dir=f"{tmp_path}/state")
 
 
 def run(memory: Memory, name: str, *words: str) -> Result:

@@ -32,6 +32,8 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "list": (
         "vaultsync list --type decision --newest --limit 10",
         "vaultsync list --tag sqlite --since 2026-02",
+        "vaultsync list --type decision --columns title,decisionOutcome,path",
+        "vaultsync list --csv --columns title,content,createdAt > facts.csv",
     ),
     "open": (
         'vaultsync open "Use SQLite on the Pier Box"',

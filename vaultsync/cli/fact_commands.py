@@ -256,16 +256,31 @@ def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
     shell_complete=completes("fact"),
     help="Start after this fact: the next page.",
 )
+@click.option(
+    "--columns", metavar="A,B,…", help="The fields to list, such as id,title,createdAt,path."
+)
+@click.option("--csv", "as_csv", is_flag=True, help="List the facts as CSV.")
 @agent_option
 @common
 def list_facts(
     options: Options,
+    *,
+    columns: str | None,
+    as_csv: bool,
     **filters: Any,  # noqa: ANN401 - the arguments of `Memory.list`
 ) -> None:
     """List facts, one page at a time."""
+    if options.json and (columns or as_csv):
+        message = "--json lists all fields: it goes with neither --columns nor --csv"
+        raise click.UsageError(message)
     with open_memory(options) as memory:
         page = memory.list(**filters)
-    show.print_page(options, page)
+    if not columns and not as_csv:
+        show.print_page(options, page)
+        return
+    from vaultsync.cli.fact_columns import print_columns  # noqa: PLC0415 - rarely used
+
+    print_columns(options, page, columns, as_csv=as_csv)
 
 
 @click.command()
