@@ -31,6 +31,7 @@ from vaultsync.errors import (
     IdNotInVaultError,
     InvalidFieldError,
     NoteMissingError,
+    NoteNotOpenedError,
     RevisionMismatchError,
     RunNotFoundError,
     ScopeDeniedError,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
     from vaultsync.exchange.service import ImportReport
+    from vaultsync.exchange.session_messages import RememberedSession
     from vaultsync.facts.listing import FactPage
     from vaultsync.facts.related import Related
     from vaultsync.facts.service import ForgetResult
@@ -123,6 +125,19 @@ class GraphExport:
     links: int
     left_out: int = 0
     """How many nodes were left out because of the limit."""
+
+
+class OpenedNote(Struct, frozen=True):
+    """A note, and the program that opened it."""
+
+    id: str
+    path: str
+    file: str
+    """The same as the system has it."""
+    uri: str | None
+    """What Obsidian opened; None for an editor."""
+    command: tuple[str, ...]
+    """The program and its arguments."""
 
 
 class GraphColours(Struct, frozen=True):
@@ -294,6 +309,45 @@ class Memory:
         self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
         return self._ctx.view.redact(written)
+
+    def remember_messages(
+        self,
+        messages: Iterable[Mapping[str, Any]],
+        *,
+        session: str,
+        scope: str | None = None,
+        tags: Sequence[str] = (),
+        agent: str | None = None,
+    ) -> RememberedSession:
+        """Store the messages of a conversation as a session: a fact of type episodic each.
+
+        Neighbours in a session explain each other when one of them is recalled. What was stored
+        before is not stored again, so a conversation may be given whole each time it grows.
+
+        Args:
+            messages: in their order, as hosts and models have them: each with a `role` (`user`
+                or `assistant`; those of a system or a tool are left out) and its `content`, a
+                text or a list of parts; and if known, `at`, its time in ISO 8601, and `name`,
+                who speaks.
+            session: what its host calls the conversation.
+            scope: who may see the facts, as in `remember()`.
+            tags: of each fact.
+            agent: who stores them; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError: a message has another form; nothing was stored.
+        """
+        from vaultsync.exchange.session_messages import remember_session
+
+        agent = agent or self.agent
+        values: dict[str, Value] = {"scope": scope, "tags": [*_check_texts("tags", tags)]}
+        report, facts = self._engine.proposing(
+            agent, lambda ctx: remember_session(ctx, messages, values, session=session, agent=agent)
+        )
+        self._wrote = self._wrote or bool(facts)
+        for fact in facts:
+            self._engine.write_note(fact, actor=agent or "person")
+        return report
 
     def observe(
         self,
@@ -483,6 +537,29 @@ class Memory:
         if used:
             self._services.access_counter.add([fact.id])
         return self._ctx.view.redact(fact)
+
+    def open(self, id: str, *, obsidian: bool = False) -> OpenedNote:
+        """Open the note of a fact in the user's editor, and wait until that ends; or in Obsidian.
+
+        Args:
+            id: of the fact, or what else names it, as in `get()`.
+            obsidian: whether Obsidian opens it, which is not waited for.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+            NoteNotOpenedError: the fact has no note, or the program is missing or failed.
+        """
+        from vaultsync.backends.system import note_opener
+
+        fact = self.get(id, used=False)
+        if fact.path is None:
+            hint = "`vaultsync sync` writes the notes that are missing"
+            raise NoteNotOpenedError("the fact has none yet", hint=hint)
+        file = note_opener.check_note_file(self.settings.root, fact.path)
+        uri = note_opener.obsidian_uri(file) if obsidian else None
+        command = note_opener.uri_command(uri) if uri else note_opener.editor_command(file)
+        note_opener.run_program(command)
+        return OpenedNote(fact.id, fact.path, str(file), uri, tuple(command))
 
     def waits(self, id: str) -> bool:
         """Whether a change of a fact waits for a store that is unavailable.

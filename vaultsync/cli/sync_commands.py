@@ -11,7 +11,7 @@ import click
 from vaultsync.api import opening
 from vaultsync.api.memory import Memory
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
-from vaultsync.cli.format_conflicts import print_conflicts, print_history, print_resolved
+from vaultsync.cli.format_conflicts import print_conflicts, print_history
 from vaultsync.cli.format_facts import count_noun, print_initialised
 from vaultsync.cli.format_reports import (
     describe_run,
@@ -152,19 +152,6 @@ def conflicts(options: Options) -> int:
     with open_memory(options) as memory:
         found = memory.conflicts()
     return print_conflicts(options, found)
-
-
-@click.command()
-@click.argument("conflict_id", metavar="CONFLICT_ID", shell_complete=completes("conflict"))
-@click.option("--take", type=sides, required=True, help="The side whose values to keep.")
-@click.option("--field", metavar="F", help="Only this field; default: all fields.")
-@common
-def resolve(options: Options, *, conflict_id: str, take: str, field: str | None) -> int:
-    """Resolve a conflict."""
-    with open_memory(options) as memory:
-        resolved = memory.resolve(conflict_id, take=take, field=field)
-        still_open = memory.conflicts()
-    return print_resolved(options, resolved, still_open)
 
 
 @click.command()
