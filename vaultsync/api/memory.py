@@ -1916,9 +1916,10 @@ class Memory:
         confirm: str | None = None,
         progress: Progress | None = None,
     ) -> MemoryFileReport:
-        """Bring the store up to what memory files say, section by section.
+        """Keep memory files and the store in step, section by section.
 
-        The file is the authority, and it is not changed.
+        The file is the authority. Of it, only sections with `<!-- vaultsync-managed -->` are
+        changed, which follow their facts.
 
         Args:
             paths: files, or folders with such files.
