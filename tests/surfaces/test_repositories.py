@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 import vaultsync
 from tests.gits import GitFolder
+from tests.machines import configure_machine
 from tests.planted import TOKEN
 from vaultsync.api.memory import Memory
 from vaultsync.api.repos import Repos
@@ -27,6 +28,7 @@ from vaultsync.errors import (
     InvalidFieldError,
     LockTimeoutError,
     NotARepositoryError,
+    ProposedError,
     RepoFileParseError,
     UnknownBranchError,
 )
@@ -199,6 +201,28 @@ def test_what_is_invalid_is_refused_before_anything_is_written(repos: Repos) -> 
         with pytest.raises(InvalidFieldError):
             call()
     assert titles(repos.get_repo_memory()) == []
+
+
+def test_what_an_agent_may_only_propose_waits_for_the_user(
+    repos: Repos, vault: Path, memory: Memory
+) -> None:
+    known = repos.upsert_convention(title="Style", content="Tabs.")
+    permissions = '[permissions.agents.otto]\nread = ["*"]\nwrite = []\npropose = ["project-*"]\n'
+    configure_machine(vault, permissions)
+    with vaultsync.open(str(vault), agent="otto") as otto:
+        for write in (
+            lambda: otto.repos.upsert_convention(title="Style", content="Blanks."),
+            lambda: otto.repos.add_note(content="The CI needs Node 22."),
+            lambda: otto.repos.append_summary("r", "s", "Added the cache."),
+        ):
+            with pytest.raises(ProposedError):
+                write()
+    assert titles(repos.get_repo_memory()) == ["Style"]
+    assert memory.get(known.id).content == "Tabs."
+    memory.accept_proposals([each.id for each in memory.proposals()])
+    found = repos.get_repo_memory()
+    assert titles(found) == ["Style", "The CI needs Node 22.", "Added the cache."]
+    assert found.conventions[0].content == "Blanks."
 
 
 # --- where it holds -------------------------------------------------------------------

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
-from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
 from msgspec import structs
@@ -23,9 +22,7 @@ from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.repo_files.repo_folder import MEMORY_FILE, RepoFolder
 from vaultsync.errors import (
     BranchNotMergedError,
-    FactForgottenError,
     FactNotFoundError,
-    IdTakenError,
     InvalidFieldError,
     NotARepositoryError,
     RepoFileError,
@@ -44,11 +41,8 @@ from vaultsync.repos.entries import (
     AGENT,
     CONVENTION,
     DECISION,
-    LINEAGE,
     MANUAL,
     REPLACES,
-    REPO,
-    REPOSITORY_TYPE,
     SUMMARY,
     RepoConvention,
     RepoDecision,
@@ -60,9 +54,7 @@ from vaultsync.repos.entries import (
     note_values,
     place_values,
     recorded,
-    scope_of,
     summary_values,
-    theme_of,
     to_entry,
     to_memory,
 )
@@ -80,6 +72,7 @@ from vaultsync.repos.inspectable import (
 )
 from vaultsync.repos.repo_context import DEFAULT_CHARS, RepoContext, build_repo_context
 from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity, WorkingCopy, identify
+from vaultsync.repos.repository_note import make_repository_note, repository_links
 from vaultsync.repos.visibility import Place, arrived, places_of, visible_facts
 from vaultsync.sync.context import SyncContext
 
@@ -156,7 +149,8 @@ class Repos:
     `identity()` has it; without one, the current folder counts. Facts of other branches are not
     shown until they are merged; see docs/guides/repositories.md.
 
-    Every method may raise `RepositoryError` beyond the errors that it names:
+    An agent that may only propose to the scope of the project gets a `ProposedError` from each
+    write. Every method may raise `RepositoryError` beyond the errors that it names:
     `NotARepositoryError`, `GitFailedError`, `RepoFileError` when a file cannot be read or
     written, `RepoFileParseError` when one was edited so that it cannot be parsed, and
     `LockTimeoutError` when another process holds a lock for more than five seconds (one second
@@ -483,7 +477,11 @@ class Repos:
         agent = agent or self._agent
         with handle.folder.summaries_lock():
             facts = self._take_lines(handle, self._visible(handle, self._facts(handle)))
-            fact = self._new(handle, values, agent)
+
+            def write(ctx: SyncContext) -> Fact:
+                return self._new(ctx, handle, values, agent)
+
+            fact = self._engine.proposing(agent, write)
             try:
                 self._put_lines(handle, [*facts, self._ctx.view.redact(fact)])
             except BaseException:
@@ -821,7 +819,7 @@ class Repos:
     def _apply(self, handle: _Handle, edits: MemoryEdits, by_id: dict[str, Fact]) -> None:
         """Write to the store what was changed in `memory.json`."""
         for kind, entry in edits.added:
-            fact = self._new(handle, added_values(kind, entry), None)
+            fact = self._new(self._ctx, handle, added_values(kind, entry), None)
             by_id[fact.id] = self._ctx.view.redact(fact)
             self._written(fact, None)
         for kind, before, after in edits.changed:
@@ -891,7 +889,7 @@ class Repos:
             except InvalidFieldError as error:
                 _log.warning("a line of summaries.jsonl is no summary: %s", error)
                 continue
-            fact = self._new(handle, {**values, "source": "tool"}, None)
+            fact = self._new(self._ctx, handle, {**values, "source": "tool"}, None)
             known.add((summary.run_id, summary.summary))
             found.append(self._ctx.view.redact(fact))
             self._written(fact, None)
@@ -925,17 +923,19 @@ class Repos:
             facts = self._take_edits(handle, self._visible(handle, self._facts(handle)))
             old = self._replaced(facts, values, fact_id)
             before: Fact | None = None
-            fact: Fact
-            shown: list[Fact]
             if old is not None and (fact_id or self._is_of(handle, old, unscoped=unscoped)):
                 before = fact_service.get(self._ctx, old.id, agent=agent)
-                kept = {key: x for key, x in values.items() if key != "type"}
-                fact = fact_service.update(self._ctx, old.id, kept, agent=agent)
-            else:
+
+            def write(ctx: SyncContext) -> Fact:
+                if before is not None:
+                    kept = {key: x for key, x in values.items() if key != "type"}
+                    return fact_service.update(ctx, before.id, kept, agent=agent)
                 more: dict[str, Value] = {REPLACES: [old.id]} if old else {}
-                fact = self._new(handle, values | more, agent, unscoped=unscoped)
+                return self._new(ctx, handle, values | more, agent, unscoped=unscoped)
+
+            fact: Fact = self._engine.proposing(agent, write)
             gone = {fact.id, *recorded(fact).replaces}
-            shown = [x for x in facts if x.id not in gone]
+            shown: list[Fact] = [x for x in facts if x.id not in gone]
             try:
                 self._project(handle, [*shown, self._ctx.view.redact(fact)])
             except BaseException:
@@ -974,6 +974,7 @@ class Repos:
 
     def _new(
         self,
+        ctx: SyncContext,
         handle: _Handle,
         values: dict[str, Value],
         agent: str | None,
@@ -982,36 +983,14 @@ class Repos:
     ) -> Fact:
         identity = handle.identity
         unscoped = unscoped or identity.branch_scope == SHARED
-        note_id = str(uuid5(NAMESPACE_OID, f"repository {identity.lineage}"))
-        title = f"{identity.slug} repository"
-        is_new = False
-        try:
-            title = fact_service.get(self._ctx, note_id, agent=None).title
-        except FactForgottenError as gone:
-            _log.debug("the user deleted the note of the repository: %s", gone)
-        except FactNotFoundError:
-            is_new = True
-        named = {**values, **place_values(identity, unscoped=unscoped), REPO: f"[[{title}]]"}
-        fact = fact_service.remember(self._ctx, named, agent=agent)
-        if is_new:  # after the fact: an agent that may not write it makes no note either
-            self._make_repository_note(identity, note_id, title)
+        links, is_missing = repository_links(ctx, identity)
+        named = {**values, **place_values(identity, unscoped=unscoped), **links}
+        fact = fact_service.remember(ctx, named, agent=agent)
+        if is_missing and ctx is self._ctx:
+            note = make_repository_note(ctx, identity)
+            if note is not None:
+                self._written(note, None)
         return fact
-
-    def _make_repository_note(self, identity: RepoIdentity, note_id: str, title: str) -> None:
-        """Make the note that all notes of a repository link to."""
-        where = f" at {identity.remote}" if identity.remote else ""
-        values: dict[str, Value] = {
-            "id": note_id,
-            "type": REPOSITORY_TYPE,
-            "title": title,
-            "content": f"A git repository{where}. What is known about it links here.",
-            "scope": scope_of(identity.slug),
-            "themeIds": [theme_of(identity.lineage)],
-            LINEAGE: identity.lineage,
-            "remote": identity.remote,
-        }
-        with suppress(IdTakenError):  # by another process
-            self._written(fact_service.remember(self._ctx, values, agent=None), None)
 
     def _take_back(self, fact: Fact, before: Fact | None) -> None:
         """Undo a write of the store whose file could not be written."""
