@@ -546,13 +546,9 @@ class Services:
         place = self._store_place
         if isinstance(place, Path):
             return None
-        if place.kind == "edge":
-            from vaultsync.backends.qdrant.edge import EdgePointCollection
+        from vaultsync.backends.qdrant.open_collection import open_collection
 
-            return EdgePointCollection(place, clock=self.clock)
-        from vaultsync.backends.qdrant.client import ClientPointCollection
-
-        return ClientPointCollection(place, clock=self.clock)
+        return open_collection(place, self.clock)
 
     def _dimension(self) -> int:
         """The length of the vectors that a new collection is made for."""
