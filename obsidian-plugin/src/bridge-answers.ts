@@ -416,6 +416,7 @@ export interface Related {
 	related: Array<Named>;
 	chain: Array<Version>;
 	signals: UseSignals;
+	canvases: Array<string>;
 }
 
 /** What a run did, or with `dry_run` would do. */
