@@ -58,6 +58,7 @@ from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
     from vaultsync.api.bases import BasesReport
+    from vaultsync.api.change_notes import ChangeNote
     from vaultsync.api.derived_data import DerivedReport
     from vaultsync.api.exchange import ExportReport
     from vaultsync.api.memory_files import MemoryFiles
@@ -1637,6 +1638,31 @@ class Memory:
         span = time_span(_check_day("since", since), None, today=self._ctx.clock.now().date())
         self._engine.record_bases()
         return run_summaries(self._ctx, limit=limit, agent=self.agent, span=span)
+
+    def write_change_note(
+        self, *, since: str | date | None = None, folder: str = "Changes"
+    ) -> ChangeNote:
+        """Write a note of what changed: facts by type, conflicts and proposals, with links.
+
+        It never becomes a fact. The same span of the same memory gives the same note; one that
+        a person edited is left alone.
+
+        Args:
+            since: the first day, as in `log()`; the last 7 days when it is None.
+            folder: a folder in the vault, made if it is missing.
+
+        Raises:
+            InvalidFieldError: `since` is not a date.
+            UnsafePathError: the folder leaves the vault, or is hidden.
+            ScopeDeniedError: an agent asks; the note shows the changes of all facts.
+            ConfigError: the file cannot be read or written.
+        """
+        from vaultsync.api.change_notes import write_change_note
+
+        if self.agent is not None:
+            raise ScopeDeniedError(self.agent, "public", proposes=False)
+        self._engine.record_bases()
+        return write_change_note(self._ctx, self.settings, _check_day("since", since), folder)
 
     def last_undoable_run(self) -> RunSummary:
         """The run that `undo()` takes when it is given none.

@@ -82,7 +82,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync proposals reject --kind junk",
     ),
     "history": ('vaultsync history "Use SQLite on the Pier Box"',),
-    "log": ("vaultsync log", "vaultsync log --since 'last week' --json"),
+    "log": (
+        "vaultsync log",
+        "vaultsync log --since 'last week' --json",
+        "vaultsync log --since 2026-02 --note",
+    ),
     "undo": ("vaultsync undo", "vaultsync undo 01a1fd60-2f48"),
     "verify": ("vaultsync verify",),
     "rebuild": ("vaultsync rebuild --from vault",),

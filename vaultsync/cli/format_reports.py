@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
@@ -42,6 +43,9 @@ from vaultsync.sync.report import (
 )
 from vaultsync.sync.telemetry import Telemetry, TimePercentiles
 
+if TYPE_CHECKING:
+    from vaultsync.api.change_notes import ChangeNote
+
 MAX_ACTIONS = 20
 """Maximum number of actions to list, unless `--verbose` is given."""
 SHORT = 120
@@ -78,6 +82,19 @@ def print_runs(options: Options, runs: Sequence[RunSummary]) -> None:
         for each in runs
     ]
     table(["at (UTC)", "kind", "what", "run"], rows, whole=("at (UTC)", "kind", "run"))
+
+
+def print_change_note(options: Options, note: ChangeNote) -> int:
+    """Print where a note of changes is, and return the exit code."""
+    if options.json:
+        print_json(note)
+    else:
+        echo(clean_one_line(note.path))
+        counts = ", ".join(f"{count:,} {name}" for name, count in note.counts.items() if count)
+        found = f"{note.status}: {counts or 'nothing changed'}"
+        edited = "left alone, because it was edited: delete it to have it written again"
+        print_message(options, edited if note.status == "edited" else found)
+    return EXIT_NEEDS_REVIEW if note.status == "edited" else EXIT_DONE
 
 
 def describe_run(run: RunSummary) -> str:

@@ -16,6 +16,7 @@ from vaultsync.cli.format_facts import count_noun, print_initialised
 from vaultsync.cli.format_reports import (
     describe_run,
     embedding_text,
+    print_change_note,
     print_checks,
     print_report,
     print_runs,
@@ -167,12 +168,25 @@ def history(options: Options, *, fact_id: str) -> None:
 @click.command()
 @number_option("--limit", "Maximum number of runs.", least=1, default=20)
 @date_option("--since", "Only runs on or after")
+@click.option(
+    "--note", is_flag=True, help="Write a note of what changed instead; default: the last 7 days."
+)
+@click.option(
+    "--folder", default="Changes", show_default=True, metavar="PATH", help="Where --note writes it."
+)
 @common
-def log(options: Options, *, limit: int, since: str | None) -> None:
-    """List the runs that did something, newest first."""
+def log(options: Options, *, limit: int, since: str | None, note: bool, folder: str) -> int:
+    """List the runs that did something, newest first.
+
+    With --note: write a note of the facts that were created, updated and forgotten, of conflicts
+    and of proposals. It never becomes a fact; one that you edited is left alone.
+    """
     with open_memory(options) as memory:
+        if note:
+            return print_change_note(options, memory.write_change_note(since=since, folder=folder))
         runs = memory.log(limit=limit, since=since)
     print_runs(options, runs)
+    return EXIT_DONE
 
 
 @click.command()

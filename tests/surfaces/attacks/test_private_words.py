@@ -200,6 +200,7 @@ READING = {
 NOT_ASKED = {
     "close": "answers nothing",
     "write_bases": "is for the user alone",
+    "write_change_note": "is for the user alone",
     "modules": "are files of a project, beside the vault",
     "contradictions": "what `remember` and `update` call",
     "evaluate": "answers with figures, and the paths that the questions name",
