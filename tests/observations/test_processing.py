@@ -281,9 +281,14 @@ def test_counts_are_those_of_the_store_however_far_the_index_is(steps: list[str 
             waiting.clear()
             _process(world, tier)
 
-    tiers = [known[tier] for tier in (CRITICAL, NOTABLE, BACKGROUND, BACKGROUND)]
-    oldest = waiting[0].created_at if waiting else None
-    counts = ObservationCounts(len(waiting), *tiers, oldest)
+    counts = ObservationCounts(
+        pending=len(waiting),
+        critical=known[CRITICAL],
+        notable=known[NOTABLE],
+        background=known[BACKGROUND],
+        compressed=known[BACKGROUND],
+        oldest_pending=waiting[0].created_at if waiting else None,
+    )
     for indexed in (index, MemoryIndex()):
         assert count_observations(world.ctx, indexed, agent=None) == counts
     catch_up_note_index(world.ctx, index)
