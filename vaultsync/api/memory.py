@@ -1436,15 +1436,15 @@ class Memory:
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
-        """A status, with notices of memory files and modules that wait.
+        """A status, with the counts of observations, and memory files and modules that wait.
 
         An agent's counts and notices are of what it may see.
 
         Args:
-            status: without these notices.
+            status: without these.
         """
         from vaultsync.memory_files.write_queue import files_with_queue
-        from vaultsync.proposals.service import visible_proposals
+        from vaultsync.observations.observation_lists import count_observations
         from vaultsync.sync.agent_view import AgentView
         from vaultsync.sync.report import DaemonState, notices_of
 
@@ -1454,9 +1454,15 @@ class Memory:
             *(notices_of(self.modules.alerts()) if self._has_modules else ()),
             *self._refused(),
         ]
-        status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
+        status = structs.replace(
+            status,
+            attention=(*status.attention, *view.notices(waiting)),
+            observations=count_observations(self._ctx, self._services.note_index, agent=self.agent),
+        )
         if self.agent is None:
             return status
+        from vaultsync.proposals.service import visible_proposals
+
         ids = [each.fact_id for each in self._ctx.archive.outbox()]
         visible = [x for x in ids if fact_service.is_visible(self._ctx, x, agent=self.agent)]
         facts = self._count_visible(self.agent)

@@ -32,7 +32,6 @@ from vaultsync.links.entity_names import EntityNames
 from vaultsync.model.permissions import Reader
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
-from vaultsync.recall.service import RecallSearch
 from vaultsync.settings import Settings, weights_of
 from vaultsync.storage.pruning import KeepSince
 from vaultsync.storage.visible_store import VisibleStore
@@ -461,6 +460,8 @@ class Services:
 
     def recall(self, sources: RecallSources, request: RecallRequest) -> RecallResult:
         """The facts that answer a question."""
+        from vaultsync.recall.service import RecallSearch
+
         search = RecallSearch(sources, request)
         answer = search.answer()
         if self._on_answer is not None:
