@@ -586,6 +586,34 @@ def test_a_crash_before_the_file_was_written_deletes_nothing(
     assert titles(repos.get_repo_memory()) == ["First", "Second"]
 
 
+def test_keys_that_another_tool_wrote_stay_in_the_file(repos: Repos) -> None:
+    kept = repos.upsert_convention(title="Style", content="Tabs.")
+    path = folder_of(repos) / "memory.json"
+    found = json.loads(path.read_text())
+    more = {"score": 0.5, "by": ["ö", {"deep": None, "key": TOKEN}]}
+    found["conventions"][0] |= more
+    found["notes"] = [{"content": "New.", "source": "tool", **more}, {"content": "Plain."}]
+    path.write_text(json.dumps({"schema": 3, **found, "tool": more}))
+    repos.upsert_convention(title="Style", content="Blanks.")
+    repos.add_note(content="Ours.")
+    assert TOKEN not in path.read_text()
+    shown = json.loads(path.read_text())
+    assert (shown["schema"], shown["tool"]["by"][0]) == (3, "ö")
+    assert (shown["conventions"][0]["content"], shown["conventions"][0]["score"]) == (
+        "Blanks.",
+        0.5,
+    )
+    assert {x["content"]: x.get("score") for x in shown["notes"]} == {
+        "New.": 0.5,
+        "Plain.": None,
+        "Ours.": None,
+    }
+    assert shown["conventions"][0]["id"] == kept.id
+    before = path.stat().st_mtime_ns
+    repos.get_repo_memory()
+    assert path.stat().st_mtime_ns == before
+
+
 def test_both_edits_of_a_text_are_merged(repos: Repos, memory: Memory) -> None:
     text = "Alpha.\n\nBravo.\n\nCharlie."
     convention = repos.upsert_convention(title="Style", content=text)

@@ -655,7 +655,8 @@ class Repos:
             return facts
         self._register(handle)
         with handle.folder.memory_lock(shared=True):
-            is_current = handle.folder.memory() == memory_bytes(to_memory(facts))
+            now = handle.folder.memory()
+            is_current = now == self._memory_bytes(facts, now)
         if not is_current:
             with handle.folder.memory_lock():  # what others wrote until now is among them
                 facts = self._take_edits(handle, self._branches.holding(handle))
@@ -722,10 +723,10 @@ class Repos:
     def _project(self, handle: RepoHandle, facts: Sequence[Fact]) -> list[Fact]:
         """Write `memory.json`; returns the facts, with what was saved meanwhile."""
         folder, current = handle.folder, [*facts]
-        expect = folder.memory()
+        now = expect = folder.memory()
         before = read_state(folder.state("memory.base.json"), _Bases()).bases
         for _ in range(_MOST_ROUNDS):
-            data = memory_bytes(to_memory(current))
+            data = self._memory_bytes(current, now)
             if data == expect:
                 break
             text = data.decode()
@@ -735,11 +736,14 @@ class Repos:
             if displaced is None:
                 break
             current = self._take_edits(handle, current, displaced, expect or b"{}")
-            expect = data
+            now, expect = displaced, data
         text = data.decode()
         before = (*(each for each in before if each != text), text)[-_MOST_BASES:]
         self._branches.keep(folder, "memory.base.json", _Bases(before, is_written=True))
         return current
+
+    def _memory_bytes(self, facts: Iterable[Fact], now: bytes | None) -> bytes:
+        return memory_bytes(to_memory(facts), now, self._ctx.view.redact_text)
 
     def _lines(self, facts: Iterable[Fact]) -> list[bytes]:
         limits = self._settings
