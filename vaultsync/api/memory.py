@@ -1076,11 +1076,13 @@ class Memory:
             user: only facts about this user; the one of the settings when it is None.
             explain: whether the result has what each stage found, and its seconds.
             agent: who asks; the agent of this memory when it is None.
-            repo: a folder of a git repository: what does not hold on its branch is left out.
+            repo: a folder of a git repository: what does not hold on the branch that is
+                checked out there is hidden, and counted in `hidden`.
 
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter that cannot
                 be.
+            NotARepositoryError: the folder is in none.
         """
         return self.answer(
             RecallRequest(
@@ -1102,7 +1104,7 @@ class Memory:
                 user=user,
                 explain=explain,
                 agent=agent,
-                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
+                repo=None if repo is None else str(repo),
             )
         )
 
@@ -1182,7 +1184,7 @@ class Memory:
                 since=_check_day("since", since),
                 user=user,
                 agent=agent,
-                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
+                repo=None if repo is None else str(repo),
             )
         )
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
+from vaultsync.api.configuration import find_repository
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
@@ -274,20 +275,14 @@ def modules_folder(
     """The folder of modules, and the repository or vault that it belongs to."""
     if given is not None:
         folder = Path(os.path.realpath(Path(given).expanduser()))
-        above = git_root(folder)
+        above = find_repository(folder)
         if above is None or above == folder:
             depth = len(Path(settings.folder).parts)
             is_usual = folder.as_posix().endswith(f"/{settings.folder}")
             above = folder.parents[depth - 1] if is_usual else folder
         return folder, above
-    root = git_root(Path.cwd()) or vault
+    root = find_repository() or vault
     return root / settings.folder, root
-
-
-def git_root(folder: Path) -> Path | None:
-    """The root of the git repository that a folder is in."""
-    real = Path(os.path.realpath(folder))
-    return next((each for each in (real, *real.parents) if (each / ".git").exists()), None)
 
 
 def _shown(remote: str) -> str:

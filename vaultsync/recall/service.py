@@ -8,21 +8,22 @@ that the agent must not see.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import filterfalse, islice
 from operator import itemgetter
 from typing import TypeAlias
 
-from vaultsync.errors import DerivedError, InvalidFieldError, StoreUnavailableError
+from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.hiding import BRANCH, HiddenMatches
 from vaultsync.model.origin import origin_of
-from vaultsync.model.schema import TIERS
+from vaultsync.model.schema import LINEAGE, TIERS
 from vaultsync.model.time_span import DAY_LENGTH
 from vaultsync.recall.asked_for import roles_of
 from vaultsync.recall.explanation import (
@@ -138,6 +139,10 @@ class RecallSearch:
         """Candidates that were loaded and may not, or are gone."""
         self._invisible: set[str] = set()
         """Those of the rejected ones that the agent cannot see, or that are gone."""
+        self._elsewhere: Collection[str] | None = None
+        """The facts that do not hold on the branch; None while no fact of a repository was met."""
+        self._of_other_branches: set[str] = set()
+        """Those of them that would be candidates."""
         self._matched_words: dict[str, dict[int, str]] = {}
         self._texts: dict[str, str] = {}
         self._similarities: dict[str, float] = {}
@@ -178,7 +183,10 @@ class RecallSearch:
             degraded=tuple(dict.fromkeys(self._degraded)),
             seconds=self._clock.monotonic() - self._began,
             hits=hits,
-            hidden=count_hidden(self.index, query, self._filters),
+            hidden=(
+                *count_hidden(self.index, query, self._filters),
+                *(HiddenMatches(n, BRANCH) for n in (len(self._of_other_branches),) if n),
+            ),
             stages=tuple(self._stages),
         )
 
@@ -191,6 +199,19 @@ class RecallSearch:
     def may_ask_for_set(self) -> bool:
         """The same before it is answered: when the day of an event is known, it may."""
         return self._query.is_set or self._query.by_event is not None
+
+    def ask_branch(self, facts: Iterable[Fact]) -> None:
+        """Leave out what does not hold on the branch, once a fact of a repository was met."""
+        if self._elsewhere is not None or not any(LINEAGE in each.properties for each in facts):
+            return
+        self._elsewhere = ()
+        try:
+            if self._sources.elsewhere is not None:
+                self._elsewhere = self._sources.elsewhere()
+        except RepositoryError as error:
+            self._degraded.append(f"What holds on this branch is not known: {error.message}.")
+        without = self._filters.without.union(self._elsewhere)
+        self._filters = self._filters._replace(without=without)
 
     @property
     def filters(self) -> FactFilters:
@@ -233,6 +254,8 @@ class RecallSearch:
             facts = self._sources.ctx.redacted_store.find_many([each.fact_id for each in found])
         except StoreUnavailableError:
             return
+        self.ask_branch(facts.values())
+        filters = filters._replace(without=self._filters.without)
         terms = QueryTerms(self.index.tokens(event.words))
         telling = []
         for each in found:
@@ -513,6 +536,7 @@ class RecallSearch:
             self._degraded.append(f"Facts are as of the last sync run: {error.message}.")
             bases = ctx.archive.find_bases(fact_ids)
             found = {each: ctx.view.redact(base.fact) for each, base in bases.items()}
+        self.ask_branch(found.values())
         for each in fact_ids:
             fact = found.get(each)
             if (
@@ -530,6 +554,10 @@ class RecallSearch:
                 reader = self._filters.reader
                 if fact is None or not (reader is None or reader.reads(fact.scope)):
                     self._invisible.add(each)
+                elif each in (self._elsewhere or ()):
+                    all_branches = self._filters._replace(without=frozenset(self._request.without))
+                    if all_branches.admits(fact):
+                        self._of_other_branches.add(each)
 
     def _words_of(self, fact: Fact) -> Mapping[int, str]:
         """The terms that a fact contains, as written there; computed once per fact."""

@@ -9,8 +9,8 @@ from uuid import NAMESPACE_OID, uuid5
 from vaultsync.errors import FactForgottenError, FactNotFoundError, IdTakenError
 from vaultsync.facts import service as fact_service
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import Value
-from vaultsync.repos.entries import LINEAGE, REPO, REPOSITORY_TYPE, scope_of, theme_of
+from vaultsync.model.schema import LINEAGE, Value
+from vaultsync.repos.entries import REPO, REPOSITORY_TYPE, scope_of, theme_of
 from vaultsync.repos.repo_identity import RepoIdentity
 from vaultsync.sync.context import SyncContext
 
