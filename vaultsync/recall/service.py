@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from itertools import filterfalse, islice
 from operator import itemgetter
 from typing import TypeAlias
@@ -18,13 +18,12 @@ from typing import TypeAlias
 from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
+from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.decay import recency, utility
-from vaultsync.model.fact import Fact
+from vaultsync.model.fact import Fact, origin_of
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.hiding import BRANCH, HiddenMatches
-from vaultsync.model.origin import origin_of
+from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import LINEAGE, TIERS
-from vaultsync.model.time_span import DAY_LENGTH
 from vaultsync.recall.asked_for import roles_of
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
@@ -35,7 +34,6 @@ from vaultsync.recall.explanation import (
     has_phrases,
     snippet,
 )
-from vaultsync.recall.hidden_facts import count_hidden
 from vaultsync.recall.opposed_hits import OpposedHits
 from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
 from vaultsync.recall.ranking import (
@@ -173,7 +171,7 @@ class RecallSearch:
             self._look_up(self._query.by_event.event)
         mode = "index" if self._request.as_of else self._request.mode
         source = self._browse() if self._query.is_set else self._search(mode)
-        hits, query = self._hits(), self._query
+        hits = self._hits()
         _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
         return RecallResult(
             query=self._sources.ctx.view.redact_text(self._request.query),
@@ -184,7 +182,7 @@ class RecallSearch:
             seconds=self._clock.monotonic() - self._began,
             hits=hits,
             hidden=(
-                *count_hidden(self.index, query, self._filters),
+                *self._count_hidden(),
                 *(HiddenMatches(n, BRANCH) for n in (len(self._of_other_branches),) if n),
             ),
             stages=tuple(self._stages),
@@ -486,16 +484,21 @@ class RecallSearch:
             [self._keyword_scores[k] for k in self._similarities if k in self._keyword_scores],
             [self._cosines[k] for k in self._similarities if k in self._cosines],
             coverage=coverage,
-            fact_count=self.index.count(),
+            fact_count=self._fact_count,
         )
         if not self._cosines:
             self._trust = coverage
+
+    @cached_property
+    def _fact_count(self) -> int:
+        """The number of facts in the index, once it is up to date."""
+        return self.index.count()
 
     def _answerable(self) -> float:
         """How likely there is an answer, by what the candidates have of the question."""
         if self._query.is_set:
             return self._confidence
-        count = self.index.count()
+        count = self._fact_count
         return answer_probability(
             list(self._keyword_scores.values()),
             list(self._cosines.values()),
@@ -503,6 +506,22 @@ class RecallSearch:
                 (rarity(self._counts()[x], count) for x in self._missing_stems()), default=0.0
             ),
             fact_count=count,
+        )
+
+    def _count_hidden(self) -> tuple[HiddenMatches, ...]:
+        """The matches that each default hides; a fact counts for the first that hides it.
+
+        Of a question for a set, all facts of the set match. Others match by their words.
+        """
+        query, filters = self._query, self._filters
+        if query.is_set:
+            found = self.index.count_hidden(None, hinted_filters(query, filters))
+        else:
+            found = self.index.count_hidden(query.words, filters, phrases=query.phrases)
+        return tuple(
+            HiddenMatches(found[reason], reason)
+            for reason in (*RETIRED_STATUSES, BACKGROUND)
+            if found.get(reason)
         )
 
     def _select(self, scores: Mapping[str, float]) -> bool:
