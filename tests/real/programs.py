@@ -86,6 +86,7 @@ def engine(home: Home) -> None:
                 continue
             passes += 1
             wrote += report.counts["updated_in_vault"] + report.counts["merged"]
+            (home.where / "wrote").write_text(str(wrote))
     say(json.dumps({"passes": passes, "wrote": wrote}))
 
 
