@@ -8,6 +8,7 @@ program, or about what it loads, starts an interpreter.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -134,6 +135,7 @@ def _loaded() -> socket.socket:
         pass_fds=[its.fileno()],
     ).returncode = 0  # it ends with the connection, and nobody waits for it
     its.close()
+    atexit.register(ours.close)
     return ours
 
 
