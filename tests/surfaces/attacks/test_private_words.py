@@ -136,6 +136,7 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "accept_proposals": lambda memory, planted: memory.accept_proposals(planted.proposals),
     "reject_proposals": lambda memory, planted: memory.reject_proposals(planted.proposals),
     "get": lambda memory, planted: memory.get(planted.ids["edited"]),
+    "open": lambda memory, planted: memory.open(planted.ids["edited"]),
     "waits": lambda memory, planted: memory.waits(planted.ids["edited"]),
     "is_note_deleted": lambda memory, planted: memory.is_note_deleted(planted.ids["gone"]),
     "list": lambda memory, _: [memory.list(all=True), memory.list(links_to="Open", all=True)],
@@ -150,6 +151,9 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "import_from": lambda memory, _: memory.import_from("csv", TABLE, dry_run=True),
     "export_to": lambda memory, _: _exported_to(memory),
     "remember": lambda memory, _: memory.remember("It is known."),
+    "remember_messages": lambda memory, _: memory.remember_messages(
+        [{"role": "user", "content": "It is known."}], session="s"
+    ),
     "observations": lambda memory, _: memory.observations(),
     "repos": lambda memory, planted: _known_about(memory, planted.home.vault.parent / "app"),
     "observation": lambda memory, planted: memory.observation(planted.ids["edited"]),
@@ -188,7 +192,7 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
 }
 READING = {
     *("check", "new_id", "status", "log", "verify", "last_undoable_run", "history", "conflicts"),
-    *("get", "waits", "is_note_deleted", "list", "purge", "export", "recall", "context"),
+    *("get", "open", "waits", "is_note_deleted", "list", "purge", "export", "recall", "context"),
     *("is_empty", "damaged_facts", "doctor", "related", "graph_export", "graph_stats"),
     "graph_neighbors",
 }
@@ -196,6 +200,7 @@ READING = {
 NOT_ASKED = {
     "close": "answers nothing",
     "write_bases": "is for the user alone",
+    "write_change_note": "is for the user alone",
     "modules": "are files of a project, beside the vault",
     "contradictions": "what `remember` and `update` call",
     "evaluate": "answers with figures, and the paths that the questions name",
@@ -308,7 +313,7 @@ def check_hidden(planted: Planted, name: str) -> None:
     assert PLANTED not in said
     assert planted.scope not in said
     hidden = {key for key in planted.ids.values() if key in said}
-    named = ("get", "history", "update", "edit", "supersede", "forget", "restore", "purge")
+    named = ("get", "open", "history", "update", "edit", "supersede", "forget", "restore", "purge")
     if name not in (*named, "observation", "adopt_id"):
         assert not hidden, said
 
