@@ -31,8 +31,8 @@ LOADED = (
     "vaultsync.backends.filesystem", "vaultsync.backends.http", "vaultsync.backends.qdrant",
     "vaultsync.backends.sqlite", "vaultsync.backends.state", "vaultsync.backends.system",
     "vaultsync.backends.tantivy", "vaultsync.backends.watchers", "vaultsync.api", "vaultsync.cli",
-    "vaultsync.daemon", "vaultsync.http_bridge", "vaultsync.observations", "vaultsync.operations",
-    "vaultsync.service", "vaultsync.sync",
+    "vaultsync.daemon", "vaultsync.http_bridge", "vaultsync.mcp_server", "vaultsync.observations",
+    "vaultsync.operations", "vaultsync.service", "vaultsync.sync",
 )  # fmt: skip
 """Packages that programs load; no library among what they load has threads of its own."""
 LIBRARIES = (
@@ -167,9 +167,9 @@ def _keep(request: dict[str, Any], files: Sequence[int]) -> list[str]:
     for own, given in enumerate(child):
         os.dup2(given, own)
     os.closerange(3, max(files) + 1)
-    sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115 - to the end
-    sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)  # noqa: SIM115
-    sys.stderr = sys.__stderr__ = open(  # noqa: SIM115
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - to the end
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(  # noqa: SIM115
         2, "w", buffering=1, errors="backslashreplace", closefd=False
     )
     os.chdir(request["cwd"])
