@@ -45,6 +45,10 @@ _STATUS = 16
 class Forked(subprocess.Popen[AnyStr]):
     """As `Popen` of `[sys.executable, "-m", MODULE, …]`, or of `-c` and code."""
 
+    _told: int
+    """Where the process tells its id, and how it ended."""
+    _ended: int
+
     def _execute_child(
         self,
         args: Sequence[str],
@@ -57,7 +61,8 @@ class Forked(subprocess.Popen[AnyStr]):
         its other end, which is ours.
         """
         assert (args[0], args[1] in ("-c", "-m")) == (sys.executable, True), args
-        cwd, env, pipes = more[4], more[5], more[9:15]
+        cwd, env = more[4], more[5]
+        pipes: tuple[int, ...] = more[9:15]
         child = (pipes[0], pipes[3], pipes[5])
         self._told, told = os.pipe()
         request = {
@@ -65,7 +70,7 @@ class Forked(subprocess.Popen[AnyStr]):
             "cwd": os.fspath(cwd or Path.cwd()),
             "env": dict(os.environ if env is None else env),
         }
-        files = [own if given == -1 else given for own, given in enumerate(child)]
+        files: list[int] = [own if given == -1 else given for own, given in enumerate(child)]
         socket.send_fds(_loaded(), [json.dumps(request).encode()], [*files, told])
         os.close(told)
         self.pid = int(os.read(self._told, _STATUS))
