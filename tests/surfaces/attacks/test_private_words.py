@@ -195,6 +195,7 @@ READING = {
 NOT_ASKED = {
     "close": "answers nothing",
     "write_bases": "is for the user alone",
+    "property_types": "tells what Obsidian has for our own properties",
     "modules": "are files of a project, beside the vault",
     "contradictions": "what `remember` and `update` call",
     "evaluate": "answers with figures, and the paths that the questions name",
