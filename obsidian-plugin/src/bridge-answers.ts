@@ -25,6 +25,7 @@ export interface BridgeStatus {
 	embedding: EmbeddingState | null;
 	proposals: number;
 	silent_proposals: Array<string>;
+	observations: ObservationCounts;
 	answers: Record<string, TimePercentiles>;
 	vault_id: string;
 	version: string;
@@ -316,6 +317,16 @@ export interface NewFact {
 	title?: string;
 	type: string;
 	updatedAt?: string;
+}
+
+/** How many observations there are, by what is known of them. */
+export interface ObservationCounts {
+	pending: number;
+	critical: number;
+	notable: number;
+	background: number;
+	compressed: number;
+	oldest_pending: string | null;
 }
 
 /** Observations, the newest first. */
