@@ -96,7 +96,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
     without = ("status", "conflicts", "verify", "doctor", "graph_stats", "graph_colours", "new_id")
     more = (
         *("follow_memory_files", "watched_memory_files", "check", "count_recalls", "close"),
-        "damaged_facts",
+        *("damaged_facts", "property_types"),
     )
     modules = planted.folder / "project"
     asked: dict[str, Callable[[Memory], object]] = {
@@ -215,7 +215,7 @@ def _no_file_leaks(planted: Planted) -> None:
 
 NOT_ASKED = {
     *("init", "export", "import", "completion", "mcp", "bridge token", "plugin install"),
-    *("export-to", "import-from", "bases write"),
+    *("export-to", "import-from", "bases write", "bases types"),
     *("model fetch", "install"),  # they know of no fact
 }
 
