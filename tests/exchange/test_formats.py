@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.exchange.sources import GivenFiles
@@ -140,8 +140,8 @@ def test_what_is_exported_is_imported_as_it_was(name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-@given(st.lists(facts(), min_size=1, max_size=3, unique_by=lambda fact: fact.id))
-@settings(max_examples=settings().max_examples // 2)
+@given(st.lists(facts(), min_size=1, max_size=2, unique_by=lambda fact: fact.id))
+@settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.too_slow])
 def test_an_export_that_is_imported_is_exported_as_it_was(name: str, some: list[Fact]) -> None:
     written: Iterable[Fact] = some
     exports = []
