@@ -1076,11 +1076,13 @@ class Memory:
             user: only facts about this user; the one of the settings when it is None.
             explain: whether the result has what each stage found, and its seconds.
             agent: who asks; the agent of this memory when it is None.
-            repo: a folder of a git repository: what does not hold on its branch is left out.
+            repo: a folder of a git repository: what does not hold on the branch that is
+                checked out there is hidden, and counted in `hidden`.
 
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter that cannot
                 be.
+            NotARepositoryError: the folder is in none.
         """
         return self.answer(
             RecallRequest(
@@ -1102,7 +1104,7 @@ class Memory:
                 user=user,
                 explain=explain,
                 agent=agent,
-                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
+                repo=None if repo is None else str(repo),
             )
         )
 
@@ -1182,7 +1184,7 @@ class Memory:
                 since=_check_day("since", since),
                 user=user,
                 agent=agent,
-                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
+                repo=None if repo is None else str(repo),
             )
         )
 
@@ -1436,15 +1438,15 @@ class Memory:
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
-        """A status, with notices of memory files and modules that wait.
+        """A status, with the counts of observations, and memory files and modules that wait.
 
         An agent's counts and notices are of what it may see.
 
         Args:
-            status: without these notices.
+            status: without these.
         """
         from vaultsync.memory_files.write_queue import files_with_queue
-        from vaultsync.proposals.service import visible_proposals
+        from vaultsync.observations.observation_lists import count_observations
         from vaultsync.sync.agent_view import AgentView
         from vaultsync.sync.report import DaemonState, notices_of
 
@@ -1454,9 +1456,15 @@ class Memory:
             *(notices_of(self.modules.alerts()) if self._has_modules else ()),
             *self._refused(),
         ]
-        status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
+        status = structs.replace(
+            status,
+            attention=(*status.attention, *view.notices(waiting)),
+            observations=count_observations(self._ctx, self._services.note_index, agent=self.agent),
+        )
         if self.agent is None:
             return status
+        from vaultsync.proposals.service import visible_proposals
+
         ids = [each.fact_id for each in self._ctx.archive.outbox()]
         visible = [x for x in ids if fact_service.is_visible(self._ctx, x, agent=self.agent)]
         facts = self._count_visible(self.agent)
@@ -1942,9 +1950,10 @@ class Memory:
         confirm: str | None = None,
         progress: Progress | None = None,
     ) -> MemoryFileReport:
-        """Bring the store up to what memory files say, section by section.
+        """Keep memory files and the store in step, section by section.
 
-        The file is the authority, and it is not changed.
+        The file is the authority. Of it, only sections with `<!-- vaultsync-managed -->` are
+        changed, which follow their facts.
 
         Args:
             paths: files, or folders with such files.

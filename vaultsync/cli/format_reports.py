@@ -35,6 +35,7 @@ from vaultsync.sync.report import (
     DoctorCheck,
     EmbeddingState,
     MaintenanceReport,
+    ObservationCounts,
     Report,
     ReportedNotice,
     RunSummary,
@@ -279,6 +280,7 @@ def print_status(options: Options, found: Status) -> int:
             ("pending", _with_command(found.pending, "vaultsync sync")),
             ("conflicts", _with_command(found.conflicts, "vaultsync conflicts")),
             *_proposals(found.proposals),
+            *_observations(found.observations),
             *(("no proposals", each) for each in found.silent_proposals),
             ("outbox", f"{found.outbox:,}"),
             ("not adopted", _with_command(found.foreign, "vaultsync adopt --dry-run")),
@@ -375,6 +377,20 @@ def _print_proposed(options: Options, done: MaintenanceReport) -> None:
 def _proposals(number: int) -> list[tuple[str, str]]:
     command = _with_command(number, "vaultsync proposals list")
     return [("proposals", command)] if number else []
+
+
+def _observations(found: ObservationCounts) -> list[tuple[str, str]]:
+    rows = []
+    if found.pending:
+        since = f", the oldest of {found.oldest_pending[:10]}" if found.oldest_pending else ""
+        command = _with_command(found.pending, "vaultsync observations process")
+        rows.append(("to classify", command + since))
+    tiers = (
+        f"{found.critical:,} critical, {found.notable:,} notable, {found.background:,} background"
+    )
+    if found.critical or found.notable or found.background:
+        rows.append(("observations", f"{tiers} ({found.compressed:,} archived)"))
+    return rows
 
 
 def _with_command(number: int, command: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -256,6 +257,27 @@ def shared(
     assert planted.notes() == before, "what is in READING changes notes"
 
 
+@pytest.fixture(scope="module")
+def again(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bool], Planted]:
+    """A world, synced or not; asked for again, it is as it was at first, in the same place."""
+    made: dict[tuple[str, bool], Planted] = {}
+
+    def planted(scope: str, synced: bool) -> Planted:
+        if found := made.get((scope, synced)):
+            here = found.home.vault.parent
+            shutil.rmtree(here)
+            shutil.copytree(f"{here}.kept", here)
+            return found
+        here = tmp_path_factory.mktemp("again")
+        found = made[scope, synced] = Planted(make_home(here), scope)
+        if synced:
+            found.home.run("sync")
+        shutil.copytree(here, f"{here}.kept")
+        return found
+
+    return planted
+
+
 def _said(memory: Memory, asked: Callable[[Memory, Planted], object], planted: Planted) -> str:
     try:
         found = asked(memory, planted)
@@ -279,12 +301,9 @@ def test_no_answer_reveals_a_word_of_another_agent(shared: Planted, name: str) -
 )
 @pytest.mark.parametrize("name", sorted(ASKED.keys() - READING))
 def test_no_method_reveals_a_word_of_another_agent(
-    tmp_path: Path, name: str, scope: str, *, synced: bool
+    again: Callable[[str, bool], Planted], name: str, scope: str, *, synced: bool
 ) -> None:
-    planted = Planted(make_home(tmp_path), scope)
-    if synced:
-        planted.home.run("sync")
-    check_hidden(planted, name)
+    check_hidden(again(scope, synced), name)
 
 
 def check_hidden(planted: Planted, name: str) -> None:
