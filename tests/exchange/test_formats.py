@@ -144,14 +144,16 @@ def test_what_is_exported_is_imported_as_it_was(name: str, tmp_path: Path) -> No
 @settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.too_slow])
 def test_an_export_that_is_imported_is_exported_as_it_was(name: str, some: list[Fact]) -> None:
     written: Iterable[Fact] = some
-    exports = []
+    exports, contents = [], [{each.id: each.content or each.title for each in some}]
     for _ in range(3):
         exports.append({file: "".join(pieces) for file, pieces in WRITTEN[name](written)})
         world = World()
         report = import_from(world.ctx, FORMATS[name], GivenFiles(exports[-1]))
         written = world.store.iter_facts()
+        contents.append({each.id: each.content or each.title for each in world.facts()})
+        assert report.skipped == 0
     assert exports[1] == exports[2]
-    assert report.skipped == 0
+    assert contents[1:] == [contents[0]] * 3
 
 
 def test_a_note_that_a_person_edited_is_not_overwritten() -> None:
