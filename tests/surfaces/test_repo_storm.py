@@ -134,8 +134,10 @@ def storm(
 
 def nothing_is_lost(memory: Memory, done: list[Written], person: Person, place: Path) -> None:
     known = memory.repos.get_repo_memory()
-    texts = {x.id: x.summary for x in (*known.decisions, *known.summaries)}
-    texts |= {x.id: x.content for x in (*known.conventions, *known.notes)}
+    texts = {x.id: x.summary for x in known.decisions}
+    texts |= {x.id: x.summary for x in known.summaries}
+    texts |= {x.id: x.content for x in known.conventions}
+    texts |= {x.id: x.content for x in known.notes}
     again = {1, 4}  # of one title: the last of them stands
     for each in done:
         if each.fact_id not in texts:  # the person saved a file that did not have it yet

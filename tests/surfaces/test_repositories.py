@@ -16,6 +16,7 @@ import vaultsync
 from tests.gits import GitFolder
 from tests.machines import configure_machine
 from tests.planted import TOKEN
+from vaultsync.api.configuration import find_repository
 from vaultsync.api.memory import Memory
 from vaultsync.api.repos import Repos
 from vaultsync.cli.main import cli
@@ -27,6 +28,7 @@ from vaultsync.errors import (
     NotARepositoryError,
     ProposedError,
     RepoFileParseError,
+    RepositoryError,
     UnknownBranchError,
 )
 from vaultsync.mcp_server.agent_memory import AgentMemory
@@ -420,6 +422,18 @@ def test_a_branch_is_promoted_once_it_is_merged(repos: Repos, git: GitFolder) ->
         repos.promote(target="nothing")
     git("cherry-pick", "feature")
     assert repos.promote(source="feature", target="main").promoted == 1
+
+
+@pytest.mark.parametrize("name", ["x" * 1000, "a\0b", "\ud800", "~nobody/x"])
+def test_names_that_no_folder_and_no_branch_has_are_refused(repos: Repos, name: str) -> None:
+    for call in (
+        lambda: repos.identity(name),
+        lambda: repos.promote(source=name),
+        lambda: repos.copy(source="main", target=name),
+    ):
+        with pytest.raises(RepositoryError):
+            call()
+    assert find_repository(name) in (None, Path(repos.identity().root))
 
 
 def test_what_is_known_on_a_renamed_branch_is_copied(repos: Repos, git: GitFolder) -> None:

@@ -166,6 +166,8 @@ class GitCommand:
                 )
             except OSError as error:
                 raise NotARepositoryError(str(self.folder), error.strerror or "") from error
+            except ValueError:  # a null byte, or half of a surrogate pair
+                raise GitFailedError(words[0], "no name can be spelled so") from None
             too_late = threading.Event()
 
             def stop() -> None:

@@ -34,11 +34,12 @@ class GitRepository:
     """
 
     def __init__(self, folder: Path, *, seconds: float = SECONDS) -> None:
-        if "\0" in str(folder):
-            raise NotARepositoryError(str(folder), "its name has a null byte")
-        asked = Path(os.path.realpath(_expanded(folder)))
-        if not asked.is_dir():
-            why = "it does not exist" if not asked.exists() else "it is not a folder"
+        try:
+            asked = Path(os.path.realpath(os.path.expanduser(folder)))  # noqa: PTH111 - `~` of no user
+        except ValueError:
+            raise NotARepositoryError(str(folder), "no folder can be called so") from None
+        if not os.path.isdir(asked):  # noqa: PTH112 - any name
+            why = "it is not a folder" if os.path.exists(asked) else "it does not exist"  # noqa: PTH110
             raise NotARepositoryError(str(folder), why)
         self._git = GitCommand(asked, seconds=seconds)
         root, shallow, index, objects, hashed = self._place()
@@ -322,14 +323,6 @@ class GitRepository:
             size = int(head[2])
             yield each, answer[end + 1 : end + 1 + size]
             at = end + 2 + size
-
-
-def _expanded(folder: Path) -> Path:
-    """A path with `~` as its home, where there is such a user."""
-    try:
-        return folder.expanduser()
-    except RuntimeError:
-        return folder
 
 
 def _text(answer: bytes | None) -> str:
