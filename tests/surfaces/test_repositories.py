@@ -19,6 +19,7 @@ from tests.planted import TOKEN
 from vaultsync.api.configuration import find_repository
 from vaultsync.api.memory import Memory
 from vaultsync.api.repos import Repos
+from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.cli.main import cli
 from vaultsync.errors import (
     BranchNotMergedError,
@@ -644,6 +645,27 @@ def test_what_a_person_saves_while_a_fact_is_written_is_taken_over(
     assert {*titles(repos.get_repo_memory())} == {"Known.", "By hand.", "By an agent."}
 
 
+def test_an_old_version_that_is_saved_in_the_moment_of_a_write_changes_nothing_back(
+    repos: Repos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = repos.upsert_convention(title="Style", content="Tabs.")
+    path, put = folder_of(repos) / "memory.json", RepoFolder.put_memory
+    opened = json.loads(path.read_text())
+    repos.upsert_convention(id=known.id, title="Style", content="Blanks.")
+    repos.add_note(content="Known.")
+
+    def saved_just_before(self: RepoFolder, data: bytes, expect: bytes | None) -> bytes | None:
+        monkeypatch.setattr(RepoFolder, "put_memory", put)
+        path.write_text(json.dumps({**opened, "notes": [{"content": "By hand."}]}))
+        return put(self, data, expect)
+
+    monkeypatch.setattr(RepoFolder, "put_memory", saved_just_before)
+    repos.add_note(content="New.")
+    found = repos.get_repo_memory()
+    assert [x.content for x in found.conventions] == ["Blanks."]
+    assert {x.content for x in found.notes} == {"Known.", "By hand.", "New."}
+
+
 def test_both_edits_of_a_text_are_merged(repos: Repos, memory: Memory) -> None:
     text = "Alpha.\n\nBravo.\n\nCharlie."
     convention = repos.upsert_convention(title="Style", content=text)
@@ -723,8 +745,6 @@ def test_a_lock_of_another_process_is_waited_for(
     repos.add_note(content="Known")
     monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.MEMORY_SECONDS", 0.05)
     monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.SUMMARIES_SECONDS", 0.05)
-    from vaultsync.backends.repo_files.repo_folder import RepoFolder
-
     other = RepoFolder(repos._branches.root, repos.identity().repo_hash)
     with other.memory_lock(), pytest.raises(LockTimeoutError):
         repos.get_repo_memory()

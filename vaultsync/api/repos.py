@@ -740,7 +740,9 @@ class Repos:
             displaced = folder.put_memory(data, expect)
             if displaced is None:
                 break
-            current = self._take_edits(handle, current, displaced, expect or b"{}")
+            # It may have been made of any version but the one that was just written.
+            older = (each.encode() for each in before if each != text)
+            current = self._take_edits(handle, current, displaced, *older, expect or b"{}")
             now, expect = displaced, data
         text = data.decode()
         before = (*(each for each in before if each != text), text)[-_MOST_BASES:]
