@@ -332,6 +332,7 @@ def _name(planted: Planted, secret: str) -> str:
 
 def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
     one, other = f"/v1/facts/{planted.fact}", f"/v1/facts/{planted.entity}"
+    app = str(repository(planted.folder))
     asked: dict[str, list[tuple[str, object]]] = {
         "status": [("/v1/status", None)],
         "list": [("/v1/facts", None), ("/v1/facts?status=forgotten", None)],
@@ -368,6 +369,11 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
         "index": [("/v1/index", None)],
         "index_file": [("/v1/index/vault-index.md", None)],
         "write": [("/v1/writes/none", {"applied": False})],
+        "repo_context": [("/v1/repo/context", {"repo": app, "paths": [TOKEN]})],
+        "repo_promote": [("/v1/repo/promote", {"repo": app})],
+        "repo_copy": [("/v1/repo/copy", {"repo": app, "source": "main", "target": "main"})],
+        "modules": [("/v1/modules", None)],
+        "sync_modules": [("/v1/modules/sync", {})],
     }
     routes = {each.name: each.method for each in ROUTES}
     assert routes.keys() == asked.keys()

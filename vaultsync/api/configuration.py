@@ -81,8 +81,11 @@ def find_vault_above(folder: Path) -> Path | None:
 
 def find_repository(folder: str | Path | None = None) -> Path | None:
     """The root of the git repository that a folder is in; of the current one when it is None."""
-    real = Path(os.path.realpath(Path(folder or ".").expanduser()))
-    return next((each for each in (real, *real.parents) if (each / ".git").exists()), None)
+    try:
+        real = Path(os.path.realpath(os.path.expanduser(folder or ".")))  # noqa: PTH111 - `~` of no user
+    except ValueError:  # no file can be called so
+        return None
+    return next((x for x in (real, *real.parents) if os.path.exists(x / ".git")), None)  # noqa: PTH110 - any name
 
 
 def read_vault_files(root: Path, *, state_dir: str | None = None) -> VaultFiles:
