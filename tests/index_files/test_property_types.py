@@ -20,7 +20,12 @@ OF_OBSIDIAN = {*("text", "multitext", "number", "checkbox", "date", "datetime", 
 
 def test_each_property_has_a_type_that_obsidian_knows() -> None:
     assert set(PROPERTY_TYPES.values()) == OF_OBSIDIAN
-    some = {"createdAt": "datetime", "commitmentDueDate": "date", "entities": "multitext"}
+    some = {
+        "createdAt": "datetime",
+        "updatedAt": "datetime",
+        "commitmentDueDate": "date",
+        "entities": "multitext",
+    }
     some |= {"priority": "number", "observationCompressed": "checkbox", "status": "text"}
     assert some.items() <= PROPERTY_TYPES.items()
 

@@ -35,7 +35,7 @@ PROPERTY_TYPES: Mapping[str, str] = {
     each.key: _OBSIDIANS_OWN.get(each.key, _TYPES.get(each.kind, _TEXT))
     for each in (*FIELDS, *OWN_FIELDS_BY_KEY.values())
     if each.key not in _IN_NO_PROPERTY
-    and each.owner not in (FieldOwner.VOLATILE, FieldOwner.PLACE)
+    and each.owner is not FieldOwner.PLACE
     and each.kind is not ValueKind.TEXT
 }
 """Key -> the type of Obsidian that fits its values."""

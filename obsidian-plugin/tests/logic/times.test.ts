@@ -9,7 +9,7 @@ const VAULT = join(import.meta.dirname, "../../../sample-vault");
 test("every time in a note is one that Obsidian reads", async () => {
 	const { default: moment } = await import("moment");
 	const names = readdirSync(VAULT, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
-	const times = names.flatMap((name) => [...readFileSync(join(VAULT, name), "utf8").matchAll(/^(?:createdAt|expiresAt|commitmentDueDate): (.+)$/gm)].map((found) => found[1]));
+	const times = names.flatMap((name) => [...readFileSync(join(VAULT, name), "utf8").matchAll(/^(?:createdAt|updatedAt|expiresAt|commitmentDueDate): (.+)$/gm)].map((found) => found[1]));
 
 	expect(times.length).toBeGreaterThan(10);
 	expect(times.filter((time) => !moment(time, moment.ISO_8601, true).isValid())).toEqual([]);
