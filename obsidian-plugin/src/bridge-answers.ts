@@ -10,6 +10,17 @@ export interface ActionTaken {
 	counted: Array<string>;
 }
 
+/** What the managed block of a memory file holds. */
+export interface BlockState {
+	file: string;
+	status: string;
+	included: number;
+	tokens: number;
+	budget: number;
+	left_out: Array<ManagedFact>;
+	agent: string | null;
+}
+
 /** What waits and what is wrong, of which vault. */
 export interface BridgeStatus {
 	facts: number;
@@ -26,6 +37,7 @@ export interface BridgeStatus {
 	proposals: number;
 	silent_proposals: Array<string>;
 	answers: Record<string, TimePercentiles>;
+	blocks: Array<BlockState>;
 	vault_id: string;
 	version: string;
 	app_connected: boolean;
@@ -285,6 +297,14 @@ export interface MaintenanceReport {
 	proposed: Record<string, number>;
 	accepted: Record<string, number>;
 	silent: Array<string>;
+}
+
+/** A fact in the managed block of a memory file, or one that did not fit. */
+export interface ManagedFact {
+	id: string;
+	title: string;
+	path: string | null;
+	reason: string;
 }
 
 /** The id, title and path of a fact. */

@@ -1244,11 +1244,27 @@ class Memory:
         }
         request = SyncRequest(**arguments, actor=self._actor)
         try:
-            return self.as_seen(self._engine.sync(request, progress=progress))
+            report = self._engine.sync(request, progress=progress)
+            return self.as_seen(self._with_memory_files(report))
         except EngineBusyError as busy:
             if request == SyncRequest(actor=self._actor):
                 raise busy.watched(_SYNC_BY_DAEMON) from None
             return self.as_seen(self._ask_daemon("/v1/sync", arguments, busy, Report))
+
+    def _with_memory_files(self, report: Report) -> Report:
+        """The report of a run, with the memory files that were kept in step after it."""
+        folder = self.settings.state_dir / "memory-files"
+        if not (self.settings.memory_file.files or folder.is_dir()):
+            return report
+        from vaultsync.memory_files.report import VaultReport
+
+        dry_run = report.dry_run
+        done = self._memory_files.follow(None, agent=self.agent, dry_run=dry_run, raises=False)
+        if done is None:
+            return report
+        attention = (*report.attention, *done.attention)
+        whole = VaultReport(**structs.asdict(report), memory_files=done)
+        return structs.replace(whole, attention=attention)
 
     def as_seen(self, report: AnyReport) -> AnyReport:
         """A report without what the agent of this memory may not know; the user's is whole.
@@ -1376,7 +1392,11 @@ class Memory:
             *(notices_of(self.modules.alerts()) if self._has_modules else ()),
             *self._refused(),
         ]
-        status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
+        status = structs.replace(
+            status,
+            attention=(*status.attention, *view.notices(waiting)),
+            blocks=self._memory_files.blocks(self.agent),
+        )
         if self.agent is None:
             return status
         ids = [each.fact_id for each in self._ctx.archive.outbox()]
@@ -1957,8 +1977,12 @@ class Memory:
         )
 
     def watched_memory_files(self) -> builtins.list[Path]:
-        """The files of the setting `[memory_file] files`, whether they exist or not."""
-        return self._memory_files.watched()
+        """The memory files that are kept in step, whether they exist or not.
+
+        Those of the setting `[memory_file] files`, and those with sections or a block that
+        follow the memory.
+        """
+        return self._memory_files.followed()
 
     def follow_memory_files(
         self, changed: Iterable[str | Path] | None = None
