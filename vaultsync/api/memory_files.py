@@ -276,7 +276,7 @@ class MemoryFiles:
         return found
 
     def _renew(self, known: KnownFile, *, dry_run: bool) -> ManagedFile | None:
-        """Fill a block again; None if there is none, or it is gone: it is not made anew."""
+        """Fill a block again; None if there is none, or it is gone: it is not made again."""
         if known.block is None:
             return None
         from vaultsync.memory_files.manage import ManageRequest, has_managed_block  # noqa: PLC0415 - for this alone

@@ -177,7 +177,7 @@ def print_report(
 
 
 def _print_memory_files(done: Report) -> None:
-    """Print which memory files changed, or their facts, and which blocks were filled anew."""
+    """Print which memory files changed, or their facts, and which blocks were filled again."""
     from vaultsync.memory_files.report import VaultReport  # noqa: PLC0415 - few reports have them
 
     if not isinstance(done, VaultReport) or done.memory_files is None:
