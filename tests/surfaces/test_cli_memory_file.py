@@ -9,15 +9,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 
 from tests.machines import configure_machine
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from vaultsync.api import opening as app
+from vaultsync.api.configuration import load_settings
 from vaultsync.api.memory import Memory
-from vaultsync.errors import EngineBusyError, MemoryFileGuardError
+from vaultsync.errors import EngineBusyError, MemoryFileGuardError, UnreadableMemoryFileError
+from vaultsync.mcp_server.agent_memory import AgentMemory
+from vaultsync.mcp_server.answers import FileAdded
+from vaultsync.mcp_server.server import TOOLS_BY_NAME
 from vaultsync.memory_files.report import VaultReport
-from vaultsync.memory_files.sections import MANAGED_MARKER
+from vaultsync.memory_files.sections import MANAGED_MARKER, hash_of
 from vaultsync.model.fact import Fact
 
 TEXT = "Ask the harbour master before the database."
@@ -326,3 +330,45 @@ def test_a_text_that_is_added_takes_the_room_of_facts_in_the_block(
     file.write_text(text.replace(end, f"Mine.\n{end}"), encoding="utf-8")
     held.add_to_memory_file(file, "A last one, a bit longer than others.", section="Lessons")
     assert f"Mine.\n{end}" in file.read_text(encoding="utf-8")
+
+
+def test_an_agent_on_mcp_adds_to_memory_files_of_its_folder_and_to_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault, state = str(tmp_path / "vault"), str(tmp_path / "state")
+    app.init(vault, state_dir=state)
+    (work := tmp_path / "work").mkdir()
+    monkeypatch.chdir(work)
+    mine, others = work / "MEMORY.md", tmp_path / "MEMORY.md"
+    mine.write_text(memory(DEPLOY), encoding="utf-8")
+    others.write_text(memory(DEPLOY), encoding="utf-8")
+    tool = TOOLS_BY_NAME["memory_file_add"]
+    settings = structs.replace(
+        load_settings(Path(vault), state_dir=state), agent="moss", user="mara"
+    )
+
+    def add(file: str = "MEMORY.md") -> FileAdded:
+        arguments = {"text": TEXT, "section": "Lessons", "file": file}
+        answer = tool.call(agent, arguments)
+        assert isinstance(answer, FileAdded)
+        return answer
+
+    with AgentMemory(settings) as agent:
+        assert add().status == "written"
+        (lesson,) = [each for each in agent.list().facts if each.title == "Lessons"]
+        assert (lesson.agent_id, lesson.user_id) == ("moss", "mara")
+        section = agent.memory_file_section(lesson.id)
+        assert section is not None
+        assert (section.section_header, section.chunk_index) == ("Lessons", 1)
+        assert section.content_hash == hash_of(f"## Lessons\n\n{TEXT}")
+        said = to_builtins(section)
+        assert said.keys() == {"file", "sectionHeader", "chunkIndex", "contentHash", "managed"}
+        assert agent.memory_file_section(agent.remember("Another one.").id) is None
+        for file in (str(others), "../MEMORY.md", ".bashrc", str(work / "other.md")):
+            with pytest.raises(UnreadableMemoryFileError, match="may write"):
+                add(file)
+        with app.open(vault, state_dir=state) as user:
+            user.sync_memory_file(mine, agent="indy")
+        with pytest.raises(UnreadableMemoryFileError, match="may write"):
+            add()
+    assert TEXT not in others.read_text(encoding="utf-8")

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from vaultsync.graph.service import Neighborhood
     from vaultsync.graph.stats import GraphStats
     from vaultsync.indexing.embedding_cost import EmbeddingCost
-    from vaultsync.memory_files.report import AddResult, ManagedFile, MemoryFileReport
+    from vaultsync.memory_files.report import AddResult, FactSection, ManagedFile, MemoryFileReport
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ShownProposal
     from vaultsync.observations.hooks import CaptureReport
@@ -1899,6 +1899,7 @@ class Memory:
         section: str,
         replace_all: bool = False,
         agent: str | None = None,
+        within: str | Path | None = None,
     ) -> AddResult:
         """Write a text into a section for agents of a memory file, and sync the file.
 
@@ -1912,14 +1913,38 @@ class Memory:
             section: the heading that it stands under.
             replace_all: whether the text replaces the whole section.
             agent: who writes; the agent of this memory when it is None.
+            within: a folder; then only its `MEMORY.md` may be written, and files that are kept
+                in step. For agents that have no access to other files.
 
         Raises:
             InvalidFieldError: the text would be more than one section.
             UnreadableMemoryFileError: the file is no text, or cannot be written.
         """
+        writer = agent or self.agent
+        if within is not None:
+            path = self._memory_files.check_within(path, within, agent=writer)
         return self._memory_files.add(
-            path, text, section=section, replace_all=replace_all, agent=agent or self.agent
+            path, text, section=section, replace_all=replace_all, agent=writer
         )
+
+    def memory_file_section(self, id: str) -> FactSection | None:
+        """Where a fact stands in the memory file that it comes from.
+
+        Args:
+            id: of the fact, or what else names it.
+
+        Returns:
+            Heading, place and hash when the file was last synced; None for a fact of no file.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+        """
+        fact = self.get(id, used=False)
+        section = self._memory_files.section_of(fact)
+        if section is None:
+            return None
+        header = self._ctx.view.redact_text(section.section_header, self._ctx.store.get(fact.id))
+        return structs.replace(section, section_header=header)
 
     def manage_memory_file(
         self,

@@ -20,10 +20,17 @@ from vaultsync.backends.filesystem.find_files import find_memory_files
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.backends.state.known_memory_files import KnownFile, KnownMemoryFiles
-from vaultsync.errors import EngineBusyError, MemoryFileError, StoreUnavailableError, VaultsyncError
+from vaultsync.errors import (
+    EngineBusyError,
+    MemoryFileError,
+    StoreUnavailableError,
+    UnreadableMemoryFileError,
+    VaultsyncError,
+)
 from vaultsync.indexing.embedding_texts import facts_without_vectors
 from vaultsync.memory_files.report import (
     AddResult,
+    FactSection,
     FileResult,
     ManagedFile,
     MemoryFileReport,
@@ -80,7 +87,8 @@ class MemoryFiles:
         }
         files = [self.file(path) for path in sorted({*chain(*found.values())})]
         refits = self._refits(files)
-        request = replace(request, embeds=self._services.can_embed, refits=refits)
+        user = self._services.settings.user
+        request = replace(request, user=user, embeds=self._services.can_embed, refits=refits)
         self._engine.record_bases()
         reader = FrontmatterReader().read
 
@@ -119,6 +127,24 @@ class MemoryFiles:
             elif file.path.exists():
                 self._known.drop(known)
 
+    def check_within(self, path: str | Path, folder: str | Path, *, agent: str | None) -> Path:
+        """The path of a file that an agent may write who names it, and knows no other files.
+
+        Raises:
+            UnreadableMemoryFileError: it is neither one of the settings or with sections or a
+                block that follow the memory, nor `MEMORY.md` in the folder; or another agent's.
+        """
+        wanted = Path(os.path.realpath(Path(folder) / Path(path).expanduser()))
+        own = [Path(os.path.realpath(folder)) / "MEMORY.md", *self.watched()]
+        own += [Path(each.path) for each in self._known.all() if each.agent in (None, agent)]
+        file = self.file(wanted)
+        owners = agents_of(read_states(file.state()), file.key) if wanted in own else []
+        if wanted not in own or any(each not in (None, agent) for each in owners):
+            why = "it is no memory file that this agent may write"
+            hint = "the user keeps it in step with `vaultsync memory-file sync` first"
+            raise UnreadableMemoryFileError(file.name, why, hint=hint)
+        return wanted
+
     def add(
         self, path: str | Path, text: str, *, section: str, replace_all: bool, agent: str | None
     ) -> AddResult:
@@ -146,6 +172,22 @@ class MemoryFiles:
             self.sync([file.path], FileSyncRequest(agent=owner, after_add=True)) for owner in owners
         ]
         return structs.replace(added, synced=reports[0])
+
+    def section_of(self, fact: Fact) -> FactSection | None:
+        """Where a fact stands in its file; None if it is from none, or its place is not known."""
+        from vaultsync.memory_files.state import SOURCE_PREFIX  # noqa: PLC0415 - few facts are from files
+
+        name = (fact.source or "").removeprefix(SOURCE_PREFIX)
+        if name in ("", fact.source):
+            return None
+        home = Path.home() if name.startswith("~/") else self._root
+        path = home / name.removeprefix("~/")
+        state = read_states(DiskMemoryFile(path, name).state())
+        known = state.files.get(state_key(path.name, fact.agent_id))
+        for number, each in enumerate(known.sections if known else ()):
+            if each.id == fact.id:
+                return FactSection(name, each.title, number, each.hash, each.text is not None)
+        return None
 
     def manage(
         self, path: str | Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None

@@ -62,6 +62,20 @@ class FileResult(Struct, frozen=True, rename={"name": "file"}):
     """How many sections follow their facts, or would if these were restored."""
 
 
+class FactSection(Struct, frozen=True, rename="camel"):
+    """Where a fact stands in its memory file, as it was last read."""
+
+    file: str
+    section_header: str
+    """Its heading; of a part of a long section, with its number."""
+    chunk_index: int
+    """Its place among the sections, from 0 on."""
+    content_hash: str
+    """SHA-256 of heading and content, without what does not count as a change."""
+    managed: bool
+    """Whether it follows the fact."""
+
+
 def counts_of(actions: Sequence[SectionResult], unchanged: int = 0) -> dict[str, int]:
     """How many sections met which end."""
     done = [each.action for each in actions]

@@ -123,6 +123,8 @@ class FileSyncRequest:
 
     agent: str | None = None
     scope: str | None = None
+    user: str | None = None
+    """Whom new facts are about."""
     again: bool = False
     """Whether the file also wins over edits of its facts since the last sync."""
     dry_run: bool = False
@@ -719,6 +721,7 @@ class _FactWriter:
         self._ctx, self._name = work.ctx, work.file.name
         self._store, self._at = work.ctx.store, work.ctx.today()
         self._agent, self._source, self._scope = work.request.agent, work.source, scope
+        self._user = work.request.user
         self._owns, self._originals = work.owns, work.originals
         self._plan = plan
         self._used = set(plan.facts)
@@ -777,8 +780,8 @@ class _FactWriter:
             "createdAt": self._at,
             "updatedAt": self._at,
         }
-        if self._agent:
-            fields["agentId"] = self._agent
+        fields |= {"agentId": self._agent} if self._agent else {}
+        fields |= {"userId": self._user} if self._user else {}
         self._write(make_fact(fields))
 
     def _change(self, fact: Fact, values: Mapping[str, Value], *, deleted: bool = False) -> None:
