@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from vaultsync.api.configuration import find_repository
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.find_files import find_memory_files
@@ -210,14 +211,16 @@ class MemoryFiles:
 
         file = self.file(path)
         self._engine.record_bases()
-        facts = self._session_facts(file.name, scopes, agent)
+        facts = self._session_facts(file, scopes, agent)
         redact, tokens = self._engine.ctx.view.redact_text, self._services.token_counter
         return manage_file(file, self.queue, facts, request, tokens, redact=redact)
 
-    def _session_facts(self, name: str, scopes: Sequence[str], agent: str | None) -> Sequence[Fact]:
+    def _session_facts(
+        self, file: DiskMemoryFile, scopes: Sequence[str], agent: str | None
+    ) -> Sequence[Fact]:
         from vaultsync.memory_files.manage import MAX_BLOCK_FACTS, facts_for_session  # noqa: PLC0415 - for this alone
 
-        services = self._services
+        services, repo = self._services, find_repository(file.path.parent)
         # A question that packs nothing: what a file repeats does not count as used.
         question = RecallRequest(
             "",
@@ -227,24 +230,26 @@ class MemoryFiles:
             agent=agent,
             user=services.settings.user,
         )
-        sources = services.recall_sources(self._engine.ctx, agent)
-        return facts_for_session(sources, question, file_name=name)
+        ctx = self._engine.ctx
+        elsewhere = services.elsewhere(ctx, None if repo is None else str(repo))
+        sources = structs.replace(services.recall_sources(ctx, agent), elsewhere=elsewhere)
+        return facts_for_session(sources, question, file_name=file.name)
 
     def _refits(self, files: Iterable[DiskMemoryFile]) -> dict[str, Callable[[str], str]]:
         """What makes room in files with a managed block, by their names."""
         known = {each.path: each for each in self._known.all() if each.block is not None}
         return {
-            file.name: partial(self._refit, file.name, known[str(file.path)])
+            file.name: partial(self._refit, file, known[str(file.path)])
             for file in files
             if str(file.path) in known
         }
 
-    def _refit(self, name: str, known: KnownFile, text: str) -> str:
+    def _refit(self, file: DiskMemoryFile, known: KnownFile, text: str) -> str:
         from vaultsync.memory_files.manage import ManageRequest, refit_block  # noqa: PLC0415 - for this alone
 
-        facts = partial(self._session_facts, name, known.scopes, known.agent)
+        facts = partial(self._session_facts, file, known.scopes, known.agent)
         request = ManageRequest(**(known.block or {}))
-        return refit_block(text, name, request, facts, self._services.token_counter)
+        return refit_block(text, file.name, request, facts, self._services.token_counter)
 
     def watched(self) -> list[Path]:
         """The files of the setting `[memory_file] files`, whether they exist or not.

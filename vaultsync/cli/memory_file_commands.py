@@ -172,9 +172,8 @@ def sync_file(
 ) -> int:
     """Update the store from FILE, one fact per section.
 
-    FILE is the source of truth. Of FILE, only sections with <!-- vaultsync-managed --> are
-    changed: they follow their facts. If FILE is a folder, --include selects files in it, such
-    as '**/MEMORY.md'.
+    FILE is the source of truth; only its managed sections are changed: they follow their
+    facts. If FILE is a folder, --include selects files in it, such as '**/MEMORY.md'.
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
         report = memory.sync_memory_file(*files, **request, progress=bar)
