@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.indexing.ports import NEWEST, OLDEST
+from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.model.time_span import TimeSpan
 from vaultsync.recall.asked_for import (
     DONE,
     DUE,

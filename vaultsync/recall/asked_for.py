@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
+from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.time_span import TimeSpan
 
 OPEN, OVERDUE, DONE, DUE = "open", "overdue", "done", "due"
 

@@ -12,11 +12,11 @@ from math import ceil
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index, note_index_backlog
 from vaultsync.indexing.ports import NoteIndex
+from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.serialization import Contradiction
-from vaultsync.model.time_span import DAY_LENGTH
 from vaultsync.recall.contradictions import (
     Claim,
     Glance,

@@ -19,6 +19,7 @@ from vaultsync.model.canonical import check_type
 from vaultsync.model.dates import (
     WHAT_IS_A_DATE,
     NamedSpan,
+    TimeSpan,
     date_bounds,
     find_all,
     relative_span,
@@ -30,7 +31,6 @@ from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
-from vaultsync.model.time_span import TimeSpan
 from vaultsync.recall.asked_for import DUE, AskedFor, asked_for, due_then, is_in_state, names_type
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.time_words import NamedEvent, dated_span, named_event

@@ -15,8 +15,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from vaultsync.indexing.session_context import MONTHS
-from vaultsync.model.dates import NamedSpan, find_all, next_day
-from vaultsync.model.time_span import ISO_DAY, TimeSpan, day_span, days_between
+from vaultsync.model.dates import (
+    ISO_DAY,
+    NamedSpan,
+    TimeSpan,
+    day_span,
+    days_between,
+    find_all,
+    next_day,
+)
 
 # ------------------------------------------------------------------------------ dates
 

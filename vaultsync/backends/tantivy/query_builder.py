@@ -47,10 +47,11 @@ def column_ranges(filters: FactFilters, scopes: Iterable[str]) -> dict[str, Colu
         filters: of a search.
         scopes: those that the facts in the index have.
     """
-    words = filters.words
+    words, known = filters.words, frozenset(scopes)
     if filters.reader is not None:
-        among = words.get("scope", frozenset(scopes))
-        words["scope"] = frozenset(filter(filters.reader.reads, among))
+        readable = frozenset(filter(filters.reader.reads, words.get("scope", known)))
+        if "scope" in words or readable != known:
+            words["scope"] = readable
     found = {
         field: ColumnRange(frozenset(map(name_code, allowed))) for field, allowed in words.items()
     }
