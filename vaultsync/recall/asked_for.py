@@ -104,9 +104,9 @@ STATE_WORDS: Mapping[str, str] = MappingProxyType(
         DONE: "done finished completed kept fulfilled erledigt erledigte erledigten gehalten"
         " eingehalten terminé terminés tenu tenues terminadas cumplido cumplidas cumplidos",
         DUE: "due fällig dû dues vence vencen",
-        REPLACED: "replaced superseded outdated obsolete ersetzt ersetzte ersetzten überholt überholte"
-        " überholten veraltet veraltete veralteten remplacé remplacés remplacée remplacées"
-        " reemplazada reemplazadas reemplazado reemplazados sustituida sustituidas",
+        REPLACED: "replaced superseded outdated obsolete ersetzt ersetzte ersetzten überholt"
+        " überholte überholten veraltet veraltete veralteten remplacé remplacés remplacée"
+        " remplacées reemplazada reemplazadas reemplazado reemplazados sustituida sustituidas",
     }
 )
 _STATE_OF_WORD = MappingProxyType({w: name for name, ws in STATE_WORDS.items() for w in ws.split()})
