@@ -31,7 +31,15 @@ from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
-from vaultsync.recall.asked_for import DUE, AskedFor, asked_for, due_then, is_in_state, names_type
+from vaultsync.recall.asked_for import (
+    DUE,
+    REPLACED,
+    AskedFor,
+    asked_for,
+    due_then,
+    is_in_state,
+    names_type,
+)
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.time_words import NamedEvent, dated_span, named_event
 
@@ -175,7 +183,8 @@ def parse_request(
     # A hint at a tier below the request's adds that tier; a filter replaces what is requested.
     priorities = [each for tier in query.tiers or query.hinted_tiers for each in TIERS[tier]]
     most = LOWEST_PRIORITY if request.max_priority is None else request.max_priority
-    wants_superseded = request.status == SUPERSEDED
+    is_replaced = query.asked.state == REPLACED and request.status == ""
+    wants_superseded = request.status == SUPERSEDED or is_replaced
     hides = not request.all
     return query, FactFilters(
         scopes=frozenset(map(check_scope, request.scopes)) or None,
@@ -189,7 +198,9 @@ def parse_request(
         tiers=query.tiers,
         user=request.user,
         superseded_only=wants_superseded,
-        hidden_statuses=frozenset(RETIRED_STATUSES if hides and request.status == "" else ()),
+        hidden_statuses=frozenset(
+            RETIRED_STATUSES if hides and request.status == "" and not is_replaced else ()
+        ),
         hide_background=hides
         and request.max_priority is None
         and LOWEST_PRIORITY not in priorities,
