@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vaultsync.model.paths import VaultPath
 
@@ -26,7 +27,7 @@ _AFTER_DAY = r"[\s._#-]+(\d{1,6})"
 """Compiled when a note is indexed: a question loads this module, too."""
 
 
-class SeriesPlace(NamedTuple):
+class SeriesPlace(Struct, frozen=True):
     """The place of a note in a row."""
 
     series: str

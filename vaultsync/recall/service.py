@@ -15,6 +15,8 @@ from itertools import filterfalse, islice
 from operator import itemgetter
 from typing import TypeAlias
 
+from msgspec import structs
+
 from vaultsync.errors import DerivedError, InvalidFieldError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
@@ -120,7 +122,8 @@ class RecallSearch:
             request, now=self._now, permissions=sources.ctx.policy.permissions
         )
         if browse and not request.query.strip():
-            query = query._replace(asked=query.asked._replace(order=IMPORTANT))
+            asked = structs.replace(query.asked, order=IMPORTANT)
+            query = structs.replace(query, asked=asked)
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
         self._ask(query)
         self._keyword_scores: dict[str, float] = {}
