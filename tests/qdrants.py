@@ -17,12 +17,14 @@ from tests.qdrant_server import FakeQdrant
 from vaultsync.backends.qdrant.client import ClientPointCollection
 from vaultsync.backends.qdrant.connection import QdrantConnection, parse_qdrant_settings
 from vaultsync.backends.qdrant.edge import EdgePointCollection
+from vaultsync.backends.qdrant.isolation import IsolatedCollections
 from vaultsync.backends.qdrant.operations import DeletePoints, PointCollection, PointFilter
 from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 from vaultsync.settings import QdrantSettings
 from vaultsync.storage.clock import Clock
 
 PLACE = QdrantConnection("local", "agent_memory_test")
+ISOLATED = ("private-*", "public")
 
 
 def in_memory(client: QdrantClient | None = None, clock: Clock | None = None) -> PointCollection:
@@ -49,16 +51,16 @@ def emptied(clock: Clock | None = None) -> PointCollection:
     return opened
 
 
-def lent(clock: Clock | None = None) -> PointCollection:
+def lent(clock: Clock | None = None, name: str = "") -> PointCollection:
     """That shard as it is."""
-    shared = _shard()
+    shared = _shard(name)
     opened = _Lent(shared._place, clock=clock or FakeClock())
     opened._shard = shared._shard
     return opened
 
 
 @cache
-def _shard() -> EdgePointCollection:
+def _shard(name: str) -> EdgePointCollection:
     """To make a shard takes longer than most tests."""
     folder = TemporaryDirectory(prefix="qdrant-edge-")
     made = in_process(Path(folder.name))
@@ -71,6 +73,27 @@ class _Lent(EdgePointCollection):
     def close(self) -> None:
         self._shard = None
         super().close()
+
+
+def isolated(client: QdrantClient | None = None, clock: Clock | None = None) -> PointCollection:
+    """The local mode, with collections of their own for `public` and all private scopes."""
+    client = client or QdrantClient(":memory:", force_disable_check_same_thread=True)
+
+    def open_one(scope: str) -> PointCollection:
+        place = PLACE.of_scope(scope)
+        return ClientPointCollection(place, clock=clock or FakeClock(), client=client)
+
+    return IsolatedCollections(in_memory(client, clock), ISOLATED, open_one)
+
+
+def isolated_shards(clock: Clock | None = None) -> PointCollection:
+    """The engine, with a shard of its own for `public`."""
+
+    def open_one(scope: str) -> PointCollection:
+        return lent(clock, scope)
+
+    open_one("public").do([DeletePoints(PointFilter(()))])
+    return IsolatedCollections(emptied(clock), ["public"], open_one)
 
 
 def over_http(server: FakeQdrant, clock: Clock | None = None, **more: object) -> PointCollection:

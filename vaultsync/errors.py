@@ -604,6 +604,16 @@ class NoteMissingError(NoteError):
         )
 
 
+class NoteNotOpenedError(VaultsyncError):
+    """No program opened the note."""
+
+    def __init__(self, why: str, *, hint: str = "") -> None:
+        super().__init__(
+            f"the note was not opened: {why}",
+            hint=hint or "set EDITOR to the command of your editor, or open it with --obsidian",
+        )
+
+
 class NoteExistsError(NoteError):
     """There is already a file at the path; it was not changed."""
 

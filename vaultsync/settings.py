@@ -189,6 +189,8 @@ class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How long a failing request is retried before the store counts as unavailable."""
     retention_days: Days = 90.0
     """How long a tombstone is kept."""
+    isolated_scopes: tuple[str, ...] = ()
+    """Scopes with collections of their own; `private-*` is all that begin so."""
 
 
 class ModuleFolderSettings(Struct, frozen=True, forbid_unknown_fields=True):

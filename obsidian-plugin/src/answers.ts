@@ -94,6 +94,16 @@ export const daemon = reading<wire.DaemonState>()({
 });
 export type Daemon = Of<typeof daemon>;
 
+const observationCounts = reading<wire.ObservationCounts>()({
+	pending: number,
+	critical: number,
+	notable: number,
+	background: number,
+	compressed: number,
+	oldest_pending: nullable(text),
+});
+export type ObservationCounts = Of<typeof observationCounts>;
+
 export const status = reading<wire.BridgeStatus>()({
 	facts: number,
 	notes: number,
@@ -106,6 +116,7 @@ export const status = reading<wire.BridgeStatus>()({
 	foreign: optional(number, 0),
 	proposals: optional(number, 0),
 	silent_proposals: optional(texts, []),
+	observations: optional(observationCounts, null),
 	daemon: optional(daemon, null),
 	vault_id: text,
 	version: text,
@@ -186,6 +197,7 @@ export const related = reading<wire.Related>()({
 		importance: optional(number, null),
 		utility: optional(number, null),
 	}),
+	canvases: optional(list(text), []),
 });
 export type Related = Of<typeof related>;
 

@@ -25,6 +25,7 @@ export interface BridgeStatus {
 	embedding: EmbeddingState | null;
 	proposals: number;
 	silent_proposals: Array<string>;
+	observations: ObservationCounts;
 	answers: Record<string, TimePercentiles>;
 	vault_id: string;
 	version: string;
@@ -318,6 +319,16 @@ export interface NewFact {
 	updatedAt?: string;
 }
 
+/** How many observations there are, by what is known of them. */
+export interface ObservationCounts {
+	pending: number;
+	critical: number;
+	notable: number;
+	background: number;
+	compressed: number;
+	oldest_pending: string | null;
+}
+
 /** Observations, the newest first. */
 export interface Observations {
 	observations: Array<ListedObservation>;
@@ -416,6 +427,7 @@ export interface Related {
 	related: Array<Named>;
 	chain: Array<Version>;
 	signals: UseSignals;
+	canvases: Array<string>;
 }
 
 /** What a run did, or with `dry_run` would do. */

@@ -1,6 +1,6 @@
 /** Formats values and times for display. */
 
-import type { ConflictField, Side, Telemetry, Times } from "./answers";
+import type { ConflictField, ObservationCounts, Side, Telemetry, Times } from "./answers";
 
 export const TYPES = [
 	"fact", "note", "decision", "commitment", "lesson", "preference", "task", "observation",
@@ -135,6 +135,20 @@ function timesWords({ p50, p95, p99 }: Times): string {
 const SOURCES: Record<string, string> = {
 	index: "by keywords", vector: "by meaning", fused: "by both", set: "of a set", "index-files": "in the files",
 };
+
+/** How many observations there are of each tier; empty for none. */
+export function observationRows(found: ObservationCounts): [string, string][] {
+	const rows: [string, string][] = [];
+	if (found.pending > 0) {
+		const since = found.oldest_pending === null ? "" : `, the oldest of ${found.oldest_pending.slice(0, 10)}`;
+		rows.push(["To classify", `${found.pending.toLocaleString("en")}${since}`]);
+	}
+	for (const tier of ["critical", "notable", "background"] as const) {
+		const archived = tier === "background" ? ` (${found.compressed.toLocaleString("en")} archived)` : "";
+		if (found[tier] > 0) rows.push([tier.charAt(0).toUpperCase() + tier.slice(1), `${found[tier].toLocaleString("en")}${archived}`]);
+	}
+	return rows;
+}
 
 /** What a daemon measured of itself, as rows of a name and words; none for what was not measured. */
 export function telemetryWords(found: Telemetry): [string, string][] {

@@ -111,7 +111,7 @@ def test_of_a_folder_only_what_is_included_and_not_excluded_is_found(tmp_path: P
 def test_the_queue_is_kept_in_files_beside_a_log_and_blobs(tmp_path: Path) -> None:
     queue = FileWriteQueue(tmp_path / "q")
     assert queue.waiting("m") == []
-    item = QueuedText("02", "m", "S", "Text.", True, "indy", "now", "a", "b")
+    item = QueuedText("02", "m", "S", "Text.", True, "indy", "now")
     others = QueuedText("00", "other", "S", "Text.", False, None, "now")
     for each in (item, item, ITEM, ITEM, others):
         queue.put(each)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultsync.backends.qdrant.operations import PointCollection, PointFilter, ScrollPage
+from vaultsync.backends.qdrant.operations import PointFilter, ScrolledCollection, ScrollPage
 
 NOW = datetime(2026, 2, 14, tzinfo=UTC)
 NOW_MS = round(NOW.timestamp() * 1000)
@@ -24,8 +24,8 @@ ALL = PointFilter(())
 class SortedPoints:
     """Ids, scrolled as a server does."""
 
-    walk: Any = PointCollection.walk
-    walk_down: Any = PointCollection.walk_down
+    walk: Any = ScrolledCollection.walk
+    walk_down: Any = ScrolledCollection.walk_down
 
     def __init__(self, ids: Iterable[str]) -> None:
         self.ids = sorted(ids)

@@ -8,6 +8,7 @@ import gc
 import json
 import os
 import platform
+import signal
 import sys
 import tempfile
 import time
@@ -59,6 +60,8 @@ class Wanted:
 def main() -> None:
     gc.set_threshold(GC_THRESHOLD)  # as in every process of the command line
     asked = _arguments()
+    # A run that is stopped, e.g. by a limit of time, still shows what it measured.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     root = Path(__file__).parents[2]
     # As libraries are when they are installed; where Python may write no bytecode, each
     # cold start would else compile our files, and theirs not.

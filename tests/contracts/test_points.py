@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.qdrants import SERVER, at_server, emptied, in_memory, over_http, served
+from tests.qdrants import SERVER, at_server, emptied, in_memory, isolated, over_http, served
 from vaultsync.backends.qdrant.commit_log import point_id
 from vaultsync.backends.qdrant.operations import (
     Condition,
@@ -113,6 +113,7 @@ def _rounded(vectors: dict[Any, Any]) -> object:
 def test_a_tape_of_requests_is_answered_alike(seed: int) -> None:
     served().clear()
     kinds = {"local": in_memory(), "engine": emptied(), "server": over_http(served())}
+    kinds["isolated"] = isolated()
     if SERVER:
         kinds["a server that is there"] = at_server()
     for points in kinds.values():

@@ -41,9 +41,13 @@ STORES: dict[str, Callable[[Path, Clock], Store]] = {
     "memory": lambda _, clock: MemoryStore(clock),
     "qdrant local": lambda _, clock: qdrants.store_in(qdrants.in_memory(clock=clock), clock),
     "qdrant over http": _qdrant_http,
+    "qdrant isolated": lambda _, clock: qdrants.store_in(qdrants.isolated(clock=clock), clock),
     "qdrant edge": lambda _, clock: qdrants.store_in(qdrants.emptied(clock), clock),
+    "qdrant edge isolated": lambda _, clock: qdrants.store_in(
+        qdrants.isolated_shards(clock), clock
+    ),
 }
-WHOLE = [name for name in STORES if name != "qdrant edge"]
+WHOLE = [name for name in STORES if not name.startswith("qdrant edge")]
 """Those that every case is held against; the engine differs from the local mode in what
 `test_points` compares, in how it pages, and in nothing of a story."""
 if qdrants.SERVER:
@@ -51,7 +55,7 @@ if qdrants.SERVER:
         qdrants.at_server(clock), clock
     )
     WHOLE.append("qdrant at a server")
-QUICK = ("sqlite", "memory", "qdrant local", "qdrant edge")
+QUICK = ("sqlite", "memory", "qdrant local", "qdrant isolated", "qdrant edge")
 """One of each kind, without those that wait for a disk or a server at each step."""
 PAGED = pytest.mark.parametrize("store", STORES, indirect=True)
 
@@ -492,7 +496,7 @@ def test_any_number_of_versions_is_kept(store: Store, many: list[str]) -> None:
 
 _WRITE = st.tuples(
     st.sampled_from(IDS[:3]),
-    st.sampled_from(["live", "dead"]),
+    st.sampled_from(["public", "private-indy", "project-x", "dead"]),
     st.sampled_from(["last", "old", "none"]),
 )
 TURNS = st.lists(st.lists(_WRITE, max_size=4), max_size=8)
@@ -521,7 +525,8 @@ def _story(store: Store, turns: list[list[tuple[str, str, str]]]) -> list[object
         for fact_id, wish, on in turn:
             last = rows[fact_id].revision if fact_id in rows else None
             expect = {"last": last, "old": "0-old", "none": None}[on]
-            fact = a_fact(fact_id, title=f"T{number}") if wish == "live" else None
+            values: dict[str, Value] = {"title": f"T{number}", "scope": wish}
+            fact = None if wish == "dead" else a_fact(fact_id, **values)
             op = f"op{number}" if number % 2 else ""
             writes.append(StoreWrite(fact_id, fact, expect, f"actor{number}", op=op))
         for write, answer in zip(writes, store.write(writes), strict=True):

@@ -46,12 +46,15 @@ INDEXES: dict[str, Callable[[Path], VectorIndex]] = {
     "local, answered by the table": _large,
     "qdrant local": _qdrant_local,
     "qdrant edge": _qdrant_edge,
+    "qdrant isolated": lambda _: QdrantVectors(qdrants.isolated(), dimension=lambda: 3),
 }
 if qdrants.SERVER:
     INDEXES["qdrant at a server"] = lambda _: QdrantVectors(
         qdrants.at_server(), dimension=lambda: 3
     )
-LASTING = [name for name in INDEXES if name not in ("memory", "qdrant at a server")]
+LASTING = [
+    name for name in INDEXES if name not in ("memory", "qdrant isolated", "qdrant at a server")
+]
 SHARED = [name for name in LASTING if "qdrant" not in name]
 """Those that several may have open at once: not Qdrant within a process."""
 

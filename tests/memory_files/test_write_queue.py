@@ -47,7 +47,8 @@ def crashed(world: MemoryWorld) -> MemoryWorld:
 
 
 def what_of(world: MemoryWorld) -> list[object]:
-    return [each["what"] for each in world.queue.entries]
+    """What was logged of the texts of agents."""
+    return [each["what"] for each in world.queue.entries if each["what"] != "section"]
 
 
 def test_an_agents_text_is_added_and_logged(world: MemoryWorld) -> None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.world import World
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import InvalidFieldError
+from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import COMPRESSED, ORIGINAL
 from vaultsync.notes.render import MAX_ORIGINAL_LENGTH
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
 from vaultsync.observations.compression import MAX_WORDS
 from vaultsync.observations.observation_lists import (
+    count_observations,
     listed_observation,
     newest_observations,
     shown_observation,
@@ -26,6 +30,7 @@ from vaultsync.observations.rules import RuleClassifier
 from vaultsync.observations.service import observe
 from vaultsync.operations.maintain import run_maintenance
 from vaultsync.operations.undo import undo_run
+from vaultsync.sync.report import ObservationCounts
 
 PRIVATE = "private-indy"
 LONG = (
@@ -260,6 +265,36 @@ def test_the_newest_observations_are_listed_by_tier(world: World) -> None:
     assert listed(None) == [third.id, second.id, first.id]
     assert (listed(CRITICAL), listed(BACKGROUND)) == ([first.id], [second.id])
     assert listed("pending") == [third.id]
+
+
+@given(st.lists(st.sampled_from([CRITICAL, NOTABLE, BACKGROUND, None, "index"]), max_size=6))
+def test_counts_are_those_of_the_store_however_far_the_index_is(steps: list[str | None]) -> None:
+    world, index, known = World(), MemoryIndex(), Counter[str]()
+    waiting: list[Fact] = []
+    for tier in steps:
+        if tier == "index":
+            catch_up_note_index(world.ctx, index)
+            continue
+        waiting.append(_observed(world))
+        if tier is not None:
+            known[tier] += len(waiting)
+            waiting.clear()
+            _process(world, tier)
+
+    counts = ObservationCounts(
+        pending=len(waiting),
+        critical=known[CRITICAL],
+        notable=known[NOTABLE],
+        background=known[BACKGROUND],
+        compressed=known[BACKGROUND],
+        oldest_pending=waiting[0].created_at if waiting else None,
+    )
+    for indexed in (index, MemoryIndex()):
+        assert count_observations(world.ctx, indexed, agent=None) == counts
+    catch_up_note_index(world.ctx, index)
+    with world.outage():
+        without_store = count_observations(world.ctx, index, agent=None)
+    assert without_store == structs.replace(counts, oldest_pending=None)
 
 
 def test_progress_is_told_and_an_observation_without_a_date_does_not_expire(world: World) -> None:

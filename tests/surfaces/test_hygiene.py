@@ -51,6 +51,7 @@ from vaultsync.sync.report import DaemonState
 HOOK = json.dumps(
     {"hook_event_name": "Stop", "session_id": "s", "text": TEXT, "tool_input": {"command": CODE}}
 )
+MESSAGES = [{"role": "user", "content": TEXT, "name": CODE}]
 MAY_HOLD = {
     "store.sqlite3",
     "archive.sqlite3",
@@ -102,6 +103,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         **{name: methodcaller(name) for name in without},
         "with_queued": lambda m: m.with_queued(m.status()),
         "get": lambda m: m.get(planted.fact),
+        "open": lambda m: m.open(planted.fact),
         "list": lambda m: [m.list(), m.list(status="forgotten"), m.list(tag="ops")],
         "history": lambda m: [m.history(x) for x in (planted.fact, planted.gone)],
         "recall": lambda m: m.recall("deploy evening", explain=True),
@@ -146,6 +148,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         ],
         "resolve": lambda m: [m.resolve(c.id, take="store") for c in m.conflicts()],
         "remember": lambda m: m.remember(TEXT, title=CODE, tags=[WORD]),
+        "remember_messages": lambda m: m.remember_messages(MESSAGES, session="s"),
         "observations": lambda m: m.observations(),
         "repos": lambda m: _known_about(m, repository(planted.folder)),
         "observation": lambda m: m.observation(m.observe(TEXT).id),
@@ -158,6 +161,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "update": lambda m: m.update(planted.fact, content=f"{TEXT} {OTHER}"),
         "edit": lambda m: m.edit(planted.fact, append=f"{CODE} {TOKEN}"),
         "log": lambda m: m.log(),
+        "write_change_note": lambda m: m.write_change_note(),
         "last_undoable_run": lambda m: m.last_undoable_run(),
         "supersede": lambda m: m.supersede(planted.entity, f"now {CODE}, password: {SAID}"),
         "forget": lambda m: m.forget(planted.fact),
@@ -230,6 +234,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         **{key: [()] for key in ("graph stats", "graph colours")},
         "list": [(), ("--status", "forgotten")],
         "get": [(fact,)],
+        "open": [(fact,)],
         "history": [(fact,), (planted.gone,)],
         "recall": [("deploy", "--explain"), ("deploy", "--vault-only")],
         "context": [("deploy",), ()],
@@ -270,7 +275,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
             (fact, "--set", f"title={_name(planted, CODE)}\n2"),
         ],
         "edit": [(fact, "--append", TEXT), (fact, "--append", CODE)],
-        "log": [()],
+        "log": [(), ("--note",)],
         "supersede": [(planted.entity, f"now {CODE}, password: {SAID}")],
         "memory-file sync": [(file, "--dry-run"), (file,)],
         "memory-file manage": [(file, "--dry-run"), (file, "--form", "index"), (file,)],

@@ -104,7 +104,9 @@ def test_the_command_line_observes_processes_lists_and_shows(vault: Path) -> Non
     seen = json.loads(said("observe", ROUTINE, "--json"))
     said("observe", FAILED)
     assert seen["status"] == "pending"
+    assert json.loads(said("status", "--json"))["observations"]["pending"] == 2
     assert "1 critical, 0 notable, 1 background" in said("observations", "process")
+    assert "1 critical, 0 notable, 1 background (1 archived)" in said("status")
     assert FAILED in said("observations", "list", "--tier", "critical")
     assert ROUTINE in said("observations", "show", seen["id"])
     assert json.loads(said("observations", "show", seen["id"], "--json"))["compressed"]

@@ -297,3 +297,51 @@ def test_no_file_of_facts_is_open_to_other_users(tmp_path: Path, kind: str) -> N
     (folder / "link").unlink()
     assert opened() == []
     assert elsewhere.stat().st_mode & 0o777 == 0o644
+
+
+def test_isolated_scopes_are_one_store_whose_words_are_in_their_own_collections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    vault = str(tmp_path / "vault")
+    with FakeQdrant() as server:
+        url = f"qdrant://127.0.0.1:{server.port}/test"
+
+        def holders(word: str) -> set[str]:
+            names = [each.name for each in server.client.get_collections().collections]
+            return {each for each in names if word in repr(server.client.scroll(each, limit=99)[0])}
+
+        app.init(vault, store=url)
+        isolated = '[qdrant]\nisolated_scopes = ["private-*"]\n'
+        configure_machine(Path(vault), f'store = "{url}"\n{isolated}')
+        with app.open(vault) as memory:
+            memory.remember("The ferry leaves.", scope="public")
+            for agent in ("indy", "bob"):
+                memory.remember(f"The ferry of {agent}word.", scope=f"private-{agent}")
+            gone = memory.remember("Old indyword.", scope="private-indy")
+            memory.forget(gone.id)
+            memory.sync()
+            memory.index()
+            assert len(memory.recall("ferry", mode="vector")) == 3
+            assert holders("indyword") == {"agent_memory_test.private-indy"}
+            assert holders("bobword") == {"agent_memory_test.private-bob"}
+
+            (moved,) = memory.list(scope="private-bob").facts
+            note = Path(vault, str(moved.path))
+            note.rename(Path(vault, "public", *note.relative_to(vault).parts[1:]))
+            memory.sync(allow_scope_moves=True)
+            assert memory.sync().quiet
+            memory.index()
+            assert memory.index().embedded == 0
+            assert len(memory.recall("ferry", mode="vector")) == 3
+            proof = memory.verify()
+            assert (proof.equal, proof.checked) == (True, 3)
+            memory.maintain()
+            lines: list[str] = []
+            assert memory.export(lambda each: lines.append(str(each))) == 3
+
+            secret = memory.list(scope="private-indy").facts[0]
+            memory.purge(secret.id, gone.id, max_delete=9)
+            assert holders("indyword") == set()
+            done = memory.migrate("sqlite:../x.db")
+            assert (done.facts, done.tombstones) == (2, 2)

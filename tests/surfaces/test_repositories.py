@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 import vaultsync
 from tests.gits import GitFolder
+from tests.machines import configure_machine
 from tests.planted import TOKEN
 from vaultsync.api.memory import Memory
 from vaultsync.api.repos import Repos
@@ -27,9 +28,13 @@ from vaultsync.errors import (
     InvalidFieldError,
     LockTimeoutError,
     NotARepositoryError,
+    ProposedError,
     RepoFileParseError,
     UnknownBranchError,
 )
+from vaultsync.mcp_server.agent_memory import AgentMemory
+from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
+from vaultsync.model.hiding import HiddenMatches
 from vaultsync.repos.entries import RepoMemory
 from vaultsync.service.daemon_runner import DaemonRunner
 
@@ -64,7 +69,7 @@ def titles(found: RepoMemory) -> list[str]:
 
 
 def folder_of(repos: Repos, repo: Path | None = None) -> Path:
-    return repos._root / repos.identity(repo).repo_hash
+    return repos._branches.root / repos.identity(repo).repo_hash
 
 
 def edit_memory(path: Path, *changes: tuple[str, str]) -> None:
@@ -201,6 +206,28 @@ def test_what_is_invalid_is_refused_before_anything_is_written(repos: Repos) -> 
     assert titles(repos.get_repo_memory()) == []
 
 
+def test_what_an_agent_may_only_propose_waits_for_the_user(
+    repos: Repos, vault: Path, memory: Memory
+) -> None:
+    known = repos.upsert_convention(title="Style", content="Tabs.")
+    permissions = '[permissions.agents.otto]\nread = ["*"]\nwrite = []\npropose = ["project-*"]\n'
+    configure_machine(vault, permissions)
+    with vaultsync.open(str(vault), agent="otto") as otto:
+        for write in (
+            lambda: otto.repos.upsert_convention(title="Style", content="Blanks."),
+            lambda: otto.repos.add_note(content="The CI needs Node 22."),
+            lambda: otto.repos.append_summary("r", "s", "Added the cache."),
+        ):
+            with pytest.raises(ProposedError):
+                write()
+    assert titles(repos.get_repo_memory()) == ["Style"]
+    assert memory.get(known.id).content == "Tabs."
+    memory.accept_proposals([each.id for each in memory.proposals()])
+    found = repos.get_repo_memory()
+    assert titles(found) == ["Style", "The CI needs Node 22.", "Added the cache."]
+    assert found.conventions[0].content == "Blanks."
+
+
 # --- where it holds -------------------------------------------------------------------
 
 
@@ -299,8 +326,8 @@ def test_another_repository_knows_nothing_of_it(repos: Repos, tmp_path: Path) ->
     assert titles(repos.get_repo_memory(other.root)) == []
 
 
-def test_recall_in_a_repository_leaves_out_other_branches(
-    repos: Repos, git: GitFolder, memory: Memory
+def test_questions_in_a_repository_hide_what_is_of_other_branches(
+    repos: Repos, git: GitFolder, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main = repos.upsert_decision(summary="Sessions live in Redis", rationale="On main.")
     git.branch("feature")
@@ -309,16 +336,52 @@ def test_recall_in_a_repository_leaves_out_other_branches(
     git.checkout("main")
     question = "where do sessions live?"
     assert {x.id for x in memory.recall(question)} == {main.id, topic.id}
-    assert {x.id for x in memory.recall(question, repo=git.root)} == {main.id}
+    found = memory.recall(question, repo=git.root)
+    assert {x.id for x in found} == {main.id}
+    assert found.hidden == (HiddenMatches(1, "branch"),)
+    assert {x.id for x in memory.recall(question, repo=git.root, all=True)} == {main.id, topic.id}
     assert {x.id for x in memory.context(question, repo=git.root).items} == {main.id}
-    for words in (["recall", question], ["context", question]):
-        shown = CliRunner().invoke(cli, [*words, "--repo", "."]).output
-        assert "Redis" in shown
-        assert "Postgres" not in shown
-        assert "Postgres" in CliRunner().invoke(cli, words).output
-    assert memory.get(topic.id).path
+    with pytest.raises(NotARepositoryError):
+        memory.recall(question, repo=git.root.parent)
+
+    def told(*words: str) -> str:
+        done = CliRunner().invoke(cli, [*words])
+        return done.stdout + done.stderr
+
+    tools = [TOOLS_BY_NAME[x] for x in ("memory_recall", "memory_get_context")]
+    for command in ("recall", "context"):
+        here = told(command, question)
+        assert "Redis" in here
+        assert "Postgres" not in here
+        assert "1 more is hidden because it is of another branch; --all shows it" in here
+        assert "Postgres" in told(command, question, "--all")
+    with AgentMemory(memory.settings) as agent:
+        for tool in tools:
+            assert "Postgres" not in str(run_tool(agent, tool, {"query": question}))
+            assert "Postgres" in str(run_tool(agent, tool, {"query": question, "all": True}))
+    monkeypatch.chdir(git.root.parent)
+    assert "Postgres" in told("recall", question)
+    assert "Postgres" not in told("recall", question, "--repo", str(git.root))
     git.checkout("feature")
     assert {x.id for x in memory.recall(question, repo=git.root)} == {main.id, topic.id}
+
+
+def test_where_no_fact_is_of_the_repository_a_question_asks_no_git(
+    repos: Repos, git: GitFolder, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember("Sessions live in Redis.")
+    monkeypatch.setattr("subprocess.Popen", None)
+    assert len(memory.recall("where do sessions live?", repo=git.root)) == 1
+
+
+def test_a_repository_that_git_cannot_read_is_told(
+    repos: Repos, git: GitFolder, memory: Memory
+) -> None:
+    repos.add_note(content="Sessions live in Redis.")
+    (git.root / ".git" / "HEAD").write_text("damaged")
+    found = memory.recall("where do sessions live?", repo=git.root)
+    assert len(found) == 1
+    assert found.degraded[0].startswith("What holds on this branch is not known: ")
 
 
 # --- branches that were merged, renamed, deleted --------------------------------------
@@ -523,6 +586,34 @@ def test_a_crash_before_the_file_was_written_deletes_nothing(
     assert titles(repos.get_repo_memory()) == ["First", "Second"]
 
 
+def test_keys_that_another_tool_wrote_stay_in_the_file(repos: Repos) -> None:
+    kept = repos.upsert_convention(title="Style", content="Tabs.")
+    path = folder_of(repos) / "memory.json"
+    found = json.loads(path.read_text())
+    more = {"score": 0.5, "by": ["ö", {"deep": None, "key": TOKEN}]}
+    found["conventions"][0] |= more
+    found["notes"] = [{"content": "New.", "source": "tool", **more}, {"content": "Plain."}]
+    path.write_text(json.dumps({"schema": 3, **found, "tool": more}))
+    repos.upsert_convention(title="Style", content="Blanks.")
+    repos.add_note(content="Ours.")
+    assert TOKEN not in path.read_text()
+    shown = json.loads(path.read_text())
+    assert (shown["schema"], shown["tool"]["by"][0]) == (3, "ö")
+    assert (shown["conventions"][0]["content"], shown["conventions"][0]["score"]) == (
+        "Blanks.",
+        0.5,
+    )
+    assert {x["content"]: x.get("score") for x in shown["notes"]} == {
+        "New.": 0.5,
+        "Plain.": None,
+        "Ours.": None,
+    }
+    assert shown["conventions"][0]["id"] == kept.id
+    before = path.stat().st_mtime_ns
+    repos.get_repo_memory()
+    assert path.stat().st_mtime_ns == before
+
+
 def test_both_edits_of_a_text_are_merged(repos: Repos, memory: Memory) -> None:
     text = "Alpha.\n\nBravo.\n\nCharlie."
     convention = repos.upsert_convention(title="Style", content=text)
@@ -604,7 +695,7 @@ def test_a_lock_of_another_process_is_waited_for(
     monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.SUMMARIES_SECONDS", 0.05)
     from vaultsync.backends.repo_files.repo_folder import RepoFolder
 
-    other = RepoFolder(repos._root, repos.identity().repo_hash)
+    other = RepoFolder(repos._branches.root, repos.identity().repo_hash)
     with other.memory_lock(), pytest.raises(LockTimeoutError):
         repos.get_repo_memory()
     with other.memory_lock(shared=True), pytest.raises(LockTimeoutError):

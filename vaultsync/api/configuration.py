@@ -78,6 +78,12 @@ def find_vault_above(folder: Path) -> Path | None:
     return next((each for each in folder.parents if (each / MARKER).is_file()), None)
 
 
+def find_repository(folder: str | Path | None = None) -> Path | None:
+    """The root of the git repository that a folder is in; of the current one when it is None."""
+    real = Path(os.path.realpath(Path(folder or ".").expanduser()))
+    return next((each for each in (real, *real.parents) if (each / ".git").exists()), None)
+
+
 def read_vault_files(root: Path, *, state_dir: str | None = None) -> VaultFiles:
     """Read the marker of a vault and the user's own file for it, and check both.
 

@@ -31,6 +31,7 @@ from vaultsync.errors import (
     IdNotInVaultError,
     InvalidFieldError,
     NoteMissingError,
+    NoteNotOpenedError,
     RevisionMismatchError,
     RunNotFoundError,
     ScopeDeniedError,
@@ -57,6 +58,7 @@ from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
     from vaultsync.api.bases import BasesReport
+    from vaultsync.api.change_notes import ChangeNote
     from vaultsync.api.derived_data import DerivedReport
     from vaultsync.api.exchange import ExportReport
     from vaultsync.api.memory_files import MemoryFiles
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
     from vaultsync.exchange.service import ImportReport
+    from vaultsync.exchange.session_messages import RememberedSession
     from vaultsync.facts.listing import FactPage
     from vaultsync.facts.related import Related
     from vaultsync.facts.service import ForgetResult
@@ -123,6 +126,19 @@ class GraphExport:
     links: int
     left_out: int = 0
     """How many nodes were left out because of the limit."""
+
+
+class OpenedNote(Struct, frozen=True):
+    """A note, and the program that opened it."""
+
+    id: str
+    path: str
+    file: str
+    """The same as the system has it."""
+    uri: str | None
+    """What Obsidian opened; None for an editor."""
+    command: tuple[str, ...]
+    """The program and its arguments."""
 
 
 class GraphColours(Struct, frozen=True):
@@ -294,6 +310,45 @@ class Memory:
         self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
         return self._ctx.view.redact(written)
+
+    def remember_messages(
+        self,
+        messages: Iterable[Mapping[str, Any]],
+        *,
+        session: str,
+        scope: str | None = None,
+        tags: Sequence[str] = (),
+        agent: str | None = None,
+    ) -> RememberedSession:
+        """Store the messages of a conversation as a session: a fact of type episodic each.
+
+        Neighbours in a session explain each other when one of them is recalled. What was stored
+        before is not stored again, so a conversation may be given whole each time it grows.
+
+        Args:
+            messages: in their order, as hosts and models have them: each with a `role` (`user`
+                or `assistant`; those of a system or a tool are left out) and its `content`, a
+                text or a list of parts; and if known, `at`, its time in ISO 8601, and `name`,
+                who speaks.
+            session: what its host calls the conversation.
+            scope: who may see the facts, as in `remember()`.
+            tags: of each fact.
+            agent: who stores them; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError: a message has another form; nothing was stored.
+        """
+        from vaultsync.exchange.session_messages import remember_session
+
+        agent = agent or self.agent
+        values: dict[str, Value] = {"scope": scope, "tags": [*_check_texts("tags", tags)]}
+        report, facts = self._engine.proposing(
+            agent, lambda ctx: remember_session(ctx, messages, values, session=session, agent=agent)
+        )
+        self._wrote = self._wrote or bool(facts)
+        for fact in facts:
+            self._engine.write_note(fact, actor=agent or "person")
+        return report
 
     def observe(
         self,
@@ -483,6 +538,29 @@ class Memory:
         if used:
             self._services.access_counter.add([fact.id])
         return self._ctx.view.redact(fact)
+
+    def open(self, id: str, *, obsidian: bool = False) -> OpenedNote:
+        """Open the note of a fact in the user's editor, and wait until that ends; or in Obsidian.
+
+        Args:
+            id: of the fact, or what else names it, as in `get()`.
+            obsidian: whether Obsidian opens it, which is not waited for.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+            NoteNotOpenedError: the fact has no note, or the program is missing or failed.
+        """
+        from vaultsync.backends.system import note_opener
+
+        fact = self.get(id, used=False)
+        if fact.path is None:
+            hint = "`vaultsync sync` writes the notes that are missing"
+            raise NoteNotOpenedError("the fact has none yet", hint=hint)
+        file = note_opener.check_note_file(self.settings.root, fact.path)
+        uri = note_opener.obsidian_uri(file) if obsidian else None
+        command = note_opener.uri_command(uri) if uri else note_opener.editor_command(file)
+        note_opener.run_program(command)
+        return OpenedNote(fact.id, fact.path, str(file), uri, tuple(command))
 
     def waits(self, id: str) -> bool:
         """Whether a change of a fact waits for a store that is unavailable.
@@ -998,11 +1076,13 @@ class Memory:
             user: only facts about this user; the one of the settings when it is None.
             explain: whether the result has what each stage found, and its seconds.
             agent: who asks; the agent of this memory when it is None.
-            repo: a folder of a git repository: what does not hold on its branch is left out.
+            repo: a folder of a git repository: what does not hold on the branch that is
+                checked out there is hidden, and counted in `hidden`.
 
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter that cannot
                 be.
+            NotARepositoryError: the folder is in none.
         """
         return self.answer(
             RecallRequest(
@@ -1024,7 +1104,7 @@ class Memory:
                 user=user,
                 explain=explain,
                 agent=agent,
-                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
+                repo=None if repo is None else str(repo),
             )
         )
 
@@ -1104,7 +1184,7 @@ class Memory:
                 since=_check_day("since", since),
                 user=user,
                 agent=agent,
-                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
+                repo=None if repo is None else str(repo),
             )
         )
 
@@ -1358,15 +1438,15 @@ class Memory:
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
-        """A status, with notices of memory files and modules that wait.
+        """A status, with the counts of observations, and memory files and modules that wait.
 
         An agent's counts and notices are of what it may see.
 
         Args:
-            status: without these notices.
+            status: without these.
         """
         from vaultsync.memory_files.write_queue import files_with_queue
-        from vaultsync.proposals.service import visible_proposals
+        from vaultsync.observations.observation_lists import count_observations
         from vaultsync.sync.agent_view import AgentView
         from vaultsync.sync.report import DaemonState, notices_of
 
@@ -1376,9 +1456,15 @@ class Memory:
             *(notices_of(self.modules.alerts()) if self._has_modules else ()),
             *self._refused(),
         ]
-        status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
+        status = structs.replace(
+            status,
+            attention=(*status.attention, *view.notices(waiting)),
+            observations=count_observations(self._ctx, self._services.note_index, agent=self.agent),
+        )
         if self.agent is None:
             return status
+        from vaultsync.proposals.service import visible_proposals
+
         ids = [each.fact_id for each in self._ctx.archive.outbox()]
         visible = [x for x in ids if fact_service.is_visible(self._ctx, x, agent=self.agent)]
         facts = self._count_visible(self.agent)
@@ -1560,6 +1646,31 @@ class Memory:
         span = time_span(_check_day("since", since), None, today=self._ctx.clock.now().date())
         self._engine.record_bases()
         return run_summaries(self._ctx, limit=limit, agent=self.agent, span=span)
+
+    def write_change_note(
+        self, *, since: str | date | None = None, folder: str = "Changes"
+    ) -> ChangeNote:
+        """Write a note of what changed: facts by type, conflicts and proposals, with links.
+
+        It never becomes a fact. The same span of the same memory gives the same note; one that
+        a person edited is left alone.
+
+        Args:
+            since: the first day, as in `log()`; the last 7 days when it is None.
+            folder: a folder in the vault, made if it is missing.
+
+        Raises:
+            InvalidFieldError: `since` is not a date.
+            UnsafePathError: the folder leaves the vault, or is hidden.
+            ScopeDeniedError: an agent asks; the note shows the changes of all facts.
+            ConfigError: the file cannot be read or written.
+        """
+        from vaultsync.api.change_notes import write_change_note
+
+        if self.agent is not None:
+            raise ScopeDeniedError(self.agent, "public", proposes=False)
+        self._engine.record_bases()
+        return write_change_note(self._ctx, self.settings, _check_day("since", since), folder)
 
     def last_undoable_run(self) -> RunSummary:
         """The run that `undo()` takes when it is given none.
@@ -1839,9 +1950,10 @@ class Memory:
         confirm: str | None = None,
         progress: Progress | None = None,
     ) -> MemoryFileReport:
-        """Bring the store up to what memory files say, section by section.
+        """Keep memory files and the store in step, section by section.
 
-        The file is the authority, and it is not changed.
+        The file is the authority. Of it, only sections with `<!-- vaultsync-managed -->` are
+        changed, which follow their facts.
 
         Args:
             paths: files, or folders with such files.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from vaultsync.api.configuration import find_repository
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.find_files import find_memory_files
@@ -120,7 +121,7 @@ class MemoryFiles:
 
         file = self.file(Path(os.path.realpath(Path(path).expanduser())))
         self._engine.record_bases()
-        services = self._services
+        services, repo = self._services, find_repository(file.path.parent)
         # A question that packs nothing: what a file repeats does not count as used.
         question = RecallRequest(
             "",
@@ -130,9 +131,11 @@ class MemoryFiles:
             agent=agent,
             user=services.settings.user,
         )
-        sources = services.recall_sources(self._engine.ctx, agent)
+        ctx = self._engine.ctx
+        elsewhere = services.elsewhere(ctx, None if repo is None else str(repo))
+        sources = structs.replace(services.recall_sources(ctx, agent), elsewhere=elsewhere)
         facts = facts_for_session(sources, question, file_name=file.name)
-        redact = self._engine.ctx.view.redact_text
+        redact = ctx.view.redact_text
         return manage_file(file, self.queue, facts, request, services.token_counter, redact=redact)
 
     def watched(self) -> list[Path]:

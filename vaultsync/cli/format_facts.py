@@ -222,6 +222,11 @@ def print_page(options: Options, found: FactPage) -> None:
         heads = ["id", "title", "type", "p", "scope", "path"]
         rows = [[*_row(each), _place(each)] for each in found.facts]
         table(heads, rows, whole=("id", "type", "p", "scope"))
+    print_page_end(options, found)
+
+
+def print_page_end(options: Options, found: FactPage) -> None:
+    """Print what follows a page, and what it leaves out."""
     if not found.facts:
         print_message(options, "no facts")
     if found.hidden:

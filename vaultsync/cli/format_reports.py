@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
@@ -34,6 +35,7 @@ from vaultsync.sync.report import (
     DoctorCheck,
     EmbeddingState,
     MaintenanceReport,
+    ObservationCounts,
     Report,
     ReportedNotice,
     RunSummary,
@@ -41,6 +43,9 @@ from vaultsync.sync.report import (
     Verification,
 )
 from vaultsync.sync.telemetry import Telemetry, TimePercentiles
+
+if TYPE_CHECKING:
+    from vaultsync.api.change_notes import ChangeNote
 
 MAX_ACTIONS = 20
 """Maximum number of actions to list, unless `--verbose` is given."""
@@ -78,6 +83,19 @@ def print_runs(options: Options, runs: Sequence[RunSummary]) -> None:
         for each in runs
     ]
     table(["at (UTC)", "kind", "what", "run"], rows, whole=("at (UTC)", "kind", "run"))
+
+
+def print_change_note(options: Options, note: ChangeNote) -> int:
+    """Print where a note of changes is, and return the exit code."""
+    if options.json:
+        print_json(note)
+    else:
+        echo(clean_one_line(note.path))
+        counts = ", ".join(f"{count:,} {name}" for name, count in note.counts.items() if count)
+        found = f"{note.status}: {counts or 'nothing changed'}"
+        edited = "left alone, because it was edited: delete it to have it written again"
+        print_message(options, edited if note.status == "edited" else found)
+    return EXIT_NEEDS_REVIEW if note.status == "edited" else EXIT_DONE
 
 
 def describe_run(run: RunSummary) -> str:
@@ -262,6 +280,7 @@ def print_status(options: Options, found: Status) -> int:
             ("pending", _with_command(found.pending, "vaultsync sync")),
             ("conflicts", _with_command(found.conflicts, "vaultsync conflicts")),
             *_proposals(found.proposals),
+            *_observations(found.observations),
             *(("no proposals", each) for each in found.silent_proposals),
             ("outbox", f"{found.outbox:,}"),
             ("not adopted", _with_command(found.foreign, "vaultsync adopt --dry-run")),
@@ -358,6 +377,20 @@ def _print_proposed(options: Options, done: MaintenanceReport) -> None:
 def _proposals(number: int) -> list[tuple[str, str]]:
     command = _with_command(number, "vaultsync proposals list")
     return [("proposals", command)] if number else []
+
+
+def _observations(found: ObservationCounts) -> list[tuple[str, str]]:
+    rows = []
+    if found.pending:
+        since = f", the oldest of {found.oldest_pending[:10]}" if found.oldest_pending else ""
+        command = _with_command(found.pending, "vaultsync observations process")
+        rows.append(("to classify", command + since))
+    tiers = (
+        f"{found.critical:,} critical, {found.notable:,} notable, {found.background:,} background"
+    )
+    if found.critical or found.notable or found.background:
+        rows.append(("observations", f"{tiers} ({found.compressed:,} archived)"))
+    return rows
 
 
 def _with_command(number: int, command: str) -> str:

@@ -166,10 +166,12 @@ def _critical_facts(
         facts = sources.ctx.redacted_store.find_many([x for x in ids if x not in known])
     except StoreUnavailableError:
         return []
+    search.ask_branch(facts.values())
+    admits = search.filters.admits
     about = [
         fact
         for fact in facts.values()
-        if filters.admits(fact) and search.concerns(fact) and not is_pending_observation(fact)
+        if admits(fact) and search.concerns(fact) and not is_pending_observation(fact)
     ]
     paths = sources.ctx.archive.note_paths([fact.id for fact in about])
     return [

@@ -5,19 +5,21 @@ Notes are found by the names that users give them, and links are resolved as Obs
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
 from vaultsync.facts.listing import with_note_paths
 from vaultsync.facts.lookup import CalledLike, find_fact
 from vaultsync.facts.service import get
+from vaultsync.links.canvas import iter_canvases
 from vaultsync.links.index_sync import ID_KEYS, RELATED_KEY, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
 from vaultsync.links.wikilinks import LinkResolver
 from vaultsync.model.decay import decay_factor, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 
 MAX_CHAIN_FACTS = 100
@@ -61,6 +63,8 @@ class Related(Struct, frozen=True):
     chain: tuple[Version, ...]
     """All versions, the oldest first, with the fact itself among them."""
     signals: UseSignals
+    canvases: tuple[VaultPath, ...] = ()
+    """The canvases that link to its note."""
 
 
 def _named(facts: Iterable[Fact]) -> tuple[Named, ...]:
@@ -97,7 +101,21 @@ def find_related(ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str
             fact.importance,
             utility(fact.importance, fact.access_count),
         ),
+        tuple(_canvases(ctx, fact.id, agent)),
     )
+
+
+def _canvases(ctx: SyncContext, fact_id: str, agent: str | None) -> Iterator[VaultPath]:
+    """The canvases that the agent may know of with a link to the note of a fact."""
+    base, view = ctx.archive.find_base(fact_id), AgentView(ctx, agent)
+    if base is None:
+        return
+    resolver = LinkResolver.of(ctx.archive.paths_called([base.path]))
+    for canvas in iter_canvases(ctx.vault):
+        targets = (each.link.target for each in canvas.links)
+        leads = any(resolver.resolve(target, canvas.path) == base.path for target in targets)
+        if leads and view.sees_note(canvas.path):
+            yield canvas.path
 
 
 def _versions(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
+from vaultsync.api.configuration import find_repository
 from vaultsync.api.memory import Memory
 from vaultsync.errors import NoteError, NotFoundError, UsageError, VaultsyncError
 from vaultsync.facts import service as fact_service
@@ -33,6 +34,9 @@ class AgentMemory(Memory):
         self.user = settings.user
         self.scope = scope or private_scope(self.name)
         """Where a fact goes that names no scope."""
+        here = find_repository()
+        self.repository = None if here is None else str(here)
+        """The git repository that the server works in."""
         self._daemon = ""
         """The process that had the vault for longer than the timeout."""
 

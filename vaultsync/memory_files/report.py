@@ -8,21 +8,37 @@ from msgspec import Struct
 
 from vaultsync.sync.report import ReportedNotice
 
-_COUNTED = {"created": "create", "updated": "update", "forgotten": "forget", "let_go": "let_go"}
+_COUNTED = {
+    "created": "create",
+    "updated": "update",
+    "forgotten": "forget",
+    "let_go": "let_go",
+    "rewritten": "rewrite",
+    "removed": "remove",
+    "returned": "return",
+}
 """What is counted, by the action that it counts; `unchanged` comes after them."""
+_OF_THE_FILE = {"rewrite", "remove", "return"}
+"""Actions that change a section of the file, and no fact."""
 
 
 class SectionResult(Struct, frozen=True):
     """What was done about one section, or about a fact whose section is gone."""
 
     action: str
-    """`create`, `update`, `forget` or `let_go`."""
+    """`create`, `update`, `forget` or `let_go` of a fact; `rewrite`, `remove` or `return` of a
+    section that follows its fact."""
     fact_id: str
     title: str
     line: int | None = None
     """Where the section begins."""
     fields: tuple[str, ...] = ()
     reason: str = ""
+
+    @property
+    def changes_fact(self) -> bool:
+        """Whether the fact was written, and not only its section."""
+        return self.action not in _OF_THE_FILE
 
 
 class FileResult(Struct, frozen=True, rename={"name": "file"}):
@@ -73,7 +89,7 @@ class MemoryFileReport(Struct, frozen=True):
     @property
     def fact_ids(self) -> list[str]:
         """The facts that were written."""
-        return [each.fact_id for file in self.files for each in file.actions]
+        return [each.fact_id for x in self.files for each in x.actions if each.changes_fact]
 
 
 def report_of_files(

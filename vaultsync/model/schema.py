@@ -203,6 +203,8 @@ TYPES: Mapping[str, FactType] = MappingProxyType(
 DEFAULT_TYPE = "note"
 DEFAULT_PRIORITY = 2
 DEFAULT_STATUS = "active"
+LINEAGE = "lineage"
+"""The property that only facts about a git repository have: which one that is."""
 
 TIERS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"critical": (0,), "notable": (1, 2), "background": (3, 4)}

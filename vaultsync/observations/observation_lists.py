@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from msgspec import Struct
 
-from vaultsync.errors import InvalidFieldError
-from vaultsync.indexing.note_index_sync import catch_up_note_index
-from vaultsync.indexing.ports import NEWEST, NoteIndex
+from vaultsync.errors import InvalidFieldError, StoreUnavailableError
+from vaultsync.indexing.note_index_sync import catch_up_note_index, note_index_backlog
+from vaultsync.indexing.ports import NEWEST, OLDEST, NoteIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.hiding import COMPRESSED, OBSERVATION, ORIGINAL, PENDING
+from vaultsync.model.hiding import ARCHIVED, COMPRESSED, OBSERVATION, ORIGINAL, PENDING
 from vaultsync.model.schema import TIERS, tier_of
-from vaultsync.observations.classifier import Classifier, ObservedText
-from vaultsync.sync.context import SyncContext
+from vaultsync.observations.classifier import BACKGROUND, Classifier, ObservedText
+from vaultsync.sync.context import ReadContext, SyncContext
+from vaultsync.sync.report import ObservationCounts
 
 LISTED_TIERS = (*TIERS, PENDING)
 """What observations can be listed by: their tier, or that they have none yet."""
@@ -67,6 +70,45 @@ def newest_observations(
     found = [facts[each] for each in ids if each in facts and filters.admits(facts[each])]
     paths = ctx.archive.note_paths([fact.id for fact in found])
     return [fact.evolve(path=paths.get(fact.id)) for fact in found]
+
+
+def count_observations(
+    ctx: ReadContext, index: NoteIndex, *, agent: str | None
+) -> ObservationCounts:
+    """How many observations an agent may see; never writes the index.
+
+    What the index has not followed yet is read from the store; while that is unavailable, the
+    counts are those of the index.
+    """
+    late: set[str] = set()
+    changed: dict[str, Fact] = {}
+    with suppress(StoreUnavailableError):
+        late = {row.fact_id for row in note_index_backlog(ctx, index.version()).rows}
+        changed = ctx.redacted_store.find_many(late)
+    reader, most = ctx.policy.permissions.reader(agent), max(1, index.count())
+    every = FactFilters(
+        types=frozenset({OBSERVATION}), status=None, heads_only=False, reader=reader
+    )
+    known = every._replace(hidden_statuses=frozenset({PENDING}))
+
+    def found(filters: FactFilters) -> list[str]:
+        """The ids in the order of the index, those that it does not know last."""
+        indexed = index.browse(filters, order=OLDEST, limit=most)
+        new = (key for key, fact in changed.items() if filters.admits(fact))
+        return [*(each for each in indexed if each not in late), *new]
+
+    waiting = found(every._replace(status=PENDING))
+    with suppress(StoreUnavailableError):
+        changed |= ctx.redacted_store.find_many(waiting[:1])
+    oldest = (changed[each].created_at for each in waiting if each in changed)
+    tiers = {tier: len(found(known._replace(tiers=frozenset({tier})))) for tier in TIERS}
+    archived = every._replace(status=ARCHIVED, tiers=frozenset({BACKGROUND}))
+    return ObservationCounts(
+        len(waiting),
+        **tiers,
+        compressed=len(found(archived)),
+        oldest_pending=min(oldest, default=None),
+    )
 
 
 def listed_observation(fact: Fact) -> ListedObservation:

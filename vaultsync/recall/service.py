@@ -8,7 +8,7 @@ that the agent must not see.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from itertools import filterfalse, islice
@@ -17,15 +17,15 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from vaultsync.errors import DerivedError, InvalidFieldError, StoreUnavailableError
+from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact, origin_of
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.hiding import BACKGROUND, RETIRED_STATUSES, HiddenMatches
-from vaultsync.model.schema import TIERS
+from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
+from vaultsync.model.schema import LINEAGE, TIERS
 from vaultsync.recall.asked_for import roles_of
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
@@ -140,6 +140,10 @@ class RecallSearch:
         """Candidates that were loaded and may not, or are gone."""
         self._invisible: set[str] = set()
         """Those of the rejected ones that the agent cannot see, or that are gone."""
+        self._elsewhere: Collection[str] | None = None
+        """The facts that do not hold on the branch; None while no fact of a repository was met."""
+        self._of_other_branches: set[str] = set()
+        """Those of them that would be candidates."""
         self._matched_words: dict[str, dict[int, str]] = {}
         self._texts: dict[str, str] = {}
         self._similarities: dict[str, float] = {}
@@ -180,7 +184,10 @@ class RecallSearch:
             degraded=tuple(dict.fromkeys(self._degraded)),
             seconds=self._clock.monotonic() - self._began,
             hits=hits,
-            hidden=self._count_hidden(),
+            hidden=(
+                *self._count_hidden(),
+                *(HiddenMatches(n, BRANCH) for n in (len(self._of_other_branches),) if n),
+            ),
             stages=tuple(self._stages),
         )
 
@@ -193,6 +200,19 @@ class RecallSearch:
     def may_ask_for_set(self) -> bool:
         """The same before it is answered: when the day of an event is known, it may."""
         return self._query.is_set or self._query.by_event is not None
+
+    def ask_branch(self, facts: Iterable[Fact]) -> None:
+        """Leave out what does not hold on the branch, once a fact of a repository was met."""
+        if self._elsewhere is not None or not any(LINEAGE in each.properties for each in facts):
+            return
+        self._elsewhere = ()
+        try:
+            if self._sources.elsewhere is not None:
+                self._elsewhere = self._sources.elsewhere()
+        except RepositoryError as error:
+            self._degraded.append(f"What holds on this branch is not known: {error.message}.")
+        without = self._filters.without.union(self._elsewhere)
+        self._filters = self._filters._replace(without=without)
 
     @property
     def filters(self) -> FactFilters:
@@ -235,6 +255,8 @@ class RecallSearch:
             facts = self._sources.ctx.redacted_store.find_many([each.fact_id for each in found])
         except StoreUnavailableError:
             return
+        self.ask_branch(facts.values())
+        filters = filters._replace(without=self._filters.without)
         terms = QueryTerms(self.index.tokens(event.words))
         telling = []
         for each in found:
@@ -536,6 +558,7 @@ class RecallSearch:
             self._degraded.append(f"Facts are as of the last sync run: {error.message}.")
             bases = ctx.archive.find_bases(fact_ids)
             found = {each: ctx.view.redact(base.fact) for each, base in bases.items()}
+        self.ask_branch(found.values())
         for each in fact_ids:
             fact = found.get(each)
             if (
@@ -553,6 +576,10 @@ class RecallSearch:
                 reader = self._filters.reader
                 if fact is None or not (reader is None or reader.reads(fact.scope)):
                     self._invisible.add(each)
+                elif each in (self._elsewhere or ()):
+                    all_branches = self._filters._replace(without=frozenset(self._request.without))
+                    if all_branches.admits(fact):
+                        self._of_other_branches.add(each)
 
     def _words_of(self, fact: Fact) -> Mapping[int, str]:
         """The terms that a fact contains, as written there; computed once per fact."""

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import Value
+from vaultsync.model.schema import LINEAGE, Value
 from vaultsync.repos.repo_identity import RepoIdentity
 
 Source = Literal["manual", "agent", "tool"]
@@ -26,7 +26,7 @@ KINDS = (CONVENTION, DECISION, NOTE, SUMMARY)
 REPOSITORY_TYPE = "project"
 """The type of the note of the repository itself."""
 
-REPO, LINEAGE, BRANCH, COMMIT = "repo", "lineage", "branch", "commit"
+REPO, BRANCH, COMMIT = "repo", "branch", "commit"
 PROMOTED, REPLACES, STEP, PATHS = "promotedTo", "replaces", "stepId", "impactedPaths"
 WEEK = "week"
 """Of a digest: that whose summaries it has."""

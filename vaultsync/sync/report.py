@@ -137,6 +137,20 @@ class EmbeddingState(Struct, frozen=True):
     """Why the worker stopped before the end; empty when it did not."""
 
 
+class ObservationCounts(Struct, frozen=True):
+    """How many observations there are, by what is known of them."""
+
+    pending: int = 0
+    """Not classified yet."""
+    critical: int = 0
+    notable: int = 0
+    background: int = 0
+    compressed: int = 0
+    """Of the background, those that are archived: shortened, or short enough before."""
+    oldest_pending: str | None = None
+    """When the oldest pending one was made."""
+
+
 class Status(Struct, frozen=True):
     """What is pending and what is wrong."""
 
@@ -162,6 +176,7 @@ class Status(Struct, frozen=True):
     """Proposals that wait for an answer."""
     silent_proposals: Sequence[str] = ()
     """Kinds of proposals that are not made any more, because most were rejected."""
+    observations: ObservationCounts = ObservationCounts()
     answers: Mapping[str, TimePercentiles] = field(default_factory=dict)
     """How long the newest answers took that no daemon gave, by who asked and their source:
     `command.index`, `command.context`, `mcp.fused`; empty for an agent."""

@@ -9,7 +9,7 @@ import { VIEWS } from "../host";
 import { confirm } from "../modals";
 import { differing } from "../diff";
 import { byRun, type Run } from "../versions";
-import { ago, fieldName, passWords } from "../words";
+import { ago, fieldName, nameOf, passWords } from "../words";
 import { BridgeView } from "./bridge-view";
 import { compare } from "./compare";
 import { button, chip, empty, icon, keepingFocus, link, section, tierChip } from "./parts";
@@ -99,6 +99,7 @@ export class NoteView extends BridgeView {
 		if (related.chain.length > 1) this.drawChain(fact, related);
 		this.drawHistory(fact, history);
 		this.neighbours("Links to this note", related.backlinks);
+		this.neighbours("Canvases with this note", related.canvases.map((path) => ({ path, title: nameOf(path) })));
 		this.neighbours("Related facts", related.related);
 	}
 
@@ -165,7 +166,7 @@ export class NoteView extends BridgeView {
 		if (after !== "") values.createEl("ins", { text: after });
 	}
 
-	private neighbours(heading: string, list: readonly Neighbour[]): void {
+	private neighbours(heading: string, list: readonly Omit<Neighbour, "id">[]): void {
 		if (list.length === 0) return;
 		const el = section(this.bodyEl, heading, list.length).createEl("ul", { cls: "vaultsync-list" });
 		for (const { title, path } of list) {

@@ -6,7 +6,7 @@ import { VIEWS } from "../host";
 import { confirm } from "../modals";
 import { summary } from "../summary";
 import { syncNow } from "../syncing";
-import { ago, many, passWords, telemetryWords } from "../words";
+import { ago, many, observationRows, passWords, telemetryWords } from "../words";
 import { BridgeView } from "./bridge-view";
 import { button, icon, keepingFocus, link, section } from "./parts";
 
@@ -60,6 +60,7 @@ export class StatusView extends BridgeView {
 		button(actions, "Verify", () => this.verify());
 		if (this.planned) this.drawPlan(this.planned);
 		if (status.attention.length > 0) this.drawAttention(status.attention);
+		this.drawObservations(status);
 		this.drawDaemon(status);
 		if (status.daemon?.telemetry) this.drawTelemetry(status.daemon.telemetry);
 		this.drawLast(status);
@@ -92,6 +93,13 @@ export class StatusView extends BridgeView {
 			item.createDiv({ text: line === null ? message : `Line ${line}: ${message}` });
 			if (hint !== "") item.createDiv({ cls: "vaultsync-muted", text: hint });
 		}
+	}
+
+	private drawObservations({ observations }: Status): void {
+		const found = observations === null ? [] : observationRows(observations);
+		if (found.length === 0) return;
+		const rows = section(this.bodyEl, "Observations").createEl("dl", { cls: "vaultsync-rows" });
+		for (const [name, words] of found) this.row(rows, name, words);
 	}
 
 	private drawDaemon(status: Status): void {

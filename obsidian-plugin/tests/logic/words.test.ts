@@ -5,12 +5,12 @@ import { estimate, Picks, wholePack } from "../../src/picks";
 import { DEFAULTS, settingsFrom, TokenSafe } from "../../src/settings";
 import { EventReader } from "../../src/sse";
 import { summary } from "../../src/summary";
-import { ago, deletionOf, fieldName, nameOf, passWords, scopesOf, shown, size, telemetryWords, tierOf } from "../../src/words";
+import { ago, deletionOf, fieldName, nameOf, observationRows, passWords, scopesOf, shown, size, telemetryWords, tierOf } from "../../src/words";
 import { apiVersion } from "./obsidian";
 
 const status = (given: Partial<Status> = {}): Status => ({
 	facts: 67, notes: 67, pending: 0, conflicts: 0, attention: [], outbox: 0, last_run: null, engine: "idle", foreign: 0,
-	proposals: 0, silent_proposals: [],
+	proposals: 0, silent_proposals: [], observations: null,
 	daemon: null, vault_id: "v", version: "0.1.0", app_connected: true, ...given,
 });
 const daemon = (given: Partial<Daemon>): Daemon => ({
@@ -18,6 +18,17 @@ const daemon = (given: Partial<Daemon>): Daemon => ({
 	last_error: { at: "2026-02-14T13:45:00Z", message: "the guard stopped this run", hint: "look at it" }, since: null, passes: 1, telemetry: null, ...given,
 });
 const notice = { kind: "x", path: "a.md", line: 1, message: "m", hint: "" };
+
+test("observations are counted by tier, and those that wait are named", () => {
+	const none = { pending: 0, critical: 0, notable: 0, background: 0, compressed: 0, oldest_pending: null };
+	expect(observationRows(none)).toEqual([]);
+	expect(observationRows({ ...none, pending: 3 })).toEqual([["To classify", "3"]]);
+	expect(observationRows({ ...none, pending: 1_200, critical: 2, background: 40, compressed: 39, oldest_pending: "2026-02-14T13:45:00Z" })).toEqual([
+		["To classify", "1,200, the oldest of 2026-02-14"],
+		["Critical", "2"],
+		["Background", "40 (39 archived)"],
+	]);
+});
 
 describe("the status bar", () => {
 	test.each([

@@ -27,10 +27,10 @@ from vaultsync.backends.qdrant.operations import (
     NumberRange,
     Payload,
     Point,
-    PointCollection,
     PointFilter,
     PointOperation,
     ScoredPoint,
+    ScrolledCollection,
     ScrollPage,
     batches,
     named_vector,
@@ -121,17 +121,27 @@ _UNKNOWN_THERE = (400, 404, 405)
 """What a server answers that does not know a request."""
 
 
-class ClientPointCollection(PointCollection):
+class ClientPointCollection(ScrolledCollection):
     """A collection behind `qdrant_client`.
 
     The key of a server is read from the environment when it is opened, and is nowhere
     else. Reads ask for the consistency of the settings; writes are ordered as they say.
 
-    `client` stands in for the one that the place names.
+    `client` stands in for the one that the place names; `beside` is a collection whose
+    connection and lock this one shares.
     """
 
-    def __init__(self, place: QdrantConnection, *, clock: Clock, client: Model = None) -> None:
+    def __init__(
+        self,
+        place: QdrantConnection,
+        *,
+        clock: Clock,
+        client: Model = None,
+        beside: ClientPointCollection | None = None,
+    ) -> None:
+        self.name = place.collection
         self._place = place
+        self._beside = beside
         self._client: Model = client
         self._lock = FolderLock(place, clock)
         self._ours = client is None
@@ -149,9 +159,13 @@ class ClientPointCollection(PointCollection):
         )
 
     def _request(self, request: Callable[[Model], Model]) -> Model:
+        return (self._beside or self).send(request, self._retry)
+
+    def send(self, request: Callable[[Model], Model], retry: RetryPolicy) -> Model:
+        """Send a request, of whatever collection, over the connection of this one."""
         if self._place.kind == "local" and self._ours and not self._closed:
-            self._lock.hold(self._retry)
-        return self._retry.ask(lambda: request(self._opened()))
+            self._lock.hold(retry)
+        return retry.ask(lambda: request(self._opened()))
 
     def _opened(self) -> Model:
         if self._closed:
@@ -361,7 +375,7 @@ class ClientPointCollection(PointCollection):
 
     def compact(self) -> None:
         """Vacuum the files of the local mode; a server does so by itself, in its own time."""
-        if self._place.kind != "local" or not self._ours:
+        if self._place.kind != "local" or not self._ours or self._beside:
             return
         if self._client is not None:
             self._client.close()

@@ -13,7 +13,7 @@ again, because the head lists its latest batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -83,7 +83,12 @@ class CommitRecord:
     rows: tuple[StoredFact, ...] = ()
     """Of the newest batch, as long as they may not be points yet."""
     pages: int = 0
-    """Into how many points those rows went, where they are too many for this one."""
+    """Into how many points those rows went, where they are too many for this one, or belong
+    into other collections."""
+    isolated: tuple[str, ...] = ()
+    """The scopes, or beginnings of scopes, that have collections of their own."""
+    scopes: tuple[str, ...] = ()
+    """Those that have one already."""
 
     @property
     def is_committed(self) -> bool:
@@ -104,9 +109,18 @@ class CommitRecord:
         return None
 
     def decide(
-        self, writes: Sequence[StoreWrite], known: Mapping[str, StoredFact], *, mark: str, at: str
+        self,
+        writes: Sequence[StoreWrite],
+        known: Mapping[str, StoredFact],
+        *,
+        mark: str,
+        at: str,
+        home: Callable[[str], str],
     ) -> CommitDecision:
-        """Each write against what is known of its fact, those before it included."""
+        """Each write against what is known of its fact, those before it included.
+
+        `home` says which collection the facts of a scope are in.
+        """
         last = dict(known)
         seq, facts = self.seq, self.facts
         answers: list[str | RevisionMismatch] = []
@@ -126,8 +140,12 @@ class CommitRecord:
             revision = f"{seq}-{mark}"
             row = FeedRow(seq, write.fact_id, revision, deleted=gone, actor=write.actor, at=at)
             old = before or StoredFact(row, None)
-            body = old.fact_json if write.fact is None else wire.fact_to_json(write.fact)
-            now = StoredFact(row, body, write.op or old.op)
+            body, place = old.fact_json, old.home
+            if write.fact is not None:
+                body, place = wire.fact_to_json(write.fact), home(write.fact.scope)
+            was = known.get(write.fact_id)
+            left = was.home if was and was.home != place else None
+            now = StoredFact(row, body, write.op or old.op, place, left)
             # Of the versions that a batch replaces, only what was there before it was ever seen.
             if before and write.fact_id not in written and _is_kept(before, write, body):
                 replaced.append(before)
@@ -137,14 +155,17 @@ class CommitRecord:
             return CommitDecision(answers, None, [], [])
         rows = list(written.values())
         parts = len(_parted(rows))
+        homes = {row.home for row in rows}
+        inline = parts == 1 and homes == {""}
         head = replace(
             self,
             revision=mark,
             seq=seq,
             facts=facts,
             log=(*self.log, CommittedBatch(self.seq + 1, mark)),
-            rows=tuple(rows) if parts == 1 else (),
-            pages=0 if parts == 1 else parts,
+            rows=tuple(rows) if inline else (),
+            pages=0 if inline else parts,
+            scopes=tuple(sorted({*self.scopes, *homes} - {""})),
         )
         return CommitDecision(answers, head, rows, replaced)
 
@@ -176,6 +197,8 @@ class CommitRecord:
             payload["rows"] = rows_text(self.rows)
         if self.pages:
             payload["pages"] = self.pages
+        if self.isolated:
+            payload |= {"isolated": [*self.isolated], "scopes": [*self.scopes]}
         return Point(COMMIT_RECORD_ID, payload)
 
     @classmethod
@@ -198,6 +221,8 @@ class CommitRecord:
             log=log_of(payload.get("log") or ""),
             rows=rows_of(payload.get("rows") or "[]"),
             pages=_count(payload.get("pages") or 0),
+            isolated=tuple(map(_name, payload.get("isolated") or ())),
+            scopes=tuple(map(_name, payload.get("scopes") or ())),
         )
 
     def unchanged_condition(self) -> PointFilter:
@@ -239,25 +264,30 @@ def page_id(mark: str, number: int) -> str:
 
 
 def pages_of(rows: Sequence[StoredFact], mark: str, at: str) -> list[Point]:
-    """The rows of a large batch as points."""
-    return [
-        Point(
-            page_id(mark, number),
-            {"kind": "page", "revision": mark, "at": at, "rows": rows_text(some)},
-        )
-        for number, some in enumerate(_parted(rows))
-    ]
+    """The rows of a batch as points, each in the collection of its facts."""
+    points = []
+    for number, some in enumerate(_parted(rows)):
+        page = {"kind": "page", "revision": mark, "at": at, "rows": rows_text(some)}
+        home = {"home": some[0].home} if some[0].home else {}
+        points.append(Point(page_id(mark, number), page | home))
+    return points
 
 
 def _parted(rows: Sequence[StoredFact]) -> list[list[StoredFact]]:
-    """Rows by the points that carry them."""
-    sized = ((row, len(row.fact_json or "")) for row in rows)
-    return [part for part, _ in packed(sized, room=MAX_ROWS_CHARS, most=MAX_INLINE_ROWS)]
+    """Rows by the points that carry them; those of one point have one collection."""
+    by_home: dict[str, list[tuple[StoredFact, int]]] = {}
+    for row in rows:
+        by_home.setdefault(row.home, []).append((row, len(row.fact_json or "")))
+    return [
+        part
+        for sized in by_home.values()
+        for part, _ in packed(sized, room=MAX_ROWS_CHARS, most=MAX_INLINE_ROWS)
+    ]
 
 
 def rows_text(rows: Sequence[StoredFact]) -> str:
     """Rows as JSON."""
-    return msgspec.json.encode([(*row.feed_row, row.fact_json, row.op) for row in rows]).decode()
+    return msgspec.json.encode([(*row.feed_row, *row[1:]) for row in rows]).decode()
 
 
 def rows_of(text: str) -> tuple[StoredFact, ...]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os.path import normpath
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from vaultsync.errors import ConfigError
+from vaultsync.model.scope import is_scope
 from vaultsync.settings import QdrantSettings
 
 DEFAULT_PORT = 6333
 DEFAULT_DIMENSION = 384
 """Of vectors, when no embedder says another."""
 _DEFAULTS = QdrantSettings()
+_BEGINNING = re.compile(r"(?:private|team|project)-[a-z0-9_-]*\*")
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _HINT = "use qdrant://HOST:6333/AGENT, qdrant+tls://…, qdrant+local:PATH or qdrant+edge:PATH"
 
@@ -38,7 +40,15 @@ class QdrantConnection:
         """The folder that holds the facts; None where a server does."""
         if self.kind == "server":
             return None
-        return self.path / self.collection if self.kind == "edge" else self.path
+        one = self.kind == "edge" and not self.settings.isolated_scopes
+        return self.path / self.collection if one else self.path
+
+    def of_scope(self, scope: str) -> QdrantConnection:
+        """The place of a scope that has a collection of its own.
+
+        No name of an agent has a dot, so no other collection of ours has this name.
+        """
+        return replace(self, collection=f"{self.collection}.{scope}")
 
     def __str__(self) -> str:
         """As a URL, without a secret."""
@@ -101,6 +111,12 @@ def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> 
             f"{slug[:80]!r} cannot be part of the name of a collection",
             hint="use up to 64 letters, digits, - and _",
         )
+    for each in settings.isolated_scopes:
+        if not (is_scope(each) or _BEGINNING.fullmatch(each)):
+            raise ConfigError(
+                f"[qdrant] isolated_scopes: {each[:80]!r} is no scope, and no beginning of one",
+                hint='use names such as "private-indy", or "private-*"',
+            )
     place = QdrantConnection(
         kind="server" if host else kind,
         collection=f"agent_memory_{slug}",

@@ -23,10 +23,10 @@ from vaultsync.backends.qdrant.operations import (
     IsEmpty,
     NumberRange,
     Payload,
-    PointCollection,
     PointFilter,
     PointOperation,
     ScoredPoint,
+    ScrolledCollection,
     ScrollPage,
     batches,
     named_vector,
@@ -56,7 +56,7 @@ _SHARD_FILE = "edge_config.json"
 """A file that every shard has."""
 
 
-class EdgePointCollection(PointCollection):
+class EdgePointCollection(ScrolledCollection):
     """A collection that is one shard of the engine. One process at a time has it.
 
     Every write is in the engine's log when it returns, and on the disk: the log alone
@@ -65,6 +65,7 @@ class EdgePointCollection(PointCollection):
     """
 
     def __init__(self, place: QdrantConnection, *, clock: Clock) -> None:
+        self.name = place.collection
         self._place = place
         self._folder = place.path / place.collection
         self._new, self._old = (place.path / f"{place.collection}.{x}" for x in ("new", "old"))

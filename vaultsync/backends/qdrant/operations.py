@@ -132,6 +132,14 @@ class PointCollection(ABC):
     Reads see every step that `do` has returned from, on whatever machine.
     """
 
+    name: str
+    isolated: tuple[str, ...] = ()
+    """The scopes, or beginnings of scopes, whose points are in collections of their own."""
+
+    def home(self, scope: str) -> str:  # noqa: ARG002 - all scopes are in this collection
+        """The scope, where its points are in a collection of its own; else nothing."""
+        return ""
+
     @abstractmethod
     def exists(self) -> bool:
         """Whether it is there; `StoreLayoutError` if this vault would make it otherwise."""
@@ -183,9 +191,6 @@ class PointCollection(ABC):
         """Close it; closing it twice does no harm."""
 
     @abstractmethod
-    def _scroll(self, page: ScrollPage) -> tuple[Iterable[Any], object]:
-        """Records of a page, and where the next page begins, if there is one."""
-
     def walk(
         self,
         where: PointFilter,
@@ -195,11 +200,10 @@ class PointCollection(ABC):
         limit: int = POINTS_PER_REQUEST,
     ) -> list[tuple[str, Payload]]:
         """Points with an id greater than `after`, by id."""
-        # A scroll begins with the point that it is given.
-        page = ScrollPage(where, fields, after or None, limit + bool(after))
-        records, _ = self._scroll(page)
-        found = payloads_by_id(records)
-        return [(key, payload) for key, payload in found.items() if key > after][:limit]
+
+    @abstractmethod
+    def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
+        """The vectors of points, by the value of a key."""
 
     def walk_all(
         self,
@@ -246,8 +250,29 @@ class PointCollection(ABC):
             elif len(found) < POINTS_PER_REQUEST // 4:
                 width *= 4
 
+
+class ScrolledCollection(PointCollection):
+    """A collection whose library reads points page by page."""
+
+    @abstractmethod
+    def _scroll(self, page: ScrollPage) -> tuple[Iterable[Any], object]:
+        """Records of a page, and where the next page begins, if there is one."""
+
+    def walk(
+        self,
+        where: PointFilter,
+        fields: Sequence[str],
+        *,
+        after: str = "",
+        limit: int = POINTS_PER_REQUEST,
+    ) -> list[tuple[str, Payload]]:
+        # A scroll begins with the point that it is given.
+        page = ScrollPage(where, fields, after or None, limit + bool(after))
+        records, _ = self._scroll(page)
+        found = payloads_by_id(records)
+        return [(key, payload) for key, payload in found.items() if key > after][:limit]
+
     def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
-        """The vectors of points, by the value of a key."""
         name, offset = vector_name(dimension), None
         found: dict[str, Sequence[float]] = {}
         while True:

@@ -22,6 +22,8 @@ from vaultsync.storage.store import AccessCount, FeedRow, ReplacedVersion
 FACT_KIND, TOMBSTONE_KIND = "fact", "tombstone"
 """The kinds of points that hold facts: words, as the embedded engine cannot filter by
 booleans."""
+MOVED_KIND = "moved"
+"""The kind of what stays of a fact in a collection when it moves into another one."""
 ACCESSES_KIND, REPLACED_KIND = "accesses", "replaced"
 """The kinds of points beside a fact: the count of its uses, and a version that was replaced
 before any archive recorded it."""
@@ -61,6 +63,10 @@ class StoredFact(NamedTuple):
     """The fact as JSON; of a tombstone its last content, None if it had none."""
     op: str = ""
     """The name of its last write that had one."""
+    home: str = ""
+    """The scope in whose own collection it is; empty for the shared one."""
+    left: str | None = None
+    """Where it was before, if that was another collection."""
 
 
 def to_payload(row: StoredFact) -> dict[str, Any]:
@@ -75,6 +81,8 @@ def to_payload(row: StoredFact) -> dict[str, Any]:
     }
     if row.op:
         payload["op"] = row.op
+    if row.home:
+        payload["home"] = row.home
     if row.fact_json is not None:
         values = msgspec.json.decode(row.fact_json)
         fact = wire.fact_from_values(values)
@@ -111,7 +119,7 @@ def find_row(fact_id: str, payload: Mapping[str, Any]) -> StoredFact | None:
         values = _values(payload)
         if values is not None:
             text = msgspec.json.encode(values, order="sorted").decode()
-    return last and StoredFact(last, text, payload.get("op", ""))
+    return last and StoredFact(last, text, payload.get("op", ""), payload.get("home", ""))
 
 
 def to_fact(payload: Mapping[str, Any], *, deleted: bool) -> Fact | None:
@@ -122,10 +130,17 @@ def to_fact(payload: Mapping[str, Any], *, deleted: bool) -> Fact | None:
     return wire.fact_from_values(values, revision=payload["revision"])
 
 
+def to_moved(row: StoredFact) -> dict[str, Any]:
+    """The payload of what stays where a fact was: late writes find that they are older."""
+    last = row.feed_row
+    payload = {"kind": MOVED_KIND, "seq": last.seq, "revision": last.revision, "at": last.at}
+    return {**payload, "home": row.left or ""}
+
+
 def to_replaced(row: StoredFact) -> dict[str, Any]:
     """The payload of a version that is about to be replaced: what it takes to read it."""
     payload = to_payload(row)
-    kept = {key: payload[key] for key in FACT_KEYS if key in payload}
+    kept = {key: payload[key] for key in (*FACT_KEYS, "home") if key in payload}
     return {**kept, "kind": REPLACED_KIND, "of": row.feed_row.fact_id}
 
 

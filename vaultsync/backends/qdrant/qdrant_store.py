@@ -39,6 +39,7 @@ from vaultsync.backends.qdrant.payload import (
     FEED_KEYS,
     KINDS_BESIDE_FACTS,
     MAX_COUNTED_OPS,
+    MOVED_KIND,
     REPLACED_KIND,
     TOMBSTONE_KIND,
     StoredFact,
@@ -46,11 +47,17 @@ from vaultsync.backends.qdrant.payload import (
     find_row,
     to_access_count,
     to_fact,
+    to_moved,
     to_payload,
     to_replaced,
     to_replaced_version,
 )
-from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreUnavailableError
+from vaultsync.errors import (
+    DamagedFactError,
+    FactNotFoundError,
+    StoreLayoutError,
+    StoreUnavailableError,
+)
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
@@ -70,16 +77,17 @@ _log = logging.getLogger(__name__)
 _TRIES = 200
 """How often a head is read again because another writer was faster. Of the writers that read
 the same head one always wins."""
-_HEAD_FIELDS = ("storeId", "revision", "seq", "facts", "rows", "pages")
+_HEAD_FIELDS = ("storeId", "revision", "seq", "facts", "rows", "pages", "isolated", "scopes")
 _ANY = MatchAny("kind", [FACT_KIND, TOMBSTONE_KIND])
 _FACTS = PointFilter((MatchAny("kind", [FACT_KIND]),))
 _TOMBSTONES = PointFilter((MatchAny("kind", [TOMBSTONE_KIND]),))
 _PAGES = PointFilter((MatchAny("kind", ["page"]),))
+_MOVED = PointFilter((MatchAny("kind", [MOVED_KIND]),))
 _REPLACED = PointFilter((MatchAny("kind", [REPLACED_KIND]),))
 
 
 class QdrantStore:
-    """A `Store` in one collection: facts are points, and so are tombstones.
+    """A `Store` in a collection: facts are points, and so are tombstones.
 
     `commit_log` describes how a batch of writes is atomic. With `create` the collection is
     made by the first request; without it, a missing collection is a store that is unavailable.
@@ -218,7 +226,7 @@ class QdrantStore:
                     return answers
             known = self._last_writes(found)
             mark = secrets.token_hex(4)
-            decided = head.decide(writes, known, mark=mark, at=at)
+            decided = head.decide(writes, known, mark=mark, at=at, home=self._points.home)
             if decided.head is None:
                 return decided.answers
             tried[mark] = decided.answers
@@ -256,13 +264,14 @@ class QdrantStore:
         Points that are newer than the batch stay, for this may happen late.
         """
         after = replace(head, rows=(), pages=0)
-        steps: list[PointOperation] = [
-            UpsertPoints(
-                [Point(row.feed_row.fact_id, to_payload(row)) for row in rows],
-                PointFilter((NumberRange("seq", below=head.log[-1].first),)),
-            ),
-            UpsertPoints([after.point()], head.unchanged_condition(), mode="known"),
-        ]
+        older = PointFilter((NumberRange("seq", below=head.log[-1].first),))
+        points = [Point(row.feed_row.fact_id, to_payload(row)) for row in rows]
+        # A fact is in its new collection before it is away from the old one.
+        moved = [Point(row.feed_row.fact_id, to_moved(row)) for row in rows if row.left is not None]
+        steps: list[PointOperation] = [UpsertPoints(points, older)]
+        if moved:
+            steps.append(UpsertPoints(moved, older))
+        steps.append(UpsertPoints([after.point()], head.unchanged_condition(), mode="known"))
         if head.pages:
             pages = MatchAny("revision", [head.revision])
             steps.append(DeletePoints(PointFilter((*_PAGES.must, pages))))
@@ -276,8 +285,10 @@ class QdrantStore:
         """
         known = {key: row for key, payload in found.items() if (row := find_row(key, payload))}
         none = FeedRow(0, "", "", deleted=True, actor="", at="")
-        oldest = to_payload(StoredFact(none, None))
-        if unreadable := [Point(key, oldest) for key in found.keys() - known.keys()]:
+        if unreadable := [
+            Point(key, to_payload(StoredFact(none, None, home=found[key].get("home", ""))))
+            for key in found.keys() - known.keys()
+        ]:
             self._points.do([UpsertPoints(unreadable)])
         return known
 
@@ -341,6 +352,10 @@ class QdrantStore:
                     forgotten += [key] if kind is _TOMBSTONES else []
                     same = MatchAny("revision", [point["revision"]])
                     steps.append(DeletePoints(PointFilter((*kind.must, same))))
+        moved = self._points.walk_all(_MOVED, ("at", "seq")) if head.isolated else ()
+        if old := [point["seq"] for _, point in moved if point["at"] < since[:19]]:
+            until = NumberRange("seq", most=max(old))
+            steps.append(DeletePoints(PointFilter((*_MOVED.must, until))))
         counts = MatchAny("kind", [ACCESSES_KIND])
         steps += [
             DeletePoints(PointFilter((counts, MatchAny("of", some)))) for some in batches(forgotten)
@@ -360,7 +375,8 @@ class QdrantStore:
             for key, payload in self._committed(batch, None)[1].items():
                 row = find_feed_row(key, payload)
                 if row is not None and row.deleted:
-                    emptied.append(StoredFact(row._replace(actor=""), None))
+                    home = payload.get("home", "")
+                    emptied.append(StoredFact(row._replace(actor=""), None, home=home))
         points = [Point(row.feed_row.fact_id, to_payload(row)) for row in emptied]
         beside = [
             DeletePoints(PointFilter((MatchAny("kind", [kind]), MatchAny(key, some))))
@@ -394,6 +410,9 @@ class QdrantStore:
             if self._store_id not in ("", head.store_id):
                 raise StoreUnavailableError("it was replaced by another store")
             self._store_id = head.store_id
+            if head.isolated != self._points.isolated:
+                self._isolate(head)
+                continue
             if head.is_committed:
                 return head, found
             self._carry_out_others()
@@ -425,13 +444,29 @@ class QdrantStore:
         payload = self._points.take([COMMIT_RECORD_ID]).get(COMMIT_RECORD_ID)
         return CommitRecord.parse(payload) if payload else None
 
+    def _isolate(self, head: CommitRecord) -> None:
+        """Isolate other scopes than until now, as long as nothing was ever written."""
+        if head.seq:
+            raise StoreLayoutError(
+                self._points.name,
+                f"it keeps {_listed(head.isolated)} in collections of their own, the settings"
+                f" {_listed(self._points.isolated)}",
+            )
+        changed = replace(head, isolated=self._points.isolated, revision=secrets.token_hex(4))
+        self._points.do([UpsertPoints([changed.point()], head.unchanged_condition(), mode="known")])
+
     def _begin(self) -> None:
         """Make the store; harmless when another process was faster."""
         if not self._create or self._store_id:
             raise StoreUnavailableError("its collection is not there")
         self._points.make(self._dimension())
-        head = CommitRecord(secrets.token_hex(16), secrets.token_hex(4))
+        marks = secrets.token_hex(16), secrets.token_hex(4)
+        head = CommitRecord(*marks, isolated=self._points.isolated)
         self._points.do([UpsertPoints([head.point()], mode="new")])
+
+
+def _listed(scopes: Sequence[str]) -> str:
+    return ", ".join(scopes) or "no scopes"
 
 
 def _accesses_id(fact_id: str) -> str:

@@ -156,7 +156,7 @@ class QdrantVectors:
         if dimension and dimension not in self._points.dimensions():
             self._points.add_dimension(dimension)
         firsts = self._firsts(rows, set(replaced))
-        put = [_point(key, row, firsts) for key, row in points.items()]
+        put = [self._point(key, row, firsts) for key, row in points.items()]
         steps: list[PointOperation] = [UpsertPoints(put)] if put else []
         for some in batches(replaced):
             where = PointFilter(
@@ -180,6 +180,27 @@ class QdrantVectors:
         for row in rows:
             firsts.setdefault(row.fact.id, row.chunk_id)
         return firsts | held
+
+    def _point(self, key: str, row: VectorRow, firsts: Mapping[str, str]) -> Point:
+        fact = row.fact
+        payload: dict[str, Any] = {
+            "kind": "chunk",
+            "fact": fact.id,
+            "chunk": row.chunk_id,
+            "first": int(firsts[fact.id] == row.chunk_id),
+            "seal": _fields_hash(fact),
+            "userId": fact.user_id,
+            "scope": fact.scope,
+            "type": fact.type,
+            "status": fact.status,
+            "priority": fact.priority,
+            "supersededById": fact.superseded_by_id or None,
+            "made": to_microseconds(fact.created_at),
+            "above": sorted(tag_keys_with_parents(fact.tags)),
+        }
+        if home := self._points.home(fact.scope):
+            payload["home"] = home
+        return Point(key, payload, row.vector)
 
     @_as_index_errors()
     def search(
@@ -270,23 +291,3 @@ def _fields_hash(fact: Fact) -> str:
     *plain, tags = FilterFields.of(fact)
     text = repr((plain, tags, fact.user_id))
     return sha256(text.encode()).hexdigest()[:16]
-
-
-def _point(key: str, row: VectorRow, firsts: Mapping[str, str]) -> Point:
-    fact = row.fact
-    payload: dict[str, Any] = {
-        "kind": "chunk",
-        "fact": fact.id,
-        "chunk": row.chunk_id,
-        "first": int(firsts[fact.id] == row.chunk_id),
-        "seal": _fields_hash(fact),
-        "userId": fact.user_id,
-        "scope": fact.scope,
-        "type": fact.type,
-        "status": fact.status,
-        "priority": fact.priority,
-        "supersededById": fact.superseded_by_id or None,
-        "made": to_microseconds(fact.created_at),
-        "above": sorted(tag_keys_with_parents(fact.tags)),
-    }
-    return Point(key, payload, row.vector)
