@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
+from vaultsync.model.canonical import lower_each
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import type_word
@@ -51,9 +52,7 @@ class QueryTerms:
         self, text: str, *, limit: int = MAX_TERM_POSITIONS
     ) -> list[tuple[int, int, int]]:
         """The (start, end, term number) of each match in order, a limited number per term."""
-        lowered = text.lower()
-        if len(lowered) != len(text):  # as in a few scripts
-            lowered = text
+        lowered = lower_each(text)
         return sorted(
             (start, end, number)
             for number, spellings in enumerate(self._spellings)

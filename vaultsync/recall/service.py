@@ -184,10 +184,7 @@ class RecallSearch:
             degraded=tuple(dict.fromkeys(self._degraded)),
             seconds=self._clock.monotonic() - self._began,
             hits=hits,
-            hidden=(
-                *self._count_hidden(),
-                *(HiddenMatches(n, BRANCH) for n in (len(self._of_other_branches),) if n),
-            ),
+            hidden=self._count_hidden(),
             stages=tuple(self._stages),
         )
 
@@ -521,10 +518,11 @@ class RecallSearch:
             found = self.index.count_hidden(None, hinted_filters(query, filters))
         else:
             found = self.index.count_hidden(query.words, filters, phrases=query.phrases)
+        counts = {**found, BRANCH: len(self._of_other_branches)}
         return tuple(
-            HiddenMatches(found[reason], reason)
-            for reason in (*RETIRED_STATUSES, BACKGROUND)
-            if found.get(reason)
+            HiddenMatches(counts[reason], reason)
+            for reason in (*RETIRED_STATUSES, BACKGROUND, BRANCH)
+            if counts.get(reason)
         )
 
     def _select(self, scores: Mapping[str, float]) -> bool:
