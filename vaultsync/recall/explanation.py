@@ -188,12 +188,17 @@ def densest_passage(text: str, terms: QueryTerms, *, length: int) -> str:
 def _densest_window(positions: Sequence[tuple[int, int, int]], length: int) -> int:
     """The start of the first window of `length` characters with most different terms."""
     best, start, first = 0, 0, 0
-    for at, (begin, _, _) in enumerate(positions):
+    inside: dict[int, int] = {}
+    for begin, _, number in positions:
+        inside[number] = inside.get(number, 0) + 1
         while begin - positions[first][0] > length:
+            left = positions[first][2]
+            inside[left] -= 1
+            if not inside[left]:
+                del inside[left]
             first += 1
-        different = len({number for _, _, number in positions[first : at + 1]})
-        if different > best:
-            best, start = different, positions[first][0]
+        if len(inside) > best:
+            best, start = len(inside), positions[first][0]
     return start
 
 
