@@ -24,6 +24,7 @@ from vaultsync.api.configuration import load_settings
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
+from vaultsync.backends.state.vault_marker import uses_modules
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
     ConfigError,
@@ -1486,7 +1487,7 @@ class Memory:
         view = AgentView(self._ctx, self.agent)
         waiting = [
             *notices_of(files_with_queue(self._memory_files.queue)),
-            *(notices_of(self.modules.alerts()) if self._has_modules else ()),
+            *(notices_of(self.modules.alerts()) if uses_modules(self.settings.state_dir) else ()),
             *self._refused(),
         ]
         status = structs.replace(
@@ -2299,11 +2300,6 @@ class Memory:
         return GraphColours(str(settings.graph_path), changed)
 
     # ------------------------------------------------------------------------ private
-
-    @property
-    def _has_modules(self) -> bool:
-        """Whether this vault has worked with a folder of modules."""
-        return (self.settings.state_dir / "modules").is_dir()
 
     @cached_property
     def _memory_files(self) -> MemoryFiles:
