@@ -10,6 +10,17 @@ export interface ActionTaken {
 	counted: Array<string>;
 }
 
+/** What the managed block of a memory file holds. */
+export interface BlockState {
+	file: string;
+	status: string;
+	included: number;
+	tokens: number;
+	budget: number;
+	left_out: Array<ManagedFact>;
+	agent: string | null;
+}
+
 /** What waits and what is wrong, of which vault. */
 export interface BridgeStatus {
 	facts: number;
@@ -27,6 +38,7 @@ export interface BridgeStatus {
 	silent_proposals: Array<string>;
 	observations: ObservationCounts;
 	answers: Record<string, TimePercentiles>;
+	blocks: Array<BlockState>;
 	vault_id: string;
 	version: string;
 	app_connected: boolean;
@@ -293,6 +305,14 @@ export interface MaintenanceReport {
 	proposed: Record<string, number>;
 	accepted: Record<string, number>;
 	silent: Array<string>;
+}
+
+/** A fact in the managed block of a memory file, or one that did not fit. */
+export interface ManagedFact {
+	id: string;
+	title: string;
+	path: string | null;
+	reason: string;
 }
 
 /** The folders of modules that the vault has worked with. */

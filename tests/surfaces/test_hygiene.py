@@ -129,6 +129,11 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
             m.sync_memory_file(planted.memory_file, dry_run=True),
             m.sync_memory_file(planted.memory_file),
         ],
+        "memory_file_section": lambda m: [
+            m.memory_file_section(each.id)
+            for each in m.list(limit=500).facts
+            if each.source and each.source.startswith("memory-file:")
+        ],
         "manage_memory_file": lambda m: [
             m.manage_memory_file(planted.memory_file, dry_run=True),
             m.manage_memory_file(planted.memory_file, form="index"),
@@ -473,6 +478,7 @@ def test_no_tool_of_an_agent_tells_a_secret(
             {"run": TOKEN, "step": CODE, "summary": TEXT, "follow_ups": [TOKEN], "repo": app}
         ],
         "repo_context": [{"repo": app, "paths": [TOKEN]}],
+        "memory_file_add": [{"text": TEXT, "section": CODE, "file": "notes/MEMORY.md"}],
         "module_write": [{"topic": "keys", "chunk": "k-1", "text": TEXT, "title": TOKEN}],
         "module_read": [{"topic": "keys", "chunk": "k-1"}, {"topic": "keys"}],
     }

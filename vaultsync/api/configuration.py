@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
-from msgspec import ValidationError, convert
+from msgspec import Struct, ValidationError, convert
 
 from vaultsync.backends.state.settings_files import read_machine_file, read_marker
 from vaultsync.errors import ConfigError, NotAVaultError, UntrustedVaultError
@@ -31,7 +30,7 @@ _RECORD = "trust"
 """The table of the user's own file that says what was allowed."""
 
 
-class VaultFiles(NamedTuple):
+class VaultFiles(Struct, frozen=True):
     """What the settings of a vault are read from."""
 
     root: Path
