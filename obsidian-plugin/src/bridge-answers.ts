@@ -99,6 +99,13 @@ export interface Contradiction {
 	why: string;
 }
 
+/** Facts of a branch that hold on another one now. */
+export interface Copied {
+	copied: number;
+	run: string | null;
+	ids: Array<string>;
+}
+
 /** The state of the daemon, as it reports it. */
 export interface DaemonState {
 	since: string;
@@ -308,6 +315,41 @@ export interface ManagedFact {
 	reason: string;
 }
 
+/** The folders of modules that the vault has worked with. */
+export interface ModuleFolders {
+	folders: Array<ModuleStatus>;
+}
+
+/** How far the mirror of a folder is. */
+export interface ModuleStatus {
+	pending: number;
+	oldest_hours: number;
+	alert: boolean;
+	failed: number;
+	folder: string;
+	space: string;
+	remote: string;
+	sync_success_total: number;
+	sync_failure_total: number;
+	attention: Array<ReportedNotice>;
+}
+
+/** What came of a `module sync`. */
+export interface ModuleSyncReport {
+	synced: number;
+	failed: number;
+	pending: number;
+	removed: number;
+	facts: number;
+	attention: Array<ReportedNotice>;
+	run: string | null;
+}
+
+/** What came of the sync of each folder of modules. */
+export interface ModuleSyncs {
+	folders: Array<ModuleSyncReport>;
+}
+
 /** The id, title and path of a fact. */
 export interface Named {
 	id: string;
@@ -387,6 +429,13 @@ export interface ProcessReport {
 	pending: number;
 }
 
+/** Facts that hold on another branch now. */
+export interface Promotion {
+	promoted: number;
+	run: string | null;
+	ids: Array<string>;
+}
+
 /** Proposals, oldest first. */
 export interface Proposals {
 	proposals: Array<ShownProposal>;
@@ -448,6 +497,31 @@ export interface Related {
 	chain: Array<Version>;
 	signals: UseSignals;
 	canvases: Array<string>;
+}
+
+/** What a step of work should know about its repository. */
+export interface RepoContext {
+	text: string;
+	chars: number;
+	max_chars: number;
+	items: Array<RepoContextItem>;
+	left_out: Array<RepoLeftOut>;
+}
+
+/** Something that is in the text. */
+export interface RepoContextItem {
+	kind: string;
+	id: string;
+	title: string;
+	chars: number;
+}
+
+/** Something that is not in the text. */
+export interface RepoLeftOut {
+	kind: string;
+	id: string;
+	title: string;
+	why: string;
 }
 
 /** What a run did, or with `dry_run` would do. */

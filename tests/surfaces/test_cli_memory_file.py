@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs, to_builtins
 
+from tests.forked import start_program
 from tests.machines import configure_machine
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from vaultsync.api import opening as app
@@ -195,7 +195,7 @@ def test_a_memory_file_is_managed_by_two_processes_at_once(held: Memory, file: P
     )
     command = [sys.executable, "-c", code, str(held.settings.root), state, str(file)]
     forms = ("full", "index")
-    processes = [subprocess.Popen([*command, form]) for form in forms]
+    processes = [start_program([*command, form]) for form in forms]
     assert [each.wait(timeout=60) for each in processes] == [0, 0]
     assert file.read_bytes().startswith(own)
     done = held.manage_memory_file(file, form="index")

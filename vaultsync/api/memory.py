@@ -24,6 +24,7 @@ from vaultsync.api.configuration import load_settings
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
+from vaultsync.backends.state.vault_marker import uses_modules
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
     ConfigError,
@@ -57,7 +58,7 @@ from vaultsync.settings import MARKER, Settings
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
-    from vaultsync.api.bases import BasesReport
+    from vaultsync.api.bases import BasesReport, PropertyTypes
     from vaultsync.api.change_notes import ChangeNote
     from vaultsync.api.derived_data import DerivedReport
     from vaultsync.api.exchange import ExportReport
@@ -1023,6 +1024,23 @@ class Memory:
         with self._engine.exclusive() as ctx:
             return write_bases(ctx, self.settings, folder)
 
+    def property_types(self, *, write: bool = False) -> PropertyTypes:
+        """The types that Obsidian has for the properties of facts, and those that fit.
+
+        Args:
+            write: whether to add the types that Obsidian lacks; those that it has stay.
+
+        Raises:
+            ConfigError: the vault was never opened in Obsidian, or its types are not valid
+                JSON; nothing was written.
+            ScopeDeniedError: an agent asks to write them.
+        """
+        from vaultsync.api.bases import property_types
+
+        if write and self.agent is not None:
+            raise ScopeDeniedError(self.agent, "public", proposes=False)
+        return property_types(self.settings, write=write)
+
     # ------------------------------------------------------------------------- recall
 
     def recall(
@@ -1469,7 +1487,7 @@ class Memory:
         view = AgentView(self._ctx, self.agent)
         waiting = [
             *notices_of(files_with_queue(self._memory_files.queue)),
-            *(notices_of(self.modules.alerts()) if self._has_modules else ()),
+            *(notices_of(self.modules.alerts()) if uses_modules(self.settings.state_dir) else ()),
             *self._refused(),
         ]
         status = structs.replace(
@@ -1930,6 +1948,7 @@ class Memory:
 
     def doctor(self) -> tuple[DoctorCheck, ...]:
         """Check this machine and this vault."""
+        from vaultsync.api.bases import check_property_types
         from vaultsync.api.privacy import redaction_check
         from vaultsync.backends.system.host_checks import machine_checks
         from vaultsync.backends.watchers.watch_checks import watch_checks
@@ -1948,6 +1967,7 @@ class Memory:
             _check("archive", ctx.archive.count_bases, lambda _: "the archive answers"),
             _check("settings", lambda: _check_index_folder(settings), str),
             _check("trust", self._loaded_settings, _describe_trust),
+            _check("properties", lambda: check_property_types(settings), str),
             DoctorCheck(*redaction_check(settings)),
             _check("embedder", lambda: services.embedder, _describe_embedder),
             DoctorCheck("engine", ok=True, message=f"the engine is {holder}"),
@@ -2268,7 +2288,7 @@ class Memory:
         from vaultsync.graph.colours import merged_colours
 
         settings = ObsidianSettings(self.settings.root)
-        before = settings.read_graph()
+        before = settings.read(settings.graph_path)
         try:
             after = merged_colours(before)
         except ValueError as error:
@@ -2276,15 +2296,10 @@ class Memory:
             raise ConfigError(message, hint="it was left alone; fix it, or move it away") from None
         changed = after != before
         if changed:
-            settings.write_graph(after)
+            settings.write(settings.graph_path, after)
         return GraphColours(str(settings.graph_path), changed)
 
     # ------------------------------------------------------------------------ private
-
-    @property
-    def _has_modules(self) -> bool:
-        """Whether this vault has worked with a folder of modules."""
-        return (self.settings.state_dir / "modules").is_dir()
 
     @cached_property
     def _memory_files(self) -> MemoryFiles:

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from vaultsync.index_files.entry import link_safe_title, link_to
 from vaultsync.index_files.paging import TableLine, page_text
+from vaultsync.model.dates import TimeSpan
 from vaultsync.model.schema import TYPES
-from vaultsync.model.time_span import TimeSpan
 from vaultsync.notes.kinds import is_table
 from vaultsync.notes.review_note import plain
 from vaultsync.sync.conflicts import redact_conflict

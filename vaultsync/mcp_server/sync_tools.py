@@ -54,6 +54,18 @@ def resolve(memory: AgentMemory, args: ResolveArgs) -> ToolAnswer:
     return ResolvedConflict(left.conflicts, left.more, resolved=shown_conflict(resolved))
 
 
+def resolve_question(memory: AgentMemory, args: ResolveArgs) -> str:
+    """What the user is asked before their own words are overwritten."""
+    if args.take != "store":
+        return ""
+    found = [each for each in memory.conflicts() if each.id.startswith(args.conflict)]
+    if len(found) != 1:
+        return ""
+    fields = args.field or ", ".join(each.field for each in found[0].fields)
+    title = found[0].title or found[0].path
+    return f"Overwrite what you wrote in {fields} of “{title}” with the agent's version?"
+
+
 class ProposalsArgs(ToolArgs, frozen=True):
     """The arguments of `memory_proposals`: none."""
 
@@ -77,6 +89,12 @@ def resolve_proposal(memory: AgentMemory, args: ResolveProposalArgs) -> ToolAnsw
     """`proposals accept` and `proposals reject`."""
     answer = memory.accept_proposals if args.accept else memory.reject_proposals
     return answer([args.proposal])
+
+
+def proposal_question(memory: AgentMemory, args: ResolveProposalArgs) -> str:
+    """What the user is asked before an agent accepts for them."""
+    found = [each for each in memory.proposals() if each.id.startswith(args.proposal)]
+    return f"Accept the proposal “{found[0].title}”?" if args.accept and len(found) == 1 else ""
 
 
 class ExportGraphArgs(ToolArgs, frozen=True):
@@ -163,6 +181,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         resolve,
         destructive=True,
         idempotent=True,
+        question=resolve_question,
     ),
     Tool(
         "memory_proposals",
@@ -183,6 +202,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         resolve_proposal,
         destructive=True,
         idempotent=True,
+        question=proposal_question,
     ),
     Tool(
         "memory_export_graph",
