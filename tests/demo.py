@@ -408,9 +408,48 @@ def repository(stage: Stage) -> None:
     )
 
 
+OWN_WORDS = "# Tidebell\n\n## From Mara\n\nThe tide table hangs in the office.  \nIt is from May.\n"
+OFFICE = "The office opens at seven.\n\nAsk for Bente first."
+
+
+def memory_file(stage: Stage) -> None:
+    stage.step(
+        "A MEMORY.md is kept in step, both ways",
+        """The program that indy runs in reads a MEMORY.md when a session begins. Mara writes in
+        it by hand. indy adds what it learned: that section follows its fact.""",
+    )
+    file = stage.folder / "MEMORY.md"
+    file.write_text(OWN_WORDS, encoding="utf-8")
+    added = ("MEMORY.md", OFFICE, "--section", "Harbour office", "--agent", "indy")
+    stage.run("memory-file", "add", *added)
+    (fact,) = [x for x in stage.ask("list")["facts"] if x["title"] == "Harbour office"]
+    stage.name("OFFICE", fact["id"])
+    stage.tell("Bente corrects the hour in the note. Mara corrects the name in the file.")
+    note = stage.note("$OFFICE")
+    stage.edit(note, ("at seven", "at eight"))
+    stage.edit(file, ("Bente", "Oskar"))
+    stage.run("sync")
+    stage.show(file)
+    both = OFFICE.replace("seven", "eight").replace("Bente", "Oskar")
+    text = file.read_text(encoding="utf-8")
+    stage.claim(
+        "file, note and fact say both, and Mara's own section is unchanged to the byte",
+        holds=text.startswith(f"{OWN_WORDS}\n## Harbour office\n")
+        and text.endswith(f"\n\n{both}\n")
+        and both in note.read_text(encoding="utf-8")
+        and stage.ask("get", "$OFFICE")["content"] == both,
+    )
+    stage.run("forget", "$OFFICE")
+    stage.run("sync")
+    stage.claim(
+        "a forgotten fact takes its section with it, and nothing else",
+        holds=file.read_text(encoding="utf-8").rstrip("\n") == OWN_WORDS.rstrip("\n"),
+    )
+
+
 STORY = (
     *(take_in, remember, edit, merge, conflict),
-    *(settle, delete, undo, history, ask, pack, observe, propose, repository, equal),
+    *(settle, delete, undo, history, ask, pack, observe, propose, repository, memory_file, equal),
 )
 
 

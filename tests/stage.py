@@ -129,8 +129,11 @@ class Stage:
             self._notes[name] = self.vault / str(self.ask("get", name)["path"])
         return self._notes[name]
 
+    def _place(self, path: Path) -> Path:
+        return path.relative_to(self.vault if path.is_relative_to(self.vault) else self.folder)
+
     def show(self, path: Path, *, lines: int = 40) -> None:
-        tell(f"  {path.relative_to(self.vault)}\n")
+        tell(f"  {self._place(path)}\n")
         tell(_framed(path.read_text(encoding="utf-8"), lines))
 
     def edit(self, path: Path, *changes: tuple[str, str]) -> None:
@@ -146,7 +149,7 @@ class Stage:
 
     def show_change(self, path: Path, before: str) -> None:
         """Show which lines of a file are not what they were."""
-        tell(f"  {path.relative_to(self.vault)}\n")
+        tell(f"  {self._place(path)}\n")
         after = path.read_text(encoding="utf-8")
         differing = list(
             difflib.unified_diff(before.split("\n"), after.split("\n"), n=1, lineterm="")

@@ -17,6 +17,7 @@ import pytest
 from vaultsync.backends.filesystem.find_files import find_memory_files, matches
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
+from vaultsync.backends.state.known_memory_files import KnownFile, KnownMemoryFiles
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import MemoryFileChangedError, MissingExtraError, UnreadableMemoryFileError
 from vaultsync.memory_files.ports import QueuedText
@@ -266,3 +267,13 @@ def test_a_swap_that_can_never_end_gives_up(path: Path, monkeypatch: pytest.Monk
     with pytest.raises(MemoryFileChangedError) as caught:
         DiskMemoryFile(path, "m").replace(b"two", b"one")
     assert {saves[0], saves[-1]} <= {*caught.value.saved}  # the last is staged, and stays out
+
+
+def test_a_damaged_record_of_a_known_file_is_no_record(tmp_path: Path) -> None:
+    known = KnownMemoryFiles(tmp_path)
+    for path in ("/b", "/a"):
+        known.put(KnownFile(path, "indy"))
+    (tmp_path / "memory-files" / "known" / "half").write_bytes(b"{half")
+    assert [each.path for each in known.all()] == ["/a", "/b"]
+    known.drop(KnownFile("/a", "indy", "public"))
+    assert [each.path for each in known.all()] == ["/b"]

@@ -23,6 +23,7 @@ from vaultsync.memory_files.manage import (
     ManageRequest,
     facts_for_session,
     manage_file,
+    refit_block,
 )
 from vaultsync.memory_files.managed_block import (
     BLOCK_FORMS,
@@ -200,6 +201,22 @@ def test_an_edited_block_is_kept_and_reported() -> None:
     assert managed(file, [fact(1)]).status == "edited"
     file.says("")
     assert managed(file, [fact(1)]).status == "written"
+
+
+def test_a_block_makes_room_for_what_is_added_unless_a_person_edited_it() -> None:
+    file = SimFile()
+    managed(file, [fact(1), fact(2)])
+    request = ManageRequest(max_lines=20)
+
+    def refit(text: str) -> str:
+        return refit_block(text, file.name, request, lambda: [fact(1), fact(2)], Words())
+
+    longer = "More.\n" + file.text
+    fewer = refit(longer)
+    assert count_lines(fewer) <= 20 < count_lines(longer)
+    assert fewer.startswith("More.\n")
+    edited = longer.replace("22 minutes", "25 minutes")
+    assert refit(edited) == edited
 
 
 def test_a_block_without_facts_is_empty_and_none_is_made_for_none() -> None:

@@ -243,7 +243,8 @@ def test_a_sync_of_the_vault_brings_a_note_into_the_section_that_follows_it(
     assert file.read_text(encoding="utf-8") == MANAGED
     report = held.sync()
     assert isinstance(report, VaultReport)
-    assert not report.quiet
+    assert report.memory_files is not None
+    assert report.memory_files.counts["rewritten"] == 1
     assert file.read_text(encoding="utf-8") == MANAGED.replace("at dawn", "at noon")
     assert held.sync().quiet
     file.write_text(MANAGED.replace("from the pier", "from the tower"), encoding="utf-8")

@@ -200,8 +200,3 @@ class VaultReport(Report, frozen=True):
     """What a run did, and what became of the memory files that the vault keeps in step."""
 
     memory_files: MemoryFileReport | None = None
-
-    @property
-    def quiet(self) -> bool:
-        """Whether there was nothing to do."""
-        return super().quiet and (self.memory_files is None or self.memory_files.quiet)
