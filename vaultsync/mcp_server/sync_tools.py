@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, structs
 
 from vaultsync import __version__
 from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs, about
+from vaultsync.mcp_server.toolsets import FILES, MEMORY_FILE
 from vaultsync.notes.conflict_note import shown_conflict
 
 if TYPE_CHECKING:
@@ -140,6 +142,25 @@ def status(memory: AgentMemory, _: StatusArgs) -> ToolAnswer:
     )
 
 
+class FileAddArgs(ToolArgs, frozen=True):
+    """The arguments of `memory_file_add`."""
+
+    text: Annotated[str, about("In markdown, without headings of level 2."), Meta(min_length=1)]
+    section: Annotated[str, about("The heading that it stands under."), Meta(min_length=1)]
+    file: Annotated[str, about("Another memory file that the user keeps in step.")] = MEMORY_FILE
+    replace: Annotated[bool, about("Replace what you wrote in the section.")] = False
+
+
+def file_add(memory: AgentMemory, args: FileAddArgs) -> ToolAnswer:
+    """`memory-file add`."""
+    from vaultsync.mcp_server.answers import FileAdded
+
+    done = memory.add_to_memory_file(
+        args.file, args.text, section=args.section, replace_all=args.replace, within=Path.cwd()
+    )
+    return FileAdded(done.name, done.section, done.status, done.reason)
+
+
 SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_conflicts",
@@ -202,5 +223,16 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         "AgentStatus",
         status,
         reads=True,
+    ),
+    Tool(
+        "memory_file_add",
+        "Add to a memory file",
+        "Add a text to your section of MEMORY.md. What the user wrote there stays as it is.",
+        FileAddArgs,
+        "FileAdded",
+        file_add,
+        destructive=True,
+        idempotent=True,
+        toolset=FILES,
     ),
 )
