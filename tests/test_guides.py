@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from tests.test_docs import PAGES, ROOT
 from tests.world import open_scopes
 from vaultsync.cli.main import cli
+from vaultsync.hosts.agent_hosts import HOSTS
 
 DONE = (0, 3)
 """Exit codes of a command that succeeded, also with something to look at."""
@@ -38,11 +39,13 @@ BLOCK = re.compile(r"^ *```console\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 class Reader:
     """A person with a home folder, who types what a page shows."""
 
-    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch, *, begins: bool = True) -> None:
         self.home = home
         self._monkeypatch = monkeypatch
         self._shell = CliRunner()
         self._made = 0
+        if not begins:  # with nothing at all
+            return
         self.type("vaultsync init ~/Memory")
         open_scopes(home / "Memory")
         self.type("cd ~/Memory")
@@ -108,10 +111,10 @@ class Reader:
         return str(changed["conflict"])
 
 
-@pytest.fixture
-def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
-    """Someone with a vault, other notes, and the memory file of an agent."""
-    for name in ("VAULTSYNC_VAULT", "VAULTSYNC_STATE_DIR", "VAULTSYNC_AGENT"):
+def leave_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the person who runs the tests counts."""
+    hosts = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")
+    for name in ("VAULTSYNC_VAULT", "VAULTSYNC_STATE_DIR", "VAULTSYNC_AGENT", *hosts):
         monkeypatch.delenv(name, raising=False)
     for name, folder in {
         "HOME": "",
@@ -120,6 +123,12 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     }.items():
         monkeypatch.setenv(name, str(tmp_path / folder))
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
+    """Someone with a vault, other notes, and the memory file of an agent."""
+    leave_home(tmp_path, monkeypatch)
     shutil.copytree(ROOT / "sample-vault", tmp_path / "Memory")
     (tmp_path / "Memory/.obsidian").mkdir(exist_ok=True)
     for note in ("Notes/Projects/Boat.md", "Notes/Reading list.md"):
@@ -148,6 +157,44 @@ WALKED = [page for page in PAGES if any(line.startswith("vaultsync") for line in
 def test_the_commands_of_a_page_succeed_as_they_stand_there(page: Path, reader: Reader) -> None:
     for line in _lines(page):
         reader.type(line)
+
+
+def _sections_of_hosts() -> dict[str, str]:
+    page = (ROOT / "docs/guides/hosts.md").read_text(encoding="utf-8")
+    sections = page.split("\n## ")[1:]
+    return {re.findall(r"install ([a-z-]+) --yes", each)[0]: each for each in sections}
+
+
+def test_each_host_has_a_guide_of_ten_lines() -> None:
+    sections = _sections_of_hosts()
+    assert sections.keys() == HOSTS.keys()
+    for text in sections.values():
+        lines = [each for each in text.split("\n")[1:] if each and not each.startswith("```")]
+        assert len(lines) <= 10
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_guide_of_a_host_works_in_an_empty_home_and_leaves_no_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    leave_home(tmp_path, monkeypatch)
+    reader = Reader(tmp_path, monkeypatch, begins=False)
+    *lines, install = re.findall(r"^\$ (.*)$", _sections_of_hosts()[host], re.MULTILINE)
+    for line in lines:
+        reader.type(line)
+    assert reader.says("list")["facts"][0]["content"] == "I like tea without milk."
+    before = _files_of_hosts(tmp_path)
+    reader.type(install)
+    assert any("vaultsync" in text for text in _files_of_hosts(tmp_path).values())
+    reader.type(f"vaultsync install {host} --remove --yes")
+    assert _files_of_hosts(tmp_path) == before == {}
+
+
+def _files_of_hosts(home: Path) -> dict[str, str]:
+    """The files in a home folder that are not vaultsync's own."""
+    files = (each.relative_to(home) for each in home.rglob("*") if each.is_file())
+    own = ("Memory", "state", "config")
+    return {str(each): (home / each).read_text() for each in files if each.parts[0] not in own}
 
 
 def test_the_guides_are_walked() -> None:

@@ -65,6 +65,7 @@ def test_a_change_note_lists_what_changed_and_is_no_fact(vault: Path) -> None:
     with vaultsync.open() as memory:
         assert memory.sync().quiet
         assert memory.adopt(dry_run=True).quiet
+        assert memory.status().foreign == 0
         assert memory.verify().equal
         (conflict,) = memory.conflicts()
         memory.resolve(conflict.id, take="store")

@@ -51,7 +51,7 @@ def test_columns_are_fields_of_all_kinds() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("--columns", "titel"), ("--json", "--csv"), ("--json", "--columns", "id")]
+    "words", [("--columns", "heading"), ("--json", "--csv"), ("--json", "--columns", "id")]
 )
 def test_a_list_that_cannot_be_is_refused(words: tuple[str, ...]) -> None:
     listed(*words, code=2)

@@ -11,6 +11,7 @@ from vaultsync.backends.obsidian.bases_folder import BasesFolder
 from vaultsync.index_files.change_page import change_page, is_unedited_page
 from vaultsync.model.dates import time_span
 from vaultsync.model.paths import vault_path
+from vaultsync.notes.kinds import changes_name
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 
@@ -39,7 +40,7 @@ def write_change_note(
     first = (span.since or "")[:10]
     page = change_page(ctx, span, f"Changes from {first} to {today.isoformat()}")
     files = BasesFolder(settings.root, place)
-    name = f"{first} to {today.isoformat()}.md"
+    name = changes_name(first, today.isoformat())
     path = f"{place}/{name}"
     before = files.read(name)
     is_ours = before is not None and is_unedited_page(before)

@@ -20,3 +20,16 @@ TABLE_NAME = lazy_pattern(r"(?:vault-index|by-(?:type|priority|entity))(?:-[\w-]
 def is_index_page(index_folder: VaultPath, folder: VaultPath, name: str) -> bool:
     """Whether a file is in the visible copy of `.index/` and named like an index page."""
     return bool(index_folder) and folder == index_folder and TABLE_NAME.fullmatch(name) is not None
+
+
+_CHANGES_NAME = lazy_pattern(r"\d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d\.md")
+
+
+def is_named_as_changes(name: str) -> bool:
+    """Whether a file is named like a note of what changed in some days (`changes_name()`)."""
+    return " to " in name and _CHANGES_NAME.fullmatch(name) is not None
+
+
+def changes_name(first: str, last: str) -> str:
+    """The name of a note of what changed from one day to another."""
+    return f"{first} to {last}.md"

@@ -10,7 +10,7 @@ from msgspec import convert
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.dates import ALWAYS, TimeSpan
 from vaultsync.model.paths import VaultPath, join_path
-from vaultsync.notes.kinds import is_index_page
+from vaultsync.notes.kinds import is_index_page, is_named_as_changes
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
@@ -125,7 +125,9 @@ def read_status(
     if agent is not None:
         notes = sum(map(view.sees_path, ctx.archive.paths().keys() - _absent_paths(work)))
     files = sum(  # empty files are not counted
-        not is_review_note(name) and not is_index_page(ctx.policy.index_folder, folder.path, name)
+        not is_review_note(name)
+        and not is_index_page(ctx.policy.index_folder, folder.path, name)
+        and not is_named_as_changes(name)
         for folder in work.snapshot.scan.folders.values()
         for name, stamp in folder.files.items()
         if stamp.size and view.sees_path(join_path(folder.path, name))

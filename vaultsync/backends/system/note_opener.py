@@ -37,7 +37,8 @@ def editor_command(file: Path) -> list[str]:
                 return [*shlex.split(chosen, posix=os.name == "posix"), str(file)]
             except ValueError as error:
                 raise NoteNotOpenedError(f"${name} cannot be read ({error})") from None
-    found = next((each for each in _EDITORS if shutil.which(each)), None)
+    on_terminal = sys.stdin is not None and sys.stdin.isatty()  # which these need
+    found = next((each for each in _EDITORS if on_terminal and shutil.which(each)), None)
     if found is None:
         raise NoteNotOpenedError("neither $VISUAL nor $EDITOR names an editor")
     return [found, str(file)]
