@@ -604,6 +604,16 @@ class NoteMissingError(NoteError):
         )
 
 
+class UserDeclinedError(VaultsyncError):
+    """The user was asked, and did not agree; nothing was done."""
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(
+            f"{tool}: the user did not agree; nothing was done",
+            hint="leave it as it is, and tell them what stays open",
+        )
+
+
 class NoteNotOpenedError(VaultsyncError):
     """No program opened the note."""
 

@@ -10,6 +10,7 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -206,7 +207,7 @@ def saves_a_line_more_each_time(path: Path, times: int, *, by_rename: bool) -> N
 def adds(path: Path, queue: FileWriteQueue, agent: str, texts: list[str]) -> None:
     for text in texts:
         file = DiskMemoryFile(path, "m")
-        words = {"section": f"Of {agent}", "text": text, "agent": agent}
+        words: dict[str, Any] = {"section": f"Of {agent}", "text": text, "agent": agent}
         queue_text(SystemClock(), file, queue, replace_all=False, **words)
 
 

@@ -40,6 +40,9 @@ def test_an_agents_edit_of_the_fact_is_written_into_its_section(two_way: MemoryW
     two_way.agent_updates(fact.id, content=LINES.replace("at dawn", "at noon"))
     assert actions(two_way) == [("rewrite", "Harbour")]
     assert two_way.file.text == FILE.replace("at dawn", "at noon")
+    logged = two_way.queue.entries[-1]
+    assert (logged["path"], logged["section"]) == (two_way.file.name, "Harbour")
+    assert (logged["fact_id"], logged["action"]) == (fact.id, "rewrite")
     assert two_way.syncs().quiet
 
 

@@ -145,7 +145,7 @@ EVENTS = {
 def test_a_time_is_named_by_what_happened_then(text: str) -> None:
     named = named_event(text)
     assert named is not None
-    assert named[:2] == EVENTS[text]
+    assert (named.how, named.words) == EVENTS[text]
 
 
 @pytest.mark.parametrize("text", ["after lunch", "since May", "the aftermath", "vor Mai", ""])

@@ -192,6 +192,14 @@ def test_facts_hold_where_their_changes_arrived(part: int) -> None:
     assert asked > held > asked / 10
 
 
+@pytest.mark.parametrize("seed", [521, 3954])
+def test_histories_that_few_rules_tell_apart(seed: int) -> None:
+    """One that needs the change of a whole branch, and one that needs two ways in a row."""
+    history = RandomHistory(seed)
+    history.grow()
+    check(history)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_facts_hold_where_their_changes_arrived_in_many_histories() -> None:

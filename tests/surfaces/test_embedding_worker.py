@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import run_program, start_program
 from tests.proofs.turns import THOROUGH
 from vaultsync.api.embedding import EmbeddingWorker
 from vaultsync.api.memory import Memory
@@ -79,8 +80,9 @@ def _fill(root: Path, count: int) -> None:
 
 
 def _run(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "vaultsync", *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True)
+    done = run_program([sys.executable, "-m", "vaultsync", *words])
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def _worker(root: Path) -> int | None:
@@ -165,7 +167,7 @@ def test_two_commands_at_once_start_one_worker(vault: Path) -> None:
         memory.adopt()
         memory.stop_embedding()
     command = [sys.executable, "-m", "vaultsync", "index", "--vault", str(vault)]
-    both = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in "ab"]
+    both = [start_program(command, stderr=subprocess.DEVNULL) for _ in "ab"]
     assert 0 in [each.wait() for each in both]
     _until(lambda: _worker(vault))
     time.sleep(1.0)

@@ -96,7 +96,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
     without = ("status", "conflicts", "verify", "doctor", "graph_stats", "graph_colours", "new_id")
     more = (
         *("follow_memory_files", "watched_memory_files", "check", "count_recalls", "close"),
-        "damaged_facts",
+        *("damaged_facts", "property_types"),
     )
     modules = planted.folder / "project"
     asked: dict[str, Callable[[Memory], object]] = {
@@ -128,6 +128,11 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "sync_memory_file": lambda m: [
             m.sync_memory_file(planted.memory_file, dry_run=True),
             m.sync_memory_file(planted.memory_file),
+        ],
+        "memory_file_section": lambda m: [
+            m.memory_file_section(each.id)
+            for each in m.list(limit=500).facts
+            if each.source and each.source.startswith("memory-file:")
         ],
         "manage_memory_file": lambda m: [
             m.manage_memory_file(planted.memory_file, dry_run=True),
@@ -215,7 +220,7 @@ def _no_file_leaks(planted: Planted) -> None:
 
 NOT_ASKED = {
     *("init", "export", "import", "completion", "mcp", "bridge token", "plugin install"),
-    *("export-to", "import-from", "bases write"),
+    *("export-to", "import-from", "bases write", "bases types"),
     *("model fetch", "install"),  # they know of no fact
 }
 
@@ -332,6 +337,7 @@ def _name(planted: Planted, secret: str) -> str:
 
 def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
     one, other = f"/v1/facts/{planted.fact}", f"/v1/facts/{planted.entity}"
+    app = str(repository(planted.folder))
     asked: dict[str, list[tuple[str, object]]] = {
         "status": [("/v1/status", None)],
         "list": [("/v1/facts", None), ("/v1/facts?status=forgotten", None)],
@@ -368,6 +374,11 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
         "index": [("/v1/index", None)],
         "index_file": [("/v1/index/vault-index.md", None)],
         "write": [("/v1/writes/none", {"applied": False})],
+        "repo_context": [("/v1/repo/context", {"repo": app, "paths": [TOKEN]})],
+        "repo_promote": [("/v1/repo/promote", {"repo": app})],
+        "repo_copy": [("/v1/repo/copy", {"repo": app, "source": "main", "target": "main"})],
+        "modules": [("/v1/modules", None)],
+        "sync_modules": [("/v1/modules/sync", {})],
     }
     routes = {each.name: each.method for each in ROUTES}
     assert routes.keys() == asked.keys()
@@ -467,6 +478,7 @@ def test_no_tool_of_an_agent_tells_a_secret(
             {"run": TOKEN, "step": CODE, "summary": TEXT, "follow_ups": [TOKEN], "repo": app}
         ],
         "repo_context": [{"repo": app, "paths": [TOKEN]}],
+        "memory_file_add": [{"text": TEXT, "section": CODE, "file": "notes/MEMORY.md"}],
         "module_write": [{"topic": "keys", "chunk": "k-1", "text": TEXT, "title": TOKEN}],
         "module_read": [{"topic": "keys", "chunk": "k-1"}, {"topic": "keys"}],
     }

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +16,10 @@ import vaultsync
 from tests.gits import GitFolder
 from tests.machines import configure_machine
 from tests.planted import TOKEN
+from vaultsync.api.configuration import find_repository
 from vaultsync.api.memory import Memory
 from vaultsync.api.repos import Repos
+from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.cli.main import cli
 from vaultsync.errors import (
     BranchNotMergedError,
@@ -30,10 +29,12 @@ from vaultsync.errors import (
     NotARepositoryError,
     ProposedError,
     RepoFileParseError,
+    RepositoryError,
     UnknownBranchError,
 )
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
+from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import HiddenMatches
 from vaultsync.repos.entries import RepoMemory
 from vaultsync.service.daemon_runner import DaemonRunner
@@ -424,6 +425,18 @@ def test_a_branch_is_promoted_once_it_is_merged(repos: Repos, git: GitFolder) ->
     assert repos.promote(source="feature", target="main").promoted == 1
 
 
+@pytest.mark.parametrize("name", ["x" * 1000, "a\0b", "\ud800", "~nobody/x"])
+def test_names_that_no_folder_and_no_branch_has_are_refused(repos: Repos, name: str) -> None:
+    for call in (
+        lambda: repos.identity(name),
+        lambda: repos.promote(source=name),
+        lambda: repos.copy(source="main", target=name),
+    ):
+        with pytest.raises(RepositoryError):
+            call()
+    assert find_repository(name) in (None, Path(repos.identity().root))
+
+
 def test_what_is_known_on_a_renamed_branch_is_copied(repos: Repos, git: GitFolder) -> None:
     git.branch("old")
     git.commit("b.py", "b = 1\n")
@@ -614,6 +627,45 @@ def test_keys_that_another_tool_wrote_stay_in_the_file(repos: Repos) -> None:
     assert path.stat().st_mtime_ns == before
 
 
+def test_what_a_person_saves_while_a_fact_is_written_is_taken_over(
+    repos: Repos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repos.add_note(content="Known.")
+    path, new = folder_of(repos) / "memory.json", repos._new
+
+    def saved_meanwhile(*given: Any, **more: Any) -> Fact:  # noqa: ANN401 - as `_new`
+        monkeypatch.setattr(repos, "_new", new)
+        found = json.loads(path.read_text())
+        found["notes"].append({"content": "By hand."})
+        path.write_text(json.dumps(found))
+        return new(*given, **more)
+
+    monkeypatch.setattr(repos, "_new", saved_meanwhile)
+    repos.add_note(content="By an agent.")
+    assert {*titles(repos.get_repo_memory())} == {"Known.", "By hand.", "By an agent."}
+
+
+def test_an_old_version_that_is_saved_in_the_moment_of_a_write_changes_nothing_back(
+    repos: Repos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = repos.upsert_convention(title="Style", content="Tabs.")
+    path, put = folder_of(repos) / "memory.json", RepoFolder.put_memory
+    opened = json.loads(path.read_text())
+    repos.upsert_convention(id=known.id, title="Style", content="Blanks.")
+    repos.add_note(content="Known.")
+
+    def saved_just_before(self: RepoFolder, data: bytes, expect: bytes | None) -> bytes | None:
+        monkeypatch.setattr(RepoFolder, "put_memory", put)
+        path.write_text(json.dumps({**opened, "notes": [{"content": "By hand."}]}))
+        return put(self, data, expect)
+
+    monkeypatch.setattr(RepoFolder, "put_memory", saved_just_before)
+    repos.add_note(content="New.")
+    found = repos.get_repo_memory()
+    assert [x.content for x in found.conventions] == ["Blanks."]
+    assert {x.content for x in found.notes} == {"Known.", "By hand.", "New."}
+
+
 def test_both_edits_of_a_text_are_merged(repos: Repos, memory: Memory) -> None:
     text = "Alpha.\n\nBravo.\n\nCharlie."
     convention = repos.upsert_convention(title="Style", content=text)
@@ -693,8 +745,6 @@ def test_a_lock_of_another_process_is_waited_for(
     repos.add_note(content="Known")
     monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.MEMORY_SECONDS", 0.05)
     monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.SUMMARIES_SECONDS", 0.05)
-    from vaultsync.backends.repo_files.repo_folder import RepoFolder
-
     other = RepoFolder(repos._branches.root, repos.identity().repo_hash)
     with other.memory_lock(), pytest.raises(LockTimeoutError):
         repos.get_repo_memory()
@@ -704,73 +754,6 @@ def test_a_lock_of_another_process_is_waited_for(
         assert titles(repos.get_repo_memory()) == ["Known"]
     with other.summaries_lock(), pytest.raises(LockTimeoutError):
         repos.append_summary("r", "s", "t")
-
-
-WRITER = """
-import sys
-import vaultsync
-with vaultsync.open() as memory:
-    for number in range(int(sys.argv[2])):
-        name = f"{sys.argv[1]}-{number}"
-        while True:
-            try:
-                if number % 2:
-                    memory.repos.append_summary("run", name, f"Did {name}.")
-                else:
-                    memory.repos.upsert_convention(title=name, content=f"Rule {name}.")
-            except vaultsync.errors.LockTimeoutError:
-                continue
-            print(name, flush=True)
-            break
-"""
-
-
-def _storm(git: GitFolder, folder: Path, *, processes: int, writes: int, kills: int) -> set[str]:
-    """Processes that write, of which some are killed, while a person edits; what they wrote."""
-    outs: list[Path] = []
-
-    def start() -> subprocess.Popen[bytes]:
-        out = folder / f"out-{len(outs)}"
-        outs.append(out)
-        with out.open("wb") as file:
-            words = [sys.executable, "-c", WRITER, out.name, str(writes)]
-            return subprocess.Popen(words, cwd=git.root, stdout=file)
-
-    running = [start() for _ in range(processes)]
-    while sum(len(out.read_bytes().splitlines()) for out in outs) < kills * 2:
-        time.sleep(0.02)
-    for victim in range(kills):
-        running[victim].kill()
-        running[victim].wait()
-        running[victim] = start()
-    assert [each.wait() for each in running] == [0] * processes
-    return {name for out in outs for name in out.read_text().splitlines()}
-
-
-def _nothing_is_lost(repos: Repos, written: set[str], writes: int) -> None:
-    known = repos.get_repo_memory()
-    found = {x.title for x in known.conventions} | {x.step_id for x in known.summaries}
-    assert written <= found
-    lines = (folder_of(repos) / "summaries.jsonl").read_text().splitlines()
-    assert all(json.loads(line)["stepId"] in found for line in lines)
-    shown = json.loads((folder_of(repos) / "memory.json").read_text())["conventions"]
-    assert len({x["title"] for x in shown}) == len(shown) >= writes // 2
-
-
-def test_nothing_is_lost_while_processes_write_and_die(
-    repos: Repos, git: GitFolder, tmp_path: Path
-) -> None:
-    written = _storm(git, tmp_path, processes=2, writes=6, kills=1)
-    _nothing_is_lost(repos, written, 6)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_nothing_is_lost_while_twenty_processes_write(
-    repos: Repos, git: GitFolder, tmp_path: Path, vault: Path
-) -> None:
-    written = _storm(git, tmp_path, processes=20, writes=40, kills=8)
-    _nothing_is_lost(repos, written - {x for x in written if int(x.rpartition("-")[2]) % 2}, 40)
 
 
 # --- context, commands, tools ---------------------------------------------------------

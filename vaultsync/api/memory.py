@@ -24,6 +24,7 @@ from vaultsync.api.configuration import load_settings
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
+from vaultsync.backends.state.vault_marker import uses_modules
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
     ConfigError,
@@ -57,7 +58,7 @@ from vaultsync.settings import MARKER, Settings
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
-    from vaultsync.api.bases import BasesReport
+    from vaultsync.api.bases import BasesReport, PropertyTypes
     from vaultsync.api.change_notes import ChangeNote
     from vaultsync.api.derived_data import DerivedReport
     from vaultsync.api.exchange import ExportReport
@@ -74,7 +75,7 @@ if TYPE_CHECKING:
     from vaultsync.graph.service import Neighborhood
     from vaultsync.graph.stats import GraphStats
     from vaultsync.indexing.embedding_cost import EmbeddingCost
-    from vaultsync.memory_files.report import AddResult, ManagedFile, MemoryFileReport
+    from vaultsync.memory_files.report import AddResult, FactSection, ManagedFile, MemoryFileReport
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ShownProposal
     from vaultsync.observations.hooks import CaptureReport
@@ -1023,6 +1024,23 @@ class Memory:
         with self._engine.exclusive() as ctx:
             return write_bases(ctx, self.settings, folder)
 
+    def property_types(self, *, write: bool = False) -> PropertyTypes:
+        """The types that Obsidian has for the properties of facts, and those that fit.
+
+        Args:
+            write: whether to add the types that Obsidian lacks; those that it has stay.
+
+        Raises:
+            ConfigError: the vault was never opened in Obsidian, or its types are not valid
+                JSON; nothing was written.
+            ScopeDeniedError: an agent asks to write them.
+        """
+        from vaultsync.api.bases import property_types
+
+        if write and self.agent is not None:
+            raise ScopeDeniedError(self.agent, "public", proposes=False)
+        return property_types(self.settings, write=write)
+
     # ------------------------------------------------------------------------- recall
 
     def recall(
@@ -1324,11 +1342,27 @@ class Memory:
         }
         request = SyncRequest(**arguments, actor=self._actor)
         try:
-            return self.as_seen(self._engine.sync(request, progress=progress))
+            report = self._engine.sync(request, progress=progress)
+            return self.as_seen(self._with_memory_files(report))
         except EngineBusyError as busy:
             if request == SyncRequest(actor=self._actor):
                 raise busy.watched(_SYNC_BY_DAEMON) from None
             return self.as_seen(self._ask_daemon("/v1/sync", arguments, busy, Report))
+
+    def _with_memory_files(self, report: Report) -> Report:
+        """The report of a run, with the memory files that were kept in step after it."""
+        folder = self.settings.state_dir / "memory-files"
+        if not (self.settings.memory_file.files or folder.is_dir()):
+            return report
+        from vaultsync.memory_files.report import VaultReport
+
+        dry_run = report.dry_run
+        done = self._memory_files.follow(None, agent=self.agent, dry_run=dry_run, raises=False)
+        if done is None:
+            return report
+        attention = (*report.attention, *done.attention)
+        whole = VaultReport(**structs.asdict(report), memory_files=done)
+        return structs.replace(whole, attention=attention)
 
     def as_seen(self, report: AnyReport) -> AnyReport:
         """A report without what the agent of this memory may not know; the user's is whole.
@@ -1453,12 +1487,13 @@ class Memory:
         view = AgentView(self._ctx, self.agent)
         waiting = [
             *notices_of(files_with_queue(self._memory_files.queue)),
-            *(notices_of(self.modules.alerts()) if self._has_modules else ()),
+            *(notices_of(self.modules.alerts()) if uses_modules(self.settings.state_dir) else ()),
             *self._refused(),
         ]
         status = structs.replace(
             status,
             attention=(*status.attention, *view.notices(waiting)),
+            blocks=self._memory_files.blocks(self.agent),
             observations=count_observations(self._ctx, self._services.note_index, agent=self.agent),
         )
         if self.agent is None:
@@ -1913,6 +1948,7 @@ class Memory:
 
     def doctor(self) -> tuple[DoctorCheck, ...]:
         """Check this machine and this vault."""
+        from vaultsync.api.bases import check_property_types
         from vaultsync.api.privacy import redaction_check
         from vaultsync.backends.system.host_checks import machine_checks
         from vaultsync.backends.watchers.watch_checks import watch_checks
@@ -1931,6 +1967,7 @@ class Memory:
             _check("archive", ctx.archive.count_bases, lambda _: "the archive answers"),
             _check("settings", lambda: _check_index_folder(settings), str),
             _check("trust", self._loaded_settings, _describe_trust),
+            _check("properties", lambda: check_property_types(settings), str),
             DoctorCheck(*redaction_check(settings)),
             _check("embedder", lambda: services.embedder, _describe_embedder),
             DoctorCheck("engine", ok=True, message=f"the engine is {holder}"),
@@ -1990,6 +2027,7 @@ class Memory:
         section: str,
         replace_all: bool = False,
         agent: str | None = None,
+        within: str | Path | None = None,
     ) -> AddResult:
         """Write a text into a section for agents of a memory file, and sync the file.
 
@@ -2003,14 +2041,38 @@ class Memory:
             section: the heading that it stands under.
             replace_all: whether the text replaces the whole section.
             agent: who writes; the agent of this memory when it is None.
+            within: a folder; then only its `MEMORY.md` may be written, and files that are kept
+                in step. For agents that have no access to other files.
 
         Raises:
             InvalidFieldError: the text would be more than one section.
             UnreadableMemoryFileError: the file is no text, or cannot be written.
         """
+        writer = agent or self.agent
+        if within is not None:
+            path = self._memory_files.check_within(path, within, agent=writer)
         return self._memory_files.add(
-            path, text, section=section, replace_all=replace_all, agent=agent or self.agent
+            path, text, section=section, replace_all=replace_all, agent=writer
         )
+
+    def memory_file_section(self, id: str) -> FactSection | None:
+        """Where a fact stands in the memory file that it comes from.
+
+        Args:
+            id: of the fact, or what else names it.
+
+        Returns:
+            Heading, place and hash when the file was last synced; None for a fact of no file.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+        """
+        fact = self.get(id, used=False)
+        section = self._memory_files.section_of(fact)
+        if section is None:
+            return None
+        header = self._ctx.view.redact_text(section.section_header, self._ctx.store.get(fact.id))
+        return structs.replace(section, section_header=header)
 
     def manage_memory_file(
         self,
@@ -2068,8 +2130,12 @@ class Memory:
         )
 
     def watched_memory_files(self) -> builtins.list[Path]:
-        """The files of the setting `[memory_file] files`, whether they exist or not."""
-        return self._memory_files.watched()
+        """The memory files that are kept in step, whether they exist or not.
+
+        Those of the setting `[memory_file] files`, and those with sections or a block that
+        follow the memory.
+        """
+        return self._memory_files.followed()
 
     def follow_memory_files(
         self, changed: Iterable[str | Path] | None = None
@@ -2222,7 +2288,7 @@ class Memory:
         from vaultsync.graph.colours import merged_colours
 
         settings = ObsidianSettings(self.settings.root)
-        before = settings.read_graph()
+        before = settings.read(settings.graph_path)
         try:
             after = merged_colours(before)
         except ValueError as error:
@@ -2230,15 +2296,10 @@ class Memory:
             raise ConfigError(message, hint="it was left alone; fix it, or move it away") from None
         changed = after != before
         if changed:
-            settings.write_graph(after)
+            settings.write(settings.graph_path, after)
         return GraphColours(str(settings.graph_path), changed)
 
     # ------------------------------------------------------------------------ private
-
-    @property
-    def _has_modules(self) -> bool:
-        """Whether this vault has worked with a folder of modules."""
-        return (self.settings.state_dir / "modules").is_dir()
 
     @cached_property
     def _memory_files(self) -> MemoryFiles:

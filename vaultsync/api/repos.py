@@ -659,8 +659,9 @@ class Repos:
             is_current = now == self._memory_bytes(facts, now)
         if not is_current:
             with handle.folder.memory_lock():  # what others wrote until now is among them
-                facts = self._take_edits(handle, self._branches.holding(handle))
-                facts = self._project(handle, facts)
+                now = handle.folder.memory()
+                facts = self._take_edits(handle, self._branches.holding(handle), now)
+                facts = self._project(handle, facts, now)
         with handle.folder.summaries_lock(shared=True):
             is_current = [*handle.folder.summaries()] == self._lines(facts)
         if not is_current:
@@ -670,11 +671,10 @@ class Repos:
         return facts
 
     def _take_edits(
-        self, handle: RepoHandle, facts: Sequence[Fact], data: bytes | None = None, *bases: bytes
+        self, handle: RepoHandle, facts: Sequence[Fact], now: bytes | None, *bases: bytes
     ) -> list[Fact]:
-        """Take over what was changed in `memory.json` since it was written."""
+        """Take over what was changed in `memory.json`, as it is now, since it was written."""
         name = str(handle.folder.path / MEMORY_FILE)
-        now = handle.folder.memory() if data is None else data
         if not bases:
             is_edited, bases = self._bases(handle.folder, now)
             now = now if is_edited else None
@@ -720,10 +720,15 @@ class Repos:
         # A file that is exactly an older version was made so on purpose.
         return now not in current, bases[-1:] if now in bases else bases
 
-    def _project(self, handle: RepoHandle, facts: Sequence[Fact]) -> list[Fact]:
-        """Write `memory.json`; returns the facts, with what was saved meanwhile."""
-        folder, current = handle.folder, [*facts]
-        now = expect = folder.memory()
+    def _project(self, handle: RepoHandle, facts: Sequence[Fact], now: bytes | None) -> list[Fact]:
+        """Write `memory.json`; returns the facts, with what was saved meanwhile.
+
+        Args:
+            handle: of the repository.
+            facts: with the edits of the file.
+            now: the file of which the edits are.
+        """
+        folder, current, expect = handle.folder, [*facts], now
         before = read_state(folder.state("memory.base.json"), _Bases()).bases
         for _ in range(_MOST_ROUNDS):
             data = self._memory_bytes(current, now)
@@ -735,7 +740,9 @@ class Repos:
             displaced = folder.put_memory(data, expect)
             if displaced is None:
                 break
-            current = self._take_edits(handle, current, displaced, expect or b"{}")
+            # It may have been made of any version but the one that was just written.
+            older = (each.encode() for each in before if each != text)
+            current = self._take_edits(handle, current, displaced, *older, expect or b"{}")
             now, expect = displaced, data
         text = data.decode()
         before = (*(each for each in before if each != text), text)[-_MOST_BASES:]
@@ -799,7 +806,8 @@ class Repos:
         agent = agent or self._agent
         self._register(handle)
         with handle.folder.memory_lock():
-            facts = self._take_edits(handle, self._branches.holding(handle))
+            now = handle.folder.memory()
+            facts = self._take_edits(handle, self._branches.holding(handle), now)
             old = self._replaced(facts, values, fact_id)
             before: Fact | None = None
             if old is not None and (fact_id or self._is_of(handle, old, unscoped=unscoped)):
@@ -816,7 +824,7 @@ class Repos:
             gone = {fact.id, *recorded(fact).replaces}
             shown: list[Fact] = [x for x in facts if x.id not in gone]
             try:
-                self._project(handle, [*shown, self._ctx.view.redact(fact)])
+                self._project(handle, [*shown, self._ctx.view.redact(fact)], now)
             except BaseException:
                 self._take_back(fact, before)
                 raise

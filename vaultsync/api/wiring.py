@@ -40,7 +40,6 @@ from vaultsync.model.permissions import Reader
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.settings import Settings, weights_of
-from vaultsync.storage.pruning import KeepSince
 from vaultsync.storage.visible_store import VisibleStore
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
 
@@ -169,6 +168,8 @@ class Services:
 
         Of a dry run nothing is said about tombstones of a Qdrant.
         """
+        from vaultsync.storage.pruning import KeepSince
+
         kept = structs.asdict(self.settings.retention)
         since = KeepSince.of(self.clock.now(), **kept)
         removed = self.archive.prune(since, dry_run=dry_run)

@@ -196,6 +196,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     ),
     "mcp": ("vaultsync mcp --agent indy", "vaultsync mcp --agent indy --http"),
     "bases write": ("vaultsync bases write", "vaultsync bases write --folder Tables"),
+    "bases types": ("vaultsync bases types", "vaultsync bases types --write"),
     "plugin install": ("vaultsync plugin install",),
     "completion": ('eval "$(vaultsync completion bash)"',),
 }

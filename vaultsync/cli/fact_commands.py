@@ -203,7 +203,9 @@ def get(options: Options, *, fact_id: str) -> None:
     """Show a fact."""
     with open_memory(options) as memory:
         fact = memory.get(fact_id)
-    show.print_fact(options, fact)
+        is_from_file = (fact.source or "").startswith("memory-file:")
+        section = memory.memory_file_section(fact.id) if is_from_file else None
+    show.print_fact(options, fact, section)
 
 
 @click.command("open")

@@ -101,7 +101,8 @@ def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
         values["tags"] = [x for x in (line_of(y).lstrip("#") for y in tags.split(",")) if x]
     if values.get("type") not in TYPES:
         values["type"] = "fact"
-    content = values.get("content")
+    content = values.get("content") or values.get("title")
+    values["content"] = content
     if not isinstance(content, str) or not content.strip():
         return Unreadable(where, "it has no content")
     identity = next((str(lowered[x]) for x in _IDS if lowered.get(x)), text_hash(content).hex())

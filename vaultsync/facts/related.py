@@ -12,14 +12,12 @@ from msgspec import Struct
 from vaultsync.facts.listing import with_note_paths
 from vaultsync.facts.lookup import CalledLike, find_fact
 from vaultsync.facts.service import get
-from vaultsync.links.canvas import iter_canvases
 from vaultsync.links.index_sync import ID_KEYS, RELATED_KEY, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
 from vaultsync.links.wikilinks import LinkResolver
 from vaultsync.model.decay import decay_factor, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 
 MAX_CHAIN_FACTS = 100
@@ -107,6 +105,9 @@ def find_related(ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str
 
 def _canvases(ctx: SyncContext, fact_id: str, agent: str | None) -> Iterator[VaultPath]:
     """The canvases that the agent may know of with a link to the note of a fact."""
+    from vaultsync.links.canvas import iter_canvases  # noqa: PLC0415 - `list` needs it not
+    from vaultsync.sync.agent_view import AgentView  # noqa: PLC0415 - the same
+
     base, view = ctx.archive.find_base(fact_id), AgentView(ctx, agent)
     if base is None:
         return

@@ -123,6 +123,8 @@ class FileSyncRequest:
 
     agent: str | None = None
     scope: str | None = None
+    user: str | None = None
+    """Whom new facts are about."""
     again: bool = False
     """Whether the file also wins over edits of its facts since the last sync."""
     dry_run: bool = False
@@ -134,6 +136,10 @@ class FileSyncRequest:
     """Whether the facts are only proposed: then the state of the file stays as it was."""
     after_add: bool = False
     """Whether an agent's text was written just now: what the guard stops then is a notice."""
+    refits: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
+    """Name of a file -> makes room for what is written into it, where it has a limit."""
+    raises: bool = True
+    """Whether the error of a single file is raised; else it is a notice, as that of many."""
 
 
 @dataclass(slots=True)
@@ -180,7 +186,7 @@ def sync_files(
             is_notice = isinstance(error, UnreadableMemoryFileError) or (
                 request.after_add and isinstance(error, MemoryFileGuardError)
             )
-            if len(files) == 1 and not is_notice:
+            if len(files) == 1 and request.raises and not is_notice:
                 raise
             notices.append(
                 memory_file_notice(type(error).__name__, file.name, error.message, error.hint)
@@ -275,7 +281,8 @@ class FileSync:
         if self.request.dry_run:  # it writes nothing, and so leaves no lock file either
             return self._sync(read_states(self.file.state()))
         with self.file.lock(LOCK_TIMEOUT):
-            written = drain_write_queue(self.file, self.queue) if queued else 0
+            refit = self.request.refits.get(self.file.name, str)
+            written = drain_write_queue(self.file, self.queue, refit) if queued else 0
             result = self._sync(read_states(self.file.state()))
         if result.actions and not self.request.is_draft:
             at = self.ctx.today()
@@ -297,7 +304,7 @@ class FileSync:
         count = len(state.sections)
         self.budget.size -= size
         self.budget.sections -= count
-        return FileResult(self.file.name, count, counts_of((), count))
+        return FileResult(self.file.name, count, counts_of((), count), managed=state.managed)
 
     def _sync(self, states: FolderState) -> FileResult:
         """Plan and write; again when the file or the store changed meanwhile."""
@@ -340,7 +347,8 @@ class FileSync:
                 self._put_state(states, kept)
             self.budget.size -= len(data or b"")
             self.budget.sections -= len(kept.sections)
-            return self._with_back(structs.replace(result, actions=self.actions), back)
+            result = structs.replace(result, actions=self.actions, managed=kept.managed)
+            return self._with_back(result, back)
         raise RevisionMismatchError(self.file.name, "the one just read", "a newer one each time")
 
     def _is_half_saved(self, plan: _FilePlan, data: bytes | None) -> bool:
@@ -405,6 +413,8 @@ class FileSync:
 
         owned = [(each, of_sections.get(n, "")) for n, each in enumerate(plan.sections)]
         done = write_back(self.file.name, data, owned, wanted, read)
+        if refit := self.request.refits.get(self.file.name):
+            done = done._replace(text=refit(done.text))
         redact = self.ctx.view.redact_text
         self.notices += [each._replace(message=redact(each.message)) for each in done.notices]
         return done
@@ -711,6 +721,7 @@ class _FactWriter:
         self._ctx, self._name = work.ctx, work.file.name
         self._store, self._at = work.ctx.store, work.ctx.today()
         self._agent, self._source, self._scope = work.request.agent, work.source, scope
+        self._user = work.request.user
         self._owns, self._originals = work.owns, work.originals
         self._plan = plan
         self._used = set(plan.facts)
@@ -769,8 +780,8 @@ class _FactWriter:
             "createdAt": self._at,
             "updatedAt": self._at,
         }
-        if self._agent:
-            fields["agentId"] = self._agent
+        fields |= {"agentId": self._agent} if self._agent else {}
+        fields |= {"userId": self._user} if self._user else {}
         self._write(make_fact(fields))
 
     def _change(self, fact: Fact, values: Mapping[str, Value], *, deleted: bool = False) -> None:

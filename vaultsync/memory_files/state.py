@@ -46,6 +46,11 @@ class FileState(FileMetadataValues, frozen=True, kw_only=True):
     """Whether there was something to say about the file. What it was is not kept here, where
     anyone could write it: the file is read again. Older versions kept a list."""
 
+    @property
+    def managed(self) -> int:
+        """How many sections follow their facts, or would if their facts were restored."""
+        return sum(each.text is not None for each in self.sections) + len(self.withdrawn)
+
     def last_read(self, now: Sequence[MemorySection]) -> list[KnownSection]:
         """The sections when they were last read, or as a write left them that did not end.
 

@@ -37,12 +37,18 @@ class FollowedSection(NamedTuple):
 class WrittenBack(NamedTuple):
     """A file whose sections followed their facts."""
 
-    data: bytes
+    text: str
     sections: Sequence[MemorySection]
     ids: Sequence[str]
     """Of the facts of the sections."""
     done: Sequence[FollowedSection]
     notices: Sequence[Notice]
+    bom: bytes
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        return self.bom + self.text.encode()
 
 
 def in_words_of(text: str, fact: Fact, view: NoteView) -> Fact:
@@ -130,7 +136,7 @@ def write_back(
         if each not in done or each.fact_id in why
     ]
     bom = _BOM if data.startswith(_BOM) else b""
-    return WrittenBack(bom + text.encode(), now, order, done, notices)
+    return WrittenBack(text, now, order, done, notices, bom)
 
 
 def _refusal(

@@ -11,7 +11,7 @@ queued and the next sync writes it. The log keeps every text permanently.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
@@ -49,8 +49,11 @@ def queue_text(
     text: str,
     replace_all: bool,
     agent: str | None,
+    refit: Callable[[str], str] = str,
 ) -> AddResult:
     """Add a text to the agents' section of a file, or leave it in the queue.
+
+    `refit` makes room for it, where the file has a limit.
 
     Raises:
         InvalidFieldError: the text does not fit in one section.
@@ -63,7 +66,7 @@ def queue_text(
     queue.put(item)
     try:
         with file.lock(LOCK_TIMEOUT):
-            result = _drain(file, queue).get(item.op)
+            result = _drain(file, queue, refit).get(item.op)
     except MemoryFileBusyError as error:
         _log_text(queue, item, QUEUED, error.message)
         return AddResult(item.name, section, QUEUED, error.message)
@@ -79,12 +82,14 @@ def queue_text(
     return result or AddResult(item.name, section, WRITTEN)
 
 
-def drain_write_queue(file: MemoryFile, queue: WriteQueue) -> int:
+def drain_write_queue(
+    file: MemoryFile, queue: WriteQueue, refit: Callable[[str], str] = str
+) -> int:
     """Write the queued texts of a file, and recover from a crash; returns how many were written.
 
     The caller holds the file's lock. A text that cannot be written yet stays queued.
     """
-    results = _drain(file, queue).values()
+    results = _drain(file, queue, refit).values()
     return sum(isinstance(each, AddResult) and each.status == WRITTEN for each in results)
 
 
@@ -102,21 +107,25 @@ def files_with_queue(queue: WriteQueue) -> list[Notice]:
     ]
 
 
-def _drain(file: MemoryFile, queue: WriteQueue) -> dict[str, AddResult | VaultsyncError]:
+def _drain(
+    file: MemoryFile, queue: WriteQueue, refit: Callable[[str], str]
+) -> dict[str, AddResult | VaultsyncError]:
     """The result for each queued text, by op."""
     if leftovers := file.leftovers():
         recover_crashed_write(file, queue, leftovers)
     results: dict[str, AddResult | VaultsyncError] = {}
     for item in queue.waiting(file.name):
         try:
-            results[item.op] = _write(file, queue, item)
+            results[item.op] = _write(file, queue, item, refit)
         except (MemoryFileError, UsageError) as error:
             results[item.op] = error
             _log_text(queue, item, QUEUED, error.message)
     return results
 
 
-def _write(file: MemoryFile, queue: WriteQueue, item: QueuedText) -> AddResult:
+def _write(
+    file: MemoryFile, queue: WriteQueue, item: QueuedText, refit: Callable[[str], str]
+) -> AddResult:
     """Write one text, or raise a MemoryFileError or UsageError."""
     data = file.read(MAX_MEMORY_FILE_BYTES)
     if data is None and not item.creates:
@@ -129,7 +138,7 @@ def _write(file: MemoryFile, queue: WriteQueue, item: QueuedText) -> AddResult:
     status = UNCHANGED if changed == text else WRITTEN
     if status == WRITTEN:
         bom = "\ufeff" if (data or b"").startswith(b"\xef\xbb\xbf") else ""
-        replace_keeping(file, queue, (bom + changed).encode(), data)
+        replace_keeping(file, queue, (bom + refit(changed)).encode(), data)
     _log_text(queue, item, status, "")
     queue.drop(item.op)
     return AddResult(file.name, item.section, status)

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from types import MappingProxyType
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import clean_time, to_microseconds
@@ -17,7 +18,7 @@ from vaultsync.model.canonical import clean_time, to_microseconds
 WHAT_IS_A_DATE = 'a date, such as 2026-02-14, 2026-02, 2026, yesterday or "last week"'
 
 
-class TimeSpan(NamedTuple):
+class TimeSpan(Struct, frozen=True):
     """Days from `since` until before `until`, as ISO dates; None is open."""
 
     since: str | None = None
@@ -124,7 +125,7 @@ def relative_days(text: str, today: date) -> tuple[str, str] | None:
     return _calendar_days(found, today)
 
 
-class NamedSpan(NamedTuple):
+class NamedSpan(Struct, frozen=True):
     """A span of time that a text names, and which part of the text names it."""
 
     span: TimeSpan
@@ -255,7 +256,7 @@ _DAYS: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "month": 30, "
 """Unit -> days in it, for spans such as the last two months."""
 
 
-class _RelativeDate(NamedTuple):
+class _RelativeDate(Struct, frozen=True):
     """A relative date of a text, and which part of the text it is."""
 
     unit: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -138,7 +138,7 @@ NON_FIELD_KEYS = frozenset({"embedding", "mirrored", "path", "revision"})
 """Names that describe a fact, here or in other programs, but are not fields of it."""
 
 
-class FactType(NamedTuple):
+class FactType(Struct, frozen=True):
     """A row of the table of types."""
 
     name: str

@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+
+from msgspec import Struct, structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
@@ -24,7 +25,7 @@ from vaultsync.model.lazy_pattern import lazy_pattern
 OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
 
 
-class AskedFor(NamedTuple):
+class AskedFor(Struct, frozen=True):
     """What a question asks for besides its topic."""
 
     types: frozenset[str] = frozenset()
@@ -268,8 +269,10 @@ def names_type(word: str) -> bool:
 def due_then(asked: AskedFor) -> AskedFor:
     """What a question asks for that names a time to come: what is due then, if it can be."""
     if not (asked.types or asked.topic):
-        asked = asked._replace(types=_WITH_STATE, hinted_types=asked.hinted_types | _WITH_STATE)
-    return asked._replace(state=DUE) if asked.types & _WITH_STATE else asked
+        asked = structs.replace(
+            asked, types=_WITH_STATE, hinted_types=asked.hinted_types | _WITH_STATE
+        )
+    return structs.replace(asked, state=DUE) if asked.types & _WITH_STATE else asked
 
 
 def type_word(fact: Fact) -> str:

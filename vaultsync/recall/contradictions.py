@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vaultsync.indexing.language import FUNCTION_WORDS
 from vaultsync.indexing.session_context import MONTHS, own_title, speaker_names
@@ -37,7 +38,7 @@ Europe (McNamee & Mayfield, *Character N-Gram Tokenization for European Language
 2004)."""
 
 
-class Claim(NamedTuple):
+class Claim(Struct, frozen=True):
     """What one sentence of a fact says."""
 
     text: str
@@ -66,7 +67,7 @@ class Claim(NamedTuple):
         return _asserted(self.text)
 
 
-class Statement(NamedTuple):
+class Statement(Struct, frozen=True):
     """What a fact says, to be compared with others."""
 
     fact: Fact

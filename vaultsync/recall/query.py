@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from types import MappingProxyType
-from typing import NamedTuple
+
+from msgspec import Struct, structs
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import check_type
@@ -44,7 +45,7 @@ from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.time_words import NamedEvent, dated_span, named_event
 
 
-class SinceEvent(NamedTuple):
+class SinceEvent(Struct, frozen=True):
     """What is left of a question when the time it names by an event is known."""
 
     event: NamedEvent
@@ -52,7 +53,7 @@ class SinceEvent(NamedTuple):
     asked: AskedFor
 
 
-class ParsedQuery(NamedTuple):
+class ParsedQuery(Struct, frozen=True):
     """What a question asks for."""
 
     text_without_filters: str
@@ -104,8 +105,14 @@ class ParsedQuery(NamedTuple):
         """The same question when the day of its event is known, an ISO date."""
         if self.by_event is None:
             return self
-        event, words, asked = self.by_event
-        return self._replace(hinted_span=event.span(day), words=words, asked=asked, by_event=None)
+        since = self.by_event
+        return structs.replace(
+            self,
+            hinted_span=since.event.span(day),
+            words=since.words,
+            asked=since.asked,
+            by_event=None,
+        )
 
     def matches_hints(self, fact: Fact) -> bool:
         """Whether a fact matches all hints; True when there are none."""
@@ -227,7 +234,7 @@ def hinted_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
     )
 
 
-class _TextFilters(NamedTuple):
+class _TextFilters(Struct, frozen=True):
     """The filters in a question, and what is left of it."""
 
     rest: str
@@ -258,7 +265,15 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
     dated = dated_span(rest, today)
     named = _both(relative, dated)
     plain, hinted_tiers = _tier_hints(_without(rest, dated))
-    is_narrowed = bool(any(filters[1:5]) or filters.span != TimeSpan() or hinted_tiers or named)
+    is_narrowed = bool(
+        filters.types
+        or filters.tags
+        or filters.tiers
+        or filters.themes
+        or filters.span != TimeSpan()
+        or hinted_tiers
+        or named
+    )
     asked = asked_for(plain, is_narrowed=is_narrowed)
     if asked.state == DUE:
         near = relative_span(question, today, is_near=True)

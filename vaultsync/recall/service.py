@@ -15,6 +15,8 @@ from itertools import filterfalse, islice
 from operator import itemgetter
 from typing import TypeAlias
 
+from msgspec import structs
+
 from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
@@ -120,7 +122,8 @@ class RecallSearch:
             request, now=self._now, permissions=sources.ctx.policy.permissions
         )
         if browse and not request.query.strip():
-            query = query._replace(asked=query.asked._replace(order=IMPORTANT))
+            asked = structs.replace(query.asked, order=IMPORTANT)
+            query = structs.replace(query, asked=asked)
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
         self._ask(query)
         self._keyword_scores: dict[str, float] = {}
@@ -181,10 +184,7 @@ class RecallSearch:
             degraded=tuple(dict.fromkeys(self._degraded)),
             seconds=self._clock.monotonic() - self._began,
             hits=hits,
-            hidden=(
-                *self._count_hidden(),
-                *(HiddenMatches(n, BRANCH) for n in (len(self._of_other_branches),) if n),
-            ),
+            hidden=self._count_hidden(),
             stages=tuple(self._stages),
         )
 
@@ -518,10 +518,11 @@ class RecallSearch:
             found = self.index.count_hidden(None, hinted_filters(query, filters))
         else:
             found = self.index.count_hidden(query.words, filters, phrases=query.phrases)
+        counts = {**found, BRANCH: len(self._of_other_branches)}
         return tuple(
-            HiddenMatches(found[reason], reason)
-            for reason in (*RETIRED_STATUSES, BACKGROUND)
-            if found.get(reason)
+            HiddenMatches(counts[reason], reason)
+            for reason in (*RETIRED_STATUSES, BACKGROUND, BRANCH)
+            if counts.get(reason)
         )
 
     def _select(self, scores: Mapping[str, float]) -> bool:

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from itertools import islice
 from types import MappingProxyType
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vaultsync.indexing.session_context import MONTHS
 from vaultsync.model.dates import (
@@ -28,7 +29,7 @@ from vaultsync.model.dates import (
 # ------------------------------------------------------------------------------ dates
 
 
-class _DateWords(NamedTuple):
+class _DateWords(Struct, frozen=True):
     """How one language writes dates."""
 
     months: tuple[str, ...]
@@ -232,7 +233,7 @@ def _days(
 # ----------------------------------------------------------------------------- events
 
 
-class NamedEvent(NamedTuple):
+class NamedEvent(Struct, frozen=True):
     """A time that a text names by what happened then, such as `after the outage`."""
 
     how: str

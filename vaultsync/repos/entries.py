@@ -110,9 +110,14 @@ class Recorded(Struct, frozen=True):
 
 def recorded(fact: Fact) -> Recorded:
     """Where a fact was written, by its properties; a person may have changed them."""
-    text = {key: str(value) for key in (COMMIT, BRANCH) if (value := fact.value(key))}
-    lists = {key: _texts(fact.value(key)) for key in (PROMOTED, REPLACES)}
-    return Recorded(text.get(COMMIT), text.get(BRANCH), lists[PROMOTED], lists[REPLACES])
+    get = fact.properties.get  # none of these is a field of its own
+    commit, branch = get(COMMIT), get(BRANCH)
+    return Recorded(
+        str(commit) if commit else None,
+        str(branch) if branch else None,
+        _texts(get(PROMOTED)),
+        _texts(get(REPLACES)),
+    )
 
 
 def _texts(value: Value) -> tuple[str, ...]:

@@ -136,6 +136,9 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "accept_proposals": lambda memory, planted: memory.accept_proposals(planted.proposals),
     "reject_proposals": lambda memory, planted: memory.reject_proposals(planted.proposals),
     "get": lambda memory, planted: memory.get(planted.ids["edited"]),
+    "memory_file_section": lambda memory, planted: memory.memory_file_section(
+        planted.ids["edited"]
+    ),
     "open": lambda memory, planted: memory.open(planted.ids["edited"]),
     "waits": lambda memory, planted: memory.waits(planted.ids["edited"]),
     "is_note_deleted": lambda memory, planted: memory.is_note_deleted(planted.ids["gone"]),
@@ -200,6 +203,7 @@ READING = {
 NOT_ASKED = {
     "close": "answers nothing",
     "write_bases": "is for the user alone",
+    "property_types": "tells what Obsidian has for our own properties",
     "write_change_note": "is for the user alone",
     "modules": "are files of a project, beside the vault",
     "contradictions": "what `remember` and `update` call",
@@ -313,7 +317,18 @@ def check_hidden(planted: Planted, name: str) -> None:
     assert PLANTED not in said
     assert planted.scope not in said
     hidden = {key for key in planted.ids.values() if key in said}
-    named = ("get", "open", "history", "update", "edit", "supersede", "forget", "restore", "purge")
+    named = (
+        "get",
+        "memory_file_section",
+        "open",
+        "history",
+        "update",
+        "edit",
+        "supersede",
+        "forget",
+        "restore",
+        "purge",
+    )
     if name not in (*named, "observation", "adopt_id"):
         assert not hidden, said
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import tantivy
+from msgspec import Struct
 from tantivy import DocAddress, Occur, Query
 
 from vaultsync.backends.tantivy.analysis import Analyzers
@@ -23,7 +24,7 @@ NAME_FIELDS = {"title": 1.0, "aliases": 1.0}
 Clause: TypeAlias = tuple[Occur, Query]
 
 
-class ColumnRange(NamedTuple):
+class ColumnRange(Struct, frozen=True):
     """The numbers of a column that match a filter."""
 
     codes: frozenset[int] | None = None
