@@ -822,3 +822,12 @@ def test_what_was_replaced_is_hidden_unless_it_is_asked_for(world: RecallWorld) 
     asked = "Which decisions were replaced by later ones?"
     assert [hit.id for hit in world.ask(asked, mode="index")] == [old.id]
     assert old.id not in [hit.id for hit in world.ask("our decisions", mode="index")]
+
+
+def test_how_many_hits_are_asked_for_does_not_change_the_first(world: RecallWorld) -> None:
+    for number in range(60):
+        world.agent_remembers(f"The berth {'is wet, ' * number}at the pier.", title=f"B{number}")
+    few = world.ask("berth pier", mode="index", limit=5)
+    many = world.ask("berth pier", mode="index", limit=50)
+    assert [(x.id, x.score) for x in few] == [(x.id, x.score) for x in many][:5]
+    assert all(0 <= hit.similarity <= 1 for hit in many)

@@ -21,7 +21,7 @@ Either alone is a weak sign. Measured on questions that were asked of another me
 searches: together they silence 85 % on LoCoMo (`MIN_ANSWERABLE` alone 23 %), 49 % on the sample
 vault (14 %), 66 % on the help vault (49 %), and of those whose answer is among the first ten
 hits 1 %, 4 % and none more. A detail that a known topic lacks shows in neither."""
-LEAST_FIT, FIT_OF_SURE = 0.2, 0.5
+LEAST_FIT, FIT_OF_SURE = 0.1, 0.5
 
 
 def is_silent(question: str, source: str, *, answerable: float, confidence: float) -> bool:

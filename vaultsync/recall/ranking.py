@@ -158,10 +158,13 @@ def rescale_similarities(scores: Mapping[str, float], *, floor: float = 0.0) -> 
     recall@5, asked a day after the last session, was 0.60 instead of 0.68.
 
     Returns:
-        Fact id -> similarity from 0 to 1; all are 1 when none stands out.
+        Fact id -> similarity from 0 to 1, 0 below the floor; all are 1 when none stands out.
     """
     spread = max(scores.values(), default=0.0) - floor
-    return {key: (score - floor) / spread if spread > 0 else 1.0 for key, score in scores.items()}
+    return {
+        key: max(0.0, (score - floor) / spread) if spread > 0 else 1.0
+        for key, score in scores.items()
+    }
 
 
 def blend_reranked(

@@ -537,7 +537,7 @@ class RecallSearch:
             is_full = len(kept) > self._pool_size
             self._similarities = rescale_similarities(
                 {each: scores[each] for each in kept[: self._pool_size]},
-                floor=scores[kept[-1]] if is_full else 0.0,
+                floor=scores[kept[POOL_SIZE]] if len(kept) > POOL_SIZE else 0.0,
             )
             unread = [each for each in kept if each not in self._facts]
             if not unread:
