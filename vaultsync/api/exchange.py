@@ -18,7 +18,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.sync.context import ReadContext
 from vaultsync.sync.report import Progress
 
-_IMPORT_BY_DAEMON = "stop it for the import, which is one run, so that `undo` can revert it"
+_IMPORT_BY_DAEMON = "stop it for the import, which is one run that `undo` reverts"
 
 
 class ExportReport(Struct, frozen=True):
