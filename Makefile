@@ -30,7 +30,7 @@ MOVED := $(if $(filter $(CURDIR),$(shell cat $(STAMP) 2>/dev/null)),,moved)
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .PHONY: help setup demo demo-qdrant fmt lint types imports test gates test-all check bench eval gate \
-	golden mutants docs docs-check package plugin plugin-setup plugin-test \
+	golden mcp-versions mutants docs docs-check package plugin plugin-setup plugin-test \
 	lock clean moved
 
 help: ## List the targets
@@ -117,6 +117,10 @@ golden: $(STAMP) ## Rewrite the expected texts in golden/; read the diff before 
 	@VAULTSYNC_UPDATE_GOLDEN=1 "$(PY)" -m pytest -q -k golden
 	@git --no-pager diff --stat golden/
 	@git status --short --untracked-files=all golden/
+
+mcp-versions: $(STAMP) ## Run the MCP server on version 2 of its SDK, too; needs a network
+	@"$(PY)" -m pip install --quiet --upgrade --target .venv/mcp-2 "mcp>=2,<3"
+	@MCP_SDK_FOLDERS="$(CURDIR)/.venv/mcp-2" "$(PY)" -m pytest -q tests/surfaces/test_mcp_versions.py
 
 mutants: $(STAMP) ## Seed known bugs one by one, and name the test that catches each
 	@"$(PY)" -m tests.mutants

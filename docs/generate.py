@@ -35,9 +35,9 @@ from vaultsync.mcp_server.prompts import PROMPTS
 from vaultsync.mcp_server.resources import TEMPLATES
 from vaultsync.mcp_server.server import TOOLS_BY_NAME
 from vaultsync.mcp_server.tool import Tool
+from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner
-from vaultsync.model.time_span import TimeSpan
 from vaultsync.notes.conflict_note import (
     ConflictRecord,
     FieldConflict,

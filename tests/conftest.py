@@ -78,3 +78,6 @@ os.environ["VAULTSYNC_EMBED_IN_BACKGROUND"] = "off"
 # What this machine does for the vaults of tests is never that of the person who runs them.
 os.environ["VAULTSYNC_CONFIG_DIR"] = tempfile.mkdtemp(prefix="vaultsync-config-")
 atexit.register(shutil.rmtree, os.environ["VAULTSYNC_CONFIG_DIR"], ignore_errors=True)
+# A note that a test opens is opened by this.
+os.environ["EDITOR"] = "true"
+os.environ.pop("VISUAL", None)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from tests.forked import start_program
+
 PATIENCE = 30.0
 
 
@@ -30,7 +32,7 @@ def watched(
 
     At the end `log` has what it told since.
     """
-    started = subprocess.Popen(
+    started = start_program(
         [sys.executable, "-m", "vaultsync", "watch", *words],
         env=env or os.environ,
         stderr=subprocess.PIPE,

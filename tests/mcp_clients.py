@@ -20,6 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.memory import create_connected_server_and_client_session
 from mcp.types import CallToolResult, TextContent
 
+from tests.forked import start_program
 from tests.world import open_scopes
 from vaultsync.api import opening as app
 from vaultsync.cli.main import cli
@@ -117,7 +118,7 @@ async def over_http(home: Home, *, agent: str = "indy") -> AsyncIterator[ClientS
 def serving(home: Home, *words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A process that serves over HTTP, and its address."""
     command, pipe = home.command(*words, "--json"), subprocess.PIPE
-    with subprocess.Popen(
+    with start_program(
         command, env=home.environment, stdout=pipe, stderr=pipe, text=True
     ) as program:
         assert program.stdout is not None

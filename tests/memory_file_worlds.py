@@ -143,6 +143,7 @@ class SimQueue:
 
     items: dict[str, QueuedText] = field(default_factory=dict)
     entries: list[Mapping[str, Value]] = field(default_factory=list)
+    writes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
 
     def put(self, item: QueuedText) -> None:
@@ -155,8 +156,17 @@ class SimQueue:
         found = [each for _, each in sorted(self.items.items())]
         return [each for each in found if name in (None, each.name)]
 
-    def log(self, entry: Mapping[str, Value]) -> None:
-        self.entries.append(entry)
+    def begin(self, name: str, before: str, after: str) -> None:
+        self.writes[name] = before, after
+
+    def begun(self, name: str) -> tuple[str, ...]:
+        return self.writes.get(name, ())
+
+    def end(self, name: str) -> None:
+        self.writes.pop(name, None)
+
+    def log(self, *entries: Mapping[str, Value]) -> None:
+        self.entries += entries
 
     def keep(self, data: bytes) -> str:
         name = sha256(data).hexdigest()

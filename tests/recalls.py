@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tests.doubles.vectors import MemoryVectors
@@ -51,6 +51,7 @@ class RecallWorld(World):
         self.vectors: MemoryVectors | None = None
         self.embedder: HashEmbedder | None = None
         self.reranker: Reranker | None = None
+        self.elsewhere: Callable[[], Collection[str]] | None = None
 
     def embed(self) -> None:
         """Make the vectors of all facts there are."""
@@ -66,7 +67,12 @@ class RecallWorld(World):
     @property
     def sources(self) -> RecallSources:
         return RecallSources(
-            self.ctx, self.index, lambda: self.vectors, lambda: self.embedder, lambda: self.reranker
+            self.ctx,
+            self.index,
+            lambda: self.vectors,
+            lambda: self.embedder,
+            lambda: self.reranker,
+            elsewhere=self.elsewhere,
         )
 
     def ask(

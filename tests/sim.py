@@ -84,6 +84,11 @@ class SimVault(Disk):
             return None
         return self._list([path])[path]
 
+    def canvases(self) -> list[VaultPath]:
+        self._begin("canvases")
+        seen = (x for x in sorted(self.names) if "/." not in f"/{x}" and not self._is_ignored(x))
+        return [VaultPath(name) for name in seen if name.lower().endswith(".canvas")]
+
     def stamp(self, path: VaultPath) -> FileStamp | None:
         self._begin("stamp", path)
         self._check_readable(path)

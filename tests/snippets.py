@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.forked import start_program
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -25,7 +27,7 @@ def run(code: str, *args: object) -> str:
 def killed(code: str, *args: object, after: int) -> list[str]:
     """The lines of a snippet that is killed once it has printed some of them."""
     command = [sys.executable, "-c", code, *map(str, args)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True) as writer:
+    with start_program(command, stdout=subprocess.PIPE, cwd=ROOT, text=True) as writer:
         assert writer.stdout is not None
         lines = [writer.stdout.readline() for _ in range(after)]
         writer.kill()

@@ -168,13 +168,6 @@ def offences() -> tuple[Offence, ...]:
     return tuple(each for each in found if each.file not in each.row.exceptions)
 
 
-@pytest.mark.parametrize("section", SECTIONS)
-def test_no_withdrawn_word_is_used(section: str) -> None:
-    found = [each for each in offences() if each.row.section == section and each.row.enforced]
-
-    assert not found, "\n".join(["", *map(str, found)])
-
-
 def test_the_list_names_existing_files_and_no_word_twice() -> None:
     words = [(row.section, word) for row in rows() for word in row.words]
 

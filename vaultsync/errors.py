@@ -604,6 +604,26 @@ class NoteMissingError(NoteError):
         )
 
 
+class UserDeclinedError(VaultsyncError):
+    """The user was asked, and did not agree; nothing was done."""
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(
+            f"{tool}: the user did not agree; nothing was done",
+            hint="leave it as it is, and tell them what stays open",
+        )
+
+
+class NoteNotOpenedError(VaultsyncError):
+    """No program opened the note."""
+
+    def __init__(self, why: str, *, hint: str = "") -> None:
+        super().__init__(
+            f"the note was not opened: {why}",
+            hint=hint or "set EDITOR to the command of your editor, or open it with --obsidian",
+        )
+
+
 class NoteExistsError(NoteError):
     """There is already a file at the path; it was not changed."""
 

@@ -27,7 +27,12 @@ from vaultsync.model.canonical import canonical
 from vaultsync.model.decay import FADED_DECAY
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath, vault_path
-from vaultsync.model.permissions import AgentPermissions, Permissions, normal_permissions
+from vaultsync.model.permissions import (
+    AgentPermissions,
+    AgentWeights,
+    Permissions,
+    normal_permissions,
+)
 from vaultsync.model.schema import ALL_FIELDS_BY_KEY, FieldOwner
 from vaultsync.model.scope import PUBLIC, check_scope
 from vaultsync.privacy.detection import OPTIONAL_FORMS
@@ -555,6 +560,8 @@ def _permissions(given: Permissions, weights: RankingWeights, where: str) -> Per
 
 def weights_of(weights: RankingWeights, row: AgentPermissions) -> RankingWeights:
     """The weights with those of an agent in place of those that its table names."""
+    if row.weights == AgentWeights():
+        return weights
     own = {key: value for key, value in structs.asdict(row.weights).items() if value is not None}
     return structs.replace(weights, **own)
 

@@ -197,6 +197,7 @@ export const related = reading<wire.Related>()({
 		importance: optional(number, null),
 		utility: optional(number, null),
 	}),
+	canvases: optional(list(text), []),
 });
 export type Related = Of<typeof related>;
 

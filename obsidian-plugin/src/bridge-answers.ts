@@ -10,6 +10,17 @@ export interface ActionTaken {
 	counted: Array<string>;
 }
 
+/** What the managed block of a memory file holds. */
+export interface BlockState {
+	file: string;
+	status: string;
+	included: number;
+	tokens: number;
+	budget: number;
+	left_out: Array<ManagedFact>;
+	agent: string | null;
+}
+
 /** What waits and what is wrong, of which vault. */
 export interface BridgeStatus {
 	facts: number;
@@ -27,6 +38,7 @@ export interface BridgeStatus {
 	silent_proposals: Array<string>;
 	observations: ObservationCounts;
 	answers: Record<string, TimePercentiles>;
+	blocks: Array<BlockState>;
 	vault_id: string;
 	version: string;
 	app_connected: boolean;
@@ -85,6 +97,13 @@ export interface Contradiction {
 	title: string;
 	date: string;
 	why: string;
+}
+
+/** Facts of a branch that hold on another one now. */
+export interface Copied {
+	copied: number;
+	run: string | null;
+	ids: Array<string>;
 }
 
 /** The state of the daemon, as it reports it. */
@@ -288,6 +307,49 @@ export interface MaintenanceReport {
 	silent: Array<string>;
 }
 
+/** A fact in the managed block of a memory file, or one that did not fit. */
+export interface ManagedFact {
+	id: string;
+	title: string;
+	path: string | null;
+	reason: string;
+}
+
+/** The folders of modules that the vault has worked with. */
+export interface ModuleFolders {
+	folders: Array<ModuleStatus>;
+}
+
+/** How far the mirror of a folder is. */
+export interface ModuleStatus {
+	pending: number;
+	oldest_hours: number;
+	alert: boolean;
+	failed: number;
+	folder: string;
+	space: string;
+	remote: string;
+	sync_success_total: number;
+	sync_failure_total: number;
+	attention: Array<ReportedNotice>;
+}
+
+/** What came of a `module sync`. */
+export interface ModuleSyncReport {
+	synced: number;
+	failed: number;
+	pending: number;
+	removed: number;
+	facts: number;
+	attention: Array<ReportedNotice>;
+	run: string | null;
+}
+
+/** What came of the sync of each folder of modules. */
+export interface ModuleSyncs {
+	folders: Array<ModuleSyncReport>;
+}
+
 /** The id, title and path of a fact. */
 export interface Named {
 	id: string;
@@ -367,6 +429,13 @@ export interface ProcessReport {
 	pending: number;
 }
 
+/** Facts that hold on another branch now. */
+export interface Promotion {
+	promoted: number;
+	run: string | null;
+	ids: Array<string>;
+}
+
 /** Proposals, oldest first. */
 export interface Proposals {
 	proposals: Array<ShownProposal>;
@@ -427,6 +496,32 @@ export interface Related {
 	related: Array<Named>;
 	chain: Array<Version>;
 	signals: UseSignals;
+	canvases: Array<string>;
+}
+
+/** What a step of work should know about its repository. */
+export interface RepoContext {
+	text: string;
+	chars: number;
+	max_chars: number;
+	items: Array<RepoContextItem>;
+	left_out: Array<RepoLeftOut>;
+}
+
+/** Something that is in the text. */
+export interface RepoContextItem {
+	kind: string;
+	id: string;
+	title: string;
+	chars: number;
+}
+
+/** Something that is not in the text. */
+export interface RepoLeftOut {
+	kind: string;
+	id: string;
+	title: string;
+	why: string;
 }
 
 /** What a run did, or with `dry_run` would do. */

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
+import time
 from collections.abc import Iterable, Sequence
+from contextlib import closing
+from statistics import median
 from typing import Any, TypeAlias
 
 import pytest
@@ -18,6 +22,7 @@ from vaultsync.backends.http.loopback_guard import (
     AsgiScope,
     LoopbackGuard,
 )
+from vaultsync.backends.http.loopback_server import LoopbackServer
 
 PORT = 27125
 TOKEN = "the-token"  # noqa: S105 - of a test
@@ -269,3 +274,33 @@ def test_nobody_passes_without_all_of_it(headers: list[tuple[str, str]], method:
     )
     assert may or status in (401, 403)
     assert may or door.inside.bodies == []
+
+
+def test_a_connection_that_is_kept_answers_no_later_than_a_new_one() -> None:
+    async def answer(_: AsgiScope, receive: Any, send: Any) -> None:  # noqa: ANN401
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"in"})
+
+    server = LoopbackServer(lambda port: answer, [0], name="kept", lifespan="off")
+
+    def ask(link: http.client.HTTPConnection) -> float:
+        began = time.perf_counter()
+        link.request("POST", "/", b"{}")
+        assert link.getresponse().read() == b"in"
+        return time.perf_counter() - began
+
+    def connect() -> closing[http.client.HTTPConnection]:
+        return closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30))
+
+    try:
+        new = []
+        for _ in range(20):
+            with connect() as link:
+                new.append(ask(link))
+        with connect() as link:
+            kept = [ask(link) for _ in new]
+    finally:
+        server.stop()
+    # Where the system waits for more to send, each answer takes forty times as long.
+    assert median(kept) <= 5 * median(new)

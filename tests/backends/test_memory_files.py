@@ -10,6 +10,7 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,7 +112,7 @@ def test_of_a_folder_only_what_is_included_and_not_excluded_is_found(tmp_path: P
 def test_the_queue_is_kept_in_files_beside_a_log_and_blobs(tmp_path: Path) -> None:
     queue = FileWriteQueue(tmp_path / "q")
     assert queue.waiting("m") == []
-    item = QueuedText("02", "m", "S", "Text.", True, "indy", "now", "a", "b")
+    item = QueuedText("02", "m", "S", "Text.", True, "indy", "now")
     others = QueuedText("00", "other", "S", "Text.", False, None, "now")
     for each in (item, item, ITEM, ITEM, others):
         queue.put(each)
@@ -206,7 +207,7 @@ def saves_a_line_more_each_time(path: Path, times: int, *, by_rename: bool) -> N
 def adds(path: Path, queue: FileWriteQueue, agent: str, texts: list[str]) -> None:
     for text in texts:
         file = DiskMemoryFile(path, "m")
-        words = {"section": f"Of {agent}", "text": text, "agent": agent}
+        words: dict[str, Any] = {"section": f"Of {agent}", "text": text, "agent": agent}
         queue_text(SystemClock(), file, queue, replace_all=False, **words)
 
 

@@ -7,11 +7,14 @@ import fcntl
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -261,15 +264,84 @@ def test_a_line_that_does_not_fit_is_taken_away_again(
     assert (folder.path / "summaries.jsonl").read_bytes() == b"one\n"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_folder_is_an_error_with_a_hint(folder: RepoFolder) -> None:
-    folder.path.chmod(0o500)
-    try:
-        with pytest.raises(RepoFileError) as failed:
-            folder.put_summaries([b"one"])
-        assert "permissions" in failed.value.hint
-    finally:
-        folder.path.chmod(0o700)
+def in_a_child(work: Callable[[], object], *, user: int | None = None) -> str:
+    """What an error of some work says, in a process that may write less; empty for none.
+
+    It is forked: another user may not be able to read this interpreter.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        said = "it failed"
+        try:
+            if user is not None:
+                os.setgroups([])
+                os.setuid(user)
+            work()
+            said = ""
+        except RepoFileError as error:
+            said = f"{error.number} {error.hint}"
+        finally:
+            os.write(writing, said.encode())
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as file:
+        said = file.read().decode()
+    os.waitpid(child, 0)
+    return said
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EFBIG])
+def test_a_folder_that_takes_no_more_is_an_error_with_a_hint_and_keeps_what_it_has(
+    number: int,
+) -> None:
+    """A folder that a user may not write, and a disk that ends in the middle of a file."""
+    with tempfile.TemporaryDirectory() as place:  # that of pytest is closed to other users
+        folder = RepoFolder(Path(place), HASH)
+        with folder.memory_lock(), folder.summaries_lock():
+            folder.put_memory(b"{}", None)
+            folder.append_summary(b"one")
+        folder.path.chmod(0o555)
+        Path(place).chmod(0o755)
+
+        def limited(work: Callable[[], object]) -> Callable[[], object]:
+            def done() -> None:
+                if number == errno.EFBIG:
+                    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+                work()
+
+            return done
+
+        user = 65534 if number == errno.EACCES and os.geteuid() == 0 else None
+        long = b"x" * 4_000
+        for write in (
+            lambda: folder.put_memory(long, b"{}"),
+            lambda: folder.put_summaries([long]),
+            lambda: folder.append_summary(long),
+            lambda: folder.put_state("x.json", long),
+        ):
+            found = in_a_child(limited(write), user=user)
+            code, _, hint = found.partition(" ")
+            assert int(code) in {number, errno.ENOSPC} - ({errno.ENOSPC} if user else set())
+            assert hint
+        folder.path.chmod(0o755)
+        assert folder.memory() == b"{}"
+        assert [*folder.summaries()] == [b"one"]
+
+
+def test_a_file_on_another_file_system_is_replaced_there(folder: RepoFolder) -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as other:
+        if Path(other).stat().st_dev == folder.path.stat().st_dev:
+            pytest.skip("there is one file system here")
+        there = Path(other) / "memory.json"
+        there.write_bytes(b"{}")
+        (folder.path / "memory.json").symlink_to(there)
+        assert folder.put_memory(b"[1]", b"{}") is None
+        assert there.read_bytes() == b"[1]"
+        assert (folder.path / "memory.json").is_symlink()
+        with pytest.raises(OSError, match="cross-device"):
+            there.rename(folder.path / "moved")
 
 
 def test_states_are_kept_beside(folder: RepoFolder) -> None:

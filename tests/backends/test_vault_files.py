@@ -44,19 +44,19 @@ def settings(tmp_path: Path) -> ObsidianSettings:
 def test_settings_are_replaced_as_a_whole_or_stay(
     settings: ObsidianSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert settings.read_graph() is None
+    assert settings.read(settings.graph_path) is None
 
-    settings.write_graph('{"é": 1}\r\n')
+    settings.write(settings.graph_path, '{"é": 1}\r\n')
     settings.graph_path.chmod(0o640)
-    settings.write_graph('{"é": 2}')
+    settings.write(settings.graph_path, '{"é": 2}')
 
     def full(_: int) -> None:
         raise OSError
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match=r"^$"):
-        settings.write_graph("[]")
-    assert settings.read_graph() == '{"é": 2}'
+        settings.write(settings.graph_path, "[]")
+    assert settings.read(settings.graph_path) == '{"é": 2}'
     assert settings.graph_path.stat().st_mode & 0o777 == 0o640
     assert [each.name for each in settings.graph_path.parent.iterdir()] == ["graph.json"]
 
@@ -64,12 +64,12 @@ def test_settings_are_replaced_as_a_whole_or_stay(
 def test_what_are_no_settings_are_left_alone(settings: ObsidianSettings, tmp_path: Path) -> None:
     settings.graph_path.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="not UTF-8"):
-        settings.read_graph()
+        settings.read(settings.graph_path)
 
     settings.graph_path.rename(tmp_path / "other.json")
     settings.graph_path.symlink_to(tmp_path / "other.json")
     with pytest.raises(ConfigError, match="is a link"):
-        settings.read_graph()
+        settings.read(settings.graph_path)
 
     root = tmp_path / "vault"
     root.mkdir()
@@ -77,4 +77,4 @@ def test_what_are_no_settings_are_left_alone(settings: ObsidianSettings, tmp_pat
         if not never_opened:
             (root / ".obsidian").symlink_to(tmp_path / ".obsidian")
         with pytest.raises(ConfigError, match="no folder of Obsidian's"):
-            ObsidianSettings(root).read_graph()
+            ObsidianSettings(root).read(root / ".obsidian/graph.json")

@@ -24,8 +24,7 @@ from vaultsync.context_packs.formats import (
     single_line,
     text_paragraphs,
 )
-from vaultsync.model.fact import Fact
-from vaultsync.model.origin import origin_of
+from vaultsync.model.fact import Fact, origin_of
 from vaultsync.model.paths import VaultPath
 
 ODD = st.text(

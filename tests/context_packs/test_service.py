@@ -8,11 +8,11 @@ import pytest
 from tests.packs import words
 from tests.recalls import RecallWorld
 from vaultsync.backends.memory.note_index import MemoryIndex
+from vaultsync.context_packs.admission import MIN_ANSWERABLE
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.context_packs.service import (
     MAX_ENTITIES,
     MAX_RECALLED,
-    MIN_ANSWERABLE,
     NOTHING_FITS,
     NOTHING_FOUND,
     REASON_LITTLE_FIT,
@@ -178,6 +178,18 @@ def test_nothing_is_packed_where_the_memory_hardly_knows(
     pack = world.pack("the renewal of the gate")
     assert (pack.text, pack.nothing_known) == ("", NOTHING_FITS)
     assert [(each.title, each.reason) for each in pack.left_out] == [("Gate", REASON_UNSURE)]
+
+
+def test_the_surer_an_answer_is_the_less_is_packed_beside_its_best_hit(
+    world: PackWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.mirrored("Slack water and gate.", title="Opens")
+    world.mirrored("Slack water.", title="Water")
+    packed = []
+    for sure in (0.25, 0.95):
+        monkeypatch.setattr("vaultsync.recall.service.confidence", lambda *_, c=sure, **__: c)
+        packed.append(set(world.titles("slack water gate")))
+    assert packed == [{"Opens", "Water"}, {"Opens"}]
 
 
 def test_a_limited_number_of_facts_is_recalled(world: PackWorld) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.store_writer import PATIENCE, open_store
+from tests.forked import start_program
 from tests.qdrant_server import FakeQdrant
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +48,7 @@ class Writer:
     ) -> None:
         manner = "in turn" if in_turn else "session"
         arguments = [url, name, str(count), manner, str(patience)]
-        self.process = subprocess.Popen(
+        self.process = start_program(
             [sys.executable, "-m", "tests.contracts.store_writer", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -63,6 +63,13 @@ def test_a_missing_vault_is_never_taken_for_missing_notes(
 # --- scanning ------------------------------------------------------------------------
 
 
+def test_canvases_are_listed_without_hidden_ones(world: World, vault: Vault) -> None:
+    for path in ["b/Plan.CANVAS", "A.canvas", ".x/B.canvas", "b/.C.canvas", "b/canvas.md"]:
+        world.save_in_place(path, b"{}")
+
+    assert vault.canvases() == ["A.canvas", "b/Plan.CANVAS"]
+
+
 def test_a_scan_lists_notes_by_folder_with_names_as_on_disk(world: World, vault: Vault) -> None:
     own = {"On conflicted copies.md", "x.sync-conflict-1.md", "a~$.md"}
     a = {"UPPER.MD", "Ä e\u0308.md", *own}

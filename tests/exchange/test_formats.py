@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from tests.exchange.sources import GivenFiles
 from tests.golden import RENEW
+from tests.strategies import facts
 from tests.world import World
 from vaultsync.backends.filesystem.exchange_files import TargetFolder, open_source
 from vaultsync.errors import ExchangeFileError, ScopeDeniedError
 from vaultsync.exchange import service
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
 from vaultsync.exchange.service import ImportReport, import_from
+from vaultsync.model.fact import Fact
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.serialization import fact_to_values
 from vaultsync.operations.undo import undo_run
@@ -131,6 +137,23 @@ def test_what_is_exported_is_imported_as_it_was(name: str, tmp_path: Path) -> No
     before = {each.id: [fact_to_values(each).get(key) for key in kept] for each in facts}
     after = {each.id: [fact_to_values(each).get(key) for key in kept] for each in other.facts()}
     assert after == before
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@given(st.lists(facts(), min_size=1, max_size=2, unique_by=lambda fact: fact.id))
+@settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.too_slow])
+def test_an_export_that_is_imported_is_exported_as_it_was(name: str, some: list[Fact]) -> None:
+    written: Iterable[Fact] = some
+    exports, contents = [], [{each.id: each.content or each.title for each in some}]
+    for _ in range(3):
+        exports.append({file: "".join(pieces) for file, pieces in WRITTEN[name](written)})
+        world = World()
+        report = import_from(world.ctx, FORMATS[name], GivenFiles(exports[-1]))
+        written = world.store.iter_facts()
+        contents.append({each.id: each.content or each.title for each in world.facts()})
+        assert report.skipped == 0
+    assert exports[1] == exports[2]
+    assert contents[1:] == [contents[0]] * 3
 
 
 def test_a_note_that_a_person_edited_is_not_overwritten() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -172,6 +173,20 @@ def test_a_fact_without_a_note_has_links_too(world: Around) -> None:
     fresh = world.agent_remembers("See [[Tea]].", agent="indy", title="Fresh")
     found = linked_from(world.ctx, world.links, fresh.id, agent="indy")
     assert found == {tea.id}
+
+
+def test_canvases_that_link_to_a_note_are_named(world: Around) -> None:
+    alice = world.mirrored("-", title="Alice", type="person")
+    card = {"type": "text", "text": "[[Alice]]"}
+    for path in ("b.canvas", "a.canvas", "private-ada/c.canvas"):
+        world.person_writes(path, json.dumps({"nodes": [card]}))
+    world.person_writes("Odd.canvas", "[")
+    world.person_writes("d.canvas", '{"nodes":[{"type":"file","file":"Alice.md"}]}')
+
+    found = [find_related(world.ctx, world.links, alice.id, agent=x) for x in (None, "indy")]
+
+    seen = [each.canvases for each in found]
+    assert seen == [("a.canvas", "b.canvas", "private-ada/c.canvas"), ("a.canvas", "b.canvas")]
 
 
 # --- backlinks -------------------------------------------------------------------------

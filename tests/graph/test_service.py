@@ -14,6 +14,7 @@ from msgspec import to_builtins
 from tests.doubles.links import MemoryLinks
 from tests.world import World
 from vaultsync.errors import InvalidScopeError, NotFoundError
+from vaultsync.graph.graph_formats import graph_to_canvas
 from vaultsync.graph.model import UNRESOLVED, Graph
 from vaultsync.graph.service import (
     Neighborhood,
@@ -72,6 +73,36 @@ def test_a_graph_can_be_of_one_scope(world: World) -> None:
         labels(world, scope="nonsense scope")
 
 
+def _board(*paths: str) -> str:
+    return json.dumps({"nodes": [{"type": "file", "file": each} for each in paths]})
+
+
+def test_a_canvas_leads_to_the_notes_on_it(world: World) -> None:
+    paths = {each.title: world.path(each.id) for each in world.facts() if each.title != "New"}
+    tea, hers = paths["Tea"], paths["Hers"]
+    world.person_writes("Boards/Plan.canvas", _board(tea, hers, "Alice.md", "no/Cup.md"))
+    world.person_writes("private-ada/Own.canvas", _board(tea))
+
+    hood = load_neighborhood(world.ctx, MemoryLinks(), "Plan.canvas", depth=1, agent="indy")
+
+    assert (hood.id, hood.type, hood.path) == (
+        "canvas:boards/plan.canvas",
+        "canvas",
+        "Boards/Plan.canvas",
+    )
+    assert [(each.label, each.via[0].type) for each in hood.neighbors] == [("Tea", "mentions")]
+    near = {"Cup", "Tea", "Alice", "Plan.canvas", "Own.canvas"}
+    assert labels_around(world, "Cup", depth=2) == near
+    assert "Own.canvas" not in labels(world, "indy")
+    assert labels(world, scope="private-ada") == {"Hers", "Alice"}
+
+
+def test_an_exported_graph_is_no_canvas_of_its_own(world: World) -> None:
+    world.person_writes("Map.canvas", graph_to_canvas(load_graph(world.ctx, agent=None)))
+
+    assert labels(world) == {"Alice", "Tea", "Cup", "Hers", "New"}
+
+
 def test_a_graph_can_be_limited_to_a_neighbourhood(world: World) -> None:
     assert labels_around(world, "Cup") == {"Cup", "Tea"}
     assert labels_around(world, "Cup", depth=2) == {"Cup", "Tea", "Alice"}
@@ -121,9 +152,17 @@ def _neighborhood_or_error(graph: Graph, name: str, depth: int) -> tuple[Neighbo
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(_FACTS, min_size=1, max_size=7), st.integers(1, 3), st.booleans())
+@given(
+    st.lists(_FACTS, min_size=1, max_size=7),
+    st.integers(1, 3),
+    st.booleans(),
+    st.lists(_LINKS, max_size=3),
+)
 def test_what_is_read_around_a_node_is_a_part_of_the_whole_graph(
-    made: list[tuple[str, list[str], str, tuple[str, ...], str, int]], depth: int, all_seen: bool
+    made: list[tuple[str, list[str], str, tuple[str, ...], str, int]],
+    depth: int,
+    all_seen: bool,
+    on_canvas: list[str],
 ) -> None:
     world = World()
     ids: list[str] = []
@@ -141,9 +180,21 @@ def test_what_is_read_around_a_node_is_a_part_of_the_whole_graph(
         )
         ids.append(fact.id)
     world.quiesce()
+    cards = [{"type": "text", "text": each} for each in on_canvas]
+    cards += [{"type": "file", "file": each} for each in world.notes()[: len(on_canvas)]]
+    world.person_writes("My.canvas", json.dumps({"nodes": cards}))
     agent = None if all_seen else "indy"
     whole, index = load_graph(world.ctx, agent=agent), MemoryLinks()
-    for name in (*ids, *TITLES, "Gone", "name:gone", "Mug", *world.notes()):
+    for name in (
+        *ids,
+        *TITLES,
+        "Gone",
+        "name:gone",
+        "Mug",
+        "my.canvas",
+        "canvas:my.canvas",
+        *world.notes(),
+    ):
         wanted, why = _neighborhood_or_error(whole, name, depth)
         if wanted is None:
             with pytest.raises(NotFoundError, match=re.escape(why)):

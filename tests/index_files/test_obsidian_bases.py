@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -20,13 +20,15 @@ _TEXT = re.compile(r'"[^"]*"')
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
 
 
-def _loaded() -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, text in FILES.items():
-        yield name, YAML(typ="safe").load(text)
+@cache
+def _loaded(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = YAML(typ="safe").load(FILES[name])
+    return found
 
 
-@pytest.mark.parametrize(("name", "base"), [*_loaded()])
-def test_a_base_has_the_documented_form(name: str, base: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name", FILES)
+def test_a_base_has_the_documented_form(name: str) -> None:
+    base = _loaded(name)
     assert name.endswith(".base")
     assert base.keys() <= {"filters", "formulas", "properties", "views"}
     assert {len(each) for each in base["properties"].values()} == {1}
@@ -39,8 +41,9 @@ def test_a_base_has_the_documented_form(name: str, base: dict[str, Any]) -> None
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(("name", "base"), [*_loaded()])
-def test_a_base_names_only_what_there_is(name: str, base: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name", FILES)
+def test_a_base_names_only_what_there_is(name: str) -> None:
+    base = _loaded(name)
     formulas = {f"formula.{each}" for each in base["formulas"]}
     known = {*FIELDS_BY_KEY, *OWN_FIELDS_BY_KEY, *FILE_PROPERTIES, *formulas}
     shown = [x for view in base["views"] for x in view["order"]]
@@ -62,7 +65,7 @@ def _parts(word: str) -> list[str]:
 
 
 def test_a_type_with_a_due_date_shows_what_is_overdue() -> None:
-    bases = dict(_loaded())
+    bases = {name: _loaded(name) for name in FILES}
     names = [each["name"] for each in bases["Commitments.base"]["views"]]
     assert names[:2] == ["Due", "Overdue"]
     assert "Due" not in [each["name"] for each in bases["Decisions.base"]["views"]]

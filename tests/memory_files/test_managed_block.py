@@ -34,9 +34,9 @@ from vaultsync.memory_files.managed_block import (
     fill_block,
 )
 from vaultsync.memory_files.report import ManagedFile
+from vaultsync.memory_files.section_edit import insert_section
 from vaultsync.memory_files.sections import read_memory
 from vaultsync.memory_files.state import SOURCE_PREFIX
-from vaultsync.memory_files.write_queue import insert_section
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.recall.recall_request import RecallRequest

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.memory_files.test_sections import TEXTS
 from vaultsync.errors import InvalidFieldError, UsageError
+from vaultsync.memory_files.section_edit import insert_section
 from vaultsync.memory_files.sections import MANAGED_MARKER, frontmatter_end, normalize, read_outline
-from vaultsync.memory_files.write_queue import insert_section
 
 TEXT = "Ask the harbour master before the database."
 OWN = f"## Lessons\n{MANAGED_MARKER}\n\nFirst of all: {TEXT}\n"

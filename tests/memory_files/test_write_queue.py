@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 from hypothesis import example, given
@@ -47,7 +48,8 @@ def crashed(world: MemoryWorld) -> MemoryWorld:
 
 
 def what_of(world: MemoryWorld) -> list[object]:
-    return [each["what"] for each in world.queue.entries]
+    """What was logged of the texts of agents."""
+    return [each["what"] for each in world.queue.entries if each["what"] != "section"]
 
 
 def test_an_agents_text_is_added_and_logged(world: MemoryWorld) -> None:
@@ -219,3 +221,31 @@ def test_nothing_that_anybody_wrote_is_lost(rounds: Sequence[Sequence[tuple[str,
     kept = [blob.decode() for blob in world.queue.blobs.values()]
     # After a crash between two saves within one write nobody knows which is newer.
     assert not saves or last in world.file.text or (crashed and any(last in each for each in kept))
+
+
+def lost_lines(write: Callable[[MemoryWorld, str], object]) -> list[str]:
+    """What is missing after two sessions kept what they learned in one file, at the same time."""
+    world = MemoryWorld()
+    world.file.says(FILE)
+    lines = []
+    for step in ("look", "swap", "examine"):
+        one, other = (f"What session {name} learned at {step}." for name in "AB")
+        world.file.at(step, partial(write, world, other))
+        write(world, one)
+        lines += [one, other]
+    with world.file.lock(0):
+        drain_write_queue(world.file, world.queue)
+    return [each for each in lines if each not in world.file.text]
+
+
+def rewritten(world: MemoryWorld, text: str) -> None:
+    """A plain write: read, add, write."""
+    data = world.file.read(1 << 20) or b""
+    for step in ("look", "swap", "examine"):
+        world.file.before(step)
+    world.file.data = data + f"\n{text}\n".encode()
+
+
+def test_two_sessions_that_rewrite_one_file_lose_lines_but_by_a_plain_write_alone() -> None:
+    assert lost_lines(rewritten)
+    assert lost_lines(MemoryWorld.agent_adds) == []

@@ -12,6 +12,7 @@ from vaultsync.errors import (
     InvalidFieldError,
     ModuleChangedError,
     ModuleMissingError,
+    ScopeDeniedError,
     StoreUnavailableError,
     UnreadableModuleError,
 )
@@ -23,7 +24,12 @@ from vaultsync.modules.memory_index import INDEX_FILE
 from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
 from vaultsync.modules.ports import ModuleListing
 from vaultsync.modules.remote import RemoteHit, RemoteQuery, RemoteRecord, from_header, with_header
-from vaultsync.modules.report import ModuleStatus
+from vaultsync.modules.report import ModuleStatus, ModuleWritten
+from vaultsync.modules.service import ModuleWork, ModuleWrite
+from vaultsync.notes.proposal_note import ProposalRecord
+from vaultsync.proposals.service import accept_proposals
+from vaultsync.proposals.write_proposals import propose_write
+from vaultsync.sync.context import SyncContext
 
 CORE, MANIFEST = "patterns/patterns.core.md", "patterns/manifest.yaml"
 MODULE = "patterns/module-01-test-location.md"
@@ -657,3 +663,24 @@ def test_a_document_that_goes_while_it_is_listed_is_no_document(modules: ModuleW
     listing = ModuleListing(("GHOST.md",), {})
     modules.folder.listing = lambda: listing  # type: ignore[method-assign]
     assert modules.settle().facts == 0
+
+
+def test_what_the_user_accepted_is_merged_with_what_a_person_wrote_meanwhile(
+    modules: ModuleWorld,
+) -> None:
+    modules.write("ap-01", "# Test location\n\nOne.\n\nTwo.\n\nThree.\n")
+    asked = ModuleWrite("patterns", "ap-01", "# Test location\n\nOne.\n\nTwo.\n\n3.\n")
+
+    def draft(ctx: SyncContext) -> ModuleWritten:
+        work = ModuleWork(ctx, modules.folder, modules.state, modules.rules, lambda: None)
+        return work.draft(asked)
+
+    denied = ScopeDeniedError("otto", "project-nx-monorepo", proposes=True)
+    proposal = propose_write(modules.ctx, draft, denied, agent="otto")
+    assert isinstance(proposal, ProposalRecord)
+    assert modules.says(MODULE) == "# Test location\n\nOne.\n\nTwo.\n\nThree.\n"
+    modules.edits(MODULE, "One.", "1.")
+    accept_proposals(modules.ctx, [proposal])
+    modules.settle()
+    assert modules.says(MODULE) == "# Test location\n\n1.\n\nTwo.\n\n3.\n"
+    assert modules.fact("patterns/ap-01").content == "1.\n\nTwo.\n\n3."

@@ -5,11 +5,13 @@ from __future__ import annotations
 from tests.mutants.bug import EDIT_VS_EDIT, FAULTS, MODEL, Bug
 from tests.mutants.core_bugs import CORE_BUGS
 from tests.mutants.live_bugs import LIVE_BUGS
+from tests.mutants.project_bugs import PROJECT_BUGS
 from tests.mutants.recall_bugs import RECALL_BUGS
 
 BUGS: tuple[Bug, ...] = (
     *CORE_BUGS,
     *LIVE_BUGS,
+    *PROJECT_BUGS,
     *RECALL_BUGS,
     Bug(
         "no compare-and-set in the vault",

@@ -8,6 +8,7 @@ import re
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests import secrets
 from tests.strategies import edits, facts
@@ -264,15 +265,16 @@ def test_placeholders_are_understood_when_nothing_is_hidden_any_more() -> None:
 
 def test_a_lens_has_another_version_when_it_hides_something_else() -> None:
     redactor = Redactor(b"k" * 32)
-    mine = redactor._replace(patterns=(re.compile("x"),))
+    mine = structs.replace(redactor, patterns=(re.compile("x"),))
+    with_cards = structs.replace(redactor, optional=frozenset({"card"}))
     lenses = [
         VIEW, OPEN, OTHER_KEY,
         NoteView.of(mine, redacts=True, escapes=True),
-        NoteView.of(redactor._replace(optional=frozenset({"card"})), redacts=True, escapes=True),
+        NoteView.of(with_cards, redacts=True, escapes=True),
         NoteView.of(redactor, redacts=True, escapes=False),
     ]  # fmt: skip
     assert len({each.version for each in lenses}) == len(lenses)
-    same = redactor._replace(values=("a value of this process",))
+    same = structs.replace(redactor, values=("a value of this process",))
     assert NoteView.of(same, redacts=True, escapes=True).version == VIEW.version
 
 

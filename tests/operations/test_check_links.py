@@ -57,6 +57,24 @@ def test_links_that_lead_somewhere_are_no_problem(world: World) -> None:
     assert report.notes == 3
 
 
+def test_links_on_canvases_are_checked(world: World) -> None:
+    cards = [
+        {"type": "file", "file": "team-core/people/Alice.md", "subpath": "#Work"},
+        {"type": "file", "file": "Gone.md"},
+        {"type": "text", "text": "[[Alice]], [[Al]]"},
+    ]
+    world.person_writes("Plan.canvas", json.dumps({"nodes": cards}, indent=1))
+
+    report = check(world)
+
+    assert links(report) == {"broken": ["Gone.md"], "alias_only": ["[[Al]]"]}
+    assert [(x.path, x.kind, x.fix, x.line) for x in report.problems] == [
+        ("Plan.canvas", "canvas", None, 10),
+        ("Plan.canvas", "canvas", None, 14),
+    ]
+    assert report.links["canvas"] == {"alias only": 1, "broken": 1, "name": 1, "path, heading": 1}
+
+
 def test_each_problem_says_where_it_is_and_why(world: World) -> None:
     fact = world.mirrored("One.\n\nTwo [[Nobody|x]].", title="Held")
     path = world.path(fact.id)

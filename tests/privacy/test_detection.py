@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import secrets
+from vaultsync.model.canonical import lower_each
 from vaultsync.privacy.bip39 import numbers
 from vaultsync.privacy.detection import (
     OPTIONAL_FORMS,
@@ -29,7 +30,6 @@ from vaultsync.privacy.named_secrets import (
     OTHER_STEMS,
     SAID_VALUE,
     WRITTEN_VALUE,
-    lower_each,
     stems_in,
 )
 from vaultsync.privacy.providers import providers

@@ -8,6 +8,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests import secrets
 from vaultsync.privacy import redaction as redact
@@ -195,7 +196,7 @@ def test_errors_and_logs_do_not_tell_what_the_users_rules_find(
     assert scrub("no ACME-1234") == "no ACME-1234"
     assert scrub(f"no: {TOKEN}!") == "no: [REDACTED:github]!"  # without a key
     for key in (KEY, b"of another vault"):
-        register_rules(REDACTOR._replace(key=key))
+        register_rules(structs.replace(REDACTOR, key=key))
     assert len(redact._REGISTERED_RULES) == 1
     register_rules(Redactor(KEY, values=("swordfish",)))
     said = f"no ACME-1234, swordfish or {TOKEN}"

@@ -125,13 +125,10 @@ def _points(first: tuple[Deed, ...]) -> range:
 
 
 def _shared(first: tuple[Deed, ...], what: str, kinds: tuple[str, ...]) -> range:
-    """As `_points`; each point by one kind, where not all is tried.
-
-    After one edit, which is what happens most, each by every second kind.
-    """
+    """As `_points`; each point by one kind, where not all is tried."""
     found = _points(first)
     turn = BEFORE.index(first) + kinds.index(what)
-    step = 1 if THOROUGH else 2 if len(first) == 1 else len(kinds)
+    step = 1 if THOROUGH else len(kinds)
     return found[turn % step :: step]
 
 

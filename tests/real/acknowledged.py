@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import vaultsync
+from tests.forked import start_program
 from tests.proofs.ledger import words
 from tests.real.home import Home, say
 from tests.real.programs import ROOT
@@ -39,7 +40,7 @@ class Writer:
 
     def __init__(self, who: str, home: Home, number: int, *more: str) -> None:
         where = [str(home.where), str(number)]
-        self.process = subprocess.Popen(
+        self.process = start_program(
             [sys.executable, "-m", "tests.real.acknowledged", who, *where, *more],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import vaultsync
+from tests.forked import run_program, start_program
 from tests.real.home import Home, say
 from vaultsync.errors import EngineBusyError
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 def start(name: str, home: Home, *more: object) -> subprocess.Popen[str]:
     """Start one of the programs on a vault; it says `ready` when it begins."""
-    return subprocess.Popen(
+    return start_program(
         [sys.executable, "-m", "tests.real.programs", name, str(home.where), *map(str, more)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -50,14 +51,7 @@ def told_by(started: subprocess.Popen[str]) -> dict[str, Any]:
 def command(
     home: Home, *arguments: str, timeout: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command_line(home, *arguments),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        timeout=timeout,
-    )
+    return run_program(command_line(home, *arguments), cwd=ROOT, timeout=timeout)
 
 
 def command_line(home: Home, *arguments: str) -> list[str]:
@@ -92,6 +86,7 @@ def engine(home: Home) -> None:
                 continue
             passes += 1
             wrote += report.counts["updated_in_vault"] + report.counts["merged"]
+            (home.where / "wrote").write_text(str(wrote))
     say(json.dumps({"passes": passes, "wrote": wrote}))
 
 

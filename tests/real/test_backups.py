@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.forked import run_program
 from tests.real.home import Home
 from tests.real.programs import ROOT, command, command_line
 from vaultsync.api import opening
@@ -93,12 +93,7 @@ def test_an_older_copy_of_the_whole_vault_changes_nothing_unasked(
         assert "1 were deleted since and are in it again" in error["message"]
         assert len(error["examples"]) == 5
     assert _contents(home) == newest
-    shown = subprocess.run(
-        [each for each in command_line(home, "sync") if each != "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    shown = run_program([each for each in command_line(home, "sync") if each != "--json"])
     assert error["examples"][0] in shown.stderr
     write_newest, *_ = _guide("An older copy of the vault came back")
     _run(home, *write_newest)
@@ -165,7 +160,7 @@ def test_a_clone_becomes_a_vault_of_its_own_without_a_question(home: Home, tmp_p
     opening.init(str(clone), state_dir=str(home.state), new_id=True)
     of_clone = ["--vault", str(clone), "--state-dir", str(home.state), "--json"]
     words = [*command_line(home)[:3], "rebuild", "--from", "vault", *of_clone]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = run_program(words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["counts"]["created_in_store"] == len(newest)
     assert _contents(home) == newest

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import start_program
 from tests.proofs.ledger import words
 from tests.real.home import Home
 from tests.real.programs import command, command_line, start, stop, told_by, wait_for
@@ -83,7 +84,7 @@ def test_eight_agents_write_while_an_engine_passes(home: Home) -> None:
 def test_two_commands_that_remember_at_once_both_do(home: Home) -> None:
     said = [f"Said at once w{n}w." for n in range(4)]
     running = [
-        subprocess.Popen(
+        start_program(
             command_line(home, "remember", text, "--title", "Same", "--type", "person"),
             stdout=subprocess.PIPE,
             text=True,

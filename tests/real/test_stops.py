@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import vaultsync
+from tests.forked import start_program
 from tests.machines import configure_machine
 from tests.real.home import Home
 from tests.real.programs import ROOT, command_line, start, wait_for
@@ -66,7 +67,7 @@ def _none_is_left() -> Iterator[None]:
 
 def begin(line: Sequence[str], **variables: str) -> subprocess.Popen[bytes]:
     """Start a program with pipes."""
-    started = subprocess.Popen(
+    started = start_program(
         line,
         cwd=ROOT,
         env={**os.environ, "VAULTSYNC_EMBEDDER": "none", **variables},

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import vaultsync
+from tests.forked import run_program, start_program
 from tests.machines import configure_machine
 from tests.real.programs import ROOT
 from tests.world import open_scopes
@@ -40,7 +41,7 @@ def vault(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_two_agents_in_two_processes_lose_nothing(vault: Path) -> None:
     agents = [
-        subprocess.Popen(
+        start_program(
             [sys.executable, "-c", AGENT, str(vault), name, "4"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -70,14 +71,9 @@ def test_two_agents_in_two_processes_lose_nothing(vault: Path) -> None:
 def test_what_an_agent_says_beside_a_session_waits_in_the_outbox(vault: Path) -> None:
     with vaultsync.open(str(vault)) as session:
         first = session.remember("Said in the session.", scope="public")
-        done = subprocess.run(
-            [sys.executable, "-c", AGENT, str(vault), "other", "1"],
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=True,
-            cwd=ROOT,
-        )
+        words = [sys.executable, "-c", AGENT, str(vault), "other", "1"]
+        done = run_program(words, timeout=100, cwd=ROOT)
+        assert done.returncode == 0
         assert done.stdout == "other said number 0.\n"
         assert session.status().outbox == 1
         session.sync()

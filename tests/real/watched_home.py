@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tests.forked import start_program
 from tests.real.home import Home
 from tests.real.programs import ROOT
 from vaultsync.errors import VaultsyncError
@@ -44,7 +45,7 @@ class Daemon:
         self.log = home.where / f"{name}.jsonl"
         where = ["--vault", str(home.root), "--state-dir", str(home.state)]
         with self.log.open("w") as log:
-            self.process = subprocess.Popen(
+            self.process = start_program(
                 [sys.executable, "-m", "vaultsync", "watch", *where, *options],
                 cwd=ROOT,
                 env={**os.environ, "VAULTSYNC_EMBEDDER": "none"},

@@ -5,14 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.indexing.ports import NEWEST, OLDEST
+from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.model.time_span import TimeSpan
 from vaultsync.recall.asked_for import (
     DONE,
     DUE,
     OPEN,
     OVERDUE,
+    REPLACED,
     asked_for,
     is_in_state,
     roles_of,
@@ -49,6 +50,9 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "Qu'avons-nous décidé ?": ({"decision"}, "", ""),
     "las últimas decisiones": ({"decision"}, "", NEWEST),
     "決めたこと": ({"decision"}, "", ""),
+    "Which decisions were replaced by later ones?": ({"decision"}, REPLACED, ""),
+    "outdated conventions": ({"convention"}, REPLACED, ""),
+    "Welche Entscheidungen sind überholt?": ({"decision"}, REPLACED, ""),
 }
 
 
@@ -135,6 +139,14 @@ def test_the_state_of_a_promise_is_told_by_its_status_and_due_date(
     assert all(is_in_state(Fact("b"), each, today=TODAY) for each in (*everything, ""))
 
 
+def test_a_fact_of_any_type_may_be_replaced_and_a_topic_may_be_what_replaced_it() -> None:
+    old = Fact("a", type="decision", superseded_by_id="b")
+    assert is_in_state(old, REPLACED, today=TODAY)
+    assert not is_in_state(Fact("b", type="decision"), REPLACED, today=TODAY)
+    assert asked_for("Which decision replaced PostgreSQL?").state == ""
+    assert "replaced" in asked_for("Which decision replaced PostgreSQL?").topic
+
+
 def test_a_promise_is_due_in_the_span_of_its_date() -> None:
     promise = Fact("a", type="task", own={"commitmentDueDate": "2026-09-01"})
     assert is_in_state(promise, DUE, today=TODAY, due=TimeSpan("2026-09-01", "2026-10-01"))
@@ -148,4 +160,5 @@ def test_a_promise_is_due_in_the_span_of_its_date() -> None:
 def test_any_text_asks_for_something_or_nothing(text: str) -> None:
     asked = asked_for(text)
     assert asked.types <= asked.hinted_types
-    assert not asked.state or asked.types & {"commitment", "task"}
+    assert asked.state in ("", REPLACED) or asked.types & {"commitment", "task"}
+    assert asked.state != REPLACED or (asked.types and not asked.topic)

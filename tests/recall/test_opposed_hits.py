@@ -19,6 +19,7 @@ from vaultsync.recall.opposed_hits import (
     SET_EXAMINED,
     find_contradictions,
 )
+from vaultsync.recall.service import POOL_SIZE
 
 
 @pytest.fixture
@@ -141,10 +142,14 @@ def test_the_newest_is_first_even_if_the_older_one_matches_better(world: RecallW
     assert [hit.id for hit in world.ask("harbour berths", mode="index")] == [new.id, old.id]
 
 
-def test_what_was_never_so_is_found_beside_what_shows_that_it_was(world: RecallWorld) -> None:
+@pytest.mark.parametrize("others", [12, 40])
+def test_what_was_never_so_is_found_beside_what_shows_that_it_was(
+    world: RecallWorld, others: int
+) -> None:
+    # Of a few others it is a candidate that is not shown; of many it is none.
     long = "\n\nThe pilots row out at night." * 40
     shown = world.agent_remembers(f"I've sailed two legs of the regatta in a dinghy.{long}")
-    for number in range(40):
+    for number in range(others):
         world.agent_remembers(f"Sailed regatta leg {number}.")
     denial = world.agent_remembers(
         "I have never sailed a leg of the regatta in a dinghy, as in Oslo."
@@ -152,7 +157,8 @@ def test_what_was_never_so_is_found_beside_what_shows_that_it_was(world: RecallW
     found = world.ask("Have I ever sailed a regatta leg in Oslo?", mode="index", limit=5)
     assert [hit.id for hit in found][:2] == [denial.id, shown.id]
     assert found[1].contradicts == (denial.id,)
-    assert (found[1].stage, found[1].similarity) == ("index", 0.0)
+    assert found[1].stage == "index"
+    assert (found[1].similarity == 0.0) is (others > POOL_SIZE)
     assert found[1].score > 0
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.errors import InvalidFieldError
+from vaultsync.model.dates import TimeSpan, day_span
 from vaultsync.model.fact import Fact
-from vaultsync.model.time_span import TimeSpan, day_span
 from vaultsync.recall.query import parse_query
 
 TODAY = date(2026, 6, 30)  # a Tuesday

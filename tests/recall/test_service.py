@@ -813,3 +813,12 @@ def test_a_word_that_some_fact_has_is_spelled_right(world: RecallWorld) -> None:
 def test_a_private_fact_of_another_agent_corrects_nothing(world: RecallWorld) -> None:
     world.agent_remembers("Subscribers pay.", agent="ada", scope="private-ada")
     assert len(world.ask("subscribrs", agent="indy")) == 0
+
+
+def test_what_was_replaced_is_hidden_unless_it_is_asked_for(world: RecallWorld) -> None:
+    old = world.agent_remembers("We moor by hand.", title="Mooring", type="decision")
+    world.supersedes(old.id, "We moor by winch.")
+    world.agent_remembers("Berths are numbered.", title="Numbers", type="decision")
+    asked = "Which decisions were replaced by later ones?"
+    assert [hit.id for hit in world.ask(asked, mode="index")] == [old.id]
+    assert old.id not in [hit.id for hit in world.ask("our decisions", mode="index")]

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.model.dates import NamedSpan, relative_span
-from vaultsync.model.time_span import TimeSpan, day_span
+from vaultsync.model.dates import NamedSpan, TimeSpan, day_span, relative_span
 from vaultsync.recall.time_words import NamedEvent, dated_span, named_event
 
 TODAY = date(2026, 6, 30)  # a Tuesday
@@ -146,7 +145,7 @@ EVENTS = {
 def test_a_time_is_named_by_what_happened_then(text: str) -> None:
     named = named_event(text)
     assert named is not None
-    assert named[:2] == EVENTS[text]
+    assert (named.how, named.words) == EVENTS[text]
 
 
 @pytest.mark.parametrize("text", ["after lunch", "since May", "the aftermath", "vor Mai", ""])

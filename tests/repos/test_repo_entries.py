@@ -15,6 +15,7 @@ from vaultsync.model.schema import Value
 from vaultsync.repos.branch_runs import digest_text, fold, promote
 from vaultsync.repos.entries import (
     RepoDecision,
+    RepoMemory,
     RepoNote,
     StepSummary,
     belongs,
@@ -28,6 +29,7 @@ from vaultsync.repos.inspectable import (
     added_values,
     changed_values,
     kept_lines,
+    memory_bytes,
     memory_edits,
     nearest_base,
     read_memory,
@@ -155,6 +157,11 @@ def test_only_what_changed_in_the_file_is_taken_over() -> None:
     why = fact(2, type="decision", title="A", decisionRationale="So.")
     changed = changed_values(why, "decision", {"rationale": "So."}, {"rationale": "Thus."})
     assert changed == {"decisionRationale": "Thus."}
+
+
+@pytest.mark.parametrize("broken", [b"{", b"[]", b'{"notes": 1}', b'{"notes": [1]}', None])
+def test_a_file_that_is_none_has_no_keys_to_be_kept(broken: bytes | None) -> None:
+    assert memory_bytes(RepoMemory(), broken) == memory_bytes(RepoMemory())
 
 
 def test_the_nearest_version_is_the_base_and_of_several_the_newest() -> None:

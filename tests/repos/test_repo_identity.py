@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.world import World
 from vaultsync.repos.repo_identity import (
     SHARED,
     WorkingCopy,
@@ -15,6 +16,7 @@ from vaultsync.repos.repo_identity import (
     repository_slug,
     sanitize_remote,
 )
+from vaultsync.repos.repository_note import make_repository_note, repository_links
 
 COMMIT = "a" * 40
 
@@ -160,3 +162,18 @@ def test_the_scope_is_named_after_the_repository(
     root: str, remote: str | None, expected: str
 ) -> None:
     assert repository_slug(root, remote) == expected
+
+
+def test_the_note_of_a_repository_is_made_once_and_stays_deleted() -> None:
+    world, found = World(), identify(WorkingCopy("/w/app", None, "main", COMMIT, COMMIT))
+    assert repository_links(world.ctx, found) == (
+        {"repo": "[[app repository]]", "lineage": found.lineage},
+        True,
+    )
+    note = make_repository_note(world.ctx, found)
+    assert note is not None
+    assert make_repository_note(world.ctx, found) is None  # another process was faster
+    world.agent_updates(note.id, title="The app")
+    assert repository_links(world.ctx, found)[0]["repo"] == "[[The app]]"
+    world.agent_forgets(note.id)
+    assert not repository_links(world.ctx, found)[1]

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.doubles.repository import ModelRepository
 from tests.gits import GitFolder
+from tests.recalls import RecallWorld
 from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.hiding import BRANCH, HiddenMatches
 from vaultsync.model.schema import Value
 from vaultsync.repos.visibility import CommitHistory, Place, arrived, places_of, visible_facts
 
@@ -189,6 +192,14 @@ def test_facts_hold_where_their_changes_arrived(part: int) -> None:
     assert asked > held > asked / 10
 
 
+@pytest.mark.parametrize("seed", [521, 3954])
+def test_histories_that_few_rules_tell_apart(seed: int) -> None:
+    """One that needs the change of a whole branch, and one that needs two ways in a row."""
+    history = RandomHistory(seed)
+    history.grow()
+    check(history)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_facts_hold_where_their_changes_arrived_in_many_histories() -> None:
@@ -196,6 +207,29 @@ def test_facts_hold_where_their_changes_arrived_in_many_histories() -> None:
         history = RandomHistory(seed)
         history.grow()
         check(history)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_question_shows_what_holds_and_counts_the_rest(seed: int) -> None:
+    history, world = RandomHistory(seed), RecallWorld()
+    history.grow()
+    facts = {}
+    for number, place in enumerate(history.own):
+        values: dict[str, Value] = {"commit": place.commit, "branch": place.branch}
+        text = f"Sessions are kept, part {number}."
+        fact = world.agent_remembers(text, agent="ada", lineage="app", **values)
+        facts[fact.id] = (fact, place)
+    other = world.agent_remembers("Sessions of another repository.", agent="ada")
+    for head in {*history.refs.values()}:
+        places, known = [*history.own], history.known
+        at = arrived(history.model, head, places, history.tips, known).at
+        shown = {fact.id for fact in visible_facts([x for x, _ in facts.values()], at)}
+        world.elsewhere = partial(facts.keys().__sub__, shown)
+        found = world.ask("sessions", agent="ada", limit=50)
+        holds = {key for key, (_, place) in facts.items() if place in history.expected(head)}
+        assert {hit.id for hit in found} == {*holds, other.id}
+        hidden = len(facts) - len(holds)
+        assert found.hidden == ((HiddenMatches(hidden, BRANCH),) if hidden else ())
 
 
 # --- the same with git ----------------------------------------------------------------

@@ -22,7 +22,6 @@ from vaultsync.graph.stats import graph_stats
 from vaultsync.memory_files.report import (
     AddResult,
     FileResult,
-    ManagedFact,
     ManagedFile,
     SectionResult,
     counts_of,
@@ -41,6 +40,7 @@ from vaultsync.sync.report import (
     ActionTaken,
     Difference,
     DoctorCheck,
+    ManagedFact,
     Report,
     ReportedNotice,
     RunSummary,

@@ -94,3 +94,32 @@ def test_a_base_that_is_a_link_is_left_alone(vault: Path, tmp_path: Path) -> Non
 def test_an_agent_may_not_write_them(vault: Path) -> None:
     with vaultsync.open(str(vault), agent="indy") as memory, pytest.raises(ScopeDeniedError):
         memory.write_bases()
+
+
+def test_types_of_properties_are_shown_and_added_only_when_asked(vault: Path) -> None:
+    def types(*words: str) -> Result:
+        return CliRunner().invoke(cli, ["bases", "types", *words])
+
+    assert types().exit_code == 2
+    file = vault / ".obsidian" / "types.json"
+    file.parent.mkdir()
+    file.write_text('{"types": {"priority": "date", "tags": "tags"}}')
+    before = file.read_text()
+
+    shown = types()
+
+    assert "priority" in shown.stdout
+    assert "`vaultsync bases types --write` adds what is missing" in shown.stderr
+    assert file.read_text() == before
+    with vaultsync.open(str(vault)) as memory:
+        said = {each.name: each for each in memory.doctor()}["properties"]
+        assert said.ok
+        assert "Obsidian shows priority as date, which does not fit" in said.message
+    assert json.loads(types("--write", "--json").stdout)["written"]
+    now = json.loads(file.read_text())["types"]
+    assert (now["priority"], now["createdAt"]) == ("date", "datetime")
+    assert "added" not in types().stdout
+    file.write_text("[]")
+    assert "left alone" in types("--write").stderr
+    with vaultsync.open(str(vault), agent="indy") as memory, pytest.raises(ScopeDeniedError):
+        memory.property_types(write=True)

@@ -166,13 +166,13 @@ memory-file sync m x --scope public --include '*.md' --exclude b --again --dry-r
 context q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u --all
 -> pack(ContextRequest(query='q', types=('task',), scopes=('public',), tags=('a',), since=None,
     status='', all=True, budget=9, format='xml', intent='recent', mode='auto', max_priority=4,
-    user='u', without=(), agent=None))
+    user='u', without=(), repo=None, agent=None))
 
 recall q --limit 3 --mode fused --type decision --scope public --tag a --tag b
     --max-priority 4 --since 2026-01-01 --user u-1 --status done --explain
 -> answer(RecallRequest(query='q', types=('decision',), scopes=('public',), tags=('a', 'b'),
     since='2026-01-01', status='done', all=False, limit=3, max_priority=4, until=None, as_of=None,
-    mode='fused', heads_only=True, user='u-1', without=(), explain=True, agent=None))
+    mode='fused', heads_only=True, user='u-1', without=(), repo=None, explain=True, agent=None))
 
 memory-file manage m --budget 9 --max-bytes 8 --max-lines 7 --host codex --form index --scope public
     --dry-run
@@ -186,7 +186,10 @@ memory-file add m text --section Lessons --replace
 
 
 @pytest.mark.parametrize("row", CALLS.strip().split("\n\n"), ids=lambda row: row.split()[0])
-def test_the_options_reach_the_memory(row: str) -> None:
+def test_the_options_reach_the_memory(
+    row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # which is no git repository
     words, call = row.split("->")
     memory = FakeMemory()
 

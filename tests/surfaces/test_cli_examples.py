@@ -27,8 +27,8 @@ ELSEWHERE = {
     "resolve": "nothing is in conflict",
     "graph stats": "takes an extra",
 }
-NOT_THERE = ("0123456789abcdef", "01a1fd60-2f48", "~/", "|", "$(")
-"""What is no file, run or conflict of the sample vault, or needs a shell."""
+NOT_THERE = ("--obsidian", "0123456789abcdef", "01a1fd60-2f48", "~/", "|", "$(")
+"""What is no file, run or conflict of the sample vault, or needs a shell or Obsidian."""
 QUESTIONS = '[[question]]\nquestion = "tides"\nexpected = ["team-core/people/Mara Lindqvist.md"]\n'
 ANSWERS = '{"question": "tides", "found": ["team-core/people/Mara Lindqvist.md"]}\n'
 EACH = [(name, line) for name, lines in EXAMPLES.items() for line in lines]
@@ -53,6 +53,7 @@ def test_every_command_has_examples_and_shows_them() -> None:
 def test_every_example_parses(name: str, line: str, tmp_path: Path) -> None:
     words = words_of(line)
     (tmp_path / "facts.jsonl").touch()
+    (tmp_path / "talk.json").touch()
     (tmp_path / "questions.toml").touch()
     (tmp_path / "answers.jsonl").touch()
     with pytest.MonkeyPatch.context() as patch:
@@ -81,6 +82,7 @@ def test_the_examples_work_on_the_sample_vault(
     (vault / "MEMORY.md").write_text("# Memory\n\n## Tides\n\nLow at noon.\n", encoding="utf-8")
     (vault / "questions.toml").write_text(QUESTIONS, encoding="utf-8")
     (vault / "answers.jsonl").write_text(ANSWERS, encoding="utf-8")
+    (vault / "talk.json").write_text('[{"role": "user", "content": "Hi."}]', encoding="utf-8")
     with vaultsync.open() as memory:
         memory.rebuild(source="vault")
     for name, line in EACH:

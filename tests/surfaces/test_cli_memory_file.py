@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 
+from tests.forked import start_program
 from tests.machines import configure_machine
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from vaultsync.api import opening as app
+from vaultsync.api.configuration import load_settings
 from vaultsync.api.memory import Memory
-from vaultsync.errors import EngineBusyError, MemoryFileGuardError
+from vaultsync.errors import EngineBusyError, MemoryFileGuardError, UnreadableMemoryFileError
+from vaultsync.mcp_server.agent_memory import AgentMemory
+from vaultsync.mcp_server.answers import FileAdded
+from vaultsync.mcp_server.server import TOOLS_BY_NAME
+from vaultsync.memory_files.report import VaultReport
+from vaultsync.memory_files.sections import MANAGED_MARKER, hash_of
 from vaultsync.model.fact import Fact
 
 TEXT = "Ask the harbour master before the database."
@@ -189,7 +195,7 @@ def test_a_memory_file_is_managed_by_two_processes_at_once(held: Memory, file: P
     )
     command = [sys.executable, "-c", code, str(held.settings.root), state, str(file)]
     forms = ("full", "index")
-    processes = [subprocess.Popen([*command, form]) for form in forms]
+    processes = [start_program([*command, form]) for form in forms]
     assert [each.wait(timeout=60) for each in processes] == [0, 0]
     assert file.read_bytes().startswith(own)
     done = held.manage_memory_file(file, form="index")
@@ -215,3 +221,154 @@ def test_sections_that_are_too_short_are_named(held: Memory, file: Path) -> None
     file.write_text(memory(DEPLOY, ("Next", "Soon.")), encoding="utf-8")
     (done,) = held.sync_memory_file(file).files
     assert (done.left_out, list(done.short)) == (1, ["Next"])
+
+
+MANAGED = (
+    f"{memory(DEPLOY)}\n## Harbour\n{MANAGED_MARKER}\n\nCount the berths at dawn, from the pier.\n"
+)
+
+
+def test_a_sync_of_the_vault_brings_a_note_into_the_section_that_follows_it(
+    held: Memory, file: Path
+) -> None:
+    file.write_text(MANAGED, encoding="utf-8")
+    held.sync_memory_file(file)
+    assert held.sync().quiet
+    (fact,) = [each for each in held.list().facts if each.title == "Harbour"]
+    note = held.settings.root / (held.get(fact.id).path or "")
+    note.write_text(
+        note.read_text(encoding="utf-8").replace("at dawn", "at noon"), encoding="utf-8"
+    )
+    assert held.sync(dry_run=True).dry_run
+    assert file.read_text(encoding="utf-8") == MANAGED
+    report = held.sync()
+    assert isinstance(report, VaultReport)
+    assert not report.quiet
+    assert file.read_text(encoding="utf-8") == MANAGED.replace("at dawn", "at noon")
+    assert held.sync().quiet
+    file.write_text(MANAGED.replace("from the pier", "from the tower"), encoding="utf-8")
+    held.sync()
+    assert "from the tower" in held.get(fact.id).content
+    assert "from the tower" in note.read_text(encoding="utf-8")
+    file.unlink()
+    assert held.sync().quiet, "a file that nobody asked to follow may go"
+    assert held.get(fact.id)
+
+
+def test_a_section_without_its_marker_is_not_followed_any_more(held: Memory, file: Path) -> None:
+    file.write_text(MANAGED, encoding="utf-8")
+    held.sync_memory_file(file)
+    file.write_text(MANAGED.replace(MANAGED_MARKER, ""), encoding="utf-8")
+    held.sync()
+    (fact,) = [each for each in held.list().facts if each.title == "Harbour"]
+    held.update(fact.id, content="Count them at noon, from the pier and the tower.")
+    assert held.sync().quiet
+    assert "at noon" not in file.read_text(encoding="utf-8")
+
+
+def test_a_known_block_follows_the_memory_and_status_lists_what_did_not_fit(
+    held: Memory, file: Path
+) -> None:
+    held.remember("Count the berths at dawn.", title="Berths")
+    held.manage_memory_file(file, budget=150)
+    assert "Count the berths" in file.read_text(encoding="utf-8")
+    before = file.read_bytes()
+    assert held.sync().quiet
+    assert file.read_bytes() == before
+    held.remember("Mara keeps the books. " * 20, title="Books", priority=3)
+    held.sync()
+    (block,) = held.status().blocks
+    assert [(each.title, each.reason) for each in block.left_out] == [
+        ("Books", "the budget is 150 tokens")
+    ]
+    assert block.included == 1
+    assert file.read_bytes() == before
+    (berths,) = [each for each in held.list().facts if each.title == "Berths"]
+    held.update(berths.id, content="Count the berths at noon.")
+    held.sync()
+    assert (
+        file.read_bytes() == before.replace(b"at dawn", b"at noon")
+        or b"at noon" in file.read_bytes()
+    )
+    file.write_text("# Mine\n", encoding="utf-8")
+    held.sync()
+    assert file.read_text(encoding="utf-8") == "# Mine\n"
+    assert held.status().blocks == []
+
+
+def test_a_block_with_half_of_its_marks_is_a_notice_of_a_sync(held: Memory, file: Path) -> None:
+    held.remember("Count the berths at dawn.", title="Berths")
+    held.manage_memory_file(file)
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("<!-- vaultsync:memory:end -->", ""), encoding="utf-8")
+    report = held.sync()
+    assert [each.kind for each in report.attention] == ["UnreadableMemoryFileError"]
+
+
+def test_a_text_that_is_added_takes_the_room_of_facts_in_the_block(
+    held: Memory, file: Path
+) -> None:
+    for number in range(8):
+        held.remember(f"Berth {number} is for guests, and has a light.", title=f"Berth {number}")
+    held.sync_memory_file(file)
+    full = held.manage_memory_file(file, max_lines=50)
+    assert full.left_out
+    for number in range(6):
+        held.add_to_memory_file(file, f"{TEXT}\n\nIt was lesson {number}.", section="Lessons")
+        text = file.read_text(encoding="utf-8")
+        assert f"lesson {number}." in text
+        assert text.count("\n") <= 50
+    (lessons,) = [each for each in held.list().facts if each.title == "Lessons"]
+    held.update(lessons.id, content=held.get(lessons.id).content + "\n\nAnd\n\nmore\n\nlines.")
+    report = held.sync_memory_file(file)
+    assert report.counts["rewritten"] == 1
+    text = file.read_text(encoding="utf-8")
+    assert "more\n\nlines." in text
+    assert text.count("\n") <= 50
+    assert held.manage_memory_file(file, max_lines=50).status == "unchanged"
+    end = "<!-- vaultsync:memory:end -->"
+    file.write_text(text.replace(end, f"Mine.\n{end}"), encoding="utf-8")
+    held.add_to_memory_file(file, "A last one, a bit longer than others.", section="Lessons")
+    assert f"Mine.\n{end}" in file.read_text(encoding="utf-8")
+
+
+def test_an_agent_on_mcp_adds_to_memory_files_of_its_folder_and_to_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault, state = str(tmp_path / "vault"), str(tmp_path / "state")
+    app.init(vault, state_dir=state)
+    (work := tmp_path / "work").mkdir()
+    monkeypatch.chdir(work)
+    mine, others = work / "MEMORY.md", tmp_path / "MEMORY.md"
+    mine.write_text(memory(DEPLOY), encoding="utf-8")
+    others.write_text(memory(DEPLOY), encoding="utf-8")
+    tool = TOOLS_BY_NAME["memory_file_add"]
+    settings = structs.replace(
+        load_settings(Path(vault), state_dir=state), agent="moss", user="mara"
+    )
+
+    def add(file: str = "MEMORY.md") -> FileAdded:
+        arguments = {"text": TEXT, "section": "Lessons", "file": file}
+        answer = tool.call(agent, arguments)
+        assert isinstance(answer, FileAdded)
+        return answer
+
+    with AgentMemory(settings) as agent:
+        assert add().status == "written"
+        (lesson,) = [each for each in agent.list().facts if each.title == "Lessons"]
+        assert (lesson.agent_id, lesson.user_id) == ("moss", "mara")
+        section = agent.memory_file_section(lesson.id)
+        assert section is not None
+        assert (section.section_header, section.chunk_index) == ("Lessons", 1)
+        assert section.content_hash == hash_of(f"## Lessons\n\n{TEXT}")
+        said = to_builtins(section)
+        assert said.keys() == {"file", "sectionHeader", "chunkIndex", "contentHash", "managed"}
+        assert agent.memory_file_section(agent.remember("Another one.").id) is None
+        for file in (str(others), "../MEMORY.md", ".bashrc", str(work / "other.md")):
+            with pytest.raises(UnreadableMemoryFileError, match="may write"):
+                add(file)
+        with app.open(vault, state_dir=state) as user:
+            user.sync_memory_file(mine, agent="indy")
+        with pytest.raises(UnreadableMemoryFileError, match="may write"):
+            add()
+    assert TEXT not in others.read_text(encoding="utf-8")

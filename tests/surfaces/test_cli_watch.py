@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 import vaultsync
 from tests.fakes import START
+from tests.forked import start_program
 from tests.machines import configure_machine
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
@@ -79,7 +80,7 @@ def test_invalid_settings_are_wrong_usage(vault: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_in_order(vault: Path, number: signal.Signals) -> None:
-    started = subprocess.Popen(
+    started = start_program(
         [sys.executable, "-m", "vaultsync", "watch"], stderr=subprocess.PIPE, text=True
     )
     assert started.stderr

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import run_program, start_program
 from tests.proofs.turns import THOROUGH
 from vaultsync.api.embedding import EmbeddingWorker
 from vaultsync.api.memory import Memory
@@ -26,6 +27,8 @@ from vaultsync.indexing.chunking import chunk_fact
 NOTES = Path(__file__).parents[3] / "shared" / "data" / "obsidian-help"
 """Real notes; where they are not beside the project, notes of the same sizes are made."""
 ADOPTED = 1_575 if THOROUGH else 150
+MANY = 300 if THOROUGH else 200
+"""Notes that take a worker so long that it can be met at work."""
 TIMES = 3.0
 """How many times the seconds without a model an `adopt` with one may take."""
 KILLS = 10 if THOROUGH else 3
@@ -77,8 +80,9 @@ def _fill(root: Path, count: int) -> None:
 
 
 def _run(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "vaultsync", *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True)
+    done = run_program([sys.executable, "-m", "vaultsync", *words])
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def _worker(root: Path) -> int | None:
@@ -91,7 +95,7 @@ def _until(what: Callable[[], object]) -> None:
     until = time.monotonic() + PATIENCE
     while not what():
         assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.1)  # what is asked opens a vault
+        time.sleep(0.05)  # what is asked opens a vault
 
 
 def _is_complete(root: Path) -> bool:
@@ -138,7 +142,7 @@ def test_what_a_run_leaves_is_embedded_by_a_process_of_its_own(vault: Path) -> N
 
 
 def test_a_worker_killed_ten_times_ends_with_all_vectors(vault: Path) -> None:
-    _fill(vault, 300)
+    _fill(vault, MANY)
     _run("adopt", "--vault", str(vault))
     moments = random.Random(16)
     killed = 0
@@ -158,12 +162,12 @@ def test_a_worker_killed_ten_times_ends_with_all_vectors(vault: Path) -> None:
 
 
 def test_two_commands_at_once_start_one_worker(vault: Path) -> None:
-    _fill(vault, 300)
+    _fill(vault, MANY)
     with _opened(vault) as memory:
         memory.adopt()
         memory.stop_embedding()
     command = [sys.executable, "-m", "vaultsync", "index", "--vault", str(vault)]
-    both = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in "ab"]
+    both = [start_program(command, stderr=subprocess.DEVNULL) for _ in "ab"]
     assert 0 in [each.wait() for each in both]
     _until(lambda: _worker(vault))
     time.sleep(1.0)
@@ -173,7 +177,7 @@ def test_two_commands_at_once_start_one_worker(vault: Path) -> None:
 
 
 def test_a_worker_stops_within_a_second_and_is_started_again(vault: Path) -> None:
-    _fill(vault, 300)
+    _fill(vault, MANY)
     with _opened(vault) as memory:
         memory.adopt()
         _until(lambda: _worker(vault))
@@ -199,7 +203,7 @@ def test_who_asked_for_the_vectors_is_not_told_to_ask_again(
 
 
 def test_who_waits_for_the_index_waits_for_the_worker(vault: Path) -> None:
-    _fill(vault, 100)
+    _fill(vault, 40)
     _run("adopt", "--vault", str(vault))
     seen: list[str] = []
     with _opened(vault) as memory:
@@ -295,7 +299,7 @@ def test_a_few_facts_of_an_agent_are_not_worth_a_worker(vault: Path) -> None:
 
 
 def test_a_worker_ends_when_its_vault_is_gone(vault: Path) -> None:
-    _fill(vault, 300)
+    _fill(vault, MANY)
     with _opened(vault) as memory:
         memory.adopt()
         _until(lambda: _worker(vault))

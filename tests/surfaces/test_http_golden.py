@@ -19,6 +19,7 @@ import pytest
 from msgspec import to_builtins
 
 from tests.bridges import Answer, Client, Heard, offer, open_bridge
+from tests.gits import GitFolder
 from tests.golden import GOLDEN, RENEW
 from tests.openapi import document
 from vaultsync import errors
@@ -112,6 +113,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
         _facts(made, root / "vault")
         _ctx(made, root / "vault")
         _asking(made, root / "vault")
+        _projects(made, root / "app")
         _events(made)
         _errors(made)
         _edits(made)
@@ -272,6 +274,30 @@ def _asking(pages: Pages, vault: Path) -> None:
     pages.ask("graph", "GET", "/v1/graph")
     (vault / ".obsidian").mkdir()
     pages.ask("graph-colours", "POST", "/v1/graph/colours", {})
+
+
+def _projects(pages: Pages, project: Path) -> None:
+    """A git repository with a module, and a decision of a branch that was squashed into main."""
+    git, serving = GitFolder(project), pages.client.serving
+    git.commit("app.py", "def berth(): pass\n")
+    git.branch("topic")
+    git.commit("app.py", "def berth(): return 42\n")
+    repo = {"repo": str(project)}
+    serving.engine(lambda m: m.repos.upsert_decision(project, summary="Berth 42 is the guests'"))
+    git.checkout("main")
+    git("merge", "-q", "--squash", "topic")
+    git("commit", "-q", "-m", "All of it")
+    pages.ask("repo-context", "POST", "/v1/repo/context", {**repo, "paths": ["app.py"]})
+    pages.ask("repo-promote", "POST", "/v1/repo/promote", repo)
+    git("branch", "side", "main~1")
+    way = {"source": "topic", "target": "side"}
+    pages.ask("repo-copy", "POST", "/v1/repo/copy", {**repo, **way})
+    folder = project / "docs/memories"
+    serving.engine(
+        lambda m: m.modules.write("berths", "b-1", "# Berths\n\nOf wood.", folder=folder)
+    )
+    pages.ask("modules", "GET", "/v1/modules")
+    pages.ask("modules-sync", "POST", "/v1/modules/sync", {})
 
 
 def _events(pages: Pages) -> None:

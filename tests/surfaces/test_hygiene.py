@@ -51,6 +51,7 @@ from vaultsync.sync.report import DaemonState
 HOOK = json.dumps(
     {"hook_event_name": "Stop", "session_id": "s", "text": TEXT, "tool_input": {"command": CODE}}
 )
+MESSAGES = [{"role": "user", "content": TEXT, "name": CODE}]
 MAY_HOLD = {
     "store.sqlite3",
     "archive.sqlite3",
@@ -95,13 +96,14 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
     without = ("status", "conflicts", "verify", "doctor", "graph_stats", "graph_colours", "new_id")
     more = (
         *("follow_memory_files", "watched_memory_files", "check", "count_recalls", "close"),
-        "damaged_facts",
+        *("damaged_facts", "property_types"),
     )
     modules = planted.folder / "project"
     asked: dict[str, Callable[[Memory], object]] = {
         **{name: methodcaller(name) for name in without},
         "with_queued": lambda m: m.with_queued(m.status()),
         "get": lambda m: m.get(planted.fact),
+        "open": lambda m: m.open(planted.fact),
         "list": lambda m: [m.list(), m.list(status="forgotten"), m.list(tag="ops")],
         "history": lambda m: [m.history(x) for x in (planted.fact, planted.gone)],
         "recall": lambda m: m.recall("deploy evening", explain=True),
@@ -127,6 +129,11 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
             m.sync_memory_file(planted.memory_file, dry_run=True),
             m.sync_memory_file(planted.memory_file),
         ],
+        "memory_file_section": lambda m: [
+            m.memory_file_section(each.id)
+            for each in m.list(limit=500).facts
+            if each.source and each.source.startswith("memory-file:")
+        ],
         "manage_memory_file": lambda m: [
             m.manage_memory_file(planted.memory_file, dry_run=True),
             m.manage_memory_file(planted.memory_file, form="index"),
@@ -146,6 +153,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         ],
         "resolve": lambda m: [m.resolve(c.id, take="store") for c in m.conflicts()],
         "remember": lambda m: m.remember(TEXT, title=CODE, tags=[WORD]),
+        "remember_messages": lambda m: m.remember_messages(MESSAGES, session="s"),
         "observations": lambda m: m.observations(),
         "repos": lambda m: _known_about(m, repository(planted.folder)),
         "observation": lambda m: m.observation(m.observe(TEXT).id),
@@ -158,6 +166,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "update": lambda m: m.update(planted.fact, content=f"{TEXT} {OTHER}"),
         "edit": lambda m: m.edit(planted.fact, append=f"{CODE} {TOKEN}"),
         "log": lambda m: m.log(),
+        "write_change_note": lambda m: m.write_change_note(),
         "last_undoable_run": lambda m: m.last_undoable_run(),
         "supersede": lambda m: m.supersede(planted.entity, f"now {CODE}, password: {SAID}"),
         "forget": lambda m: m.forget(planted.fact),
@@ -211,7 +220,7 @@ def _no_file_leaks(planted: Planted) -> None:
 
 NOT_ASKED = {
     *("init", "export", "import", "completion", "mcp", "bridge token", "plugin install"),
-    *("export-to", "import-from", "bases write"),
+    *("export-to", "import-from", "bases write", "bases types"),
     *("model fetch", "install"),  # they know of no fact
 }
 
@@ -230,6 +239,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         **{key: [()] for key in ("graph stats", "graph colours")},
         "list": [(), ("--status", "forgotten")],
         "get": [(fact,)],
+        "open": [(fact,)],
         "history": [(fact,), (planted.gone,)],
         "recall": [("deploy", "--explain"), ("deploy", "--vault-only")],
         "context": [("deploy",), ()],
@@ -270,7 +280,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
             (fact, "--set", f"title={_name(planted, CODE)}\n2"),
         ],
         "edit": [(fact, "--append", TEXT), (fact, "--append", CODE)],
-        "log": [()],
+        "log": [(), ("--note",)],
         "supersede": [(planted.entity, f"now {CODE}, password: {SAID}")],
         "memory-file sync": [(file, "--dry-run"), (file,)],
         "memory-file manage": [(file, "--dry-run"), (file, "--form", "index"), (file,)],
@@ -327,6 +337,7 @@ def _name(planted: Planted, secret: str) -> str:
 
 def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
     one, other = f"/v1/facts/{planted.fact}", f"/v1/facts/{planted.entity}"
+    app = str(repository(planted.folder))
     asked: dict[str, list[tuple[str, object]]] = {
         "status": [("/v1/status", None)],
         "list": [("/v1/facts", None), ("/v1/facts?status=forgotten", None)],
@@ -363,6 +374,11 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
         "index": [("/v1/index", None)],
         "index_file": [("/v1/index/vault-index.md", None)],
         "write": [("/v1/writes/none", {"applied": False})],
+        "repo_context": [("/v1/repo/context", {"repo": app, "paths": [TOKEN]})],
+        "repo_promote": [("/v1/repo/promote", {"repo": app})],
+        "repo_copy": [("/v1/repo/copy", {"repo": app, "source": "main", "target": "main"})],
+        "modules": [("/v1/modules", None)],
+        "sync_modules": [("/v1/modules/sync", {})],
     }
     routes = {each.name: each.method for each in ROUTES}
     assert routes.keys() == asked.keys()
@@ -462,6 +478,7 @@ def test_no_tool_of_an_agent_tells_a_secret(
             {"run": TOKEN, "step": CODE, "summary": TEXT, "follow_ups": [TOKEN], "repo": app}
         ],
         "repo_context": [{"repo": app, "paths": [TOKEN]}],
+        "memory_file_add": [{"text": TEXT, "section": CODE, "file": "notes/MEMORY.md"}],
         "module_write": [{"topic": "keys", "chunk": "k-1", "text": TEXT, "title": TOKEN}],
         "module_read": [{"topic": "keys", "chunk": "k-1"}, {"topic": "keys"}],
     }

@@ -18,6 +18,7 @@ import pytest
 from mcp import ClientSession
 
 from tests.bench.single import HELLO
+from tests.forked import start_program
 from tests.mcp_clients import MCP, Home, ask, hits, make_home, over_http, over_stdio, serving, token
 
 Transport: TypeAlias = Callable[[Home], AbstractAsyncContextManager[ClientSession]]
@@ -65,7 +66,7 @@ def test_with_a_daemon_new_notes_and_edits_are_synced(home: Home) -> None:
             edited = ["The crane is ultramarine."]
             await _until(agent, "memory_recall", lambda said: hits(said) == edited, query="crane")
 
-    with subprocess.Popen(
+    with start_program(
         home.command("watch", "--no-bridge"), env=home.environment, stderr=subprocess.DEVNULL
     ) as daemon:
         try:
@@ -92,7 +93,7 @@ def _started(home: Home) -> Iterator[tuple[subprocess.Popen[str], IO[str], IO[st
     """A server, its stdin and its stdout."""
     pipe = subprocess.PIPE
     words, env = home.command("mcp"), home.environment
-    with subprocess.Popen(words, env=env, stdin=pipe, stdout=pipe, text=True) as program:
+    with start_program(words, env=env, stdin=pipe, stdout=pipe, text=True) as program:
         assert program.stdin
         assert program.stdout
         yield program, program.stdin, program.stdout

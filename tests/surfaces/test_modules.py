@@ -13,11 +13,18 @@ import pytest
 
 import vaultsync
 from tests.bridges import open_bridge
+from tests.gits import GitFolder
+from tests.machines import configure_machine
 from tests.mcp_clients import Home, make_home
 from tests.module_service import ModuleService, serving
 from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
 from vaultsync.backends.state.module_files import ModuleStateFiles
-from vaultsync.errors import ModulesBusyError, ScopeDeniedError, UnreadableModuleError
+from vaultsync.errors import (
+    ModulesBusyError,
+    ProposedError,
+    ScopeDeniedError,
+    UnreadableModuleError,
+)
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool, tool_rows
 from vaultsync.mcp_server.toolsets import choose_toolsets
 from vaultsync.service.idle_work import IdleWork
@@ -124,16 +131,73 @@ def test_a_module_is_found_by_recall_and_undone_into_its_file(home: Home) -> Non
 
 
 def test_an_agent_that_may_not_write_the_project_writes_no_module(home: Home) -> None:
-    vault_id = (home.vault / ".meta/config.toml").read_text().partition('vault_id = "')[2][:36]
-    mirrors(home, "none")
-    file = Path(os.environ["VAULTSYNC_CONFIG_DIR"], "vaults", f"{vault_id}.toml")
-    denied = '[permissions.agents.otto]\nread = ["public"]\nwrite = []\n'
-    file.write_text(file.read_text() + denied)
+    configure_machine(home.vault, '[permissions.agents.otto]\nread = ["public"]\nwrite = []\n')
     with vaultsync.open(str(home.vault), agent="otto") as memory:
         with pytest.raises(ScopeDeniedError):
             memory.modules.write("patterns", "ap-01", TEXT)
         assert memory.modules.status().pending == 0
     assert not (repository(home) / "docs").exists()
+
+
+PROPOSES = '[permissions.agents.otto]\nread = ["*"]\nwrite = []\npropose = ["project-*"]\n'
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_module_that_an_agent_may_only_propose_is_filed_once_it_is_accepted(
+    home: Home, known: bool
+) -> None:
+    configure_machine(home.vault, PROPOSES)
+    before = "# Test location\n\nNowhere.\n"
+    if known:
+        run(home, "write", "patterns", "ap-01", before)
+    with vaultsync.open(str(home.vault), agent="otto") as otto:
+        for _ in "ab":
+            with pytest.raises(ProposedError) as waits:
+                otto.modules.write("patterns", "ap-01", TEXT)
+    done = home.run("module", "write", "patterns", "ap-01", TEXT, "--agent", "otto", "--json")
+    assert done.exit_code == 3, done.output
+    run(home, "sync")
+    file = repository(home) / MODULE
+    assert (file.read_text() if known else not file.exists()) == (before if known else True)
+    with vaultsync.open(str(home.vault)) as memory:
+        (proposal,) = memory.proposals()
+        assert proposal.id == waits.value.proposal.id
+        run_id = memory.accept_proposals([proposal.id]).run
+        memory.modules.sync()
+        assert file.read_text() == TEXT
+        assert "last_updated_by: otto" in (repository(home) / MANIFEST).read_text()
+        assert memory.modules.sync().facts == 0
+        if known:
+            memory.undo(run_id)
+            memory.modules.sync()
+            assert file.read_text() == before
+
+
+def test_a_proposed_module_never_replaces_what_a_person_wrote_since(home: Home) -> None:
+    configure_machine(home.vault, PROPOSES)
+    with vaultsync.open(str(home.vault), agent="otto") as otto, pytest.raises(ProposedError):
+        otto.modules.write("patterns", "ap-01", TEXT)
+    run(home, "write", "patterns", "ap-01", "# Test location\n\nMine.\n")
+    with vaultsync.open(str(home.vault)) as memory:
+        memory.accept_proposals([each.id for each in memory.proposals()])
+        memory.modules.sync()
+    assert (repository(home) / MODULE).read_text() == "# Test location\n\nMine.\n"
+
+
+def test_modules_link_to_the_note_of_their_repository(home: Home) -> None:
+    there = repository(home)
+    (there / ".git").rmdir()
+    git = GitFolder(there)
+    git.commit("README.md", "An app.\n")
+    run(home, "write", "patterns", "ap-01", TEXT)
+    with vaultsync.open(str(home.vault)) as memory:
+        (note,) = memory.list(type="project").facts
+        (fact,) = memory.list(links_to=note.id).facts
+        assert fact.title == "Test location"
+        assert fact.properties["lineage"] == note.properties["lineage"]
+        assert memory.repos.add_note(content="Known.").id
+        assert [each.id for each in memory.list(type="project").facts] == [note.id]
+        assert memory.modules.sync().facts == 0
 
 
 def test_secrets_leave_neither_into_files_nor_to_the_remote(
@@ -182,6 +246,19 @@ def test_too_many_that_wait_are_an_alert_everywhere(
         idle.tick(1.0)
     assert errors == []
     assert run(home, "status")["pending"] == 0
+
+
+def test_without_a_remote_nothing_waits_until_there_is_one(
+    home: Home, service: ModuleService
+) -> None:
+    done = run(home, "write", "patterns", "ap-01", TEXT)
+    assert (done["sync_status"], done["reason"]) == ("pending", "no remote is set")
+    assert run(home, "sync")["pending"] == run(home, "status")["pending"] == 0
+    assert not (repository(home) / BACKLOG).exists()
+    mirrors(home, service.url)
+    assert run(home, "status")["pending"] == 1
+    assert run(home, "sync")["synced"] == 1
+    assert ("nx-monorepo", "ap-01") in service.held
 
 
 def test_a_remote_that_is_no_remote_lets_modules_be_written(home: Home) -> None:

@@ -53,10 +53,11 @@ def memory(vault: Path, state: str) -> Iterator[Memory]:
 def holding(folder: Path, *words: str) -> dict[str, list[str]]:
     """The files below a folder in which one of the words is, by a search of its own."""
     found = {}
+    said = {word: {word.encode(), json.dumps(word)[1:-1].encode()} for word in words}
     for path in folder.rglob("*"):
         if path.is_file():
             data = path.read_bytes()
-            held = [x for x in words if x.encode() in data or json.dumps(x)[1:-1].encode() in data]
+            held = [word for word in words if any(each in data for each in said[word])]
             if held:
                 found[str(path.relative_to(folder))] = held
     return found

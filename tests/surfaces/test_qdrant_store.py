@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from tests.forked import start_program
 from tests.machines import configure_machine
 from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import SERVER, needs_server
@@ -207,7 +208,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def _started(words: list[str], vault: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return start_program(
         [sys.executable, "-m", "vaultsync", *words, "--vault", str(vault), "--json"],
         cwd=ROOT,
         env=os.environ

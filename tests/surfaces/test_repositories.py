@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,9 +14,12 @@ from click.testing import CliRunner
 
 import vaultsync
 from tests.gits import GitFolder
+from tests.machines import configure_machine
 from tests.planted import TOKEN
+from vaultsync.api.configuration import find_repository
 from vaultsync.api.memory import Memory
 from vaultsync.api.repos import Repos
+from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.cli.main import cli
 from vaultsync.errors import (
     BranchNotMergedError,
@@ -27,9 +27,15 @@ from vaultsync.errors import (
     InvalidFieldError,
     LockTimeoutError,
     NotARepositoryError,
+    ProposedError,
     RepoFileParseError,
+    RepositoryError,
     UnknownBranchError,
 )
+from vaultsync.mcp_server.agent_memory import AgentMemory
+from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
+from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import HiddenMatches
 from vaultsync.repos.entries import RepoMemory
 from vaultsync.service.daemon_runner import DaemonRunner
 
@@ -64,7 +70,7 @@ def titles(found: RepoMemory) -> list[str]:
 
 
 def folder_of(repos: Repos, repo: Path | None = None) -> Path:
-    return repos._root / repos.identity(repo).repo_hash
+    return repos._branches.root / repos.identity(repo).repo_hash
 
 
 def edit_memory(path: Path, *changes: tuple[str, str]) -> None:
@@ -201,6 +207,28 @@ def test_what_is_invalid_is_refused_before_anything_is_written(repos: Repos) -> 
     assert titles(repos.get_repo_memory()) == []
 
 
+def test_what_an_agent_may_only_propose_waits_for_the_user(
+    repos: Repos, vault: Path, memory: Memory
+) -> None:
+    known = repos.upsert_convention(title="Style", content="Tabs.")
+    permissions = '[permissions.agents.otto]\nread = ["*"]\nwrite = []\npropose = ["project-*"]\n'
+    configure_machine(vault, permissions)
+    with vaultsync.open(str(vault), agent="otto") as otto:
+        for write in (
+            lambda: otto.repos.upsert_convention(title="Style", content="Blanks."),
+            lambda: otto.repos.add_note(content="The CI needs Node 22."),
+            lambda: otto.repos.append_summary("r", "s", "Added the cache."),
+        ):
+            with pytest.raises(ProposedError):
+                write()
+    assert titles(repos.get_repo_memory()) == ["Style"]
+    assert memory.get(known.id).content == "Tabs."
+    memory.accept_proposals([each.id for each in memory.proposals()])
+    found = repos.get_repo_memory()
+    assert titles(found) == ["Style", "The CI needs Node 22.", "Added the cache."]
+    assert found.conventions[0].content == "Blanks."
+
+
 # --- where it holds -------------------------------------------------------------------
 
 
@@ -299,8 +327,8 @@ def test_another_repository_knows_nothing_of_it(repos: Repos, tmp_path: Path) ->
     assert titles(repos.get_repo_memory(other.root)) == []
 
 
-def test_recall_in_a_repository_leaves_out_other_branches(
-    repos: Repos, git: GitFolder, memory: Memory
+def test_questions_in_a_repository_hide_what_is_of_other_branches(
+    repos: Repos, git: GitFolder, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main = repos.upsert_decision(summary="Sessions live in Redis", rationale="On main.")
     git.branch("feature")
@@ -309,16 +337,52 @@ def test_recall_in_a_repository_leaves_out_other_branches(
     git.checkout("main")
     question = "where do sessions live?"
     assert {x.id for x in memory.recall(question)} == {main.id, topic.id}
-    assert {x.id for x in memory.recall(question, repo=git.root)} == {main.id}
+    found = memory.recall(question, repo=git.root)
+    assert {x.id for x in found} == {main.id}
+    assert found.hidden == (HiddenMatches(1, "branch"),)
+    assert {x.id for x in memory.recall(question, repo=git.root, all=True)} == {main.id, topic.id}
     assert {x.id for x in memory.context(question, repo=git.root).items} == {main.id}
-    for words in (["recall", question], ["context", question]):
-        shown = CliRunner().invoke(cli, [*words, "--repo", "."]).output
-        assert "Redis" in shown
-        assert "Postgres" not in shown
-        assert "Postgres" in CliRunner().invoke(cli, words).output
-    assert memory.get(topic.id).path
+    with pytest.raises(NotARepositoryError):
+        memory.recall(question, repo=git.root.parent)
+
+    def told(*words: str) -> str:
+        done = CliRunner().invoke(cli, [*words])
+        return done.stdout + done.stderr
+
+    tools = [TOOLS_BY_NAME[x] for x in ("memory_recall", "memory_get_context")]
+    for command in ("recall", "context"):
+        here = told(command, question)
+        assert "Redis" in here
+        assert "Postgres" not in here
+        assert "1 more is hidden because it is of another branch; --all shows it" in here
+        assert "Postgres" in told(command, question, "--all")
+    with AgentMemory(memory.settings) as agent:
+        for tool in tools:
+            assert "Postgres" not in str(run_tool(agent, tool, {"query": question}))
+            assert "Postgres" in str(run_tool(agent, tool, {"query": question, "all": True}))
+    monkeypatch.chdir(git.root.parent)
+    assert "Postgres" in told("recall", question)
+    assert "Postgres" not in told("recall", question, "--repo", str(git.root))
     git.checkout("feature")
     assert {x.id for x in memory.recall(question, repo=git.root)} == {main.id, topic.id}
+
+
+def test_where_no_fact_is_of_the_repository_a_question_asks_no_git(
+    repos: Repos, git: GitFolder, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember("Sessions live in Redis.")
+    monkeypatch.setattr("subprocess.Popen", None)
+    assert len(memory.recall("where do sessions live?", repo=git.root)) == 1
+
+
+def test_a_repository_that_git_cannot_read_is_told(
+    repos: Repos, git: GitFolder, memory: Memory
+) -> None:
+    repos.add_note(content="Sessions live in Redis.")
+    (git.root / ".git" / "HEAD").write_text("damaged")
+    found = memory.recall("where do sessions live?", repo=git.root)
+    assert len(found) == 1
+    assert found.degraded[0].startswith("What holds on this branch is not known: ")
 
 
 # --- branches that were merged, renamed, deleted --------------------------------------
@@ -359,6 +423,18 @@ def test_a_branch_is_promoted_once_it_is_merged(repos: Repos, git: GitFolder) ->
         repos.promote(target="nothing")
     git("cherry-pick", "feature")
     assert repos.promote(source="feature", target="main").promoted == 1
+
+
+@pytest.mark.parametrize("name", ["x" * 1000, "a\0b", "\ud800", "~nobody/x"])
+def test_names_that_no_folder_and_no_branch_has_are_refused(repos: Repos, name: str) -> None:
+    for call in (
+        lambda: repos.identity(name),
+        lambda: repos.promote(source=name),
+        lambda: repos.copy(source="main", target=name),
+    ):
+        with pytest.raises(RepositoryError):
+            call()
+    assert find_repository(name) in (None, Path(repos.identity().root))
 
 
 def test_what_is_known_on_a_renamed_branch_is_copied(repos: Repos, git: GitFolder) -> None:
@@ -523,6 +599,73 @@ def test_a_crash_before_the_file_was_written_deletes_nothing(
     assert titles(repos.get_repo_memory()) == ["First", "Second"]
 
 
+def test_keys_that_another_tool_wrote_stay_in_the_file(repos: Repos) -> None:
+    kept = repos.upsert_convention(title="Style", content="Tabs.")
+    path = folder_of(repos) / "memory.json"
+    found = json.loads(path.read_text())
+    more = {"score": 0.5, "by": ["ö", {"deep": None, "key": TOKEN}]}
+    found["conventions"][0] |= more
+    found["notes"] = [{"content": "New.", "source": "tool", **more}, {"content": "Plain."}]
+    path.write_text(json.dumps({"schema": 3, **found, "tool": more}))
+    repos.upsert_convention(title="Style", content="Blanks.")
+    repos.add_note(content="Ours.")
+    assert TOKEN not in path.read_text()
+    shown = json.loads(path.read_text())
+    assert (shown["schema"], shown["tool"]["by"][0]) == (3, "ö")
+    assert (shown["conventions"][0]["content"], shown["conventions"][0]["score"]) == (
+        "Blanks.",
+        0.5,
+    )
+    assert {x["content"]: x.get("score") for x in shown["notes"]} == {
+        "New.": 0.5,
+        "Plain.": None,
+        "Ours.": None,
+    }
+    assert shown["conventions"][0]["id"] == kept.id
+    before = path.stat().st_mtime_ns
+    repos.get_repo_memory()
+    assert path.stat().st_mtime_ns == before
+
+
+def test_what_a_person_saves_while_a_fact_is_written_is_taken_over(
+    repos: Repos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repos.add_note(content="Known.")
+    path, new = folder_of(repos) / "memory.json", repos._new
+
+    def saved_meanwhile(*given: Any, **more: Any) -> Fact:  # noqa: ANN401 - as `_new`
+        monkeypatch.setattr(repos, "_new", new)
+        found = json.loads(path.read_text())
+        found["notes"].append({"content": "By hand."})
+        path.write_text(json.dumps(found))
+        return new(*given, **more)
+
+    monkeypatch.setattr(repos, "_new", saved_meanwhile)
+    repos.add_note(content="By an agent.")
+    assert {*titles(repos.get_repo_memory())} == {"Known.", "By hand.", "By an agent."}
+
+
+def test_an_old_version_that_is_saved_in_the_moment_of_a_write_changes_nothing_back(
+    repos: Repos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = repos.upsert_convention(title="Style", content="Tabs.")
+    path, put = folder_of(repos) / "memory.json", RepoFolder.put_memory
+    opened = json.loads(path.read_text())
+    repos.upsert_convention(id=known.id, title="Style", content="Blanks.")
+    repos.add_note(content="Known.")
+
+    def saved_just_before(self: RepoFolder, data: bytes, expect: bytes | None) -> bytes | None:
+        monkeypatch.setattr(RepoFolder, "put_memory", put)
+        path.write_text(json.dumps({**opened, "notes": [{"content": "By hand."}]}))
+        return put(self, data, expect)
+
+    monkeypatch.setattr(RepoFolder, "put_memory", saved_just_before)
+    repos.add_note(content="New.")
+    found = repos.get_repo_memory()
+    assert [x.content for x in found.conventions] == ["Blanks."]
+    assert {x.content for x in found.notes} == {"Known.", "By hand.", "New."}
+
+
 def test_both_edits_of_a_text_are_merged(repos: Repos, memory: Memory) -> None:
     text = "Alpha.\n\nBravo.\n\nCharlie."
     convention = repos.upsert_convention(title="Style", content=text)
@@ -602,9 +745,7 @@ def test_a_lock_of_another_process_is_waited_for(
     repos.add_note(content="Known")
     monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.MEMORY_SECONDS", 0.05)
     monkeypatch.setattr("vaultsync.backends.repo_files.repo_folder.SUMMARIES_SECONDS", 0.05)
-    from vaultsync.backends.repo_files.repo_folder import RepoFolder
-
-    other = RepoFolder(repos._root, repos.identity().repo_hash)
+    other = RepoFolder(repos._branches.root, repos.identity().repo_hash)
     with other.memory_lock(), pytest.raises(LockTimeoutError):
         repos.get_repo_memory()
     with other.memory_lock(shared=True), pytest.raises(LockTimeoutError):
@@ -613,73 +754,6 @@ def test_a_lock_of_another_process_is_waited_for(
         assert titles(repos.get_repo_memory()) == ["Known"]
     with other.summaries_lock(), pytest.raises(LockTimeoutError):
         repos.append_summary("r", "s", "t")
-
-
-WRITER = """
-import sys
-import vaultsync
-with vaultsync.open() as memory:
-    for number in range(int(sys.argv[2])):
-        name = f"{sys.argv[1]}-{number}"
-        while True:
-            try:
-                if number % 2:
-                    memory.repos.append_summary("run", name, f"Did {name}.")
-                else:
-                    memory.repos.upsert_convention(title=name, content=f"Rule {name}.")
-            except vaultsync.errors.LockTimeoutError:
-                continue
-            print(name, flush=True)
-            break
-"""
-
-
-def _storm(git: GitFolder, folder: Path, *, processes: int, writes: int, kills: int) -> set[str]:
-    """Processes that write, of which some are killed, while a person edits; what they wrote."""
-    outs: list[Path] = []
-
-    def start() -> subprocess.Popen[bytes]:
-        out = folder / f"out-{len(outs)}"
-        outs.append(out)
-        with out.open("wb") as file:
-            words = [sys.executable, "-c", WRITER, out.name, str(writes)]
-            return subprocess.Popen(words, cwd=git.root, stdout=file)
-
-    running = [start() for _ in range(processes)]
-    while sum(len(out.read_bytes().splitlines()) for out in outs) < kills * 2:
-        time.sleep(0.02)
-    for victim in range(kills):
-        running[victim].kill()
-        running[victim].wait()
-        running[victim] = start()
-    assert [each.wait() for each in running] == [0] * processes
-    return {name for out in outs for name in out.read_text().splitlines()}
-
-
-def _nothing_is_lost(repos: Repos, written: set[str], writes: int) -> None:
-    known = repos.get_repo_memory()
-    found = {x.title for x in known.conventions} | {x.step_id for x in known.summaries}
-    assert written <= found
-    lines = (folder_of(repos) / "summaries.jsonl").read_text().splitlines()
-    assert all(json.loads(line)["stepId"] in found for line in lines)
-    shown = json.loads((folder_of(repos) / "memory.json").read_text())["conventions"]
-    assert len({x["title"] for x in shown}) == len(shown) >= writes // 2
-
-
-def test_nothing_is_lost_while_processes_write_and_die(
-    repos: Repos, git: GitFolder, tmp_path: Path
-) -> None:
-    written = _storm(git, tmp_path, processes=2, writes=6, kills=1)
-    _nothing_is_lost(repos, written, 6)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_nothing_is_lost_while_twenty_processes_write(
-    repos: Repos, git: GitFolder, tmp_path: Path, vault: Path
-) -> None:
-    written = _storm(git, tmp_path, processes=20, writes=40, kills=8)
-    _nothing_is_lost(repos, written - {x for x in written if int(x.rpartition("-")[2]) % 2}, 40)
 
 
 # --- context, commands, tools ---------------------------------------------------------

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from tests.daemons import PATIENCE, wait_until, watched
+from tests.forked import start_program
 from vaultsync.api import configuration as config
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.service import bridge_service as serving
@@ -119,7 +120,7 @@ def test_a_daemon_that_is_started_again_goes_on_measuring(vault: Path) -> None:
     run()
     run()
     command = [sys.executable, "-m", "vaultsync", "watch", *words]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as dies:
+    with start_program(command, stderr=subprocess.DEVNULL) as dies:
         wait_until(lambda: measured(dies.pid))
         dies.kill()
     run()

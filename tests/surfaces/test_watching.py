@@ -151,6 +151,24 @@ def test_the_daemon_writes_texts_queued_for_a_memory_file(
     assert not memory.status().attention
 
 
+def test_a_section_follows_its_fact_once_the_memory_is_quiet(
+    followed: tuple[DaemonWork, MemoryFileWatch, Path],
+) -> None:
+    memory, _, file = followed
+    marked = "## Tea\n<!-- vaultsync-managed -->"
+    file.write_text(file.read_text().replace("## Tea", marked))
+    said: list[object] = []
+    files = MemoryFileWatch(memory, lambda _, data: said.append(data), memory.version)
+    files.tick(0.0)
+    (fact,) = memory.list().facts
+    memory.update(fact.id, content="We drink black tea in the morning.")
+    files.tick(2.0)
+    assert "green" in file.read_text()
+    files.tick(4.0)
+    assert file.read_text().endswith(f"{marked}\n\nWe drink black tea in the morning.\n")
+    assert "rewrite" in str(said[-1])
+
+
 def test_expired_facts_are_deleted_once_a_day(settings: Settings) -> None:
     told: list[str] = []
     past = "2020-01-01T00:00:00Z"

@@ -21,6 +21,7 @@ from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 
 BUSY, STOPPED, FAILED, WRONG = 5, 4, 1, 2
+CSV = str(Path(__file__).parents[2] / "golden" / "exchange" / "csv")
 
 
 def dispute(home: Home, agent: str = "indy") -> tuple[str, Path]:
@@ -332,6 +333,7 @@ def test_the_daemon_fixes_links(home: Home) -> None:
         (("rebuild", "--from", "store"), "stop it first"),
         (("migrate", "--to", "sqlite:other.sqlite3"), "stop it first"),
         (("adopt", "private-indy"), "without a PATH"),
+        (("import-from", "csv", CSV), "stop it for the import"),
         (("watch",), "`--wait`"),
     ],
 )
@@ -339,6 +341,9 @@ def test_what_a_daemon_cannot_do_has_a_hint(home: Home, words: tuple[str, ...], 
     code, shown = result(home, *words)
     assert (code, shown["error"]["kind"]) == (BUSY, "EngineBusyError")
     assert hint in shown["error"]["hint"]
+    if CSV in words:  # it can still be tried
+        code, shown = result(home, *words, "--dry-run")
+        assert shown["facts"] > 0
 
 
 def test_a_rebuild_that_is_refused_makes_no_store(home: Home) -> None:

@@ -59,6 +59,27 @@ def test_a_value_that_is_neither_ours_nor_known_is_told_until_it_is_right(world:
     assert kinds(world.sync()) == []
 
 
+@pytest.mark.parametrize("meaning", [1, None])
+def test_a_word_that_gets_a_meaning_or_is_ignored_is_told_no_more(meaning: int | None) -> None:
+    world = World()
+    path = world.path(world.mirrored().id)
+    world.person_edits(path, "priority: 2", "priority: urgent")
+    world.clock.advance(60)
+    assert kinds(world.sync()) == ["invalid_field"]
+    for words, told in (({"high": 1}, ["invalid_field"]), ({"urgent": meaning}, [])):
+        force_setattr(world.ctx, "view", NoteView(meanings={"priority": words}))
+        for _ in range(2):
+            world.clock.advance(60)
+            assert kinds(world.sync()) == told
+    assert world.archive.notices() == []
+    world.person_edits(path, "priority: urgent", "priority: hihg")
+    world.clock.advance(60)
+    assert kinds(world.sync()) == ["invalid_field"]
+    world.person_edits(path, "priority: hihg", "priority: [")
+    world.clock.advance(60)
+    assert kinds(world.sync()) == ["unreadable"]
+
+
 MAPPED = NoteView(meanings={"priority": {"high": 1, "low": 3}, "type": {"book": "lesson"}})
 
 

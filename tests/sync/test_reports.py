@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.world import World
-from vaultsync.model.time_span import TimeSpan
+from vaultsync.model.dates import TimeSpan
 from vaultsync.sync.decision_table import REASON_CHANGED_DURING_RUN, REASON_GONE
 from vaultsync.sync.report import ActionTaken, Report
 from vaultsync.sync.status import run_summaries

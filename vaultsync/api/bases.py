@@ -1,13 +1,17 @@
-"""Bases of Obsidian for the types and scopes of a vault."""
+"""What Obsidian shows of facts as tables: its Bases, and the types of properties."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from vaultsync.backends.obsidian.bases_folder import BasesFolder
+from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
+from vaultsync.errors import ConfigError
 from vaultsync.index_files.obsidian_bases import base_files
+from vaultsync.index_files.property_types import PropertyClash, typed_properties, with_missing_types
 from vaultsync.model.paths import vault_path
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
@@ -27,6 +31,49 @@ class BasesReport(Struct, frozen=True):
     """Files that a person changed or made, which were left alone."""
     files: tuple[str, ...]
     """Those that were written."""
+
+
+class PropertyTypes(Struct, frozen=True):
+    """The types that Obsidian has for the properties of facts."""
+
+    path: str
+    """Where Obsidian keeps them."""
+    missing: Mapping[str, str]
+    """Property -> the type that fits, where Obsidian has none."""
+    clashes: tuple[PropertyClash, ...]
+    """Those that have another type, which stays."""
+    written: bool
+    """Whether the missing ones were added."""
+
+
+def property_types(settings: Settings, *, write: bool) -> PropertyTypes:
+    """As `Memory.property_types()`."""
+    files = ObsidianSettings(settings.root)
+    path = files.types_path
+    before = files.read(path)
+    try:
+        found, after = typed_properties(before), with_missing_types(before)
+    except ValueError as error:
+        message = f"{path} is not as Obsidian writes it: {error}"
+        raise ConfigError(message, hint="it was left alone; fix it, or move it away") from None
+    written = write and bool(found.missing)
+    if written:
+        files.write(path, after)
+    return PropertyTypes(str(path), found.missing, found.clashes, written)
+
+
+def check_property_types(settings: Settings) -> str:
+    """What Obsidian knows of the types of properties, for `doctor`.
+
+    Raises: as `property_types()`.
+    """
+    if not ObsidianSettings(settings.root).is_there:
+        return "the vault was not opened in Obsidian"
+    found = property_types(settings, write=False)
+    clashes = ", ".join(f"{each.key} as {each.found}" for each in found.clashes)
+    if clashes:
+        return f"Obsidian shows {clashes}, which does not fit; see `vaultsync bases types`"
+    return "the types that Obsidian has for properties of facts fit"
 
 
 def write_bases(ctx: SyncContext, settings: Settings, folder: str) -> BasesReport:

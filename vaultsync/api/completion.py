@@ -53,9 +53,16 @@ def complete_name(
     if not file.exists():
         return []
     with closing(SqliteArchive.open(file)) as archive:
-        offers = _OFFERS[kind](archive, typed, settings.permissions.reader(settings.agent))
-        found = sorted(each for each in offers if each[0].startswith(typed))
-    return found[:MAX_OFFERED]
+        reader = settings.permissions.reader(settings.agent)
+        return offered_names(archive, kind, typed, reader)[:MAX_OFFERED]
+
+
+def offered_names(
+    archive: Archive, kind: str, typed: str, reader: Reader | None
+) -> list[tuple[str, str]]:
+    """All names of a kind that begin with what was typed and that a reader may see, in order."""
+    offers = _OFFERS[kind](archive, typed, reader)
+    return sorted(each for each in offers if each[0].startswith(typed))
 
 
 def _facts(archive: Archive, typed: str, reader: Reader | None) -> Offers:

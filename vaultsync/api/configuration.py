@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
-from msgspec import ValidationError, convert
+from msgspec import Struct, ValidationError, convert
 
 from vaultsync.backends.state.settings_files import read_machine_file, read_marker
 from vaultsync.errors import ConfigError, NotAVaultError, UntrustedVaultError
@@ -31,7 +30,7 @@ _RECORD = "trust"
 """The table of the user's own file that says what was allowed."""
 
 
-class VaultFiles(NamedTuple):
+class VaultFiles(Struct, frozen=True):
     """What the settings of a vault are read from."""
 
     root: Path
@@ -77,6 +76,15 @@ def find_root(path: str | None) -> Path:
 def find_vault_above(folder: Path) -> Path | None:
     """The nearest parent of a folder that is a vault."""
     return next((each for each in folder.parents if (each / MARKER).is_file()), None)
+
+
+def find_repository(folder: str | Path | None = None) -> Path | None:
+    """The root of the git repository that a folder is in; of the current one when it is None."""
+    try:
+        real = Path(os.path.realpath(os.path.expanduser(folder or ".")))  # noqa: PTH111 - `~` of no user
+    except ValueError:  # no file can be called so
+        return None
+    return next((x for x in (real, *real.parents) if os.path.exists(x / ".git")), None)  # noqa: PTH110 - any name
 
 
 def read_vault_files(root: Path, *, state_dir: str | None = None) -> VaultFiles:

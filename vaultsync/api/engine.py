@@ -232,14 +232,18 @@ class Engine:
     def _run(self, request: SyncRequest, progress: Progress | None = None) -> Report:
         """One run, after what the user decided about proposals; under the lock."""
         from vaultsync.operations.relink import sync_and_relink
-        from vaultsync.proposals.service import settle_proposals
-        from vaultsync.sync.finish import join_reports
 
-        settled = settle_proposals(self.ctx, dry_run=request.dry_run)
+        settled = None
+        if self.ctx.archive.proposals():
+            from vaultsync.proposals.service import settle_proposals
+
+            settled = settle_proposals(self.ctx, dry_run=request.dry_run)
         links = self._services.link_index
         report = sync_and_relink(self.ctx, links, request, files=self.files, progress=progress)
         if settled is None:
             return report
+        from vaultsync.sync.finish import join_reports
+
         # Where only proposals were applied, theirs is the run that can be undone.
         run = settled.run if report.quiet and settled.run else report.run
         return structs.replace(join_reports(settled, report), run=run)

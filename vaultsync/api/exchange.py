@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,6 +17,8 @@ from vaultsync.exchange.service import ImportReport, import_from
 from vaultsync.model.fact import Fact
 from vaultsync.sync.context import ReadContext
 from vaultsync.sync.report import Progress
+
+_IMPORT_BY_DAEMON = "stop it for the import, which is one run that `undo` takes back"
 
 
 class ExportReport(Struct, frozen=True):
@@ -41,7 +44,9 @@ def import_into(
     form = FORMATS.get(format_name)
     if form is None:
         raise _unknown(format_name, FORMATS)
-    with open_source(path.expanduser()) as files, engine.exclusive() as ctx:
+    # A dry run writes nothing, so it can go beside a daemon.
+    locked = nullcontext(engine.ctx) if dry_run else engine.exclusive(hint=_IMPORT_BY_DAEMON)
+    with open_source(path.expanduser()) as files, locked as ctx:
         report = import_from(
             ctx, form, files, scope=scope, agent=agent, dry_run=dry_run, progress=progress
         )

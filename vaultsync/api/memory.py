@@ -24,6 +24,7 @@ from vaultsync.api.configuration import load_settings
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
+from vaultsync.backends.state.vault_marker import uses_modules
 from vaultsync.backends.system.address_space import limit_heaps
 from vaultsync.errors import (
     ConfigError,
@@ -31,6 +32,7 @@ from vaultsync.errors import (
     IdNotInVaultError,
     InvalidFieldError,
     NoteMissingError,
+    NoteNotOpenedError,
     RevisionMismatchError,
     RunNotFoundError,
     ScopeDeniedError,
@@ -56,7 +58,8 @@ from vaultsync.settings import MARKER, Settings
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
-    from vaultsync.api.bases import BasesReport
+    from vaultsync.api.bases import BasesReport, PropertyTypes
+    from vaultsync.api.change_notes import ChangeNote
     from vaultsync.api.derived_data import DerivedReport
     from vaultsync.api.exchange import ExportReport
     from vaultsync.api.memory_files import MemoryFiles
@@ -65,13 +68,14 @@ if TYPE_CHECKING:
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.context_packs.pack import ContextPack
     from vaultsync.exchange.service import ImportReport
+    from vaultsync.exchange.session_messages import RememberedSession
     from vaultsync.facts.listing import FactPage
     from vaultsync.facts.related import Related
     from vaultsync.facts.service import ForgetResult
     from vaultsync.graph.service import Neighborhood
     from vaultsync.graph.stats import GraphStats
     from vaultsync.indexing.embedding_cost import EmbeddingCost
-    from vaultsync.memory_files.report import AddResult, ManagedFile, MemoryFileReport
+    from vaultsync.memory_files.report import AddResult, FactSection, ManagedFile, MemoryFileReport
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ShownProposal
     from vaultsync.observations.hooks import CaptureReport
@@ -123,6 +127,19 @@ class GraphExport:
     links: int
     left_out: int = 0
     """How many nodes were left out because of the limit."""
+
+
+class OpenedNote(Struct, frozen=True):
+    """A note, and the program that opened it."""
+
+    id: str
+    path: str
+    file: str
+    """The same as the system has it."""
+    uri: str | None
+    """What Obsidian opened; None for an editor."""
+    command: tuple[str, ...]
+    """The program and its arguments."""
 
 
 class GraphColours(Struct, frozen=True):
@@ -294,6 +311,45 @@ class Memory:
         self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
         return self._ctx.view.redact(written)
+
+    def remember_messages(
+        self,
+        messages: Iterable[Mapping[str, Any]],
+        *,
+        session: str,
+        scope: str | None = None,
+        tags: Sequence[str] = (),
+        agent: str | None = None,
+    ) -> RememberedSession:
+        """Store the messages of a conversation as a session: a fact of type episodic each.
+
+        Neighbours in a session explain each other when one of them is recalled. What was stored
+        before is not stored again, so a conversation may be given whole each time it grows.
+
+        Args:
+            messages: in their order, as hosts and models have them: each with a `role` (`user`
+                or `assistant`; those of a system or a tool are left out) and its `content`, a
+                text or a list of parts; and if known, `at`, its time in ISO 8601, and `name`,
+                who speaks.
+            session: what its host calls the conversation.
+            scope: who may see the facts, as in `remember()`.
+            tags: of each fact.
+            agent: who stores them; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError: a message has another form; nothing was stored.
+        """
+        from vaultsync.exchange.session_messages import remember_session
+
+        agent = agent or self.agent
+        values: dict[str, Value] = {"scope": scope, "tags": [*_check_texts("tags", tags)]}
+        report, facts = self._engine.proposing(
+            agent, lambda ctx: remember_session(ctx, messages, values, session=session, agent=agent)
+        )
+        self._wrote = self._wrote or bool(facts)
+        for fact in facts:
+            self._engine.write_note(fact, actor=agent or "person")
+        return report
 
     def observe(
         self,
@@ -483,6 +539,29 @@ class Memory:
         if used:
             self._services.access_counter.add([fact.id])
         return self._ctx.view.redact(fact)
+
+    def open(self, id: str, *, obsidian: bool = False) -> OpenedNote:
+        """Open the note of a fact in the user's editor, and wait until that ends; or in Obsidian.
+
+        Args:
+            id: of the fact, or what else names it, as in `get()`.
+            obsidian: whether Obsidian opens it, which is not waited for.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+            NoteNotOpenedError: the fact has no note, or the program is missing or failed.
+        """
+        from vaultsync.backends.system import note_opener
+
+        fact = self.get(id, used=False)
+        if fact.path is None:
+            hint = "`vaultsync sync` writes the notes that are missing"
+            raise NoteNotOpenedError("the fact has none yet", hint=hint)
+        file = note_opener.check_note_file(self.settings.root, fact.path)
+        uri = note_opener.obsidian_uri(file) if obsidian else None
+        command = note_opener.uri_command(uri) if uri else note_opener.editor_command(file)
+        note_opener.run_program(command)
+        return OpenedNote(fact.id, fact.path, str(file), uri, tuple(command))
 
     def waits(self, id: str) -> bool:
         """Whether a change of a fact waits for a store that is unavailable.
@@ -945,6 +1024,23 @@ class Memory:
         with self._engine.exclusive() as ctx:
             return write_bases(ctx, self.settings, folder)
 
+    def property_types(self, *, write: bool = False) -> PropertyTypes:
+        """The types that Obsidian has for the properties of facts, and those that fit.
+
+        Args:
+            write: whether to add the types that Obsidian lacks; those that it has stay.
+
+        Raises:
+            ConfigError: the vault was never opened in Obsidian, or its types are not valid
+                JSON; nothing was written.
+            ScopeDeniedError: an agent asks to write them.
+        """
+        from vaultsync.api.bases import property_types
+
+        if write and self.agent is not None:
+            raise ScopeDeniedError(self.agent, "public", proposes=False)
+        return property_types(self.settings, write=write)
+
     # ------------------------------------------------------------------------- recall
 
     def recall(
@@ -998,11 +1094,13 @@ class Memory:
             user: only facts about this user; the one of the settings when it is None.
             explain: whether the result has what each stage found, and its seconds.
             agent: who asks; the agent of this memory when it is None.
-            repo: a folder of a git repository: what does not hold on its branch is left out.
+            repo: a folder of a git repository: what does not hold on the branch that is
+                checked out there is hidden, and counted in `hidden`.
 
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter that cannot
                 be.
+            NotARepositoryError: the folder is in none.
         """
         return self.answer(
             RecallRequest(
@@ -1024,7 +1122,7 @@ class Memory:
                 user=user,
                 explain=explain,
                 agent=agent,
-                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
+                repo=None if repo is None else str(repo),
             )
         )
 
@@ -1104,7 +1202,7 @@ class Memory:
                 since=_check_day("since", since),
                 user=user,
                 agent=agent,
-                without=() if repo is None else tuple(self.repos.hidden_facts(repo)),
+                repo=None if repo is None else str(repo),
             )
         )
 
@@ -1244,11 +1342,27 @@ class Memory:
         }
         request = SyncRequest(**arguments, actor=self._actor)
         try:
-            return self.as_seen(self._engine.sync(request, progress=progress))
+            report = self._engine.sync(request, progress=progress)
+            return self.as_seen(self._with_memory_files(report))
         except EngineBusyError as busy:
             if request == SyncRequest(actor=self._actor):
                 raise busy.watched(_SYNC_BY_DAEMON) from None
             return self.as_seen(self._ask_daemon("/v1/sync", arguments, busy, Report))
+
+    def _with_memory_files(self, report: Report) -> Report:
+        """The report of a run, with the memory files that were kept in step after it."""
+        folder = self.settings.state_dir / "memory-files"
+        if not (self.settings.memory_file.files or folder.is_dir()):
+            return report
+        from vaultsync.memory_files.report import VaultReport
+
+        dry_run = report.dry_run
+        done = self._memory_files.follow(None, agent=self.agent, dry_run=dry_run, raises=False)
+        if done is None:
+            return report
+        attention = (*report.attention, *done.attention)
+        whole = VaultReport(**structs.asdict(report), memory_files=done)
+        return structs.replace(whole, attention=attention)
 
     def as_seen(self, report: AnyReport) -> AnyReport:
         """A report without what the agent of this memory may not know; the user's is whole.
@@ -1373,12 +1487,13 @@ class Memory:
         view = AgentView(self._ctx, self.agent)
         waiting = [
             *notices_of(files_with_queue(self._memory_files.queue)),
-            *(notices_of(self.modules.alerts()) if self._has_modules else ()),
+            *(notices_of(self.modules.alerts()) if uses_modules(self.settings.state_dir) else ()),
             *self._refused(),
         ]
         status = structs.replace(
             status,
             attention=(*status.attention, *view.notices(waiting)),
+            blocks=self._memory_files.blocks(self.agent),
             observations=count_observations(self._ctx, self._services.note_index, agent=self.agent),
         )
         if self.agent is None:
@@ -1566,6 +1681,31 @@ class Memory:
         span = time_span(_check_day("since", since), None, today=self._ctx.clock.now().date())
         self._engine.record_bases()
         return run_summaries(self._ctx, limit=limit, agent=self.agent, span=span)
+
+    def write_change_note(
+        self, *, since: str | date | None = None, folder: str = "Changes"
+    ) -> ChangeNote:
+        """Write a note of what changed: facts by type, conflicts and proposals, with links.
+
+        It never becomes a fact. The same span of the same memory gives the same note; one that
+        a person edited is left alone.
+
+        Args:
+            since: the first day, as in `log()`; the last 7 days when it is None.
+            folder: a folder in the vault, made if it is missing.
+
+        Raises:
+            InvalidFieldError: `since` is not a date.
+            UnsafePathError: the folder leaves the vault, or is hidden.
+            ScopeDeniedError: an agent asks; the note shows the changes of all facts.
+            ConfigError: the file cannot be read or written.
+        """
+        from vaultsync.api.change_notes import write_change_note
+
+        if self.agent is not None:
+            raise ScopeDeniedError(self.agent, "public", proposes=False)
+        self._engine.record_bases()
+        return write_change_note(self._ctx, self.settings, _check_day("since", since), folder)
 
     def last_undoable_run(self) -> RunSummary:
         """The run that `undo()` takes when it is given none.
@@ -1808,6 +1948,7 @@ class Memory:
 
     def doctor(self) -> tuple[DoctorCheck, ...]:
         """Check this machine and this vault."""
+        from vaultsync.api.bases import check_property_types
         from vaultsync.api.privacy import redaction_check
         from vaultsync.backends.system.host_checks import machine_checks
         from vaultsync.backends.watchers.watch_checks import watch_checks
@@ -1826,6 +1967,7 @@ class Memory:
             _check("archive", ctx.archive.count_bases, lambda _: "the archive answers"),
             _check("settings", lambda: _check_index_folder(settings), str),
             _check("trust", self._loaded_settings, _describe_trust),
+            _check("properties", lambda: check_property_types(settings), str),
             DoctorCheck(*redaction_check(settings)),
             _check("embedder", lambda: services.embedder, _describe_embedder),
             DoctorCheck("engine", ok=True, message=f"the engine is {holder}"),
@@ -1845,9 +1987,10 @@ class Memory:
         confirm: str | None = None,
         progress: Progress | None = None,
     ) -> MemoryFileReport:
-        """Bring the store up to what memory files say, section by section.
+        """Keep memory files and the store in step, section by section.
 
-        The file is the authority, and it is not changed.
+        The file is the authority. Of it, only sections with `<!-- vaultsync-managed -->` are
+        changed, which follow their facts.
 
         Args:
             paths: files, or folders with such files.
@@ -1884,6 +2027,7 @@ class Memory:
         section: str,
         replace_all: bool = False,
         agent: str | None = None,
+        within: str | Path | None = None,
     ) -> AddResult:
         """Write a text into a section for agents of a memory file, and sync the file.
 
@@ -1897,14 +2041,38 @@ class Memory:
             section: the heading that it stands under.
             replace_all: whether the text replaces the whole section.
             agent: who writes; the agent of this memory when it is None.
+            within: a folder; then only its `MEMORY.md` may be written, and files that are kept
+                in step. For agents that have no access to other files.
 
         Raises:
             InvalidFieldError: the text would be more than one section.
             UnreadableMemoryFileError: the file is no text, or cannot be written.
         """
+        writer = agent or self.agent
+        if within is not None:
+            path = self._memory_files.check_within(path, within, agent=writer)
         return self._memory_files.add(
-            path, text, section=section, replace_all=replace_all, agent=agent or self.agent
+            path, text, section=section, replace_all=replace_all, agent=writer
         )
+
+    def memory_file_section(self, id: str) -> FactSection | None:
+        """Where a fact stands in the memory file that it comes from.
+
+        Args:
+            id: of the fact, or what else names it.
+
+        Returns:
+            Heading, place and hash when the file was last synced; None for a fact of no file.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+        """
+        fact = self.get(id, used=False)
+        section = self._memory_files.section_of(fact)
+        if section is None:
+            return None
+        header = self._ctx.view.redact_text(section.section_header, self._ctx.store.get(fact.id))
+        return structs.replace(section, section_header=header)
 
     def manage_memory_file(
         self,
@@ -1962,8 +2130,12 @@ class Memory:
         )
 
     def watched_memory_files(self) -> builtins.list[Path]:
-        """The files of the setting `[memory_file] files`, whether they exist or not."""
-        return self._memory_files.watched()
+        """The memory files that are kept in step, whether they exist or not.
+
+        Those of the setting `[memory_file] files`, and those with sections or a block that
+        follow the memory.
+        """
+        return self._memory_files.followed()
 
     def follow_memory_files(
         self, changed: Iterable[str | Path] | None = None
@@ -2116,7 +2288,7 @@ class Memory:
         from vaultsync.graph.colours import merged_colours
 
         settings = ObsidianSettings(self.settings.root)
-        before = settings.read_graph()
+        before = settings.read(settings.graph_path)
         try:
             after = merged_colours(before)
         except ValueError as error:
@@ -2124,15 +2296,10 @@ class Memory:
             raise ConfigError(message, hint="it was left alone; fix it, or move it away") from None
         changed = after != before
         if changed:
-            settings.write_graph(after)
+            settings.write(settings.graph_path, after)
         return GraphColours(str(settings.graph_path), changed)
 
     # ------------------------------------------------------------------------ private
-
-    @property
-    def _has_modules(self) -> bool:
-        """Whether this vault has worked with a folder of modules."""
-        return (self.settings.state_dir / "modules").is_dir()
 
     @cached_property
     def _memory_files(self) -> MemoryFiles:

@@ -4,34 +4,53 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from vaultsync.api.configuration import find_repository
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.find_files import find_memory_files
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
-from vaultsync.errors import EngineBusyError, VaultsyncError
+from vaultsync.backends.state.known_memory_files import KnownFile, KnownMemoryFiles
+from vaultsync.errors import (
+    EngineBusyError,
+    MemoryFileError,
+    StoreUnavailableError,
+    UnreadableMemoryFileError,
+    VaultsyncError,
+)
 from vaultsync.indexing.embedding_texts import facts_without_vectors
-from vaultsync.memory_files.report import AddResult, ManagedFile, MemoryFileReport
+from vaultsync.memory_files.report import (
+    AddResult,
+    FactSection,
+    FileResult,
+    ManagedFile,
+    MemoryFileReport,
+    block_state,
+    join_file_reports,
+)
 from vaultsync.memory_files.sections import memory_file_notice
-from vaultsync.memory_files.service import FileSyncRequest, refresh_pending, sync_files
 from vaultsync.memory_files.state import agents_of, read_states, state_key
 from vaultsync.memory_files.write_queue import QUEUED, queue_text
+from vaultsync.model.fact import Fact
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.report import Progress, notices_of
+from vaultsync.sync.report import BlockState, ManagedFact, Progress, notices_of
 from vaultsync.sync.sync_request import SyncRequest
 
 if TYPE_CHECKING:
     from vaultsync.memory_files.manage import ManageRequest
+    from vaultsync.memory_files.service import FileSyncRequest
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +68,7 @@ class MemoryFiles:
         self._settings = services.settings.memory_file
         self.queue = FileWriteQueue(services.settings.state_dir / "memory-files")
         """Texts of agents that wait to be written."""
+        self._known = KnownMemoryFiles(services.settings.state_dir)
 
     def sync(
         self,
@@ -60,12 +80,16 @@ class MemoryFiles:
         progress: Progress | None = None,
     ) -> MemoryFileReport:
         """Bring the store up to what the files say."""
+        from vaultsync.memory_files.service import refresh_pending, sync_files  # noqa: PLC0415 - `status` syncs nothing
+
         given = [Path(each).expanduser() for each in paths]
         found = {
             path: find_memory_files([path], include=include, exclude=exclude) for path in given
         }
         files = [self.file(path) for path in sorted({*chain(*found.values())})]
-        request = replace(request, embeds=self._services.can_embed)
+        refits = self._refits(files)
+        user = self._services.settings.user
+        request = replace(request, user=user, embeds=self._services.can_embed, refits=refits)
         self._engine.record_bases()
         reader = FrontmatterReader().read
 
@@ -74,6 +98,9 @@ class MemoryFiles:
             return sync_files(ctx, files, wanted, reader=reader, queue=self.queue)
 
         report = self._engine.proposing(request.agent, work)
+        if not request.dry_run:
+            by_name = {each.name: each for each in report.files}
+            self._remember([each for each in files if each.name in by_name], by_name, request)
         if empty := [path for path in found if not found[path]]:
             notices = notices_of(map(self._nothing_found, empty))
             report = structs.replace(report, attention=[*notices, *report.attention])
@@ -87,10 +114,44 @@ class MemoryFiles:
         pending = sum(len(each.pending) for each in done)
         return structs.replace(report, files=done, pending=pending)
 
+    def _remember(
+        self,
+        files: Iterable[DiskMemoryFile],
+        results: Mapping[str, FileResult],
+        request: FileSyncRequest,
+    ) -> None:
+        """Keep the files in step from now on that have sections that follow their facts."""
+        for file in files:
+            known = KnownFile(str(file.path), request.agent, request.scope)
+            if results[file.name].managed:
+                self._known.put(known)
+            elif file.path.exists():
+                self._known.drop(known)
+
+    def check_within(self, path: str | Path, folder: str | Path, *, agent: str | None) -> Path:
+        """The path of a file that an agent may write who names it, and knows no other files.
+
+        Raises:
+            UnreadableMemoryFileError: it is neither one of the settings or with sections or a
+                block that follow the memory, nor `MEMORY.md` in the folder; or another agent's.
+        """
+        wanted = Path(os.path.realpath(Path(folder) / Path(path).expanduser()))
+        own = [Path(os.path.realpath(folder)) / "MEMORY.md", *self.watched()]
+        own += [Path(each.path) for each in self._known.all() if each.agent in (None, agent)]
+        file = self.file(wanted)
+        owners = agents_of(read_states(file.state()), file.key) if wanted in own else []
+        if wanted not in own or any(each not in (None, agent) for each in owners):
+            why = "it is no memory file that this agent may write"
+            hint = "the user keeps it in step with `vaultsync memory-file sync` first"
+            raise UnreadableMemoryFileError(file.name, why, hint=hint)
+        return wanted
+
     def add(
         self, path: str | Path, text: str, *, section: str, replace_all: bool, agent: str | None
     ) -> AddResult:
         """Write a text into a section for agents, and sync the file."""
+        from vaultsync.memory_files.service import FileSyncRequest  # noqa: PLC0415 - `status` syncs nothing
+
         file = self.file(Path(os.path.realpath(Path(path).expanduser())))
         ctx = self._engine.ctx
         added = queue_text(
@@ -102,6 +163,7 @@ class MemoryFiles:
             text=ctx.view.redact_text(text),
             replace_all=replace_all,
             agent=agent,
+            refit=self._refits([file]).get(file.name, str),
         )
         if added.status == QUEUED:
             return added
@@ -112,15 +174,53 @@ class MemoryFiles:
         ]
         return structs.replace(added, synced=reports[0])
 
+    def section_of(self, fact: Fact) -> FactSection | None:
+        """Where a fact stands in its file; None if it is from none, or its place is not known."""
+        from vaultsync.memory_files.state import SOURCE_PREFIX  # noqa: PLC0415 - few facts are from files
+
+        name = (fact.source or "").removeprefix(SOURCE_PREFIX)
+        if name in ("", fact.source):
+            return None
+        home = Path.home() if name.startswith("~/") else self._root
+        path = home / name.removeprefix("~/")
+        state = read_states(DiskMemoryFile(path, name).state())
+        known = state.files.get(state_key(path.name, fact.agent_id))
+        for number, each in enumerate(known.sections if known else ()):
+            if each.id == fact.id:
+                return FactSection(name, each.title, number, each.hash, each.text is not None)
+        return None
+
     def manage(
         self, path: str | Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None
     ) -> ManagedFile:
-        """Fill the managed block of a file."""
-        from vaultsync.memory_files.manage import MAX_BLOCK_FACTS, facts_for_session, manage_file  # noqa: PLC0415 - for this alone
+        """Fill the managed block of a file, and keep it in step from now on."""
+        real = os.path.realpath(Path(path).expanduser())
+        done = self._manage(Path(real), request, scopes=scopes, agent=agent)
+        if not request.dry_run:
+            known = KnownFile(
+                real, agent, block=asdict(replace(request, dry_run=False)), scopes=tuple(scopes)
+            )
+            self._known.put(known)
+            self._known.put_block(known, block_state(done, agent))
+        return done
 
-        file = self.file(Path(os.path.realpath(Path(path).expanduser())))
+    def _manage(
+        self, path: Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None
+    ) -> ManagedFile:
+        from vaultsync.memory_files.manage import manage_file  # noqa: PLC0415 - for this alone
+
+        file = self.file(path)
         self._engine.record_bases()
-        services = self._services
+        facts = self._session_facts(file, scopes, agent)
+        redact, tokens = self._engine.ctx.view.redact_text, self._services.token_counter
+        return manage_file(file, self.queue, facts, request, tokens, redact=redact)
+
+    def _session_facts(
+        self, file: DiskMemoryFile, scopes: Sequence[str], agent: str | None
+    ) -> Sequence[Fact]:
+        from vaultsync.memory_files.manage import MAX_BLOCK_FACTS, facts_for_session  # noqa: PLC0415 - for this alone
+
+        services, repo = self._services, find_repository(file.path.parent)
         # A question that packs nothing: what a file repeats does not count as used.
         question = RecallRequest(
             "",
@@ -130,10 +230,26 @@ class MemoryFiles:
             agent=agent,
             user=services.settings.user,
         )
-        sources = services.recall_sources(self._engine.ctx, agent)
-        facts = facts_for_session(sources, question, file_name=file.name)
-        redact = self._engine.ctx.view.redact_text
-        return manage_file(file, self.queue, facts, request, services.token_counter, redact=redact)
+        ctx = self._engine.ctx
+        elsewhere = services.elsewhere(ctx, None if repo is None else str(repo))
+        sources = structs.replace(services.recall_sources(ctx, agent), elsewhere=elsewhere)
+        return facts_for_session(sources, question, file_name=file.name)
+
+    def _refits(self, files: Iterable[DiskMemoryFile]) -> dict[str, Callable[[str], str]]:
+        """What makes room in files with a managed block, by their names."""
+        known = {each.path: each for each in self._known.all() if each.block is not None}
+        return {
+            file.name: partial(self._refit, file, known[str(file.path)])
+            for file in files
+            if str(file.path) in known
+        }
+
+    def _refit(self, file: DiskMemoryFile, known: KnownFile, text: str) -> str:
+        from vaultsync.memory_files.manage import ManageRequest, refit_block  # noqa: PLC0415 - for this alone
+
+        facts = partial(self._session_facts, file, known.scopes, known.agent)
+        request = ManageRequest(**(known.block or {}))
+        return refit_block(text, file.name, request, facts, self._services.token_counter)
 
     def watched(self) -> list[Path]:
         """The files of the setting `[memory_file] files`, whether they exist or not.
@@ -154,18 +270,103 @@ class MemoryFiles:
         return sorted(set(found))
 
     def follow(
-        self, changed: Iterable[str | Path] | None, *, agent: str | None
+        self,
+        changed: Iterable[str | Path] | None,
+        *,
+        agent: str | None,
+        dry_run: bool = False,
+        raises: bool = True,
     ) -> MemoryFileReport | None:
-        """Sync the watched files that changed, or all; None when there are none."""
-        agent = self._settings.agent or agent
-        watched = self.watched()
-        if changed is not None:
-            names = {os.path.realpath(each) for each in changed}
-            watched = [each for each in watched if str(each) in names]
-        watched = [each for each in watched if each.exists() or self._was_synced(each, agent)]
-        if not watched:
+        """Keep the files in step that changed, or all; None when there are none.
+
+        Those of the settings, and those with sections or a block that follow the memory.
+        """
+        from vaultsync.memory_files.service import FileSyncRequest  # noqa: PLC0415 - `status` syncs nothing
+
+        names = None if changed is None else {os.path.realpath(each) for each in changed}
+        known = [
+            each
+            for each in self._known.all()
+            if agent in (None, each.agent) and (names is None or each.path in names)
+        ]
+        reports = []
+        for (owner, scope), paths in self._followed_by(agent, known).items():
+            some = sorted(each for each in paths if names is None or str(each) in names)
+            if some:
+                request = FileSyncRequest(owner, scope, dry_run=dry_run, raises=raises)
+                reports.append(self.sync(some, request))
+        blocks, notices = [], []
+        for each in known:
+            try:
+                done = self._renew(each, dry_run=dry_run)
+            except MemoryFileError as error:
+                kind, name = type(error).__name__, self.file(Path(each.path)).name
+                notices.append(memory_file_notice(kind, name, error.message, error.hint))
+            else:
+                blocks += [] if done is None else [done]
+        return join_file_reports(reports, blocks, notices_of(notices))
+
+    def _followed_by(
+        self, agent: str | None, known: Sequence[KnownFile]
+    ) -> Mapping[tuple[str | None, str | None], set[Path]]:
+        """The files whose sections are to be synced, by owner and scope of new facts."""
+        found: dict[tuple[str | None, str | None], set[Path]] = defaultdict(set)
+        own = self._settings.agent or agent, self._settings.scope or None
+        for path in self.watched():
+            if path.exists() or self._was_synced(path, own[0]):
+                found[own].add(path)
+        for each in known:
+            path = Path(each.path)
+            if each.block is None and path.exists():
+                is_own = path in found[own] and each.agent == own[0]
+                found[own if is_own else (each.agent, each.scope)].add(path)
+        return found
+
+    def _renew(self, known: KnownFile, *, dry_run: bool) -> ManagedFile | None:
+        """Fill a block again; None if there is none, or it is gone: it is not made again."""
+        if known.block is None:
             return None
-        return self.sync(watched, FileSyncRequest(agent=agent, scope=self._settings.scope or None))
+        from vaultsync.memory_files.manage import ManageRequest, has_managed_block  # noqa: PLC0415 - for this alone
+
+        path = Path(known.path)
+        if not has_managed_block(self.file(path)):
+            if not dry_run:
+                self._known.drop(known)
+            return None
+        request = ManageRequest(**{**known.block, "dry_run": dry_run})
+        done = self._manage(path, request, scopes=known.scopes, agent=known.agent)
+        if not dry_run:
+            self._known.put_block(known, block_state(done, known.agent))
+        return done
+
+    def blocks(self, agent: str | None) -> Sequence[BlockState]:
+        """What the managed blocks hold: those of an agent, or all."""
+        states = [each for each in self._known.blocks() if agent in (None, each.agent)]
+        ctx, may = self._engine.ctx, self._engine.ctx.policy.permissions
+        try:
+            facts = ctx.store.find_many({x.id for each in states for x in each.left_out}).values()
+        except StoreUnavailableError:
+            return [structs.replace(each, left_out=[]) for each in states]
+        shown = {
+            fact.id: ManagedFact(fact.id, fact.title, fact.path)
+            for fact in map(ctx.view.redact, facts)
+            if may.may_read(agent, fact.scope)
+        }
+        return [
+            structs.replace(
+                each,
+                left_out=[
+                    structs.replace(shown[x.id], reason=x.reason)
+                    for x in each.left_out
+                    if x.id in shown
+                ],
+            )
+            for each in states
+        ]
+
+    def followed(self) -> list[Path]:
+        """The files that are to be kept in step, whether they exist or not."""
+        return sorted({*self.watched(), *(Path(each.path) for each in self._known.all())})
 
     def file(self, path: Path) -> DiskMemoryFile:
         """The memory file at a path."""

@@ -6,26 +6,31 @@ import json
 import logging
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
+from vaultsync.api.configuration import find_repository
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.module_folder import DiskModuleFolder
 from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.remotes.choose_remote import remote_for
 from vaultsync.backends.state.module_files import ModuleStateFiles, known_folders
-from vaultsync.errors import EngineBusyError, RepositoryError, VaultsyncError
+from vaultsync.errors import EngineBusyError, RepositoryError, StoreUnavailableError, VaultsyncError
+from vaultsync.model.schema import Value
 from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
 from vaultsync.modules.ports import FolderRecord
 from vaultsync.modules.remote import MirrorError, Remote
 from vaultsync.modules.report import ModuleAnswer, ModuleStatus, ModuleSyncReport, ModuleWritten
 from vaultsync.modules.service import ModuleRules, ModuleWork, ModuleWrite
-from vaultsync.repos.repo_identity import identify, repository_slug
+from vaultsync.repos.repo_identity import RepoIdentity, identify
+from vaultsync.repos.repository_note import make_repository_note, repository_links
 from vaultsync.settings import ModuleSettings
 from vaultsync.storage.archive import Notice
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
@@ -45,7 +50,7 @@ class Modules:
         self._services = services
         self._engine = engine
         self._remote: Remote | None = None
-        self._spaces: dict[Path, str] = {}
+        self._repositories: dict[Path, RepoIdentity | None] = {}
 
     def write(
         self,
@@ -79,13 +84,24 @@ class Modules:
         Raises:
             InvalidFieldError: a name that none can have, or no text.
             ModuleChangedError: the module is not the one that `expect` names.
+            ProposedError: the agent may only propose it. Once the user accepts it, the next
+                `sync()` writes it.
         """
         agent = agent or self._services.settings.agent
         chosen = None if tags is None else tuple(tags)
         asked = ModuleWrite(topic, chunk, text, title, chosen, agent, expect)
-        work = self._work(folder)
-        done = work.write(asked)
-        self._write_notes(work.facts.written)
+        written: list[str] = []
+
+        def write(ctx: SyncContext) -> ModuleWritten:
+            work = self._work(folder, ctx)
+            if ctx is not self._engine.ctx:
+                return work.draft(asked)
+            done = work.write(asked)
+            written.extend(work.facts.written)
+            return done
+
+        done = self._engine.proposing(agent, write)
+        self._write_notes(written, folder)
         return done
 
     def read(
@@ -123,7 +139,7 @@ class Modules:
         """
         work = self._work(folder)
         report = work.sync(chunk, automatic=automatic)
-        return structs.replace(report, run=self._write_notes(work.facts.written))
+        return structs.replace(report, run=self._write_notes(work.facts.written, folder))
 
     def status(self, *, folder: str | Path | None = None) -> ModuleStatus:
         """What waits for the remote, and for how long; changes nothing.
@@ -176,36 +192,49 @@ class Modules:
         records = known_folders(self._services.settings.state_dir)
         return [each for each in records if each.folder and Path(each.folder).is_dir()]
 
-    def _work(self, given: str | Path | None) -> ModuleWork:
+    def _work(self, given: str | Path | None, ctx: SyncContext | None = None) -> ModuleWork:
+        ctx = ctx or self._engine.ctx
         settings = self._services.settings
         folder, root = modules_folder(given, settings.modules, vault=settings.root)
         self._engine.record_bases()
         state = ModuleStateFiles(settings.state_dir, str(folder))
         chosen = settings.modules
+        mirrors = chosen.remote not in ("", "none")
         rules = ModuleRules(
             space=chosen.space or self._space_of(root),
+            links=self._links(ctx, root)[0],
             agent=settings.agent,
-            mirrors=chosen.remote != "none",
+            mirrors=mirrors,
             min_confidence=chosen.min_confidence,
             alert_pending=chosen.alert_pending,
             alert_hours=chosen.alert_hours,
-            remote="" if chosen.remote == "none" else _shown(chosen.remote),
+            remote=_shown(chosen.remote) if mirrors else "",
         )
         disk = DiskModuleFolder(folder, root=root, locks=state.all)
-        return ModuleWork(self._engine.ctx, disk, state, rules, self._open_remote)
+        return ModuleWork(ctx, disk, state, rules, self._open_remote)
 
     def _space_of(self, root: Path) -> str:
         """The name of a repository, by its remote, or else of a folder."""
-        if root not in self._spaces:
-            name = root.name or "memories"
+        found = self._repository_of(root)
+        return root.name or "memories" if found is None else found.slug
+
+    def _repository_of(self, root: Path) -> RepoIdentity | None:
+        if root not in self._repositories:
+            found = None
             if (root / ".git").exists():
                 try:
                     found = identify(GitRepository(root).working_copy())
-                    name = repository_slug(found.root, found.remote)
                 except (RepositoryError, OSError) as error:
                     _log.debug("the space of %s has the name of its folder: %s", root, error)
-            self._spaces[root] = name
-        return self._spaces[root]
+            self._repositories[root] = found
+        return self._repositories[root]
+
+    def _links(self, ctx: SyncContext, root: Path) -> tuple[dict[str, Value], bool]:
+        """What facts have of their repository, and whether its note is still missing."""
+        found = self._repository_of(root)
+        with suppress(StoreUnavailableError):
+            return ({}, False) if found is None else repository_links(ctx, found)
+        return {}, False
 
     def _open_remote(self) -> Remote | None:
         """The remote of the settings, which stays open."""
@@ -218,12 +247,18 @@ class Modules:
             self._services.closing(self.close)
         return self._remote
 
-    def _write_notes(self, fact_ids: Sequence[str]) -> str | None:
+    def _write_notes(self, fact_ids: Sequence[str], given: str | Path | None) -> str | None:
         """Write the notes of facts, unless another engine does it; returns the run."""
         if not fact_ids:
             return None
-        request = SyncRequest.for_facts(tuple(dict.fromkeys(fact_ids)), "module", guarded=False)
+        settings, ids = self._services.settings, [*dict.fromkeys(fact_ids)]
+        _, root = modules_folder(given, settings.modules, vault=settings.root)
+        repository = self._repository_of(root)
         try:
+            if repository is not None and self._links(self._engine.ctx, root)[1]:
+                note = make_repository_note(self._engine.ctx, repository)
+                ids += [] if note is None else [note.id]
+            request = SyncRequest.for_facts(ids, "module", guarded=False)
             done = self._engine.sync(request)
         except EngineBusyError:
             return None  # that engine writes them
@@ -240,20 +275,14 @@ def modules_folder(
     """The folder of modules, and the repository or vault that it belongs to."""
     if given is not None:
         folder = Path(os.path.realpath(Path(given).expanduser()))
-        above = git_root(folder)
+        above = find_repository(folder)
         if above is None or above == folder:
             depth = len(Path(settings.folder).parts)
             is_usual = folder.as_posix().endswith(f"/{settings.folder}")
             above = folder.parents[depth - 1] if is_usual else folder
         return folder, above
-    root = git_root(Path.cwd()) or vault
+    root = find_repository() or vault
     return root / settings.folder, root
-
-
-def git_root(folder: Path) -> Path | None:
-    """The root of the git repository that a folder is in."""
-    real = Path(os.path.realpath(folder))
-    return next((each for each in (real, *real.parents) if (each / ".git").exists()), None)
 
 
 def _shown(remote: str) -> str:

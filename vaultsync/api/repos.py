@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
-from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
-from msgspec import structs
 
 from vaultsync.api.engine import Engine
+from vaultsync.api.repo_branches import RepoBranches, RepoHandle, is_hash, read_state
 from vaultsync.api.repo_maps import map_code, write_instructions
 from vaultsync.api.wiring import Services
 from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.backends.repo_files.repo_folder import MEMORY_FILE, RepoFolder
 from vaultsync.errors import (
     BranchNotMergedError,
-    FactForgottenError,
     FactNotFoundError,
-    IdTakenError,
     InvalidFieldError,
     NotARepositoryError,
-    RepoFileError,
-    RepositoryError,
     UnknownBranchError,
     VaultsyncError,
 )
@@ -44,11 +36,8 @@ from vaultsync.repos.entries import (
     AGENT,
     CONVENTION,
     DECISION,
-    LINEAGE,
     MANUAL,
     REPLACES,
-    REPO,
-    REPOSITORY_TYPE,
     SUMMARY,
     RepoConvention,
     RepoDecision,
@@ -60,13 +49,10 @@ from vaultsync.repos.entries import (
     note_values,
     place_values,
     recorded,
-    scope_of,
     summary_values,
-    theme_of,
     to_entry,
     to_memory,
 )
-from vaultsync.repos.fact_queries import repository_facts
 from vaultsync.repos.inspectable import (
     MemoryEdits,
     added_values,
@@ -79,39 +65,21 @@ from vaultsync.repos.inspectable import (
     read_summary,
 )
 from vaultsync.repos.repo_context import DEFAULT_CHARS, RepoContext, build_repo_context
-from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity, WorkingCopy, identify
-from vaultsync.repos.visibility import Place, arrived, places_of, visible_facts
+from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity
+from vaultsync.repos.repository_note import make_repository_note, repository_links
+from vaultsync.repos.visibility import Place, places_of
 from vaultsync.sync.context import SyncContext
 
 _log = logging.getLogger(__name__)
-_HASH_LENGTH = 64
 _BY_DAEMON = "it does this by itself"
-_LINEAGES = ".lineages"
-"""The folder of what all working copies of a repository share."""
 _MOST_READ_FOR_CONTEXT = 500
 """Files that a context pack reads for its map, which takes half a second; for more, there is
 `map()`."""
-_MOST_TIPS = 5
-"""Last commits of a branch that are remembered after it moved or went."""
 _MOST_BASES = 8
 """Versions of `memory.json` that an editor may have opened before it saves."""
 _MOST_ROUNDS = 20
 """How often `memory.json` is written again because it was saved meanwhile."""
 EntryT = TypeVar("EntryT", RepoConvention, RepoDecision, RepoNote, StepSummary)
-
-
-class _Arrivals(msgspec.Struct, frozen=True):
-    """What was found out about the places of facts, kept beside the files."""
-
-    head: str | None = None
-    tips: str = ""
-    """A hash of the branches."""
-    places: frozenset[Place] = frozenset()
-    """Which were asked about at this head and these branches."""
-    at: frozenset[Place] = frozenset()
-    """Those of them that hold."""
-    by: dict[str, tuple[str, ...]] = {}
-    """Commit and branch -> the commits by which they arrived."""
 
 
 class _Bases(msgspec.Struct, frozen=True):
@@ -124,18 +92,6 @@ class _Bases(msgspec.Struct, frozen=True):
     """The newest last."""
     is_written: bool = False
     """Whether the file has the newest; else a crash may have left the one before."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Handle:
-    """A repository at work."""
-
-    identity: RepoIdentity
-    folder: RepoFolder
-    shared: RepoFolder
-    """Of the lineage."""
-    repository: GitRepository | None
-    """None where the working copy is gone."""
 
 
 class RepoUpkeep(msgspec.Struct, frozen=True):
@@ -156,7 +112,8 @@ class Repos:
     `identity()` has it; without one, the current folder counts. Facts of other branches are not
     shown until they are merged; see docs/guides/repositories.md.
 
-    Every method may raise `RepositoryError` beyond the errors that it names:
+    An agent that may only propose to the scope of the project gets a `ProposedError` from each
+    write. Every method may raise `RepositoryError` beyond the errors that it names:
     `NotARepositoryError`, `GitFailedError`, `RepoFileError` when a file cannot be read or
     written, `RepoFileParseError` when one was edited so that it cannot be parsed, and
     `LockTimeoutError` when another process holds a lock for more than five seconds (one second
@@ -171,7 +128,9 @@ class Repos:
         self._agent = agent
         self._wrote = wrote
         self._settings = services.settings.repos
-        self._root = services.settings.repos_dir
+        self._branches = RepoBranches(
+            services.settings, lambda: engine.ctx, lambda: services.note_index
+        )
 
     # ----------------------------------------------------------------------- reading
 
@@ -184,7 +143,7 @@ class Repos:
             repo: a path, or the hash of one that was used before.
             branch_scope: `perBranch` or `sharedRepo`; the setting when it is None.
         """
-        return self._open(repo, branch_scope).identity
+        return self._branches.open(repo, branch_scope).identity
 
     def get_repo_memory(
         self, repo: str | Path | None = None, *, branch_scope: BranchScope | None = None
@@ -199,9 +158,9 @@ class Repos:
             branch_scope: as in `identity()`.
         """
         try:
-            handle = self._open(repo, branch_scope)
+            handle = self._branches.open(repo, branch_scope)
         except NotARepositoryError:
-            if _is_hash(repo):
+            if is_hash(repo):
                 return RepoMemory()
             raise
         return to_memory(self._for_agent(self._synced(handle)))
@@ -228,7 +187,7 @@ class Repos:
         """
         if not isinstance(max_chars, int) or max_chars < 1:
             raise InvalidFieldError("max_chars", max_chars, "a whole number (1 or more)")
-        handle = self._open(repo, branch_scope)
+        handle = self._branches.open(repo, branch_scope)
         facts = self._for_agent(self._synced(handle))
         if paths is None:
             paths = handle.repository.changed_paths() if handle.repository else ()
@@ -263,7 +222,7 @@ class Repos:
             InvalidFieldError: `max_chars` is negative.
             IndexBusyError: another process is writing the index of the code.
         """
-        handle = self._open(repo, branch_scope)
+        handle = self._branches.open(repo, branch_scope)
         if handle.repository is None:
             raise NotARepositoryError(handle.identity.root, "it is gone")
         self._register(handle)
@@ -304,7 +263,7 @@ class Repos:
             HostFileError: the file cannot be read or written, or changed meanwhile.
         """
         path = Path(file).expanduser()
-        handle = self._open(path.resolve().parent if repo is None else repo, branch_scope)
+        handle = self._branches.open(path.resolve().parent if repo is None else repo, branch_scope)
         facts = self._for_agent(self._synced(handle))
         return write_instructions(
             path,
@@ -314,7 +273,7 @@ class Repos:
             dry_run=dry_run,
         )
 
-    def _map_text(self, handle: _Handle, paths: Sequence[str], max_chars: int) -> str:
+    def _map_text(self, handle: RepoHandle, paths: Sequence[str], max_chars: int) -> str:
         """The map for a context pack, which waits for no large one: empty where there is none."""
         if handle.repository is None:
             return ""
@@ -341,16 +300,13 @@ class Repos:
         try:
             return self.context(repo_hash, max_chars=max_chars).text
         except NotARepositoryError:
-            if _is_hash(repo_hash):
+            if is_hash(repo_hash):
                 return ""
             raise
 
     def hidden_facts(self, repo: str | Path | None = None) -> frozenset[str]:
         """The ids of the facts of a repository that do not hold on its branch."""
-        handle = self._open(repo, None)
-        known = self._facts(handle)
-        shown = {fact.id for fact in self._visible(handle, known)}
-        return frozenset(fact.id for fact in self._for_agent(known) if fact.id not in shown)
+        return frozenset(fact.id for fact in self._for_agent(self._branches.elsewhere(repo)))
 
     # ----------------------------------------------------------------------- writing
 
@@ -386,7 +342,7 @@ class Repos:
             FactNotFoundError: there is none of this id.
         """
         values = convention_values(title, content, tags)
-        handle = self._open(repo, branch_scope)
+        handle = self._branches.open(repo, branch_scope)
         return self._put(handle, values, RepoConvention, fact_id=id, agent=agent, unscoped=unscoped)
 
     def upsert_decision(
@@ -418,7 +374,7 @@ class Repos:
             FactNotFoundError: there is none of this id.
         """
         values = decision_values(summary, rationale, impacted_paths)
-        handle = self._open(repo, branch_scope)
+        handle = self._branches.open(repo, branch_scope)
         return self._put(handle, values, RepoDecision, fact_id=id, agent=agent, unscoped=unscoped)
 
     def add_note(
@@ -446,7 +402,7 @@ class Repos:
         """
         source = source or (AGENT if agent or self._agent else MANUAL)
         values = note_values(content, source)
-        handle = self._open(repo, branch_scope)
+        handle = self._branches.open(repo, branch_scope)
         return self._put(handle, values, RepoNote, agent=agent, unscoped=unscoped)
 
     def append_summary(
@@ -478,12 +434,16 @@ class Repos:
             InvalidFieldError: the text is blank or too long, or a name is blank.
         """
         values = summary_values(run_id, step_id, summary_text, tags, follow_ups)
-        handle = self._open(repo, branch_scope)
+        handle = self._branches.open(repo, branch_scope)
         self._register(handle)
         agent = agent or self._agent
         with handle.folder.summaries_lock():
-            facts = self._take_lines(handle, self._visible(handle, self._facts(handle)))
-            fact = self._new(handle, values, agent)
+            facts = self._take_lines(handle, self._branches.holding(handle))
+
+            def write(ctx: SyncContext) -> Fact:
+                return self._new(ctx, handle, values, agent)
+
+            fact = self._engine.proposing(agent, write)
             try:
                 self._put_lines(handle, [*facts, self._ctx.view.redact(fact)])
             except BaseException:
@@ -517,19 +477,25 @@ class Repos:
             UnknownBranchError: there is no such branch.
             EngineBusyError: another engine has the vault.
         """
-        if target is None and source is None and self._open(repo, None).identity.commit is None:
+        if (
+            target is None
+            and source is None
+            and self._branches.open(repo, None).identity.commit is None
+        ):
             return Promotion(0)
         handle, repository, tip = self._branch(repo, target)
-        facts = self._facts(handle)
+        facts = self._branches.facts(handle)
         if source is not None:
             facts = self._of_branch(handle, repository, facts, source)
         places = {fact.id: places_of(fact) for fact in facts}
-        at = self._arrived(handle, repository, {x for many in places.values() for x in many}, tip)
+        at = self._branches.arrived(
+            handle, repository, {x for many in places.values() for x in many}, tip
+        )
         if source is not None:
             last = repository.resolve(source)
             known = {x for many in places.values() for x in many}
             ends = {Place(last, source)} if last else known
-            if not ends <= {*self._arrived(handle, repository, ends | known, tip)}:
+            if not ends <= {*self._branches.arrived(handle, repository, ends | known, tip)}:
                 raise BranchNotMergedError(source, target or handle.identity.branch or tip)
         there = {each for many in places.values() for each in many}
         missing = repository.missing_from(tip, [each.commit for each in there])
@@ -561,7 +527,7 @@ class Repos:
             EngineBusyError: another engine has the vault.
         """
         handle, repository, tip = self._branch(repo, target)
-        facts = self._of_branch(handle, repository, self._facts(handle), source)
+        facts = self._of_branch(handle, repository, self._branches.facts(handle), source)
         with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
             done = promote(ctx, {x.id: tip for x in facts}, actor=self._agent or "person")
         self._wrote()
@@ -576,12 +542,12 @@ class Repos:
         Raises:
             EngineBusyError: another engine has the vault.
         """
-        handle = self._open(repo, None)
+        handle = self._branches.open(repo, None)
         if handle.repository is None:
             return RepoUpkeep()
         promoted = self.promote(repo).promoted
         limits = self._settings
-        facts = self._facts(handle)
+        facts = self._branches.facts(handle)
         own = [
             fact
             for fact in sorted(facts, key=lambda x: (x.created_at, x.id), reverse=True)
@@ -604,8 +570,10 @@ class Repos:
     def known_roots(self) -> list[Path]:
         """The working copies that were used and are there still."""
         found = {}
-        for folder in sorted(self._root.glob("?*")) if self._root.is_dir() else ():
-            data = RepoFolder(self._root, folder.name).state("repository.json")
+        for folder in (
+            sorted(self._branches.root.glob("?*")) if self._branches.root.is_dir() else ()
+        ):
+            data = RepoFolder(self._branches.root, folder.name).state("repository.json")
             with suppress(msgspec.MsgspecError):
                 known = msgspec.json.decode(data or b"", type=RepoIdentity)
                 if Path(known.root).is_dir():
@@ -616,9 +584,9 @@ class Repos:
 
     def _branch(
         self, repo: str | Path | None, name: str | None
-    ) -> tuple[_Handle, GitRepository, str]:
+    ) -> tuple[RepoHandle, GitRepository, str]:
         """A repository, and the last commit of one of its branches."""
-        handle = self._open(repo, None)
+        handle = self._branches.open(repo, None)
         if handle.repository is None:
             raise NotARepositoryError(handle.identity.root, "it is gone")
         tip = handle.identity.commit if name is None else handle.repository.resolve(name)
@@ -627,20 +595,20 @@ class Repos:
         return handle, handle.repository, tip
 
     def _of_branch(
-        self, handle: _Handle, repository: GitRepository, facts: Sequence[Fact], name: str
+        self, handle: RepoHandle, repository: GitRepository, facts: Sequence[Fact], name: str
     ) -> list[Fact]:
         """The facts that were written on a branch."""
         found = [fact for fact in facts if recorded(fact).branch == name]
-        known = self._remembered_tips(handle, dict(repository.branches()), ())
+        known = self._branches.remembered_tips(handle, dict(repository.branches()), ())
         if not found and name not in known and repository.resolve(name) is None:
             raise UnknownBranchError(name)
         return found
 
-    def _propose(self, handle: _Handle, repository: GitRepository, facts: Sequence[Fact]) -> int:
+    def _propose(self, handle: RepoHandle, repository: GitRepository, facts: Sequence[Fact]) -> int:
         """Propose to keep what was known on branches that were deleted before they were merged."""
         branches = dict(repository.branches())
         alive = {x for ref in branches for x in (ref, ref.partition("/")[2])}
-        known = self._remembered_tips(handle, branches, ())
+        known = self._branches.remembered_tips(handle, branches, ())
         lost: dict[str, list[Fact]] = {}
         for fact in facts:
             name = recorded(fact).branch
@@ -653,7 +621,9 @@ class Repos:
                 missing = repository.missing_from(tip, [x.commit for x in places])
                 places = {x for x in places if x.commit in missing}
             head = handle.identity.commit
-            places -= {*self._arrived(handle, repository, places, head)} if places else set()
+            places -= (
+                {*self._branches.arrived(handle, repository, places, head)} if places else set()
+            )
             gone = [fact for fact in many if {*places_of(fact)} <= places]
             stored = self._ctx.store.find_many([fact.id for fact in gone])
             if stored:
@@ -666,42 +636,7 @@ class Repos:
     def _ctx(self) -> SyncContext:
         return self._engine.ctx
 
-    def _open(self, repo: str | Path | None, branch_scope: BranchScope | None) -> _Handle:
-        scope = branch_scope or self._settings.branch_scope
-        if isinstance(repo, str) and _is_hash(repo) and not Path(repo).exists():
-            return self._known(repo)
-        repository = GitRepository(Path(repo or "."))
-        name = hashlib.sha256(os.fsencode(repository.root)).hexdigest()
-        place = RepoFolder(self._root / _LINEAGES, name)
-        known = _decoded(place.state("copy.json"), WorkingCopy("", None, None, None, None))
-        found = repository.working_copy(known)
-        plain = structs.replace(found, remote=None)  # it may hold a password
-        if plain != known and self._root.is_dir():
-            self._keep(place, "copy.json", plain)
-        return self._handle(identify(found, scope), repository)
-
-    def _handle(self, identity: RepoIdentity, repository: GitRepository | None) -> _Handle:
-        folder = RepoFolder(self._root, identity.repo_hash)
-        shared = RepoFolder(self._root / _LINEAGES, identity.lineage)
-        return _Handle(identity, folder, shared, repository)
-
-    def _known(self, repo_hash: str) -> _Handle:
-        """The repository of a hash that was used before."""
-        data = RepoFolder(self._root, repo_hash).state("repository.json")
-        try:
-            known = msgspec.json.decode(data or b"", type=RepoIdentity)
-        except msgspec.MsgspecError:
-            hint = "name its path; a hash is known once its repository was used"
-            raise NotARepositoryError(repo_hash, hint=hint) from None
-        try:
-            repository = GitRepository(Path(known.root))
-        except RepositoryError as error:
-            _log.debug("the working copy of %s is gone: %s", repo_hash, error)
-            return self._handle(known, None)
-        tip = repository.resolve(f"refs/heads/{known.branch}") if known.branch else known.commit
-        return self._handle(structs.replace(known, commit=tip or known.commit), repository)
-
-    def _register(self, handle: _Handle) -> None:
+    def _register(self, handle: RepoHandle) -> None:
         """Keep what a hash stands for, and the last commits of branches."""
         data = msgspec.json.encode(handle.identity)
         if handle.folder.state("repository.json") != data:
@@ -711,96 +646,35 @@ class Repos:
         may_read = self._ctx.policy.permissions.may_read
         return [fact for fact in facts if may_read(self._agent, fact.scope)]
 
-    # --- what holds
-
-    def _facts(self, handle: _Handle) -> list[Fact]:
-        index = self._services.note_index
-        return repository_facts(self._ctx, index, handle.identity, agent=None)
-
-    def _visible(self, handle: _Handle, facts: Sequence[Fact]) -> list[Fact]:
-        """The facts that hold on the branch of a handle."""
-        identity = handle.identity
-        places = {place for fact in facts for place in places_of(fact)}
-        if identity.branch_scope == SHARED:
-            return visible_facts(facts, places)
-        if handle.repository is None:
-            here = {x for x in places if x.branch == identity.branch or x.commit == identity.commit}
-            return visible_facts(facts, here)
-        return visible_facts(
-            facts, self._arrived(handle, handle.repository, places, identity.commit)
-        )
-
-    def _arrived(
-        self,
-        handle: _Handle,
-        repository: GitRepository,
-        places: Collection[Place],
-        head: str | None,
-    ) -> Collection[Place]:
-        branches = dict(repository.branches())
-        tips = hashlib.sha256(msgspec.json.encode(sorted(branches.items()))).hexdigest()
-        known = _decoded(handle.shared.state("arrivals.json"), _Arrivals())
-        if known.head == head and known.tips == tips and known.places.issuperset(places):
-            return known.at
-        before = {_place(key): commits for key, commits in known.by.items()}
-        all_tips = self._remembered_tips(handle, branches, places)
-        found = arrived(repository, head, places, all_tips, before)
-        by = {_key(place): commits for place, commits in found.by.items()}
-        state = _Arrivals(head, tips, frozenset(places), found.at, by)
-        if places:
-            self._keep(handle.shared, "arrivals.json", state)
-        return found.at
-
-    def _remembered_tips(
-        self, handle: _Handle, branches: dict[str, str], places: Iterable[Place]
-    ) -> dict[str, list[str]]:
-        """The last commits of the branches of places: those that are, and those that were."""
-        empty: dict[str, list[str]] = {}
-        known = _decoded(handle.shared.state("branches.json"), empty)
-        names = {place.branch for place in places if place.branch}
-        found: dict[str, list[str]] = {}
-        for name in sorted(names | known.keys()):
-            now = [tip for ref, tip in branches.items() if ref == name or ref.endswith(f"/{name}")]
-            found[name] = [*dict.fromkeys([*now, *known.get(name, [])])][:_MOST_TIPS]
-        if found != known:
-            self._keep(handle.shared, "branches.json", found)
-        return found
-
-    def _keep(self, folder: RepoFolder, name: str, state: object) -> None:
-        """Keep what can be found out again."""
-        try:
-            folder.put_state(name, msgspec.json.encode(state), durable=False)
-        except RepoFileError as error:
-            _log.debug("%s is not kept: %s", name, error)
-
     # --- the files
 
-    def _synced(self, handle: _Handle) -> list[Fact]:
+    def _synced(self, handle: RepoHandle) -> list[Fact]:
         """The facts that hold, once both files were read and written."""
-        facts = self._visible(handle, self._facts(handle))
+        facts = self._branches.holding(handle)
         if not facts and not handle.folder.exists:
             return facts
         self._register(handle)
         with handle.folder.memory_lock(shared=True):
-            is_current = handle.folder.memory() == memory_bytes(to_memory(facts))
+            now = handle.folder.memory()
+            is_current = now == self._memory_bytes(facts, now)
         if not is_current:
             with handle.folder.memory_lock():  # what others wrote until now is among them
-                facts = self._take_edits(handle, self._visible(handle, self._facts(handle)))
-                facts = self._project(handle, facts)
+                now = handle.folder.memory()
+                facts = self._take_edits(handle, self._branches.holding(handle), now)
+                facts = self._project(handle, facts, now)
         with handle.folder.summaries_lock(shared=True):
             is_current = [*handle.folder.summaries()] == self._lines(facts)
         if not is_current:
             with handle.folder.summaries_lock():
-                facts = self._take_lines(handle, self._visible(handle, self._facts(handle)))
+                facts = self._take_lines(handle, self._branches.holding(handle))
                 self._put_lines(handle, facts)
         return facts
 
     def _take_edits(
-        self, handle: _Handle, facts: Sequence[Fact], data: bytes | None = None, *bases: bytes
+        self, handle: RepoHandle, facts: Sequence[Fact], now: bytes | None, *bases: bytes
     ) -> list[Fact]:
-        """Take over what was changed in `memory.json` since it was written."""
+        """Take over what was changed in `memory.json`, as it is now, since it was written."""
         name = str(handle.folder.path / MEMORY_FILE)
-        now = handle.folder.memory() if data is None else data
         if not bases:
             is_edited, bases = self._bases(handle.folder, now)
             now = now if is_edited else None
@@ -818,10 +692,10 @@ class Repos:
         self._apply(handle, edits, by_id)
         return [*by_id.values()]
 
-    def _apply(self, handle: _Handle, edits: MemoryEdits, by_id: dict[str, Fact]) -> None:
+    def _apply(self, handle: RepoHandle, edits: MemoryEdits, by_id: dict[str, Fact]) -> None:
         """Write to the store what was changed in `memory.json`."""
         for kind, entry in edits.added:
-            fact = self._new(handle, added_values(kind, entry), None)
+            fact = self._new(self._ctx, handle, added_values(kind, entry), None)
             by_id[fact.id] = self._ctx.view.redact(fact)
             self._written(fact, None)
         for kind, before, after in edits.changed:
@@ -840,19 +714,24 @@ class Repos:
     @staticmethod
     def _bases(folder: RepoFolder, now: bytes | None) -> tuple[bool, tuple[bytes, ...]]:
         """Whether the file was edited, and the versions that it may have been made of."""
-        kept = _decoded(folder.state("memory.base.json"), _Bases())
+        kept = read_state(folder.state("memory.base.json"), _Bases())
         bases = tuple(each.encode() for each in kept.bases)
         current = bases[-1:] if kept.is_written else bases[-2:]
         # A file that is exactly an older version was made so on purpose.
         return now not in current, bases[-1:] if now in bases else bases
 
-    def _project(self, handle: _Handle, facts: Sequence[Fact]) -> list[Fact]:
-        """Write `memory.json`; returns the facts, with what was saved meanwhile."""
-        folder, current = handle.folder, [*facts]
-        expect = folder.memory()
-        before = _decoded(folder.state("memory.base.json"), _Bases()).bases
+    def _project(self, handle: RepoHandle, facts: Sequence[Fact], now: bytes | None) -> list[Fact]:
+        """Write `memory.json`; returns the facts, with what was saved meanwhile.
+
+        Args:
+            handle: of the repository.
+            facts: with the edits of the file.
+            now: the file of which the edits are.
+        """
+        folder, current, expect = handle.folder, [*facts], now
+        before = read_state(folder.state("memory.base.json"), _Bases()).bases
         for _ in range(_MOST_ROUNDS):
-            data = memory_bytes(to_memory(current))
+            data = self._memory_bytes(current, now)
             if data == expect:
                 break
             text = data.decode()
@@ -861,12 +740,17 @@ class Repos:
             displaced = folder.put_memory(data, expect)
             if displaced is None:
                 break
-            current = self._take_edits(handle, current, displaced, expect or b"{}")
-            expect = data
+            # It may have been made of any version but the one that was just written.
+            older = (each.encode() for each in before if each != text)
+            current = self._take_edits(handle, current, displaced, *older, expect or b"{}")
+            now, expect = displaced, data
         text = data.decode()
         before = (*(each for each in before if each != text), text)[-_MOST_BASES:]
-        self._keep(folder, "memory.base.json", _Bases(before, is_written=True))
+        self._branches.keep(folder, "memory.base.json", _Bases(before, is_written=True))
         return current
+
+    def _memory_bytes(self, facts: Iterable[Fact], now: bytes | None) -> bytes:
+        return memory_bytes(to_memory(facts), now, self._ctx.view.redact_text)
 
     def _lines(self, facts: Iterable[Fact]) -> list[bytes]:
         limits = self._settings
@@ -876,7 +760,7 @@ class Repos:
             size=limits.summaries_max_bytes,
         )
 
-    def _take_lines(self, handle: _Handle, facts: Sequence[Fact]) -> list[Fact]:
+    def _take_lines(self, handle: RepoHandle, facts: Sequence[Fact]) -> list[Fact]:
         """Take over the lines that other programs appended to `summaries.jsonl`."""
         found = [*facts]
         known = {(x.session_id, x.content) for x in facts if x.type == SUMMARY}
@@ -891,13 +775,13 @@ class Repos:
             except InvalidFieldError as error:
                 _log.warning("a line of summaries.jsonl is no summary: %s", error)
                 continue
-            fact = self._new(handle, {**values, "source": "tool"}, None)
+            fact = self._new(self._ctx, handle, {**values, "source": "tool"}, None)
             known.add((summary.run_id, summary.summary))
             found.append(self._ctx.view.redact(fact))
             self._written(fact, None)
         return found
 
-    def _put_lines(self, handle: _Handle, facts: Sequence[Fact]) -> None:
+    def _put_lines(self, handle: RepoHandle, facts: Sequence[Fact]) -> None:
         lines, now = self._lines(facts), [*handle.folder.summaries()]
         if lines == now:
             return
@@ -910,7 +794,7 @@ class Repos:
 
     def _put(
         self,
-        handle: _Handle,
+        handle: RepoHandle,
         values: dict[str, Value],
         entry: type[EntryT],
         *,
@@ -922,22 +806,25 @@ class Repos:
         agent = agent or self._agent
         self._register(handle)
         with handle.folder.memory_lock():
-            facts = self._take_edits(handle, self._visible(handle, self._facts(handle)))
+            now = handle.folder.memory()
+            facts = self._take_edits(handle, self._branches.holding(handle), now)
             old = self._replaced(facts, values, fact_id)
             before: Fact | None = None
-            fact: Fact
-            shown: list[Fact]
             if old is not None and (fact_id or self._is_of(handle, old, unscoped=unscoped)):
                 before = fact_service.get(self._ctx, old.id, agent=agent)
-                kept = {key: x for key, x in values.items() if key != "type"}
-                fact = fact_service.update(self._ctx, old.id, kept, agent=agent)
-            else:
+
+            def write(ctx: SyncContext) -> Fact:
+                if before is not None:
+                    kept = {key: x for key, x in values.items() if key != "type"}
+                    return fact_service.update(ctx, before.id, kept, agent=agent)
                 more: dict[str, Value] = {REPLACES: [old.id]} if old else {}
-                fact = self._new(handle, values | more, agent, unscoped=unscoped)
+                return self._new(ctx, handle, values | more, agent, unscoped=unscoped)
+
+            fact: Fact = self._engine.proposing(agent, write)
             gone = {fact.id, *recorded(fact).replaces}
-            shown = [x for x in facts if x.id not in gone]
+            shown: list[Fact] = [x for x in facts if x.id not in gone]
             try:
-                self._project(handle, [*shown, self._ctx.view.redact(fact)])
+                self._project(handle, [*shown, self._ctx.view.redact(fact)], now)
             except BaseException:
                 self._take_back(fact, before)
                 raise
@@ -962,7 +849,7 @@ class Repos:
         same = (x for x in facts if x.type == values["type"] and x.title.casefold() == title)
         return next(same, None)
 
-    def _is_of(self, handle: _Handle, fact: Fact, *, unscoped: bool) -> bool:
+    def _is_of(self, handle: RepoHandle, fact: Fact, *, unscoped: bool) -> bool:
         """Whether a fact may change for all that see it: it was written on this branch."""
         at = recorded(fact)
         if at.commit is None or unscoped:
@@ -974,7 +861,8 @@ class Repos:
 
     def _new(
         self,
-        handle: _Handle,
+        ctx: SyncContext,
+        handle: RepoHandle,
         values: dict[str, Value],
         agent: str | None,
         *,
@@ -982,36 +870,14 @@ class Repos:
     ) -> Fact:
         identity = handle.identity
         unscoped = unscoped or identity.branch_scope == SHARED
-        note_id = str(uuid5(NAMESPACE_OID, f"repository {identity.lineage}"))
-        title = f"{identity.slug} repository"
-        is_new = False
-        try:
-            title = fact_service.get(self._ctx, note_id, agent=None).title
-        except FactForgottenError as gone:
-            _log.debug("the user deleted the note of the repository: %s", gone)
-        except FactNotFoundError:
-            is_new = True
-        named = {**values, **place_values(identity, unscoped=unscoped), REPO: f"[[{title}]]"}
-        fact = fact_service.remember(self._ctx, named, agent=agent)
-        if is_new:  # after the fact: an agent that may not write it makes no note either
-            self._make_repository_note(identity, note_id, title)
+        links, is_missing = repository_links(ctx, identity)
+        named = {**values, **place_values(identity, unscoped=unscoped), **links}
+        fact = fact_service.remember(ctx, named, agent=agent)
+        if is_missing and ctx is self._ctx:
+            note = make_repository_note(ctx, identity)
+            if note is not None:
+                self._written(note, None)
         return fact
-
-    def _make_repository_note(self, identity: RepoIdentity, note_id: str, title: str) -> None:
-        """Make the note that all notes of a repository link to."""
-        where = f" at {identity.remote}" if identity.remote else ""
-        values: dict[str, Value] = {
-            "id": note_id,
-            "type": REPOSITORY_TYPE,
-            "title": title,
-            "content": f"A git repository{where}. What is known about it links here.",
-            "scope": scope_of(identity.slug),
-            "themeIds": [theme_of(identity.lineage)],
-            LINEAGE: identity.lineage,
-            "remote": identity.remote,
-        }
-        with suppress(IdTakenError):  # by another process
-            self._written(fact_service.remember(self._ctx, values, agent=None), None)
 
     def _take_back(self, fact: Fact, before: Fact | None) -> None:
         """Undo a write of the store whose file could not be written."""
@@ -1034,11 +900,6 @@ class Repos:
         self._engine.update_notes(fact_id)
 
 
-def _is_hash(repo: str | Path | None) -> bool:
-    text = str(repo)
-    return len(text) == _HASH_LENGTH and not text.strip("0123456789abcdef")
-
-
 def _as(kind: type[EntryT], fact: Fact) -> EntryT:
     entry = to_entry(fact)
     assert isinstance(entry, kind)  # noqa: S101 - the type of the fact says so
@@ -1047,26 +908,3 @@ def _as(kind: type[EntryT], fact: Fact) -> EntryT:
 
 def _size(facts: Iterable[Fact]) -> int:
     return sum(len(each.content.encode("utf-8", "surrogatepass")) for each in facts)
-
-
-def _key(place: Place) -> str:
-    return f"{place.commit} {place.branch or ''}"
-
-
-def _place(key: str) -> Place:
-    commit, _, branch = key.partition(" ")
-    return Place(commit, branch or None)
-
-
-T = TypeVar("T")
-
-
-def _decoded(data: bytes | None, default: T) -> T:
-    """What a state file holds; the default where it cannot be read."""
-    if data is None:
-        return default
-    try:
-        return msgspec.json.decode(data, type=type(default))
-    except msgspec.MsgspecError as error:
-        _log.debug("a state file is made again: %s", error)
-        return default

@@ -8,7 +8,7 @@ by the note index loads neither the code that writes notes nor any model, and a 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cached_property, partial
 from hashlib import sha256
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec import structs
 
+from vaultsync.api.configuration import find_repository
 from vaultsync.api.privacy import note_view_for
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
@@ -26,14 +27,19 @@ from vaultsync.backends.state.vault_marker import claim_state_dir, make_state_di
 from vaultsync.backends.system.address_space import check_room_for_model
 from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
-from vaultsync.errors import ConfigError, EmbedderError, IndexBusyError, StoreUnavailableError
+from vaultsync.errors import (
+    ConfigError,
+    EmbedderError,
+    IndexBusyError,
+    NotARepositoryError,
+    StoreUnavailableError,
+)
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.model.permissions import Reader
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.settings import Settings, weights_of
-from vaultsync.storage.pruning import KeepSince
 from vaultsync.storage.visible_store import VisibleStore
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
 
@@ -162,6 +168,8 @@ class Services:
 
         Of a dry run nothing is said about tombstones of a Qdrant.
         """
+        from vaultsync.storage.pruning import KeepSince
+
         kept = structs.asdict(self.settings.retention)
         since = KeepSince.of(self.clock.now(), **kept)
         removed = self.archive.prune(since, dry_run=dry_run)
@@ -449,14 +457,35 @@ class Services:
         most = self.settings.permissions.of(agent).max_hits if agent else None
         if most is not None and isinstance(request, RecallRequest):
             request = structs.replace(request, limit=min(request.limit, most))
+        elsewhere = self.elsewhere(ctx, None if request.all else request.repo)
         if isinstance(request, RecallRequest) and request.as_of:
             with self._past_sources(ctx, request.as_of, agent) as sources:
-                return search(sources, request)
-        answer = search(self.recall_sources(ctx, agent), request)
+                return search(structs.replace(sources, elsewhere=elsewhere), request)
+        sources = structs.replace(self.recall_sources(ctx, agent), elsewhere=elsewhere)
+        answer = search(sources, request)
         if not isinstance(answer, RecallResult):
             used = [each.id for each in answer.items if each.tier != "entities"]
             self.access_counter.add(used)
         return answer
+
+    def elsewhere(self, ctx: ReadContext, repo: str | None) -> Callable[[], Collection[str]] | None:
+        """Finds what does not hold on the branch of a repository; None where there is none.
+
+        Raises:
+            NotARepositoryError: the folder is in none.
+        """
+        if repo is None:
+            return None
+        if find_repository(repo) is None:
+            raise NotARepositoryError(repo)
+
+        def ids() -> Collection[str]:
+            from vaultsync.api.repo_branches import RepoBranches
+
+            branches = RepoBranches(self.settings, lambda: ctx, lambda: self.note_index)
+            return frozenset(fact.id for fact in branches.elsewhere(repo))
+
+        return ids
 
     def recall(self, sources: RecallSources, request: RecallRequest) -> RecallResult:
         """The facts that answer a question."""

@@ -1,4 +1,4 @@
-"""`bases`: tables and cards of the facts for Obsidian's Bases."""
+"""`bases`: tables and cards of the facts for Obsidian's Bases, and types of their properties."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common
-from vaultsync.cli.output import Options, clean_one_line, echo, print_json, print_message
+from vaultsync.cli.output import Options, clean_one_line, echo, print_json, print_message, table
 
 
 @click.group()
@@ -34,3 +34,29 @@ def write(options: Options, *, folder: str) -> None:
     )
     for each in report.edited:
         print_message(options, f"left alone, because it was edited: {clean_one_line(each)}")
+
+
+@bases.command()
+@click.option("--write", "writes", is_flag=True, help="Add the types that Obsidian lacks.")
+@common
+def types(options: Options, *, writes: bool) -> None:
+    """Show the types of properties in Obsidian, and which fit.
+
+    Obsidian has one type for each name, in .obsidian/types.json, and guesses others. A type
+    that it has is never changed. Close Obsidian first: it overwrites the file while it is open.
+    """
+    with open_memory(options) as memory:
+        found = memory.property_types(write=writes)
+    if options.json:
+        print_json(found)
+        return
+    state = "added" if found.written else "missing"
+    rows = [[each.key, each.found, each.type, "clash"] for each in found.clashes]
+    rows += [[key, "", fits, state] for key, fits in found.missing.items()]
+    table(["property", "in Obsidian", "fits", "state"], rows, whole=("property", "state"))
+    if not rows:
+        print_message(options, "all types fit")
+    if found.clashes:
+        print_message(options, "change the type of a property in Obsidian, at its icon in a note")
+    if found.missing and not found.written:
+        print_message(options, "`vaultsync bases types --write` adds what is missing")

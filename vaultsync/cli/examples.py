@@ -12,6 +12,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         'vaultsync remember "We meet on Tuesdays." --tag team',
         'vaultsync remember "Use SQLite." --type decision --field outcome=accepted',
         "git log -1 --format=%B | vaultsync remember --type episode",
+        "vaultsync remember --messages talk.json --session 2026-03-01",
     ),
     "observe": (
         'vaultsync observe "The deploy failed: the disk of the Pier Box is full."',
@@ -31,6 +32,12 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "list": (
         "vaultsync list --type decision --newest --limit 10",
         "vaultsync list --tag sqlite --since 2026-02",
+        "vaultsync list --type decision --columns title,decisionOutcome,path",
+        "vaultsync list --csv --columns title,content,createdAt > facts.csv",
+    ),
+    "open": (
+        'vaultsync open "Use SQLite on the Pier Box"',
+        "vaultsync open 019c7b82-e02f --obsidian",
     ),
     "update": (
         'vaultsync update "Meeting times" --content "We meet on Fridays."',
@@ -60,6 +67,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "status": ("vaultsync status", "vaultsync status --json"),
     "conflicts": ("vaultsync conflicts",),
     "resolve": (
+        "vaultsync resolve",
         "vaultsync resolve 0123456789abcdef --take vault",
         "vaultsync resolve 0123456789abcdef --take store --field title",
     ),
@@ -74,7 +82,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync proposals reject --kind junk",
     ),
     "history": ('vaultsync history "Use SQLite on the Pier Box"',),
-    "log": ("vaultsync log", "vaultsync log --since 'last week' --json"),
+    "log": (
+        "vaultsync log",
+        "vaultsync log --since 'last week' --json",
+        "vaultsync log --since 2026-02 --note",
+    ),
     "undo": ("vaultsync undo", "vaultsync undo 01a1fd60-2f48"),
     "verify": ("vaultsync verify",),
     "rebuild": ("vaultsync rebuild --from vault",),
@@ -184,6 +196,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     ),
     "mcp": ("vaultsync mcp --agent indy", "vaultsync mcp --agent indy --http"),
     "bases write": ("vaultsync bases write", "vaultsync bases write --folder Tables"),
+    "bases types": ("vaultsync bases types", "vaultsync bases types --write"),
     "plugin install": ("vaultsync plugin install",),
     "completion": ('eval "$(vaultsync completion bash)"',),
 }

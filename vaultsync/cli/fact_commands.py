@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -24,7 +25,7 @@ from vaultsync.cli.options import (
     text_or_stdin,
     type_option,
 )
-from vaultsync.cli.output import Options
+from vaultsync.cli.output import Options, clean_one_line, echo, print_json, print_message
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, Value, ValueKind
@@ -116,17 +117,32 @@ def fields_option(name: str, text: str) -> Callable[[Command], Command]:
 @fields_option("--field", "Any other field or property; repeatable.")
 @agent_option
 @click.option("--id", metavar="ID", help="UUID to use as its id; default: a new one.")
+@click.option(
+    "--messages",
+    metavar="FILE|-",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True),
+    help="Store the messages in this JSON file instead, a fact each; needs --session.",
+)
+@click.option("--session", metavar="S", help="The conversation that the messages are from.")
 @common
 def remember(
     options: Options,
     *,
     text: str | None,
+    messages: str | None,
+    session: str | None,
     **values: Any,  # noqa: ANN401 - the arguments of `Memory.remember`
 ) -> None:
     """Store a fact, and write its note.
 
     TEXT may be piped in.
+
+    With --messages: the messages of a conversation, each with role and content, and if known at
+    (its time) and name. What was stored before is not stored again.
     """
+    if messages is not None or session is not None:
+        _remember_messages(options, messages, session, {"text": text, **values})
+        return
     content = text_or_stdin(text, what="text to remember")
     if not content.strip() and not values["title"]:
         message = "the text to remember is empty"
@@ -137,6 +153,48 @@ def remember(
     show.print_remembered(options, fact, contradicts=contradicts, queued=queued)
 
 
+def _text_of(file: str) -> str:
+    """The text of a file, or of stdin for `-`."""
+    if file == "-":
+        return text_or_stdin(file, what="messages")
+    try:
+        return Path(file).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"{file} is not UTF-8 (byte {error.start})"
+        raise click.UsageError(message) from None
+
+
+def _remember_messages(
+    options: Options, file: str | None, session: str | None, values: dict[str, Any]
+) -> None:
+    """Store a conversation.
+
+    Raises:
+        click.UsageError: the file or the session is missing, or an option does not apply.
+    """
+    if file is None or session is None:
+        message = "--messages and --session are given together"
+        raise click.UsageError(message)
+    taken = {key: values.pop(key) for key in ("scope", "tags")}
+    if not_taken := [key for key, value in values.items() if value not in (None, (), {})]:
+        message = f"--messages takes --session, --scope, --tag and --agent, but no {not_taken[0]}"
+        raise click.UsageError(message)
+    from vaultsync.exchange.session_messages import read_messages  # noqa: PLC0415 - rarely used
+
+    found = read_messages(_text_of(file))
+    with open_memory(options) as memory:
+        done = memory.remember_messages(found, session=session, **taken)
+    if options.json:
+        print_json(done)
+        return
+    for each in done.ids:
+        echo(each)
+    known = f", {done.known:,} known" * bool(done.known)
+    skipped = f", {done.skipped:,} skipped" * bool(done.skipped)
+    stored = show.count_noun(done.facts, "message")
+    print_message(options, f"{stored} stored{known}{skipped}")
+
+
 @click.command()
 @fact_argument
 @agent_option
@@ -145,7 +203,27 @@ def get(options: Options, *, fact_id: str) -> None:
     """Show a fact."""
     with open_memory(options) as memory:
         fact = memory.get(fact_id)
-    show.print_fact(options, fact)
+        is_from_file = (fact.source or "").startswith("memory-file:")
+        section = memory.memory_file_section(fact.id) if is_from_file else None
+    show.print_fact(options, fact, section)
+
+
+@click.command("open")
+@fact_argument
+@click.option("--obsidian", is_flag=True, help="Open it in Obsidian.")
+@agent_option
+@common
+def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
+    """Open the note of a fact in your editor or in Obsidian.
+
+    Your editor is that of $VISUAL or $EDITOR. The next sync takes what you change there.
+    """
+    with open_memory(options) as memory:
+        opened = memory.open(fact_id, obsidian=obsidian)
+    if options.json:
+        print_json(opened)
+    else:
+        print_message(options, clean_one_line(f"opened {opened.path}"))
 
 
 @click.command("list")
@@ -180,16 +258,31 @@ def get(options: Options, *, fact_id: str) -> None:
     shell_complete=completes("fact"),
     help="Start after this fact: the next page.",
 )
+@click.option(
+    "--columns", metavar="A,B,…", help="The fields to list, such as id,title,createdAt,path."
+)
+@click.option("--csv", "as_csv", is_flag=True, help="List the facts as CSV.")
 @agent_option
 @common
 def list_facts(
     options: Options,
+    *,
+    columns: str | None,
+    as_csv: bool,
     **filters: Any,  # noqa: ANN401 - the arguments of `Memory.list`
 ) -> None:
     """List facts, one page at a time."""
+    if options.json and (columns or as_csv):
+        message = "--json lists all fields: it goes with neither --columns nor --csv"
+        raise click.UsageError(message)
     with open_memory(options) as memory:
         page = memory.list(**filters)
-    show.print_page(options, page)
+    if not columns and not as_csv:
+        show.print_page(options, page)
+        return
+    from vaultsync.cli.fact_columns import print_columns  # noqa: PLC0415 - rarely used
+
+    print_columns(options, page, columns, as_csv=as_csv)
 
 
 @click.command()

@@ -105,7 +105,7 @@ def print_conflicts(options: Options, found: Sequence[ConflictRecord]) -> int:
         table([], [row for each in found for row in _rows(each)])
     else:
         for each in found:
-            _draw_conflict(each)
+            draw_conflict(each)
     if not found:
         print_message(options, "no open conflicts")
     else:
@@ -113,7 +113,7 @@ def print_conflicts(options: Options, found: Sequence[ConflictRecord]) -> int:
         print_message(
             options,
             f"`vaultsync resolve {conflict_id} --take store` takes the store's values,"
-            " `--take vault` keeps those of the note",
+            " `--take vault` keeps those of the note; `vaultsync resolve` asks",
         )
     return code
 
@@ -129,7 +129,8 @@ def _values(each: FieldConflict) -> list[str]:
     return [display_value(base), display_value(each.vault), display_value(each.store)]
 
 
-def _draw_conflict(conflict: ConflictRecord) -> None:
+def draw_conflict(conflict: ConflictRecord) -> None:
+    """Draw a conflict on a terminal: base, vault and store of each field."""
     title = clean_one_line(conflict.title or conflict.path)
     echo(style(title, bold=True))
     print_pairs(

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from vaultsync.api.opening import Initialised
 from vaultsync.cli.output import (
@@ -186,10 +186,17 @@ def _note_path(fact: Fact) -> str:
     return f"in {clean_one_line(fact.path)}"
 
 
-def print_fact(options: Options, fact: Fact) -> None:
-    """Print a fact the way its note shows it: title, properties, content."""
+def print_fact(options: Options, fact: Fact, section: Struct | None = None) -> None:
+    """Print a fact the way its note shows it: title, properties, content.
+
+    Args:
+        options: whether as JSON.
+        fact: what is printed.
+        section: where it stands in the memory file that it comes from.
+    """
+    place = {} if section is None else to_builtins(section)
     if options.json:
-        print_json(public_values(fact))
+        print_json(public_values(fact) | ({"memoryFile": place} if place else {}))
         return
     echo(style(f"# {clean_one_line(fact.title)}", bold=True) + "\n")
     rows = [("id", fact.id), ("path", fact.path or "no note yet")]
@@ -199,6 +206,7 @@ def print_fact(options: Options, fact: Fact) -> None:
         if key not in _TEXTS
     ]
     rows += [(key, display_value(value)) for key, value in fact.properties.items()]
+    rows += [(key, display_value(value)) for key, value in place.items()]
     rows.append(("revision", fact.revision))
     print_pairs([(clean_one_line(key), text) for key, text in rows])
     if fact.content:
@@ -222,6 +230,11 @@ def print_page(options: Options, found: FactPage) -> None:
         heads = ["id", "title", "type", "p", "scope", "path"]
         rows = [[*_row(each), _place(each)] for each in found.facts]
         table(heads, rows, whole=("id", "type", "p", "scope"))
+    print_page_end(options, found)
+
+
+def print_page_end(options: Options, found: FactPage) -> None:
+    """Print what follows a page, and what it leaves out."""
     if not found.facts:
         print_message(options, "no facts")
     if found.hidden:

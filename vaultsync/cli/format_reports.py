@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
@@ -29,6 +30,7 @@ from vaultsync.sync.decision_table import (
 )
 from vaultsync.sync.report import (
     ActionTaken,
+    BlockState,
     DaemonState,
     Difference,
     DoctorCheck,
@@ -42,6 +44,9 @@ from vaultsync.sync.report import (
     Verification,
 )
 from vaultsync.sync.telemetry import Telemetry, TimePercentiles
+
+if TYPE_CHECKING:
+    from vaultsync.api.change_notes import ChangeNote
 
 MAX_ACTIONS = 20
 """Maximum number of actions to list, unless `--verbose` is given."""
@@ -79,6 +84,19 @@ def print_runs(options: Options, runs: Sequence[RunSummary]) -> None:
         for each in runs
     ]
     table(["at (UTC)", "kind", "what", "run"], rows, whole=("at (UTC)", "kind", "run"))
+
+
+def print_change_note(options: Options, note: ChangeNote) -> int:
+    """Print where a note of changes is, and return the exit code."""
+    if options.json:
+        print_json(note)
+    else:
+        echo(clean_one_line(note.path))
+        counts = ", ".join(f"{count:,} {name}" for name, count in note.counts.items() if count)
+        found = f"{note.status}: {counts or 'nothing changed'}"
+        edited = "left alone, because it was edited: delete it to have it written again"
+        print_message(options, edited if note.status == "edited" else found)
+    return EXIT_NEEDS_REVIEW if note.status == "edited" else EXIT_DONE
 
 
 def describe_run(run: RunSummary) -> str:
@@ -129,6 +147,10 @@ def run_summary(done: Report) -> str:
     return f"dry run, nothing was changed; planned: {line}" if done.dry_run else line
 
 
+_MAX_LEFT_OUT = 5
+"""Facts that did not fit into a block and are named."""
+_MAX_LEFT_OUT = 5
+"""Facts that did not fit into a block and are named."""
 NOTHING_TO_UNDO = (
     "nothing to undo: the changes of that run have been changed again since, or belong to"
     " the user, such as the name of a note"
@@ -161,6 +183,7 @@ def print_report(
             echo(f"{verb} what is older than [retention] keeps: {kinds}")
         if isinstance(done, MaintenanceReport):
             _print_proposed(options, done)
+        _print_memory_files(done)
     print_notices(done.attention)
     if open_conflicts:
         number = count_noun(len(open_conflicts), "open conflict")
@@ -169,6 +192,21 @@ def print_report(
         undo = f"`vaultsync undo {clean(done.run)}` undoes this run"
         print_message(options, dim(f"\n{done.seconds:.2f} s; {undo}"))
     return code
+
+
+def _print_memory_files(done: Report) -> None:
+    """Print which memory files changed, or their facts, and which blocks were filled again."""
+    from vaultsync.memory_files.report import VaultReport  # noqa: PLC0415 - few reports have them
+
+    if not isinstance(done, VaultReport) or done.memory_files is None:
+        return
+    for file in done.memory_files.files:
+        counts = [f"{n:,} {name}" for name, n in file.counts.items() if n and name != "unchanged"]
+        if counts or file.written:
+            echo(f"{clean(file.name)}: {', '.join(counts) or 'texts of agents written'}")
+    for block in done.memory_files.blocks:
+        if block.status == "written":
+            echo(f"{clean(block.name)}: block renewed, {count_noun(len(block.included), 'fact')}")
 
 
 _ACTION_WORDS = {
@@ -272,10 +310,22 @@ def print_status(options: Options, found: Status) -> int:
             *([("embedding", embedding_text(found.embedding))] if found.embedding else []),
             *_daemon_rows(found.daemon),
             *_time_rows({f"answers, {name}": each for name, each in found.answers.items()}),
+            *((f"block of {each.file}", _block_text(each)) for each in found.blocks),
         ]
     )
     print_notices(found.attention)
     return code
+
+
+def _block_text(block: BlockState) -> str:
+    text = f"{count_noun(block.included, 'fact')}, {block.tokens:,} of {block.budget:,} tokens"
+    if block.status == "edited":
+        text = "edited, and left alone"
+    if not block.left_out:
+        return text
+    names = ", ".join(clean(each.title) for each in block.left_out[:_MAX_LEFT_OUT])
+    more = ", …" if len(block.left_out) > _MAX_LEFT_OUT else ""
+    return f"{text}; {len(block.left_out):,} did not fit: {names}{more}"
 
 
 def _telemetry_rows(found: Telemetry) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from vaultsync.api.configuration import find_repository
 from vaultsync.api.read_only import open_read_only
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import agent_option, common, number_option
@@ -41,7 +42,9 @@ def hook(options: Options, *, host: str, budget: int) -> None:
             with open_read_only(
                 options.vault, agent=options.agent, state_dir=options.state_dir
             ) as memory:
-                pack = memory.pack(ContextRequest("", budget=budget))
+                here = find_repository()
+                repo = None if here is None else str(here)
+                pack = memory.pack(ContextRequest("", budget=budget, repo=repo))
             if pack.items:
                 echo(clean(context_answer(host, event, pack.text)))
         elif event:

@@ -39,6 +39,9 @@ _ACTION_WORDS = (
     ("updated", "changed"),
     ("forgotten", "forgotten"),
     ("let_go", "detached"),
+    ("rewritten", "rewritten"),
+    ("removed", "removed"),
+    ("returned", "back in the file"),
     ("unchanged", "unchanged"),
 )
 
@@ -169,8 +172,8 @@ def sync_file(
 ) -> int:
     """Update the store from FILE, one fact per section.
 
-    FILE is the source of truth and is not changed. If FILE is a folder, --include selects
-    files in it, such as '**/MEMORY.md'.
+    FILE is the source of truth; only its managed sections are changed: they follow their
+    facts. If FILE is a folder, --include selects files in it, such as '**/MEMORY.md'.
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
         report = memory.sync_memory_file(*files, **request, progress=bar)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from vaultsync.api import read_only
+from vaultsync.api.configuration import find_repository
 from vaultsync.cli.options import (
     agent_option,
     common,
@@ -38,7 +40,6 @@ from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallStage
 
 if TYPE_CHECKING:  # a question needs no pack
-    from vaultsync.api.memory import Memory
     from vaultsync.context_packs.pack import ContextPack
 
 MAX_LEFT_OUT = 10
@@ -149,7 +150,7 @@ def _print_stage(stage: RecallStage, titles: Mapping[str, str]) -> None:
 branch_option = click.option(
     "--repo",
     metavar="PATH",
-    help="Leave out what does not hold on the branch of this git repository.",
+    help="Hide what does not hold on the branch of this git repository; default: the one here.",
 )
 PACK_FORMATS = ("markdown", "xml", "json")
 INTENT_NAMES = ("decisions", "recent", "balanced")
@@ -188,13 +189,8 @@ def context(
     a session. The text goes to stdout. The reason and the citation of each item, and what was left
     out, go to stderr.
     """
-    if repo is not None:
-        with _open_whole(options) as memory:
-            hidden = memory.repos.hidden_facts(repo)
-            print_pack(options, memory.pack(ContextRequest(**request, without=tuple(hidden))))
-        return
     with _open_read_only(options) as asked:
-        print_pack(options, asked.pack(ContextRequest(**request)))
+        print_pack(options, asked.pack(ContextRequest(**request, repo=_repository(repo))))
 
 
 def _open_read_only(options: Options) -> read_only.RemoteMemory:
@@ -202,11 +198,12 @@ def _open_read_only(options: Options) -> read_only.RemoteMemory:
     return read_only.open_read_only(options.vault, agent=options.agent, state_dir=options.state_dir)
 
 
-def _open_whole(options: Options) -> Memory:
-    """The same with all of its parts: those of repositories are not for every question."""
-    from vaultsync.cli.open_vault import open_memory  # noqa: PLC0415 - most questions need less
-
-    return open_memory(options)
+def _repository(given: str | None) -> str | None:
+    """The git repository whose branch counts: the one that is named, else the one we are in."""
+    if given is not None:
+        return str(Path(given).expanduser().absolute())
+    found = find_repository()
+    return None if found is None else str(found)
 
 
 MODE_NAMES = ("auto", "index", "vector", "fused")
@@ -262,14 +259,8 @@ def recall(
         asked = RecallRequest(**request, agent=options.agent)
         print_hits(options, read_only.recall_from_index_files(asked, path=options.vault))
         return
-    request |= {"mode": mode, "explain": explain}
+    request |= {"mode": mode, "explain": explain, "repo": _repository(repo)}
     # Printed before the memory closes, which saves the access counts.
-    if repo is not None:
-        with _open_whole(options) as whole:
-            hidden = whole.repos.hidden_facts(repo)
-            found = whole.answer(RecallRequest(**request, without=tuple(hidden)))
-            print_hits(options, found)
-        return
     with _open_read_only(options) as memory:
         found = memory.answer(RecallRequest(**request))
         print_hits(options, found, empty=not found.hits and memory.is_empty)

@@ -11,11 +11,12 @@ import click
 from vaultsync.api import opening
 from vaultsync.api.memory import Memory
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
-from vaultsync.cli.format_conflicts import print_conflicts, print_history, print_resolved
+from vaultsync.cli.format_conflicts import print_conflicts, print_history
 from vaultsync.cli.format_facts import count_noun, print_initialised
 from vaultsync.cli.format_reports import (
     describe_run,
     embedding_text,
+    print_change_note,
     print_checks,
     print_report,
     print_runs,
@@ -155,19 +156,6 @@ def conflicts(options: Options) -> int:
 
 
 @click.command()
-@click.argument("conflict_id", metavar="CONFLICT_ID", shell_complete=completes("conflict"))
-@click.option("--take", type=sides, required=True, help="The side whose values to keep.")
-@click.option("--field", metavar="F", help="Only this field; default: all fields.")
-@common
-def resolve(options: Options, *, conflict_id: str, take: str, field: str | None) -> int:
-    """Resolve a conflict."""
-    with open_memory(options) as memory:
-        resolved = memory.resolve(conflict_id, take=take, field=field)
-        still_open = memory.conflicts()
-    return print_resolved(options, resolved, still_open)
-
-
-@click.command()
 @fact_argument
 @common
 def history(options: Options, *, fact_id: str) -> None:
@@ -180,12 +168,25 @@ def history(options: Options, *, fact_id: str) -> None:
 @click.command()
 @number_option("--limit", "Maximum number of runs.", least=1, default=20)
 @date_option("--since", "Only runs on or after")
+@click.option(
+    "--note", is_flag=True, help="Write a note of what changed instead; default: the last 7 days."
+)
+@click.option(
+    "--folder", default="Changes", show_default=True, metavar="PATH", help="Where --note writes it."
+)
 @common
-def log(options: Options, *, limit: int, since: str | None) -> None:
-    """List the runs that did something, newest first."""
+def log(options: Options, *, limit: int, since: str | None, note: bool, folder: str) -> int:
+    """List the runs that did something, newest first.
+
+    With --note: write a note of the facts that were created, updated and forgotten, of conflicts
+    and of proposals. It never becomes a fact; one that you edited is left alone.
+    """
     with open_memory(options) as memory:
+        if note:
+            return print_change_note(options, memory.write_change_note(since=since, folder=folder))
         runs = memory.log(limit=limit, since=since)
     print_runs(options, runs)
+    return EXIT_DONE
 
 
 @click.command()

@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from vaultsync.markdown.blocks import fences
-from vaultsync.model.fact import Fact, relations
+from vaultsync.model.fact import Fact, origin_of, relations
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.origin import origin_of
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, TYPES, Value
 

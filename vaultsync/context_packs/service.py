@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from vaultsync.context_packs.admission import is_silent, least_fit
 from vaultsync.context_packs.formats import PACK_FORMS
 from vaultsync.context_packs.pack import INTENTS, ContextPack, PackCandidate
 from vaultsync.context_packs.packer import pack_context
@@ -26,9 +27,6 @@ _log = logging.getLogger(__name__)
 
 MAX_RECALLED = 30
 """Maximum number of facts that are recalled."""
-MIN_RELATIVE_FIT = 0.45
-"""Minimum similarity of a packed fact. Measured: of the relevant notes of golden/questions
-among the first 30 this loses one in eight, and two of three others are not read."""
 WHOLE_FACT_FIT = 0.8
 """Minimum similarity of a fact that is packed whole; of others, if long, an excerpt. Measured
 on the same questions: from 0.6 to 0.9 a pack saves about as much."""
@@ -42,13 +40,7 @@ MAX_CRITICAL = 200
 """Maximum number of critical facts that are looked at, the most important first."""
 MAX_BUDGET = 1_000_000
 """Tokens of a pack without a limit."""
-MIN_ANSWERABLE = 0.8
-"""Minimum probability that there is an answer; below it nothing is packed. Measured on
-golden/questions: it silences a quarter of the questions that nothing answers, and one in a
-hundred whose answer is among the first hits; on LoCoMo and BEAM a third of those asked of another
-memory, and none of the others. At 0.82 it would silence half of those of
-the sample vault, a quarter of the others, and lose one in ten."""
-REASON_LITTLE_FIT = f"fits less than {MIN_RELATIVE_FIT} as well as the best"
+REASON_LITTLE_FIT = "fits much less than the best"
 REASON_UNSURE = "hardly has to do with the question"
 REASON_PENDING = "is an observation that is not classified yet"
 NOTHING_FOUND = "Nothing in the memory matches the question."
@@ -101,22 +93,25 @@ def build_context(
         )
         for hit, fact in zip(hits, facts, strict=True)
     ]
-    critical = _critical_facts(sources, search, {fact.id for fact in facts})
+    least = least_fit(found.confidence)
+    critical = _critical_facts(sources, search, {fact.id for fact in facts}, fit=least)
     rejected: list[tuple[PackCandidate, str]] = []
     kept = []
-    is_silent = not search.asks_for_set and found.answerable < MIN_ANSWERABLE
+    silent = not search.asks_for_set and is_silent(
+        found.query, found.source, answerable=found.answerable, confidence=found.confidence
+    )
     packs_pending = request.all or request.status == PENDING
     for candidate, hit in zip(candidates, hits, strict=True):
         fit = max(fits.get(each, 0.0) for each in (hit.id, *hit.contradicts))
-        if is_silent:
+        if silent:
             rejected.append((candidate, REASON_UNSURE))
         elif is_pending_observation(candidate.fact) and not packs_pending:
             rejected.append((candidate, REASON_PENDING))
-        elif fit < MIN_RELATIVE_FIT and not search.concerns(candidate.fact):
+        elif fit < least and not search.concerns(candidate.fact):
             rejected.append((candidate, REASON_LITTLE_FIT))
         else:
             kept.append(candidate)
-    if not is_silent:
+    if not silent:
         kept += critical
     entities = _entities(sources, search.index, [each.fact for each in kept], request)
     pack = pack_context(
@@ -152,7 +147,7 @@ def _check(request: ContextRequest) -> None:
 
 
 def _critical_facts(
-    sources: RecallSources, search: RecallSearch, known: set[str]
+    sources: RecallSources, search: RecallSearch, known: set[str], *, fit: float
 ) -> list[PackCandidate]:
     """Critical facts that were not found, and are about what the question asks for.
 
@@ -166,17 +161,19 @@ def _critical_facts(
         facts = sources.ctx.redacted_store.find_many([x for x in ids if x not in known])
     except StoreUnavailableError:
         return []
+    search.ask_branch(facts.values())
+    admits = search.filters.admits
     about = [
         fact
         for fact in facts.values()
-        if filters.admits(fact) and search.concerns(fact) and not is_pending_observation(fact)
+        if admits(fact) and search.concerns(fact) and not is_pending_observation(fact)
     ]
     paths = sources.ctx.archive.note_paths([fact.id for fact in about])
     return [
         PackCandidate(
             fact.evolve(path=paths.get(fact.id)),
             f"critical {fact.type}; is about what the question names",
-            fit=MIN_RELATIVE_FIT,
+            fit=fit,
         )
         for fact in about
     ]

@@ -50,7 +50,7 @@ def read_claude_code(files: SourceFiles) -> Found:
             found = _document(name, text, default="note", types=_CLAUDE_TYPES)
             yield found
             continue
-        outline = read_outline(text, name=_heading(text) or "Memory")
+        outline = read_outline(text, name=heading_of(text) or "Memory")
         for section in (*outline.sections, *outline.left_out):
             is_convention = section.title.casefold() in {"convention", "conventions"}
             kind = section.type_hint or ("convention" if is_convention else "note")
@@ -74,7 +74,7 @@ def read_cursor(files: SourceFiles) -> Found:
         if not content:
             yield Unreadable(name, "it is empty")
             continue
-        title = line_of(given.get("description")) or _heading(content)
+        title = line_of(given.get("description")) or heading_of(content)
         title = title or ("" if last == ".cursorrules" else _stem(name))
         globs = given.get("globs")
         paths = [x.strip() for x in globs.split(",")] if isinstance(globs, str) else globs
@@ -102,8 +102,8 @@ def read_notion(files: SourceFiles) -> Found:
 
     for name, found in names.items():
         text = "".join(files.text(name)).replace("\r\n", "\n")
-        title = _heading(text) or found["title"]
-        body = _HEADING.sub("", text, count=1) if _heading(text) else text
+        title = heading_of(text) or found["title"]
+        body = _HEADING.sub("", text, count=1) if heading_of(text) else text
         given, body = _notion_properties(body.strip("\n"))
         if not body.strip():
             yield Unreadable(name, "it is empty")
@@ -144,7 +144,7 @@ def _document(
     except NoteError as error:
         return Unreadable(name, error.message)
     content = parts.body.strip("\n")
-    heading = _heading(content)
+    heading = heading_of(content)
     title = line_of(given.get("title")) or line_of(given.get("name")) or heading or _stem(name)
     if heading == title:
         content = _HEADING.sub("", content, count=1).strip("\n")
@@ -177,7 +177,7 @@ def _document(
     return SourceFact(known or name, values)
 
 
-def _heading(text: str) -> str:
+def heading_of(text: str) -> str:
     """The title of a document that begins with a heading of the first level."""
     found = _HEADING.match(text.lstrip("\n"))
     return line_of(found["title"]) if found else ""

@@ -25,6 +25,19 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
 """Key of a fact -> names that other tools have for it, the best first."""
 _IDS = ("id", "uuid", "key")
 _MAX_CELL = 1 << 22
+_FORMULA_STARTS = (*"=+-@\t\r\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What spreadsheets take for the beginning of a formula; the last four are of full width."""
+
+
+def as_text_cell(text: str) -> str:
+    """A text as a cell that no spreadsheet computes: a `'` stands before what looks so."""
+    return f"'{text}" if text.lstrip("'").startswith(_FORMULA_STARTS) else text
+
+
+def _from_text_cell(cell: object) -> object:
+    """The inverse."""
+    is_marked = isinstance(cell, str) and cell[:1] == "'" and as_text_cell(cell) != cell
+    return cell[1:] if is_marked and isinstance(cell, str) else cell
 
 
 def read_lines(files: SourceFiles) -> Found:
@@ -48,7 +61,9 @@ def read_csv(files: SourceFiles) -> Found:
         rows = csv.DictReader(lines)
         try:
             for number, row in enumerate(rows, 2):
-                yield _row({k: v for k, v in row.items() if k}, f"{name}: row {number}")
+                yield _row(
+                    {k: _from_text_cell(v) for k, v in row.items() if k}, f"{name}: row {number}"
+                )
         except csv.Error as error:
             yield Unreadable(f"{name}: row {rows.line_num}", str(error))
 
@@ -86,7 +101,8 @@ def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:
         values["tags"] = [x for x in (line_of(y).lstrip("#") for y in tags.split(",")) if x]
     if values.get("type") not in TYPES:
         values["type"] = "fact"
-    content = values.get("content")
+    content = values.get("content") or values.get("title")
+    values["content"] = content
     if not isinstance(content, str) or not content.strip():
         return Unreadable(where, "it has no content")
     identity = next((str(lowered[x]) for x in _IDS if lowered.get(x)), text_hash(content).hex())

@@ -93,7 +93,7 @@ def time_of(value: object) -> str | None:
         else:
             return None
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
-        return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     except (ValueError, OverflowError):
         return None
 

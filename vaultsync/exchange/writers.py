@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from vaultsync.exchange.markdown_folders import heading_of
+from vaultsync.exchange.source_facts import line_of
 from vaultsync.markdown.yaml.writer import emit_property
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import slug
@@ -34,7 +36,7 @@ def write_markdown(facts: Iterable[Fact]) -> Files:
             "created": fact.created_at,
             "updated": fact.updated_at,
         }
-        yield f"{name}.md", (_document(values, fact.content or fact.title),)
+        yield f"{name}.md", (_document(values, fact),)
 
 
 def write_basic_memory(facts: Iterable[Fact]) -> Files:
@@ -55,7 +57,7 @@ def write_basic_memory(facts: Iterable[Fact]) -> Files:
             "updated": fact.updated_at,
             "id": fact.id,
         }
-        yield f"{name}.md", (_document(values, fact.content or fact.title),)
+        yield f"{name}.md", (_document(values, fact),)
 
 
 def _free(name: str, fact_id: str, taken: set[str]) -> str:
@@ -66,6 +68,12 @@ def _free(name: str, fact_id: str, taken: set[str]) -> str:
     return name
 
 
-def _document(values: dict[str, Value], content: str) -> str:
+def _document(values: dict[str, Value], fact: Fact) -> str:
+    """A file of some properties and the content.
+
+    Readers take a heading that is the title away. So one that the content has is written twice.
+    """
     head = "".join(emit_property(key, value, "\n") for key, value in values.items() if value)
-    return f"---\n{head}---\n\n{content}\n"
+    title = heading_of(fact.content)
+    above = f"# {title}\n\n" if title and title == line_of(fact.title) else ""
+    return f"---\n{head}---\n\n{above}{fact.content or fact.title}\n"

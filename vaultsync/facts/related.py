@@ -5,7 +5,7 @@ Notes are found by the names that users give them, and links are resolved as Obs
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -61,6 +61,8 @@ class Related(Struct, frozen=True):
     chain: tuple[Version, ...]
     """All versions, the oldest first, with the fact itself among them."""
     signals: UseSignals
+    canvases: tuple[VaultPath, ...] = ()
+    """The canvases that link to its note."""
 
 
 def _named(facts: Iterable[Fact]) -> tuple[Named, ...]:
@@ -97,7 +99,24 @@ def find_related(ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str
             fact.importance,
             utility(fact.importance, fact.access_count),
         ),
+        tuple(_canvases(ctx, fact.id, agent)),
     )
+
+
+def _canvases(ctx: SyncContext, fact_id: str, agent: str | None) -> Iterator[VaultPath]:
+    """The canvases that the agent may know of with a link to the note of a fact."""
+    from vaultsync.links.canvas import iter_canvases  # noqa: PLC0415 - `list` needs it not
+    from vaultsync.sync.agent_view import AgentView  # noqa: PLC0415 - the same
+
+    base, view = ctx.archive.find_base(fact_id), AgentView(ctx, agent)
+    if base is None:
+        return
+    resolver = LinkResolver.of(ctx.archive.paths_called([base.path]))
+    for canvas in iter_canvases(ctx.vault):
+        targets = (each.link.target for each in canvas.links)
+        leads = any(resolver.resolve(target, canvas.path) == base.path for target in targets)
+        if leads and view.sees_note(canvas.path):
+            yield canvas.path
 
 
 def _versions(

@@ -15,14 +15,17 @@ from types import MappingProxyType
 from vaultsync.errors import needs_extra
 from vaultsync.graph.colours import COLOURS, colour_of
 from vaultsync.graph.model import (
+    CANVAS,
     EDGE_KINDS,
     EDGE_MENTIONS,
     EDGE_RELATED,
+    UNRESOLVED,
     Graph,
     GraphEdge,
     GraphNode,
 )
-from vaultsync.model.schema import Value
+from vaultsync.links.canvas import Canvas
+from vaultsync.model.schema import TYPES, Value
 
 
 def graph_to_json(graph: Graph) -> str:
@@ -123,7 +126,7 @@ def graph_to_canvas(graph: Graph) -> str:
             width = min(columns, len(cards)) * (WIDTH + GAP) - GAP + 2 * CANVAS_MARGIN
             lines = math.ceil(len(cards) / columns)
             height = lines * (HEIGHT + GAP) - GAP + 2 * CANVAS_MARGIN
-            group = {"id": _hex(f"group {type_name}"), "type": "group"}
+            group = {"id": _group_id(type_name), "type": "group"}
             looks = {"color": colour_of(type_name), "label": f"{type_name} ({len(cards)})"}
             nodes.append({**group, **_box(x, y, width, height), **looks})
             x += width + BETWEEN
@@ -147,6 +150,15 @@ def _rows(types: Collection[str]) -> Iterator[list[str]]:
     others = sorted(set(types).difference(*_ROWS))
     rows = (*_ROWS[:-1], (*_ROWS[-1], *others))
     yield from filter(None, ([name for name in row if name in types] for row in rows))
+
+
+def is_exported(canvas: Canvas) -> bool:
+    """Whether a canvas is an export of a graph, which links to all that it shows."""
+    return not canvas.card_ids.isdisjoint(map(_group_id, (*TYPES, UNRESOLVED, CANVAS)))
+
+
+def _group_id(type_name: str) -> str:
+    return _hex(f"group {type_name}")
 
 
 def _hex(text: str) -> str:

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from vaultsync.links.canvas import Canvas
 from vaultsync.links.references import fact_links
 from vaultsync.links.wikilinks import LinkResolver, fold_case
 from vaultsync.model.fact import Fact, relations
-from vaultsync.model.paths import VaultPath, stem_of
+from vaultsync.model.paths import VaultPath, file_name_of, stem_of
 
 EDGE_MENTIONS, EDGE_RELATION, EDGE_RELATED = "mentions", "relation", "related"
 EDGE_SUPERSEDES, EDGE_FOLLOWS = "supersedes", "follows"
@@ -24,6 +25,10 @@ UNRESOLVED = "unresolved"
 """The type of a link target without a note."""
 UNRESOLVED_PREFIX = "name:"
 """How the id of such a node begins, before its folded name."""
+CANVAS = "canvas"
+"""The type of a canvas."""
+CANVAS_PREFIX = "canvas:"
+"""How the id of such a node begins, before its folded path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +84,13 @@ def targets_in_texts(fact: Fact) -> Iterator[tuple[str, str]]:
 def build_graph(
     facts: Iterable[Fact],
     targets_of: Callable[[Fact], Iterable[tuple[str, str]]] = targets_in_texts,
+    canvases: Iterable[Canvas] = (),
 ) -> Graph:
     """The graph of some facts, each with the path of its note; edges to others are left out.
 
     Links are resolved as in Obsidian; a name that no file has may still be the title or an
-    alias of exactly one fact. With other `targets_of`, facts need no texts.
+    alias of exactly one fact. With other `targets_of`, facts need no texts. Canvases that
+    link to a fact are nodes.
     """
     known = sorted(facts, key=lambda fact: fact.id)
     nodes = {
@@ -109,6 +116,14 @@ def build_graph(
             target_id = target.id if isinstance(target, GraphNode) else target
             if target_id in nodes and target_id != fact.id:
                 weights[fact.id, target_id, kind, label] += 1
+    for canvas in canvases:
+        node_id = CANVAS_PREFIX + fold_case(canvas.path)
+        for each in canvas.links:
+            to = resolver.find(each.link.target, canvas.path)
+            if isinstance(to, str):
+                node = GraphNode(node_id, file_name_of(canvas.path), CANVAS, path=canvas.path)
+                nodes.setdefault(node_id, node)
+                weights[node_id, to, EDGE_MENTIONS, ""] += 1
     order = {key: number for number, key in enumerate(nodes)}
     edges = [GraphEdge(*edge, weight) for edge, weight in weights.items()]
     edges.sort(key=lambda e: (order[e.source], order[e.target], e.kind, e.label))
@@ -134,7 +149,7 @@ class _FactResolver:
         if path is not None:
             return self._ids.get(path)
         name = stem_of(target.strip())
-        named = self._by_name.get(fold_case(name), set())
+        named = set() if target.startswith("/") else self._by_name.get(fold_case(name), set())
         if len(named) == 1:
             return next(iter(named))
         if _ATTACHMENT.search(target) or "://" in target or not name:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from vaultsync.graph.model import UNRESOLVED_PREFIX, Graph, GraphNode, build_graph
+from vaultsync.graph.graph_formats import is_exported
+from vaultsync.graph.model import (
+    CANVAS,
+    CANVAS_PREFIX,
+    UNRESOLVED_PREFIX,
+    Graph,
+    GraphNode,
+    build_graph,
+)
 from vaultsync.graph.stats import Neighbor, NodeName, find_neighbors, name_of
+from vaultsync.links.canvas import Canvas, iter_canvases
 from vaultsync.links.index_sync import ID_KEYS, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
-from vaultsync.links.wikilinks import NoteNames, find_by_name, name_key
+from vaultsync.links.wikilinks import NoteNames, find_by_name, fold_case, name_key
 from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, file_name_of
 from vaultsync.model.scope import check_scope
+from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 
 FACTS_READ_AT_ONCE = 500
@@ -36,11 +47,24 @@ def load_graph(ctx: SyncContext, *, agent: str | None, scope: str | None = None)
     if scope is not None:
         check_scope(scope)
     paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
-    return build_graph(
+    facts = (
         fact.evolve(path=paths.get(fact.id))
         for fact in ctx.redacted_store.iter_facts()
         if ctx.policy.permissions.may_read(agent, fact.scope) and scope in (None, fact.scope)
     )
+    return build_graph(facts, canvases=_canvases(ctx, agent, scope))
+
+
+def _canvases(ctx: SyncContext, agent: str | None, scope: str | None) -> list[Canvas]:
+    """The canvases that an agent may know of; without exports of the graph itself."""
+    view = AgentView(ctx, agent)
+    return [
+        canvas
+        for canvas in iter_canvases(ctx.vault)
+        if scope in (None, canvas.path.partition("/")[0])
+        and view.sees_note(canvas.path)
+        and not is_exported(canvas)
+    ]
 
 
 def load_graph_around(
@@ -106,12 +130,17 @@ class _FactsAround:
         around, all."""
         self._around: set[str] = set()
         """The nodes that were looked around."""
+        self._canvases = {x.path: x for x in _canvases(ctx, agent, scope)}
         self._asked: set[str] = set()
         """Keys of the names whose links were asked for."""
 
     def graph(self, name: str, depth: int) -> Graph:
         """A graph in which the node of a name has all that is up to `depth` edges from it."""
         self._read([name.strip().lower()])
+        called = fold_case(name.strip().removeprefix(CANVAS_PREFIX))
+        self._read_on_canvases(
+            path for path in self._canvases if called in map(fold_case, (path, file_name_of(path)))
+        )
         self._read_linked([name.strip(), name.strip().removeprefix(UNRESOLVED_PREFIX)])
         graph = self._built()
         hood = neighborhood(graph, name, depth)
@@ -124,7 +153,8 @@ class _FactsAround:
         return graph
 
     def _built(self) -> Graph:
-        return build_graph(filter(None, self._facts.values()), self._targets_of)
+        facts = filter(None, self._facts.values())
+        return build_graph(facts, self._targets_of, self._canvases.values())
 
     def _targets_of(self, fact: Fact) -> Iterator[tuple[str, str]]:
         found = self._leading.get(fact.id, ())
@@ -143,6 +173,12 @@ class _FactsAround:
             targets += (link.target for link in self._leading[node.id])
         self._read_called(targets)
         self._read(targets)
+        self._read_on_canvases(VaultPath(x.path or "") for x in nodes if x.type == CANVAS)
+
+    def _read_on_canvases(self, paths: Iterable[VaultPath]) -> None:
+        """Read the facts that some canvases link to."""
+        for path in paths:
+            self._read_called([each.link.target for each in self._canvases[path].links])
 
     def _read_linked(self, names: Collection[str]) -> None:
         """Read the facts with some names, and those that link to these."""

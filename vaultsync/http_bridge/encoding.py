@@ -29,6 +29,12 @@ ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (errors.UsageError, HTTPStatus.BAD_REQUEST),
     (errors.EngineBusyError, HTTPStatus.LOCKED),
     (errors.IndexBusyError, HTTPStatus.LOCKED),
+    (errors.NotARepositoryError, HTTPStatus.BAD_REQUEST),
+    (errors.UnknownBranchError, HTTPStatus.NOT_FOUND),
+    (errors.BranchNotMergedError, HTTPStatus.CONFLICT),
+    (errors.LockTimeoutError, HTTPStatus.LOCKED),
+    (errors.ModulesBusyError, HTTPStatus.LOCKED),
+    (errors.RepositoryError, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.StoreUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.VaultError, HTTPStatus.SERVICE_UNAVAILABLE),
 )

@@ -28,6 +28,7 @@ from vaultsync.model.serialization import (
     public_new,
     public_values,
 )
+from vaultsync.modules.report import ModuleStatus, ModuleSyncReport
 from vaultsync.observations.observation_lists import Observations, ShownObservation
 from vaultsync.observations.processing import ProcessReport
 from vaultsync.observations.service import Observed
@@ -35,6 +36,8 @@ from vaultsync.operations.check_links import LinkReport
 from vaultsync.proposals.service import SettledProposals
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
+from vaultsync.repos.branch_runs import Copied, Promotion
+from vaultsync.repos.repo_context import RepoContext
 from vaultsync.service.bridge_service import BridgeServices, BridgeStatus
 from vaultsync.sync.report import (
     Conflicts,
@@ -358,6 +361,51 @@ def write(bridge: BridgeServices, write_id: str, body: bodies.WriteResultBody) -
     """Answer a `write` event."""
     bridge.answer(write_id, applied=body.applied, found=body.found, reason=body.reason)
     return Nothing()
+
+
+# ------------------------------------------------------------------ repositories, modules
+
+
+class ModuleFolders(Struct, frozen=True):
+    """The folders of modules that the vault has worked with."""
+
+    folders: list[ModuleStatus]
+
+
+class ModuleSyncs(Struct, frozen=True):
+    """What came of the sync of each folder of modules."""
+
+    folders: list[ModuleSyncReport]
+
+
+@route("POST", "/v1/repo/context")
+def repo_context(bridge: BridgeServices, body: bodies.RepoContextBody) -> RepoContext:
+    """Pack what holds on the branch of a git repository."""
+    return bridge.reading(lambda memory: memory.repos.context(**structs.asdict(body)))
+
+
+@route("POST", "/v1/repo/promote")
+def repo_promote(bridge: BridgeServices, body: bodies.PromoteBody) -> Promotion:
+    """Write down what holds on a branch of a git repository after a merge."""
+    return bridge.engine(lambda memory: memory.repos.promote(**structs.asdict(body)))
+
+
+@route("POST", "/v1/repo/copy")
+def repo_copy(bridge: BridgeServices, body: bodies.CopyBody) -> Copied:
+    """Let the facts of one branch of a git repository hold on another one, too."""
+    return bridge.engine(lambda memory: memory.repos.copy(**structs.asdict(body)))
+
+
+@route("GET", "/v1/modules")
+def modules(bridge: BridgeServices) -> ModuleFolders:
+    """Report which modules the remote does not have yet."""
+    return ModuleFolders(bridge.reading(lambda memory: memory.modules.all_statuses()))
+
+
+@route("POST", "/v1/modules/sync")
+def sync_modules(bridge: BridgeServices) -> ModuleSyncs:
+    """Sync all known modules with their facts and the remote."""
+    return ModuleSyncs(bridge.engine(lambda memory: memory.modules.sync_known()))
 
 
 # --------------------------------------------------------------------------------- recall

@@ -14,6 +14,7 @@ from vaultsync.recall.recall_request import PageSize, Priority, Word
 
 Text: TypeAlias = Annotated[str, Meta(max_length=1_000_000)]
 Words: TypeAlias = Annotated[list[Word], Meta(max_length=1_000)]
+Name: TypeAlias = Annotated[Word, Meta(min_length=1)]
 
 
 class EmptyBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -171,3 +172,31 @@ class WriteResultBody(EmptyBody):
     applied: bool
     found: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
     reason: Word = ""
+
+
+class RepoContextBody(EmptyBody):
+    """What the context of a step in a git repository is about."""
+
+    repo: Name
+    """The path of a folder in it, or its hash; so also below."""
+    max_chars: Annotated[int, Meta(ge=1, le=200_000)] = 8_000
+    paths: Words | None = None
+    """The open files; those with changes that are not committed when it is null."""
+
+
+class PromoteBody(EmptyBody):
+    """Which facts of a git repository hold on a branch for good."""
+
+    repo: Name
+    source: Name | None = None
+    """Only those of this branch."""
+    target: Name | None = None
+    """The branch; that which is checked out when it is null."""
+
+
+class CopyBody(EmptyBody):
+    """The branch whose facts are to hold on another one, too."""
+
+    repo: Name
+    source: Name
+    target: Name

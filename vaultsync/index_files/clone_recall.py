@@ -17,10 +17,9 @@ from vaultsync.index_files.paging import INDEX_FOLDER
 from vaultsync.indexing.ports import IndexDocument, NoteIndex
 from vaultsync.links.wikilinks import find_links
 from vaultsync.model.decay import recency, utility
-from vaultsync.model.fact import Fact
+from vaultsync.model.fact import Fact, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import HiddenMatches
-from vaultsync.model.origin import origin_of
 from vaultsync.model.paths import VaultPath, file_name_of, stem_of
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.scope import PUBLIC, is_scope

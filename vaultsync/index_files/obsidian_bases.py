@@ -32,6 +32,9 @@ _NAMES: Mapping[str, Node] = {
 }
 
 
+_NAMES_OF_ALL = {**_NAMES, "formula.half_lives": {"displayName": "Half-lives"}}
+
+
 def base_files(types: Collection[str], scopes: Collection[str]) -> dict[str, str]:
     """Name of file -> text of the bases for the types and scopes of a vault."""
     files = {"Memory": _overview()}
@@ -42,22 +45,42 @@ def base_files(types: Collection[str], scopes: Collection[str]) -> dict[str, str
     return {f"{name}{ENDING}": "".join(_lines(base)) for name, base in files.items()}
 
 
-def _overview() -> Mapping[str, Node]:
-    """All facts, and what waits for a person."""
+def _half_life() -> str:
+    """The half-life of a fact of any type, in days."""
+    days = "".join(f'if(type == "{name}", {row.half_life}, ' for name, row in TYPES.items())
+    return f"{days}1{')' * len(TYPES)}"
+
+
+_FORMULAS_OF_ALL: Mapping[str, Node] = {
+    **_FORMULAS,
+    "half_life": _half_life(),
+    "half_lives": "(formula.age / formula.half_life).toFixed(1)",
+}
+
+
+def _open_notes() -> Mapping[str, Node]:
+    """What waits for a person: conflicts and proposals are notes of their own."""
     is_open = ['file.path.endsWith(".conflict.md")', 'file.path.endsWith(".proposal.md")']
     return {
-        "formulas": _FORMULAS,
-        "properties": {**_NAMES, "file.folder": {"displayName": "Folder"}},
+        "type": "table",
+        "name": "Open conflicts and proposals",
+        "filters": {"or": is_open},
+        "order": ["file.name", "file.folder", "file.mtime"],
+    }
+
+
+def _overview() -> Mapping[str, Node]:
+    """All facts, and what waits for a person."""
+    faded = [*_COLUMNS, "formula.half_lives"]
+    return {
+        "formulas": _FORMULAS_OF_ALL,
+        "properties": {**_NAMES_OF_ALL, "file.folder": {"displayName": "Folder"}},
         "views": [
             _table("Critical", [_IS_FACT, "priority == 0"], ["type", *_COLUMNS], by="type"),
             _table("Newest", [_IS_FACT], ["type", *_COLUMNS], sort="-createdAt"),
             _table("By type", [_IS_FACT], [*_COLUMNS, "file.folder"], by="type"),
-            {
-                "type": "table",
-                "name": "Open conflicts and proposals",
-                "filters": {"or": is_open},
-                "order": ["file.name", "file.folder", "file.mtime"],
-            },
+            _table("Faded", [_IS_FACT, "formula.age > formula.half_life"], faded, by="type"),
+            _open_notes(),
         ],
     }
 
@@ -68,7 +91,7 @@ def _of_type(name: str) -> Mapping[str, Node]:
     own = [each.key for each in kind.own if each.kind is not ValueKind.TEXT]
     fading = f"(formula.age / {kind.half_life}).toFixed(1)"
     formulas = {**_FORMULAS, "half_lives": fading}
-    names: dict[str, Node] = {**_NAMES, "formula.half_lives": {"displayName": "Half-lives"}}
+    names: dict[str, Node] = dict(_NAMES_OF_ALL)
     names |= {key: {"displayName": _display_name(key, name)} for key in own}
     columns = ["file.name", *own, *_COLUMNS[1:], "formula.half_lives"]
     views: list[Node] = [
@@ -95,13 +118,19 @@ def _of_type(name: str) -> Mapping[str, Node]:
 
 def _of_scope(scope: str) -> Mapping[str, Node]:
     return {
-        "filters": {"and": [f'file.inFolder("{scope}")', _IS_FACT]},
-        "formulas": _FORMULAS,
-        "properties": _NAMES,
+        "filters": {"and": [f'file.inFolder("{scope}")']},
+        "formulas": _FORMULAS_OF_ALL,
+        "properties": _NAMES_OF_ALL,
         "views": [
-            _table("By type", [], [*_COLUMNS], by="type"),
-            _table("Critical", ["priority == 0"], ["type", *_COLUMNS]),
-            {"type": "cards", "name": "Cards", "order": ["file.name", "type", "tags"]},
+            _table("By type", [_IS_FACT], [*_COLUMNS, "formula.half_lives"], by="type"),
+            _table("Critical", [_IS_FACT, "priority == 0"], ["type", *_COLUMNS]),
+            {
+                "type": "cards",
+                "name": "Cards",
+                "filters": {"and": [_IS_FACT]},
+                "order": ["file.name", "type", "tags"],
+            },
+            _open_notes(),
         ],
     }
 

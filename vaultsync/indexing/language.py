@@ -19,6 +19,8 @@ SAMPLE_CHARS = 600
 """Number of characters at the beginning of a text that are examined."""
 _SURE = 5
 """More different function words than this, all of them English, decide without a count."""
+_MANY_LETTERS = "\u2e80"
+"""From here on are Chinese, Japanese and Korean."""
 
 _TABLE = """
 english: a about also am an and any are as at be because been being but by can could d did do does
@@ -140,3 +142,11 @@ def language_of(text: str, *, least: int = 2) -> str | None:
     ranked = sorted(votes.items(), key=itemgetter(1), reverse=True)
     first, second = (*ranked, ("", 0), ("", 0))[:2]
     return first[0] if first[1] >= least and first[1] > second[1] else None
+
+
+def may_be_english(text: str) -> bool:
+    """Whether a text is English, or too short to tell and in a script of few letters."""
+    language = language_of(text)
+    if language is None:
+        return not any(each >= _MANY_LETTERS and each.isalpha() for each in text)
+    return language == ENGLISH

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.session_context import index_documents
@@ -24,7 +26,7 @@ FACTS_PER_COMMIT = 500
 """Facts that are in memory, and in one commit, at once."""
 
 
-class IndexReport(NamedTuple):
+class IndexReport(Struct, frozen=True):
     """What was done to bring the note index up to date."""
 
     put: int = 0

@@ -1,8 +1,11 @@
 """Session context: the text of the turns before and after, which is indexed with a fact.
 
-Facts of one session explain each other, and so do notes in a row (`note_series`). A fact lends
-text only to its neighbours of the same scope, so that a search reveals nothing of a fact that
-the user may not see.
+Facts of one session explain each other. A fact lends text only to its neighbours of the same
+scope, so that a search reveals nothing of a fact that the user may not see.
+
+A note without a session takes its neighbours from a row of notes: `03.md` after `02.md`, a page
+of a journal after that of the day before, a note that was begun some minutes after another.
+Notes that only lie in one folder have nothing to do with each other.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from datetime import date
 from hashlib import blake2b
 from types import MappingProxyType
 
-from vaultsync.indexing.note_series import REACH, series_place
+from msgspec import Struct
+
 from vaultsync.indexing.ports import IndexDocument, NoteIndex, SessionTurn
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.fact import Fact, derive_title
@@ -200,3 +204,60 @@ def _contexts(
             lenders = [rows[each].fact_id for each in order if each != place]
             found[place] = (fact, "\n".join(texts[each] for each in lenders if each in texts))
     return found
+
+
+# ------------------------------------------------------------------------- notes in a row
+
+
+STEP = 300
+"""How far a number, or a day, is from the next one; for notes named by a time, seconds."""
+REACH = 2 * STEP
+"""The greatest distance of neighbours in a row. Where more is missing, they are none."""
+
+_DAY = r"\A(\d{4})([-_.]?)(\d\d)\2(\d\d)"
+_TIME = r"[ T_-]*(\d\d)[-.:h]?(\d\d)(?:[-.:m]?(\d\d))?(?!\d)"
+_FIRST = r"\A(\d{1,3})(?=[\s._)-])"
+_LAST = r"[\s._#-]*(?<!\d)(\d{1,6})\Z"
+_AFTER_DAY = r"[\s._#-]+(\d{1,6})"
+"""Compiled when a note is indexed: a question loads this module, too."""
+
+
+class SeriesPlace(Struct, frozen=True):
+    """The place of a note in a row."""
+
+    series: str
+    """What the notes of the row have in common."""
+    number: int
+    """As far from those beside it as `STEP` and `REACH` say."""
+
+
+def series_place(path: VaultPath) -> SeriesPlace | None:
+    """The place of a note, by a day, a time or a number in its name; None without one.
+
+    After a number or a time, the name may say anything: `07 Lisbon`, `202604091530 Lisbon`.
+    After a day it may not: notes of one day, or of two, are about many things.
+    """
+    folder, _, name = path.rpartition("/")
+    stem = name.rpartition(".")[0] or name
+    if begin := re.match(_DAY, stem):
+        return _dated(folder, stem, begin)
+    if first := re.match(_FIRST, stem):
+        return SeriesPlace(f"{folder}/", int(first[1]) * STEP)
+    if last := re.search(_LAST, stem):
+        return SeriesPlace(f"{folder}/{stem[: last.start()].casefold()}", int(last[1]) * STEP)
+    return None
+
+
+def _dated(folder: str, stem: str, begin: re.Match[str]) -> SeriesPlace | None:
+    year, _, month, day = begin.groups()
+    try:
+        days = date(int(year), int(month), int(day)).toordinal()
+    except ValueError:
+        return None
+    rest = stem[begin.end() :]
+    if time := re.match(_TIME, rest):
+        hours, minutes, seconds = (int(each or 0) for each in time.groups())
+        return SeriesPlace(f"{folder}/at", ((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+    if number := re.fullmatch(_AFTER_DAY, rest):
+        return SeriesPlace(f"{folder}/{begin[0]}", int(number[1]) * STEP)
+    return None if rest else SeriesPlace(f"{folder}/on", days * STEP)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from vaultsync.model.canonical import lower_each
 from vaultsync.model.lazy_pattern import lazy_pattern
 
 MIN_NAME_LENGTH = 2
@@ -69,7 +70,7 @@ class NameMatcher:
         """Every place where a text contains a name; places may overlap."""
         if not self._owners:
             return []
-        folded, known = _folded(text), self._owners
+        folded, known = lower_each(text), self._owners
         spans = [
             (start, start + length)
             for start in map(re.Match.start, self._starts_in(folded).finditer(folded))
@@ -110,15 +111,7 @@ def _forms(name: str) -> list[str]:
         return []
     composed = unicodedata.normalize("NFC", text)
     decomposed = unicodedata.normalize("NFD", text)
-    return [*dict.fromkeys((_folded(composed), _folded(decomposed)))]
-
-
-def _folded(text: str) -> str:
-    """In lower case, character by character, so that positions stay the same."""
-    low = text.lower()
-    if len(low) == len(text):
-        return low
-    return "".join(low if len(low := char.lower()) == 1 else char for char in text)
+    return [*dict.fromkeys((lower_each(composed), lower_each(decomposed)))]
 
 
 def _case_matches(written: str, name: str, *, joined: bool) -> bool:

@@ -25,11 +25,12 @@ class _Hunk(NamedTuple):
     stop: int
 
 
-def merge_text(base: str, vault: str, store: str) -> str | None:
+def merge_text(base: str, vault: str, store: str, *, prefer_vault: bool = False) -> str | None:
     """Merge both sides' edits of a text; None when they conflict.
 
-    Edits conflict when they differ and touch the same or neighbouring lines. A line
-    ends at a line feed and nowhere else; a last line with one differs from one without.
+    With `prefer_vault`, the edit of the vault is taken where they do. Edits conflict when they
+    differ and touch the same or neighbouring lines. A line ends at a line feed and nowhere
+    else; a last line with one differs from one without.
     """
     if vault in (base, store):
         return store
@@ -47,7 +48,7 @@ def merge_text(base: str, vault: str, store: str) -> str | None:
             for each, side in zip(edits, sides, strict=True)
             if each
         ]
-        if versions[0] != versions[-1]:
+        if versions[0] != versions[-1] and not prefer_vault:
             return None
         merged += versions[0]
         at = end

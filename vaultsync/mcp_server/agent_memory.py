@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
+from vaultsync.api.completion import offered_names
+from vaultsync.api.configuration import find_repository
 from vaultsync.api.memory import Memory
 from vaultsync.errors import NoteError, NotFoundError, UsageError, VaultsyncError
 from vaultsync.facts import service as fact_service
@@ -33,6 +35,9 @@ class AgentMemory(Memory):
         self.user = settings.user
         self.scope = scope or private_scope(self.name)
         """Where a fact goes that names no scope."""
+        here = find_repository()
+        self.repository = None if here is None else str(here)
+        """The git repository that the server works in."""
         self._daemon = ""
         """The process that had the vault for longer than the timeout."""
 
@@ -111,6 +116,11 @@ class AgentMemory(Memory):
                 missing.append(each)
         return FactPage(tuple(found), None), missing
 
+    def complete(self, kind: str, typed: str) -> list[str]:
+        """The names that begin with what was typed, as of `complete_name()`."""
+        reader = self._permissions.reader(self.agent)
+        return [name for name, _ in offered_names(self._ctx.archive, kind, typed, reader)]
+
     def tables(self) -> Mapping[str, str]:
         """The tables of `.index/` by their names, of the facts that the agent may see."""
         self.finish_pending()
@@ -118,7 +128,8 @@ class AgentMemory(Memory):
 
     def note(self, fact_id: str) -> tuple[Fact, str]:
         """A fact and the text of its note; as it would be written when there is none."""
-        fact, view = fact_service.get(self._ctx, fact_id, agent=self.agent), self._ctx.view
+        fact = fact_service.get(self._ctx, self._fact_id(fact_id), agent=self.agent)
+        view = self._ctx.view
         self._services.access_counter.add([fact.id])
         if fact.path is not None:
             try:

@@ -24,6 +24,7 @@ __all__ = [
     "AgentStatus",
     "ContextPack",
     "ExportGraphResult",
+    "FileAdded",
     "ForgetResult",
     "ModuleAnswer",
     "ModuleWritten",
@@ -106,6 +107,17 @@ class ResolvedConflict(OpenConflicts, frozen=True, kw_only=True):
     """What `memory_resolve_conflict` answers: the resolved conflict and those still open."""
 
     resolved: ShownConflict
+
+
+class FileAdded(Struct, frozen=True):
+    """What `memory_file_add` answers."""
+
+    file: str
+    section: str
+    status: str
+    """`written`, `unchanged` (the file has it already) or `queued` (written by the next sync)."""
+    reason: str = ""
+    """Why it waits."""
 
 
 class OpenProposals(Proposals, frozen=True):

@@ -59,7 +59,7 @@ class RecallArgs(RecallQuestion, frozen=True, kw_only=True):
 
 def recall(memory: AgentMemory, args: RecallArgs) -> ToolAnswer:
     """`recall`."""
-    return memory.answer(RecallRequest(**structs.asdict(args)))
+    return memory.answer(RecallRequest(**structs.asdict(args), repo=memory.repository))
 
 
 class ContextArgs(ContextQuestion, frozen=True, kw_only=True):
@@ -81,7 +81,7 @@ class ContextArgs(ContextQuestion, frozen=True, kw_only=True):
 
 def context(memory: AgentMemory, args: ContextArgs) -> ToolAnswer:
     """`context`."""
-    return memory.pack(ContextRequest(**structs.asdict(args)))
+    return memory.pack(ContextRequest(**structs.asdict(args), repo=memory.repository))
 
 
 RECALL_TOOLS: tuple[Tool[Any], ...] = (

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
 
 MARKDOWN_MIME = "text/markdown"
+MAX_COMPLETIONS = 100
+"""As many as the protocol takes."""
 FACT_URI, INDEX_URI = "vaultsync://fact/", "vaultsync://index/"
 
 TEMPLATES = [
@@ -69,3 +71,11 @@ def read_resource(memory: AgentMemory, uri: str) -> str:
             hint=f"notes are at {FACT_URI}ID, tables at {INDEX_URI}vault-index.md",
         )
     return text
+
+
+def complete(memory: AgentMemory, uri: str, typed: str) -> list[str]:
+    """What the name in a URI of a template may be: an id or a path of a fact, or a table."""
+    if uri.startswith(FACT_URI):
+        return memory.complete("fact", unquote(typed))
+    names = memory.tables() if uri.startswith(INDEX_URI) else ()
+    return [each for each in names if each.startswith(typed)]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcp import McpError, types
+from mcp import types
 from mcp.server.lowlevel import Server
 from msgspec import to_builtins
 
@@ -23,6 +23,7 @@ from vaultsync.mcp_server.module_tools import MODULE_TOOLS
 from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
 from vaultsync.mcp_server.recall_tools import RECALL_TOOLS
 from vaultsync.mcp_server.repo_tools import REPO_TOOLS
+from vaultsync.mcp_server.sdk import Asker, Handler, protocol_error, server_of
 from vaultsync.mcp_server.sync_tools import SYNC_TOOLS
 from vaultsync.mcp_server.tool import EVIDENT, Tool
 from vaultsync.mcp_server.toolsets import MEMORY
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 RESOURCE_NOT_FOUND = -32002
 """The error code of the protocol."""
+STEPS = 2
+"""Of a call whose progress is reported: edited notes are synced, the tool runs."""
 MORE_HINT = (
     "query_vault with `ids` returns facts in full, and with `offset` from where a content was"
     " cut; a smaller `limit` leaves more room for each"
@@ -91,44 +94,34 @@ class AgentWorker(MemoryWorker["AgentMemory"]):
 
 def make_server(
     worker: AgentWorker, toolsets: Collection[str] = DEFAULT_TOOLSETS
-) -> Server[dict[str, Any], Any]:
+) -> Server[Any, Any]:
     """The server of one agent's memory, to be run over any transport.
 
     Tools of other toolsets than those given are not listed.
-
-    The SDK's decorators are not used: theirs for tools would answer an unknown name with a
-    result, and load the engine to validate what `Tool.call()` checks.
     """
-    server: Server[dict[str, Any], Any] = Server(
-        "vaultsync", version=__version__, instructions=INSTRUCTIONS
-    )
     handlers = RequestHandlers(worker)
     templates = types.ListResourceTemplatesResult(resourceTemplates=resources.TEMPLATES)
-    server.request_handlers.update(
+    return server_of(
         {
-            types.ListToolsRequest: _without_memory(partial(tool_rows, toolsets)),
-            types.CallToolRequest: handlers.call_tool,
-            types.ListResourcesRequest: handlers.list_resources,
-            types.ListResourceTemplatesRequest: _without_memory(lambda: templates),
-            types.ReadResourceRequest: handlers.read_resource,
-            types.ListPromptsRequest: _without_memory(prompt_rows),
-            types.GetPromptRequest: handlers.get_prompt,
-        }
+            "tools/list": _without_memory(partial(tool_rows, toolsets)),
+            "tools/call": handlers.call_tool,
+            "resources/list": handlers.list_resources,
+            "resources/templates/list": _without_memory(lambda: templates),
+            "resources/read": handlers.read_resource,
+            "prompts/list": _without_memory(prompt_rows),
+            "prompts/get": handlers.get_prompt,
+            "completion/complete": handlers.complete,
+        },
+        # The client has its greeting already: open the memory, and sync edited notes.
+        begin=lambda: worker.soon(lambda memory: memory.sync_saved_notes()),
+        version=__version__,
+        instructions=INSTRUCTIONS,
     )
 
-    async def begin(_: types.InitializedNotification) -> None:
-        """Open the memory and sync edited notes; the client has its greeting already."""
-        worker.soon(lambda memory: memory.sync_saved_notes())
 
-    server.notification_handlers[types.InitializedNotification] = begin
-    return server
-
-
-def _without_memory(
-    answer: Callable[[], types.ServerResultType],
-) -> Callable[[object], Awaitable[types.ServerResult]]:
-    async def handler(_: object) -> types.ServerResult:
-        return types.ServerResult(answer())
+def _without_memory(answer: Callable[[], Any]) -> Handler:
+    async def handler(_params: object, _asker: Asker) -> Any:  # noqa: ANN401 - any result
+        return answer()
 
     return handler
 
@@ -139,45 +132,75 @@ class RequestHandlers:
     def __init__(self, worker: AgentWorker) -> None:
         self._worker = worker
 
-    async def call_tool(self, request: types.CallToolRequest) -> types.ServerResult:
-        """Call a tool. Its error is a result too, which the model can act on."""
-        tool = TOOLS_BY_NAME.get(request.params.name)
-        if tool is None:
-            raise _unknown("tool", request.params.name, TOOLS_BY_NAME)
-        arguments = request.params.arguments or {}
-        try:
-            result = await self._worker.call(lambda memory: run_tool(memory, tool, arguments))
-        except (VaultsyncError, OSError) as error:  # the memory cannot be opened
-            result = _failed(error)
-        return types.ServerResult(result)
+    async def call_tool(
+        self, params: types.CallToolRequestParams, asker: Asker
+    ) -> types.CallToolResult:
+        """Call a tool. Its error is a result too, which the model can act on.
 
-    async def list_resources(self, _: types.ListResourcesRequest) -> types.ServerResult:
+        Where the decision is the user's, and the client can ask them, they are asked first.
+        """
+        tool = TOOLS_BY_NAME.get(params.name)
+        if tool is None:
+            raise _unknown("tool", params.name, TOOLS_BY_NAME)
+        arguments = params.arguments or {}
+        loop = asyncio.get_running_loop()
+
+        def tell(done: int, what: str) -> None:
+            asyncio.run_coroutine_threadsafe(asker.progress(done, STEPS, what), loop)
+
+        try:
+            if tool.question is not None and asker.can_ask_user:
+                question = await self._worker.call(partial(question_for, tool, arguments))
+                if question and not await asker.confirms(question):
+                    return _failed(errors.UserDeclinedError(tool.name))
+            return await self._worker.call(
+                lambda memory: run_tool(memory, tool, arguments, tell=tell)
+            )
+        except (VaultsyncError, OSError) as error:  # the memory cannot be opened
+            return _failed(error)
+
+    async def list_resources(self, _params: object, _asker: Asker) -> types.ListResourcesResult:
         """The tables of `.index/`."""
         found = await self._ask(resources.list_resources, types.INTERNAL_ERROR)
-        return types.ServerResult(types.ListResourcesResult(resources=found))
+        return types.ListResourcesResult(resources=found)
 
-    async def read_resource(self, request: types.ReadResourceRequest) -> types.ServerResult:
+    async def read_resource(
+        self, params: types.ReadResourceRequestParams, _asker: Asker
+    ) -> types.ReadResourceResult:
         """A note or a table."""
-        uri = request.params.uri
+        uri = params.uri
         text = await self._ask(
             lambda memory: resources.read_resource(memory, str(uri)), RESOURCE_NOT_FOUND
         )
         found = types.TextResourceContents(uri=uri, text=text, mimeType=resources.MARKDOWN_MIME)
-        return types.ServerResult(types.ReadResourceResult(contents=[found]))
+        return types.ReadResourceResult(contents=[found])
 
-    async def get_prompt(self, request: types.GetPromptRequest) -> types.ServerResult:
+    async def get_prompt(
+        self, params: types.GetPromptRequestParams, _asker: Asker
+    ) -> types.GetPromptResult:
         """The text of a prompt, with what the memory knows."""
-        prompt = PROMPTS.get(request.params.name)
+        prompt = PROMPTS.get(params.name)
         if prompt is None:
-            raise _unknown("prompt", request.params.name, PROMPTS)
-        arguments = request.params.arguments or {}
+            raise _unknown("prompt", params.name, PROMPTS)
+        arguments = params.arguments or {}
         text = await self._ask(
             lambda memory: prompt_text(memory, prompt, arguments), types.INVALID_PARAMS
         )
         content = types.TextContent(type="text", text=text)
         message = types.PromptMessage(role="user", content=content)
-        result = types.GetPromptResult(description=prompt.description, messages=[message])
-        return types.ServerResult(result)
+        return types.GetPromptResult(description=prompt.description, messages=[message])
+
+    async def complete(
+        self, params: types.CompleteRequestParams, _asker: Asker
+    ) -> types.CompleteResult:
+        """What the name in the URI of a resource may be; prompts take words of the user's own."""
+        uri, typed = str(getattr(params.ref, "uri", "")), params.argument.value
+        found = await self._ask(
+            lambda memory: resources.complete(memory, uri, typed), types.INTERNAL_ERROR
+        )
+        shown = found[: resources.MAX_COMPLETIONS]
+        completion = types.Completion(values=shown, total=len(found), hasMore=shown != found)
+        return types.CompleteResult(completion=completion)
 
     async def _ask(self, work: Callable[[AgentMemory], T], code: int) -> T:
         """What the memory returns once edited notes are synced; its error has the code given."""
@@ -190,16 +213,37 @@ class RequestHandlers:
             return await self._worker.call(fresh)
         except (VaultsyncError, OSError) as error:
             failure = error_parts(error)
-            data = types.ErrorData(code=code, message=error_text(failure), data=failure["error"])
-            raise McpError(data) from None
+            raise protocol_error(code, error_text(failure), failure["error"]) from None
+
+
+def question_for(tool: Tool[Any], arguments: ToolArguments, memory: AgentMemory) -> str:
+    """What the user is asked before a tool is called; empty where nothing is to be asked."""
+    try:
+        return tool.question_for(memory, arguments)
+    except VaultsyncError:
+        return ""  # the call fails the same way, and says so
 
 
 def run_tool(
-    memory: AgentMemory, tool: Tool[Any], arguments: ToolArguments
+    memory: AgentMemory,
+    tool: Tool[Any],
+    arguments: ToolArguments,
+    *,
+    tell: Callable[[int, str], object] = lambda _done, _what: None,
 ) -> types.CallToolResult:
-    """Call a tool. An error is a result too, which the model can act on."""
+    """Call a tool. An error is a result too, which the model can act on.
+
+    Args:
+        memory: of the agent.
+        tool: to call.
+        arguments: as the client gave them.
+        tell: called with how many of `STEPS` are done, and what is next.
+    """
     try:
+        if tool.fresh:
+            tell(0, "syncing edited notes")
         stale = memory.sync_saved_notes() if tool.fresh else ""
+        tell(1, tool.title)
         answer: dict[str, Value] = to_builtins(tool.call(memory, arguments))
     except errors.ProposedError as proposed:  # a result, too: it was done as far as it may be
         text = error_text(error_parts(proposed))
@@ -235,11 +279,15 @@ def _content(answer: Mapping[str, Value]) -> list[types.ContentBlock]:
     ]
 
 
-def tool_row(tool: Tool[Any]) -> types.Tool:
+def tool_row(tool: Tool[Any], schema: Mapping[str, Any] | None = None) -> types.Tool:
     """A tool as clients list it, in few words: the list is in the context of every session.
 
     The schema of its answer is not listed, because answers speak for themselves, and
     neither are the hints that the protocol has as defaults.
+
+    Args:
+        tool: to list.
+        schema: of its arguments; `listed_schema` when it is None.
     """
     hints = types.ToolAnnotations(readOnlyHint=True, openWorldHint=False)
     if not tool.reads:
@@ -252,7 +300,7 @@ def tool_row(tool: Tool[Any]) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        inputSchema=tool.listed_schema,
+        inputSchema=dict(schema or tool.listed_schema),
         annotations=hints,
     )
 
@@ -263,11 +311,12 @@ def tool_rows(toolsets: Collection[str] = DEFAULT_TOOLSETS) -> types.ListToolsRe
     What is the same in many is listed at the first tool that takes it: the types of facts, and
     the description of an argument. A description that says what the name does is left out.
     """
-    rows = [tool_row(each) for each in TOOLS_BY_NAME.values() if each.toolset in toolsets]
+    tools = [each for each in TOOLS_BY_NAME.values() if each.toolset in toolsets]
+    schemas = [each.listed_schema for each in tools]
     listed: list[object] = []
     described: set[tuple[str, str]] = set()
-    for row in rows:
-        for name, value in row.inputSchema["properties"].items():
+    for schema in schemas:
+        for name, value in schema["properties"].items():
             what = (name, value["description"])
             if what in described or what[1] in EVIDENT:
                 del value["description"]
@@ -276,7 +325,7 @@ def tool_rows(toolsets: Collection[str] = DEFAULT_TOOLSETS) -> types.ListToolsRe
             if choice.get("enum", ()) == [*TYPES] and choice["enum"] in listed:
                 del choice["enum"]
             listed.append(choice.get("enum"))
-    return types.ListToolsResult(tools=rows)
+    return types.ListToolsResult(tools=list(map(tool_row, tools, schemas)))
 
 
 def prompt_rows() -> types.ListPromptsResult:
@@ -284,11 +333,10 @@ def prompt_rows() -> types.ListPromptsResult:
     return types.ListPromptsResult(prompts=[each.row for each in PROMPTS.values()])
 
 
-def _unknown(what: str, name: str, known: Mapping[str, object]) -> McpError:
+def _unknown(what: str, name: str, known: Mapping[str, object]) -> Exception:
     message = f"there is no {what} {name[:80]!r}"
     data = {"kind": "UnknownNameError", "hint": "use one of " + ", ".join(known)}
-    error = types.ErrorData(code=types.INVALID_PARAMS, message=message, data=data)
-    return McpError(error)
+    return protocol_error(types.INVALID_PARAMS, message, data)
 
 
 _HINTS: Mapping[type[VaultsyncError], str] = {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, structs
 
 from vaultsync import __version__
 from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs, about
+from vaultsync.mcp_server.toolsets import FILES, MEMORY_FILE
 from vaultsync.notes.conflict_note import shown_conflict
 
 if TYPE_CHECKING:
@@ -52,6 +54,18 @@ def resolve(memory: AgentMemory, args: ResolveArgs) -> ToolAnswer:
     return ResolvedConflict(left.conflicts, left.more, resolved=shown_conflict(resolved))
 
 
+def resolve_question(memory: AgentMemory, args: ResolveArgs) -> str:
+    """What the user is asked before their own words are overwritten."""
+    if args.take != "store":
+        return ""
+    found = [each for each in memory.conflicts() if each.id.startswith(args.conflict)]
+    if len(found) != 1:
+        return ""
+    fields = args.field or ", ".join(each.field for each in found[0].fields)
+    title = found[0].title or found[0].path
+    return f"Overwrite what you wrote in {fields} of “{title}” with the agent's version?"
+
+
 class ProposalsArgs(ToolArgs, frozen=True):
     """The arguments of `memory_proposals`: none."""
 
@@ -75,6 +89,12 @@ def resolve_proposal(memory: AgentMemory, args: ResolveProposalArgs) -> ToolAnsw
     """`proposals accept` and `proposals reject`."""
     answer = memory.accept_proposals if args.accept else memory.reject_proposals
     return answer([args.proposal])
+
+
+def proposal_question(memory: AgentMemory, args: ResolveProposalArgs) -> str:
+    """What the user is asked before an agent accepts for them."""
+    found = [each for each in memory.proposals() if each.id.startswith(args.proposal)]
+    return f"Accept the proposal “{found[0].title}”?" if args.accept and len(found) == 1 else ""
 
 
 class ExportGraphArgs(ToolArgs, frozen=True):
@@ -122,6 +142,25 @@ def status(memory: AgentMemory, _: StatusArgs) -> ToolAnswer:
     )
 
 
+class FileAddArgs(ToolArgs, frozen=True):
+    """The arguments of `memory_file_add`."""
+
+    text: Annotated[str, about("In markdown, without headings of level 2."), Meta(min_length=1)]
+    section: Annotated[str, about("The heading that it stands under."), Meta(min_length=1)]
+    file: Annotated[str, about("Another memory file that the user keeps in step.")] = MEMORY_FILE
+    replace: Annotated[bool, about("Replace what you wrote in the section.")] = False
+
+
+def file_add(memory: AgentMemory, args: FileAddArgs) -> ToolAnswer:
+    """`memory-file add`."""
+    from vaultsync.mcp_server.answers import FileAdded
+
+    done = memory.add_to_memory_file(
+        args.file, args.text, section=args.section, replace_all=args.replace, within=Path.cwd()
+    )
+    return FileAdded(done.name, done.section, done.status, done.reason)
+
+
 SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_conflicts",
@@ -142,6 +181,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         resolve,
         destructive=True,
         idempotent=True,
+        question=resolve_question,
     ),
     Tool(
         "memory_proposals",
@@ -162,6 +202,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         resolve_proposal,
         destructive=True,
         idempotent=True,
+        question=proposal_question,
     ),
     Tool(
         "memory_export_graph",
@@ -182,5 +223,16 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         "AgentStatus",
         status,
         reads=True,
+    ),
+    Tool(
+        "memory_file_add",
+        "Add to a memory file",
+        "Add a text to your section of MEMORY.md. What the user wrote there stays as it is.",
+        FileAddArgs,
+        "FileAdded",
+        file_add,
+        destructive=True,
+        idempotent=True,
+        toolset=FILES,
     ),
 )

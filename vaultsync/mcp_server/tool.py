@@ -90,6 +90,9 @@ class Tool(Generic[ArgsT]):
     """Maximum length of its answer in characters of JSON; None when it limits itself."""
     toolset: str = MEMORY
     """The set that it is listed with."""
+    question: Callable[[AgentMemory, ArgsT], str] | None = None
+    """What the user is asked before it runs, where the client can ask them; an empty text where
+    the decision is not theirs."""
 
     def call(self, memory: AgentMemory, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Check the arguments and run it.
@@ -98,6 +101,13 @@ class Tool(Generic[ArgsT]):
             InvalidArgumentsError: the arguments do not match the schema.
             VaultsyncError: raised by the memory.
         """
+        return self.run(memory, self._args(arguments))
+
+    def question_for(self, memory: AgentMemory, arguments: Mapping[str, Any]) -> str:
+        """What the user is asked before these arguments are taken; raises as `call()`."""
+        return self.question(memory, self._args(arguments)) if self.question else ""
+
+    def _args(self, arguments: Mapping[str, Any]) -> ArgsT:
         try:
             msgspec.json.encode(dict(arguments))
         except (UnicodeEncodeError, RecursionError) as wrong:
@@ -106,12 +116,11 @@ class Tool(Generic[ArgsT]):
             raise InvalidArgumentsError(self.name, f"an argument is {why}", names) from None
         try:
             # Not strict: models sometimes write numbers as strings.
-            args = msgspec.convert(dict(arguments), self.args, strict=False)
+            return msgspec.convert(dict(arguments), self.args, strict=False)
         except msgspec.ValidationError as wrong:
             raise InvalidArgumentsError(
                 self.name, str(wrong), tuple(self.args.__struct_fields__)
             ) from None
-        return self.run(memory, args)
 
     @property
     def input_schema(self) -> dict[str, Any]:

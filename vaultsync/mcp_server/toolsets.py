@@ -14,8 +14,10 @@ from vaultsync.errors import ConfigError
 MEMORY: Final = "memory"
 REPO: Final = "repo"
 MODULES: Final = "modules"
-TOOLSETS = (MEMORY, REPO, MODULES)
+FILES: Final = "files"
+TOOLSETS = (MEMORY, REPO, MODULES, FILES)
 AUTO, ALL = "auto", "all"
+MEMORY_FILE = "MEMORY.md"
 MODULES_FOLDER = Path("docs") / "memories"
 
 
@@ -24,7 +26,8 @@ def choose_toolsets(setting: str, folder: Path) -> frozenset[str]:
 
     Args:
         setting: `auto`, `all`, or names with commas between them. `auto` lists the tools for
-            repositories in one, and those for modules where it has their folder.
+            repositories in one, those for modules where it has their folder, and those for
+            memory files where the folder has one.
         folder: that the server works in.
 
     Raises:
@@ -40,6 +43,7 @@ def choose_toolsets(setting: str, folder: Path) -> frozenset[str]:
     if AUTO in names:
         found |= {MEMORY}
         here = folder.absolute()
+        found |= {FILES} if (here / MEMORY_FILE).is_file() else set()
         root = next((x for x in (here, *here.parents) if os.path.lexists(x / ".git")), None)
         if root is not None:
             found |= {REPO}

@@ -12,6 +12,7 @@ from vaultsync.memory_files.host_limits import HOST_LIMITS, host_of_file
 from vaultsync.memory_files.managed_block import (
     BLOCK_FORMS,
     FULL,
+    MARKS,
     BlockLimits,
     FilledBlock,
     by_worth,
@@ -19,9 +20,10 @@ from vaultsync.memory_files.managed_block import (
     count_lines,
     edited_lines,
     fill_block,
+    find_managed_block,
 )
 from vaultsync.memory_files.ports import MemoryFile, WriteQueue
-from vaultsync.memory_files.report import ManagedFact, ManagedFile
+from vaultsync.memory_files.report import ManagedFile
 from vaultsync.memory_files.sections import decode, memory_file_notice
 from vaultsync.memory_files.state import SOURCE_PREFIX
 from vaultsync.memory_files.write_queue import (
@@ -38,7 +40,7 @@ from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallSources
 from vaultsync.recall.service import RecallSearch
 from vaultsync.storage.archive import Notice
-from vaultsync.sync.report import notices_of
+from vaultsync.sync.report import ManagedFact, notices_of
 
 DEFAULT_BLOCK_BUDGET = 2_000
 """Tokens."""
@@ -97,6 +99,58 @@ def facts_for_session(
     return by_worth(facts)
 
 
+def has_managed_block(file: MemoryFile) -> bool:
+    """Whether a file has the block, or at least one of its marks.
+
+    Raises:
+        UnreadableMemoryFileError: it cannot be read.
+    """
+    text, _ = decode(file.read(MAX_MEMORY_FILE_BYTES) or b"", file.name)
+    return MARKS.begin in text or MARKS.end in text
+
+
+def refit_block(
+    text: str,
+    name: str,
+    request: ManageRequest,
+    facts: Callable[[], Sequence[Fact]],
+    tokens: TokenCounter,
+) -> str:
+    """The text of a file, with fewer facts in its block if it is over the limits of the file.
+
+    Args:
+        text: of the file, with something new outside the block.
+        name: of the file.
+        request: form and limits of the block.
+        facts: returns them by worth.
+        tokens: counts those of the block.
+    """
+    _, limits = _limits(request, name)
+    is_long = limits.max_lines is not None and count_lines(text) > limits.max_lines
+    is_large = limits.max_bytes is not None and len(text.encode()) + len(_BOM) > limits.max_bytes
+    if find_managed_block(text) is None or not (is_long or is_large):
+        return text
+    found, form = facts(), request.form
+    if edited_lines(text, found, form) is not None:
+        return text
+    return (
+        fill_block(
+            text, found, form=form, limits=limits, count=tokens.count, other_bytes=len(_BOM)
+        ).text
+        or text
+    )
+
+
+def _limits(request: ManageRequest, name: str) -> tuple[str, BlockLimits]:
+    """The host of a file, and the limits."""
+    host = request.host or host_of_file(name)
+    return host, BlockLimits(
+        request.budget or DEFAULT_BLOCK_BUDGET,
+        request.max_bytes or HOST_LIMITS[host].max_bytes,
+        request.max_lines or HOST_LIMITS[host].max_lines,
+    )
+
+
 def manage_file(
     file: MemoryFile,
     queue: WriteQueue,
@@ -121,12 +175,7 @@ def manage_file(
         MemoryFileBusyError: another process writes the files of this folder.
         MemoryFileChangedError: the file was saved again and again meanwhile.
     """
-    host = request.host or host_of_file(file.name)
-    limits = BlockLimits(
-        request.budget or DEFAULT_BLOCK_BUDGET,
-        request.max_bytes or HOST_LIMITS[host].max_bytes,
-        request.max_lines or HOST_LIMITS[host].max_lines,
-    )
+    host, limits = _limits(request, file.name)
     tries = 0
     while True:
         tries += 1

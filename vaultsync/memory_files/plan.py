@@ -6,7 +6,8 @@ else the most similar one. Among equals the order in the file decides: two equal
 facts.
 
 The file wins when it changes. An edit of a fact, in its note or in the store, stands until its
-section changes; then the text of the file wins. See docs/decisions/0016.
+section changes; then the text of the file wins (docs/decisions/0016). A managed section follows
+its fact, and edits of both are merged (0068).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from enum import Enum
 
 from msgspec import Struct
 
+from vaultsync.markdown.diff3 import merge_text
 from vaultsync.memory_files.sections import FileMetadataValues, MemorySection, hash_of, normalize
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TYPES, Value
@@ -61,6 +63,8 @@ class KnownSection(Struct, frozen=True):
     title: str
     type: str
     """Empty when the section is only inferred from the fact as it is now."""
+    text: str | None = None
+    """The content that file and fact last agreed on, of a section that follows its fact."""
 
     def differs_from(self, fact: Fact) -> bool:
         """Whether the fact is known to have been edited since the section was read."""
@@ -78,6 +82,12 @@ class SectionAction(Enum):
     FORGET = "forget"
     DETACH = "let_go"
     """The section is gone, but the fact was edited since: it stays, and belongs to no file."""
+    REWRITE = "rewrite"
+    """The section follows an edit of its fact."""
+    REMOVE = "remove"
+    """The section goes with its fact."""
+    RETURN = "return"
+    """The section comes back with its fact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +103,8 @@ class SectionStep:
     """What to set, by key."""
     edited: bool = False
     """Whether the fact differs, or differed, from its section as it was last read."""
+    merged: bool = False
+    """Whether the section and its fact were edited, and both edits stand."""
 
 
 def match_sections(
@@ -222,7 +234,10 @@ def plan_sections(
             continue
         fact = facts.get(was.id)
         if fact is not None:
-            values = _changed_text(section, was, fact, again=again, now=now)
+            text, clash = section.content, True
+            if section.follows and not again:
+                text, clash = _merged(section, was, fact)
+            values = _changed_text(section, text, was, fact, again=again, now=now)
             if values:
                 edited = was.differs_from(fact)
             else:
@@ -231,7 +246,7 @@ def plan_sections(
                 )
             values |= _changed_metadata(fact, before=before, now=now)
             do = SectionAction.UPDATE if values else SectionAction.SAME
-            step = SectionStep(do, number, fact.id, values, edited=edited)
+            step = SectionStep(do, number, fact.id, values, edited=edited, merged=not clash)
         elif again or (section.hash, section.title) != (was.hash, was.title):
             values = new_values(section, now)
             step = SectionStep(SectionAction.CREATE, number, was.id, values)
@@ -261,15 +276,34 @@ def new_values(section: MemorySection, metadata: FileMetadataValues) -> dict[str
     return values
 
 
+def _merged(section: MemorySection, was: KnownSection, fact: Fact) -> tuple[str, bool]:
+    """The content with the edits of the section and of its fact, and whether they clash.
+
+    Where they do, that of the section is taken.
+    """
+    if was.text is None or not was.differs_from(fact):
+        return section.content, True
+    texts = [f"{each}\n" for each in (was.text, section.content, fact.content)]
+    merged = merge_text(*texts)
+    taken = merged if merged is not None else merge_text(*texts, prefer_vault=True)
+    return (taken or "").removesuffix("\n"), merged is None
+
+
 def _changed_text(
-    section: MemorySection, was: KnownSection, fact: Fact, *, again: bool, now: FileMetadataValues
+    section: MemorySection,
+    text: str,
+    was: KnownSection,
+    fact: Fact,
+    *,
+    again: bool,
+    now: FileMetadataValues,
 ) -> dict[str, Value]:
     """The text and type to set: what changed in the file, or all that differs with `again`."""
     values: dict[str, Value] = {}
     all_new = again or not was.type
     new_text = all_new or section.hash != was.hash
-    if new_text and normalize(fact.content) != normalize(section.content):
-        values["content"] = section.content
+    if new_text and normalize(fact.content) != normalize(text):
+        values["content"] = text
     if (all_new or section.title != was.title) and fact.title != section.title:
         values["title"] = section.title
     kind, hinted = type_of(section, now), hinted_type(section) is not None

@@ -86,16 +86,12 @@ class QueuedText:
     replace: bool
     agent: str | None
     at: str
-    before: str | None = None
-    """SHA-256 of the file that is about to be replaced; None while none is."""
-    after: str | None = None
-    """SHA-256 of the new file."""
     creates: bool = False
     """Whether there was no file when the text was queued, so that it makes one."""
 
 
 class WriteQueue(Protocol):
-    """The texts that agents add to memory files: those that are not written yet, and a log of all.
+    """The texts that agents add to memory files, a log of all, and which file is being written.
 
     Any number of processes may use it at once.
     """
@@ -112,8 +108,20 @@ class WriteQueue(Protocol):
         """The items for one file, or for all, oldest first."""
         ...
 
-    def log(self, entry: Mapping[str, Value]) -> None:
-        """Append a line to the log, durably."""
+    def begin(self, name: str, before: str, after: str) -> None:
+        """Record durably that a file is about to be replaced, by the SHA-256 of both contents."""
+        ...
+
+    def begun(self, name: str) -> tuple[str, ...]:
+        """`before` and `after` of the last write of a file that did not end; empty if it did."""
+        ...
+
+    def end(self, name: str) -> None:
+        """Record that the write of a file ended; idempotent."""
+        ...
+
+    def log(self, *entries: Mapping[str, Value]) -> None:
+        """Append lines to the log, durably."""
         ...
 
     def keep(self, data: bytes) -> str:

@@ -45,7 +45,7 @@ _SHORT_SOURCE = 1_000
 LARGE_FILE_BYTES = 1 << 20
 """Bytes above which a file is read, but reported as large."""
 MANAGED_MARKER = "<!-- vaultsync-managed -->"
-"""Stands below the heading of a section that agents may change."""
+"""Stands below the heading of a section that follows its fact, and that agents may change."""
 _MAX_TITLE_CHARS = 200
 _MAX_INVALID_BYTES = 0.10
 """Share of bytes that are not UTF-8 above which a file counts as binary."""
@@ -68,6 +68,22 @@ _NAMESPACE = UUID("6f1c8be2-b6f4-5d0c-9a3e-2f6f0d1c7a55")
 
 
 @dataclass(frozen=True, slots=True)
+class SectionBlock:
+    """The lines of a file from one heading of level 2 to the next."""
+
+    heading: str | None
+    start: int
+    body: int
+    """Where its content begins: below heading, markers and blank lines."""
+    end: int
+    type_hint: str | None
+    managed: bool
+
+
+_NO_BLOCK = SectionBlock(None, 0, 0, 0, None, managed=False)
+
+
+@dataclass(frozen=True, slots=True)
 class MemorySection:
     """A piece of a memory file that becomes a fact."""
 
@@ -87,24 +103,18 @@ class MemorySection:
     """The type named by `<!-- type: x -->`."""
     managed: bool = False
     """Whether agents may change it."""
+    block: SectionBlock = _NO_BLOCK
+    """The lines that it is in."""
+
+    @property
+    def follows(self) -> bool:
+        """Whether it follows its fact. What has no heading of its own does not."""
+        return self.managed and self.heading is not None
 
     @property
     def hash(self) -> str:
         """Hash of `text`, independent of blanks, line ends and the place in the file."""
         return hash_of(self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class SectionBlock:
-    """The lines of a file from one heading of level 2 to the next."""
-
-    heading: str | None
-    start: int
-    body: int
-    """Where its content begins: below heading, markers and blank lines."""
-    end: int
-    type_hint: str | None
-    managed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,6 +410,7 @@ def _sections(
             line=bisect_left(breaks, block.start if block.heading else start) + 1,
             type_hint=hint or block.type_hint,
             managed=managed or block.managed,
+            block=block,
         )
 
 

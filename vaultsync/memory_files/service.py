@@ -1,8 +1,9 @@
-"""Memory files -> facts, in one direction: each file is the authority for its facts.
+"""Memory files and facts: each file is the authority for its facts.
 
 A file is read whole, its sections are matched with the facts that came from it, and what changed
 in the file is written to the store by compare-and-set. The notes follow as those of any fact do.
-The file itself is not written, except with texts of agents that are queued for it.
+Of the file itself, only managed sections are written: with texts of agents that are queued, and
+with what their facts say now.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from msgspec import structs
 
 from vaultsync.errors import (
     MemoryFileBusyError,
+    MemoryFileChangedError,
     MemoryFileError,
     MemoryFileGuardError,
     MemoryFileMissingError,
@@ -45,6 +47,7 @@ from vaultsync.memory_files.report import (
 )
 from vaultsync.memory_files.sections import (
     FileMetadataValues,
+    MemoryFileContent,
     MemorySection,
     hash_of,
     memory_file_notice,
@@ -61,7 +64,15 @@ from vaultsync.memory_files.state import (
     state_key,
     write_states,
 )
-from vaultsync.memory_files.write_queue import LOCK_TIMEOUT, drain_write_queue
+from vaultsync.memory_files.write_back import (
+    FollowedSection,
+    WrittenBack,
+    differing_section,
+    in_words_of,
+    section_content,
+    write_back,
+)
+from vaultsync.memory_files.write_queue import LOCK_TIMEOUT, drain_write_queue, replace_keeping
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope, private_scope
@@ -100,6 +111,9 @@ _REASONS = {
     SectionAction.UPDATE: "changed in the file",
     SectionAction.FORGET: "gone from the file",
     SectionAction.DETACH: "gone from the file, and edited since",
+    SectionAction.REWRITE: "follows its fact",
+    SectionAction.REMOVE: "its fact was forgotten",
+    SectionAction.RETURN: "its fact was restored",
 }
 
 
@@ -109,6 +123,8 @@ class FileSyncRequest:
 
     agent: str | None = None
     scope: str | None = None
+    user: str | None = None
+    """Whom new facts are about."""
     again: bool = False
     """Whether the file also wins over edits of its facts since the last sync."""
     dry_run: bool = False
@@ -120,6 +136,10 @@ class FileSyncRequest:
     """Whether the facts are only proposed: then the state of the file stays as it was."""
     after_add: bool = False
     """Whether an agent's text was written just now: what the guard stops then is a notice."""
+    refits: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
+    """Name of a file -> makes room for what is written into it, where it has a limit."""
+    raises: bool = True
+    """Whether the error of a single file is raised; else it is a notice, as that of many."""
 
 
 @dataclass(slots=True)
@@ -166,7 +186,7 @@ def sync_files(
             is_notice = isinstance(error, UnreadableMemoryFileError) or (
                 request.after_add and isinstance(error, MemoryFileGuardError)
             )
-            if len(files) == 1 and not is_notice:
+            if len(files) == 1 and request.raises and not is_notice:
                 raise
             notices.append(
                 memory_file_notice(type(error).__name__, file.name, error.message, error.hint)
@@ -217,6 +237,8 @@ class _FilePlan:
     facts: Mapping[str, Fact]
     steps: Sequence[SectionStep]
     notices: Sequence[Notice]
+    returned: Sequence[Fact]
+    """Facts that were restored after they had taken their sections with them."""
 
 
 @dataclass(slots=True)
@@ -235,6 +257,8 @@ class FileSync:
     source: str = ""
     """Of its facts."""
     today: str = ""
+    actions: list[SectionResult] = field(default_factory=list)
+    """What was done, by all tries."""
 
     def __post_init__(self) -> None:
         """Name what belongs to the file."""
@@ -248,7 +272,7 @@ class FileSync:
         Raises:
             MemoryFileError, StoreUnavailableError.
         """
-        queued = self.queue.waiting(self.file.name)
+        queued = self.queue.waiting(self.file.name) or self.queue.begun(self.file.name)
         if not queued and not self.request.again:
             state = read_states(self.file.state()).files.get(self.key)
             data = self.file.read(self.budget.size)
@@ -257,8 +281,12 @@ class FileSync:
         if self.request.dry_run:  # it writes nothing, and so leaves no lock file either
             return self._sync(read_states(self.file.state()))
         with self.file.lock(LOCK_TIMEOUT):
-            written = drain_write_queue(self.file, self.queue) if queued else 0
+            refit = self.request.refits.get(self.file.name, str)
+            written = drain_write_queue(self.file, self.queue, refit) if queued else 0
             result = self._sync(read_states(self.file.state()))
+        if result.actions and not self.request.is_draft:
+            at = self.ctx.today()
+            self.queue.log(*(_log_entry(self.file.name, each, at) for each in result.actions))
         return structs.replace(result, written=written)
 
     def _is_current(self, state: FileState, data: bytes) -> bool:
@@ -276,7 +304,7 @@ class FileSync:
         count = len(state.sections)
         self.budget.size -= size
         self.budget.sections -= count
-        return FileResult(self.file.name, count, counts_of((), count))
+        return FileResult(self.file.name, count, counts_of((), count), managed=state.managed)
 
     def _sync(self, states: FolderState) -> FileResult:
         """Plan and write; again when the file or the store changed meanwhile."""
@@ -289,26 +317,122 @@ class FileSync:
             plan = self._plan(data, state)
             if data is None and not plan.last_read:
                 raise MemoryFileMissingError(self.file.name)
-            gone = sum(each.section is None for each in plan.steps)
-            if gone and (gone >= _MANY_GONE or gone * 2 >= len(plan.last_read)):
-                # An editor may have saved only half of the file: read it a second time.
-                self.ctx.clock.sleep(self.ctx.policy.grace_seconds)
-                if self.file.read(self.budget.size) != data:
-                    continue
-            if self.request.dry_run:
-                return self._result(plan, [each.fact_id for each in plan.steps])
-            self._guard(plan, data)
-            ids = self._write(plan)
-            if ids is None:
+            if self._is_half_saved(plan, data):
                 continue
-            result = self._result(plan, ids)
-            kept = self._state(plan, ids, data, result, last=state, before=before)
+            if self.request.dry_run:
+                ids = [each.fact_id for each in plan.steps]
+                return self._with_back(self._result(plan, ids), self._write_back(plan, ids, data))
+            self._guard(plan, data)
+            written = self._write(plan)
+            if written is None:
+                continue
+            result = self._result(plan, written)
+            kept = self._state(plan, written, data, result, last=state, before=before)
             result = structs.replace(result, pending=kept.pending)
-            encoded = write_states(states, self.key, kept)
-            if encoded != self.file.state() and not self.request.is_draft:
-                self.file.put_state(encoded)
-            return result
+            self.actions += result.actions
+            back = None if self.request.is_draft else self._write_back(plan, written, data)
+            kept = structs.replace(kept, notices=self._has_notices())
+            if back is not None and back.data != data:
+                after = self._state_after(plan, kept, back)
+                # What the facts took from the file is their base, whatever happens next.
+                state = structs.replace(
+                    kept, notices=True, withdrawn=after.withdrawn, next=tuple(after.sections)
+                )
+                self._put_state(states, state)
+                try:
+                    kept, back = self._replace(state, data, after, back)
+                except MemoryFileChangedError:
+                    continue
+            if not self.request.is_draft:
+                self._put_state(states, kept)
+            self.budget.size -= len(data or b"")
+            self.budget.sections -= len(kept.sections)
+            result = structs.replace(result, actions=self.actions, managed=kept.managed)
+            return self._with_back(result, back)
         raise RevisionMismatchError(self.file.name, "the one just read", "a newer one each time")
+
+    def _is_half_saved(self, plan: _FilePlan, data: bytes | None) -> bool:
+        """Whether many sections are gone, and a moment later the file is another one."""
+        gone = sum(each.section is None for each in plan.steps)
+        if not gone or (gone < _MANY_GONE and gone * 2 < len(plan.last_read)):
+            return False
+        self.ctx.clock.sleep(self.ctx.policy.grace_seconds)
+        return self.file.read(self.budget.size) != data
+
+    def _replace(
+        self, state: FileState, data: bytes | None, after: FileState, back: WrittenBack
+    ) -> tuple[FileState, WrittenBack | None]:
+        """Write the file; returns the state then, and what was done."""
+        try:
+            replace_keeping(self.file, self.queue, back.data, data)
+        except UnreadableMemoryFileError as error:
+            kind = type(error).__name__
+            notice = memory_file_notice(kind, self.file.name, error.message, error.hint)
+            self.notices.append(notice)
+            return state, None
+        return after, back
+
+    def _put_state(self, states: FolderState, state: FileState) -> None:
+        encoded = write_states(states, self.key, state)
+        if encoded != self.file.state():
+            self.file.put_state(encoded)
+
+    def _write_back(
+        self, plan: _FilePlan, ids: Sequence[str], data: bytes | None
+    ) -> WrittenBack | None:
+        """The file with its managed sections as their facts are; None if there is none to write."""
+        if data is None or self.request.again:
+            return None
+        wanted = [
+            FollowedSection(
+                SectionAction.RETURN, fact.id, fact.title, section_content(fact.content)
+            )
+            for fact in map(self.ctx.view.redact, plan.returned)
+        ]
+        for number, step in enumerate(plan.steps):
+            if step.section is None or not (section := plan.sections[step.section]).follows:
+                continue
+            fact = plan.facts.get(ids[number])
+            if fact is not None:
+                fact = fact.replace(self.originals(step.values, fact))
+                found = differing_section(step.section, section, fact, self.ctx.view)
+                wanted += [] if found is None else [found]
+            elif step.do is SectionAction.SAME:
+                removal = SectionAction.REMOVE, ids[number], section.title, "", step.section
+                wanted.append(FollowedSection(*removal))
+        if not wanted:
+            return None
+        of_sections = {
+            step.section: ids[number]
+            for number, step in enumerate(plan.steps)
+            if step.section is not None
+        }
+
+        def read(text: str) -> Sequence[MemorySection]:
+            return self._content(text.encode()).outline.sections
+
+        owned = [(each, of_sections.get(n, "")) for n, each in enumerate(plan.sections)]
+        done = write_back(self.file.name, data, owned, wanted, read)
+        if refit := self.request.refits.get(self.file.name):
+            done = done._replace(text=refit(done.text))
+        redact = self.ctx.view.redact_text
+        self.notices += [each._replace(message=redact(each.message)) for each in done.notices]
+        return done
+
+    def _with_back(self, result: FileResult, back: WrittenBack | None) -> FileResult:
+        """The report with what the sections of the file became."""
+        if back is None:
+            return result
+        redact = self.ctx.view.redact_text
+        actions = [
+            SectionResult(x.do.value, x.fact_id, redact(x.title), reason=_REASONS[x.do])
+            for x in back.done
+        ]
+        updated = {each.fact_id for each in result.actions}
+        same = sum(x.number is not None and x.fact_id not in updated for x in back.done)
+        unchanged = result.counts["unchanged"] - same
+        actions = [*result.actions, *actions]
+        return structs.replace(result, actions=actions, counts=counts_of(actions, unchanged))
 
     def _guard(self, plan: _FilePlan, data: bytes | None) -> None:
         """Stop when the file would take all its facts with it.
@@ -329,13 +453,16 @@ class FileSync:
         raise MemoryFileGuardError(self.file.name, why, token, confirmed=self.request.confirm)
 
     def _plan(self, data: bytes | None, state: FileState | None) -> _FilePlan:
-        title = self.file.key.removesuffix(".md")
-        content = read_memory(data or b"", name=self.file.name, title=title, reader=self.reader)
-        known, facts = self._known(state)
+        content = self._content(data or b"")
+        known, facts = self._known(state, content.outline.sections)
         before = state or FileMetadataValues()
         now = before if content.metadata is None else content.metadata
         sections, again = content.outline.sections, self.request.again
-        steps = plan_sections(sections, known, facts, before=before, now=now, again=again)
+        shown = dict(facts)
+        for was in known:
+            if was.text is not None and was.id in facts:
+                shown[was.id] = in_words_of(was.text, facts[was.id], self.ctx.view)
+        steps = plan_sections(sections, known, shown, before=before, now=now, again=again)
         if state is not None:
             steps = [self._as_before(each, sections, state, facts) for each in steps]
         notices = list(content.notices)
@@ -348,7 +475,17 @@ class FileSync:
             hint = "merge sections, or move those that are not memories to another file"
             notices.append(memory_file_notice("TooManySections", self.file.name, why, hint))
         short = [each.title for each in content.outline.left_out]
-        return _FilePlan(sections, short, now, known, facts, steps, notices)
+        present = {each.fact_id for each in steps}
+        returned = [
+            fact
+            for fact_id, fact in self.ctx.store.find_many(state.withdrawn if state else ()).items()
+            if fact_id not in present and self.owns(fact)
+        ]
+        return _FilePlan(sections, short, now, known, facts, steps, notices, returned)
+
+    def _content(self, data: bytes) -> MemoryFileContent:
+        title = self.file.key.removesuffix(".md")
+        return read_memory(data, name=self.file.name, title=title, reader=self.reader)
 
     def _as_before(
         self,
@@ -377,15 +514,19 @@ class FileSync:
         facts[fact_id] = fact
         return replace(step, do=SectionAction.UPDATE, fact_id=fact_id)
 
-    def _known(self, state: FileState | None) -> tuple[list[KnownSection], dict[str, Fact]]:
+    def _known(
+        self, state: FileState | None, sections: Sequence[MemorySection]
+    ) -> tuple[list[KnownSection], dict[str, Fact]]:
         """The sections at the last sync, and those of their facts that are in the store."""
         store = self.ctx.store
-        ids = [each.id for each in state.sections] if state else []
+        read = {each.id: each for each in state.last_read(sections)} if state else {}
+        ids = list(read)
         facts = {key: fact for key, fact in store.find_many(ids).items() if self.owns(fact)}
         deleted = (each for each in {*ids} - facts.keys() if self.owns(store.tombstone(each)))
         ours = {*facts, *deleted}
-        known = [each for each in state.sections if each.id in ours] if state else []
+        known = [each for each in read.values() if each.id in ours]
         if state is None or self.request.again or state.scanned != self.today:
+            ours |= set() if state is None or self.request.again else {*state.withdrawn}
             for fact in store.iter_facts():
                 if fact.id not in ours and self.owns(fact):
                     facts[fact.id] = fact
@@ -403,6 +544,10 @@ class FileSync:
             and (fact.source, fact.agent_id) == (self.source, agent)
             and (may.may_write(agent, fact.scope) or may.may_propose(agent, fact.scope))
         )
+
+    def originals(self, values: Mapping[str, Value], fact: Fact) -> Mapping[str, Value]:
+        """Values from a section that follows a fact, with the secrets that it shows redacted."""
+        return self.ctx.view.restore_values(values, fact)[0]
 
     def _write(self, plan: _FilePlan) -> list[str] | None:
         """Write the facts of a plan; returns the ids of its steps, or None after a mismatch.
@@ -437,7 +582,8 @@ class FileSync:
             line = section.line if section else None
             if step.do is SectionAction.SAME:
                 unchanged += 1
-                if step.edited:
+                follows = section is not None and section.follows and not self.request.again
+                if step.edited and not follows:
                     notices.append(self._edited_notice(title, line, fact_id, fact))
                 continue
             if step.do is SectionAction.DETACH:
@@ -448,7 +594,9 @@ class FileSync:
             fields: tuple[str, ...] = ()
             if step.do is SectionAction.UPDATE:
                 fields = tuple(sorted(step.values))
-                if step.edited:
+                if step.edited and step.merged:
+                    reason = "merged with an edit of the fact"
+                elif step.edited:
                     reason = f"replaces an edit; see `vaultsync history {fact_id}`"
             actions.append(SectionResult(step.do.value, fact_id, title, line, fields, reason))
         return FileResult(
@@ -485,14 +633,12 @@ class FileSync:
     ) -> FileState:
         """The new state of the file."""
         metadata = plan.metadata
-        sections = []
-        for step, fact_id in zip(plan.steps, ids, strict=True):
-            if step.section is not None:
-                section = plan.sections[step.section]
-                body, kind = hash_of(section.content), type_of(section, metadata)
-                sections.append(KnownSection(fact_id, section.hash, body, section.title, kind))
-        self.budget.size -= len(data or b"")
-        self.budget.sections -= len(sections)
+        read = [
+            (plan.sections[step.section], fact_id)
+            for step, fact_id in zip(plan.steps, ids, strict=True)
+            if step.section is not None
+        ]
+        sections = [_known_section(each, fact_id, metadata) for each, fact_id in read]
         pending = {*(last.pending if last else ()), *(each.fact_id for each in result.actions)}
         pending &= {each.id for each in sections} if self.request.embeds else set()
         now = self.ctx.store.state()
@@ -510,8 +656,50 @@ class FileSync:
             type=metadata.type,
             pending=tuple(sorted(pending)),
             removed=_removed(last, plan, {each.id for each in sections}),
-            notices=any(each.kind != "LetGo" for each in self.notices),
+            withdrawn=_absent(last.withdrawn if last else (), sections),
         )
+
+    def _has_notices(self) -> bool:
+        """Whether there is something to say about the file until it is read again."""
+        return any(each.kind != "LetGo" for each in self.notices)
+
+    def _state_after(self, plan: _FilePlan, kept: FileState, back: WrittenBack) -> FileState:
+        """The state once sections followed their facts."""
+        pairs = zip(back.sections, back.ids, strict=True)
+        sections = [_known_section(each, x, plan.metadata) for each, x in pairs if x]
+        removed = [each.fact_id for each in back.done if each.do is SectionAction.REMOVE]
+        gone = [(each.hash, each.id) for each in kept.sections if each.id in removed]
+        return structs.replace(
+            kept,
+            digest=sha256(back.data).hexdigest(),
+            sections=sections,
+            removed=(*kept.removed, *gone)[-MAX_REMOVED:],
+            withdrawn=_absent((*kept.withdrawn, *removed), sections)[-MAX_REMOVED:],
+        )
+
+
+def _known_section(
+    section: MemorySection, fact_id: str, metadata: FileMetadataValues
+) -> KnownSection:
+    body, kind = hash_of(section.content), type_of(section, metadata)
+    text = section.content if section.follows else None
+    return KnownSection(fact_id, section.hash, body, section.title, kind, text)
+
+
+def _absent(ids: Sequence[str], sections: Sequence[KnownSection]) -> tuple[str, ...]:
+    present = {each.id for each in sections}
+    return tuple(dict.fromkeys(each for each in ids if each not in present))
+
+
+def _log_entry(name: str, each: SectionResult, at: str) -> Mapping[str, Value]:
+    return {
+        "what": "section",
+        "path": name,
+        "section": each.title,
+        "fact_id": each.fact_id,
+        "action": each.action,
+        "at": at,
+    }
 
 
 def _removed(
@@ -533,7 +721,8 @@ class _FactWriter:
         self._ctx, self._name = work.ctx, work.file.name
         self._store, self._at = work.ctx.store, work.ctx.today()
         self._agent, self._source, self._scope = work.request.agent, work.source, scope
-        self._owns = work.owns
+        self._user = work.request.user
+        self._owns, self._originals = work.owns, work.originals
         self._plan = plan
         self._used = set(plan.facts)
         self._equal: Counter[str] = Counter()
@@ -547,7 +736,9 @@ class _FactWriter:
         elif step.do is not SectionAction.SAME:
             fact = self._plan.facts[step.fact_id]
             if step.do is SectionAction.UPDATE:
-                self._change(fact, step.values)
+                follows = step.section is not None and self._plan.sections[step.section].follows
+                values = self._originals(step.values, fact) if follows else step.values
+                self._change(fact, values)
             elif step.do is SectionAction.DETACH:
                 self._change(fact, {"source": DETACHED_SOURCE})
             else:
@@ -589,8 +780,8 @@ class _FactWriter:
             "createdAt": self._at,
             "updatedAt": self._at,
         }
-        if self._agent:
-            fields["agentId"] = self._agent
+        fields |= {"agentId": self._agent} if self._agent else {}
+        fields |= {"userId": self._user} if self._user else {}
         self._write(make_fact(fields))
 
     def _change(self, fact: Fact, values: Mapping[str, Value], *, deleted: bool = False) -> None:

@@ -7,10 +7,12 @@ forge it, so it is a hint: the ids in it are checked against the store.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from vaultsync.memory_files.plan import KnownSection
-from vaultsync.memory_files.sections import FileMetadataValues, hash_of, section_text
+from vaultsync.memory_files.sections import FileMetadataValues, MemorySection, hash_of, section_text
 from vaultsync.model.fact import Fact
 
 STATE_FORMAT = 1
@@ -36,9 +38,38 @@ class FileState(FileMetadataValues, frozen=True, kw_only=True):
     """Facts that are not embedded yet."""
     removed: tuple[tuple[str, str], ...] = ()
     """The hash of the last text and the fact of each section that is gone; the newest last."""
+    withdrawn: tuple[str, ...] = ()
+    """Facts that were forgotten, and took their sections with them; the newest last."""
+    next: tuple[KnownSection, ...] = ()
+    """The sections as they are written just now, which a crash may have completed."""
     notices: bool | list[object] = False
     """Whether there was something to say about the file. What it was is not kept here, where
     anyone could write it: the file is read again. Older versions kept a list."""
+
+    @property
+    def managed(self) -> int:
+        """How many sections follow their facts, or would if their facts were restored."""
+        return sum(each.text is not None for each in self.sections) + len(self.withdrawn)
+
+    def last_read(self, now: Sequence[MemorySection]) -> list[KnownSection]:
+        """The sections when they were last read, or as a write left them that did not end.
+
+        The texts of the sections now say how far it came.
+        """
+        lines = {line for each in now for line in each.text.split("\n")}
+
+        def missing(known: KnownSection) -> int:
+            return len(set(f"{known.title}\n{known.text}".split("\n")) - lines)
+
+        hashes = {each.hash for each in now}
+        found = {each.id: each for each in self.sections}
+        for each in self.next:
+            old = found.get(each.id)
+            if old is None:
+                found |= {each.id: each} if each.hash in hashes else {}
+            elif old.hash not in hashes and missing(each) < missing(old):
+                found[each.id] = each
+        return list(found.values())
 
 
 class FolderState(msgspec.Struct, frozen=True):

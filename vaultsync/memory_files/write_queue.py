@@ -11,14 +11,13 @@ queued and the next sync writes it. The log keeps every text permanently.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from shlex import quote
 
 from vaultsync.errors import (
-    InvalidFieldError,
     MemoryFileBusyError,
     MemoryFileChangedError,
     MemoryFileError,
@@ -26,19 +25,10 @@ from vaultsync.errors import (
     UsageError,
     VaultsyncError,
 )
-from vaultsync.memory_files.managed_block import find_managed_block
 from vaultsync.memory_files.ports import MemoryFile, QueuedText, WriteQueue
 from vaultsync.memory_files.report import AddResult
-from vaultsync.memory_files.sections import (
-    MANAGED_MARKER,
-    MIN_SECTION_CHARS,
-    SectionBlock,
-    decode,
-    frontmatter_end,
-    normalize,
-    read_outline,
-    section_text,
-)
+from vaultsync.memory_files.section_edit import insert_section
+from vaultsync.memory_files.sections import decode
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.clock import Clock, time_text
@@ -50,79 +40,6 @@ LOCK_TIMEOUT = 5.0
 """Seconds to wait for the lock of a folder."""
 
 
-def insert_section(text: str, heading: str, body: str, *, replace_all: bool) -> str:
-    """Add `body` to the agents' section with that heading, and return the new file.
-
-    `body` becomes the last paragraph or, with `replace_all`, the whole content of the section.
-    Text that the section has already is not added again. The result is parsed to prove that
-    no other section changed.
-
-    Raises:
-        InvalidFieldError: the heading is not one line, or the text does not fit in one section.
-        UsageError: the file ends within code or a comment, so that no section can follow.
-    """
-    span = find_managed_block(text)
-    if span is not None:  # the block stays as it is; new sections stand above it
-        above, below = text[: span[0]], text[span[1] :]
-        title = normalize(heading).lstrip("#").strip()
-        if _agents_section(below, title)[0] is not None:
-            below = insert_section(below, heading, body, replace_all=replace_all)
-        else:
-            above = insert_section(above, heading, body, replace_all=replace_all)
-        return above + text[slice(*span)] + below
-    title = normalize(heading).lstrip("#").strip()
-    if not title or "\n" in title:
-        raise InvalidFieldError("section", heading, "one line of text")
-    normalized = normalize(body)
-    if len(section_text(title, normalized)) < MIN_SECTION_CHARS:
-        expected = f"{MIN_SECTION_CHARS} characters or more with its heading"
-        raise InvalidFieldError("the text", body, expected)
-    probe = read_outline(f"## a\n\n{normalized}\n\n## b\n", name="")
-    if [block.heading for block in probe.blocks] != ["a", "b"]:
-        expected = "whole paragraphs, without headings of level 2 and with all code fences closed"
-        raise InvalidFieldError("the text", body, expected)
-    eol = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
-    body = body.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip().replace("\n", eol)
-    own, others = _agents_section(text, title)
-    if own is None:
-        gap = "" if not text or text.endswith("\n") else eol
-        space = eol if text.strip() else ""
-        result = text + gap + space + eol.join([f"## {title}", MANAGED_MARKER, "", body, ""])
-    else:
-        before = text[own.body : own.end]
-        if not replace_all and normalized in normalize(before):
-            return text
-        content = before.rstrip()
-        blank_lines = before[len(content) :] or eol
-        after = body if replace_all or not content else content + eol * 2 + body
-        result = text[: own.body] + after + blank_lines + text[own.end :]
-    own, others_after = _agents_section(result, title)
-    if (
-        own is None
-        or others != others_after
-        or normalized not in normalize(result[own.body : own.end])
-    ):
-        # The text alone is a section, so that the cause is in the file.
-        raise UsageError(
-            "the file ends within code or a comment that is not closed, so no text can be added",
-            hint="close it in the file, then add the text again",
-        )
-    return result
-
-
-def _agents_section(
-    text: str, title: str
-) -> tuple[SectionBlock | None, list[tuple[str | None, str]]]:
-    """The agents' section with a title, and heading and text of all other blocks."""
-    blocks = read_outline(text, name="", start=frontmatter_end(text)).blocks
-    own = next((each for each in blocks if each.managed and each.heading == title), None)
-    return own, [
-        (block.heading, words)
-        for block in blocks
-        if block is not own and (words := normalize(text[block.start : block.end]))
-    ]
-
-
 def queue_text(
     clock: Clock,
     file: MemoryFile,
@@ -132,8 +49,11 @@ def queue_text(
     text: str,
     replace_all: bool,
     agent: str | None,
+    refit: Callable[[str], str] = str,
 ) -> AddResult:
     """Add a text to the agents' section of a file, or leave it in the queue.
+
+    `refit` makes room for it, where the file has a limit.
 
     Raises:
         InvalidFieldError: the text does not fit in one section.
@@ -146,7 +66,7 @@ def queue_text(
     queue.put(item)
     try:
         with file.lock(LOCK_TIMEOUT):
-            result = _drain(file, queue).get(item.op)
+            result = _drain(file, queue, refit).get(item.op)
     except MemoryFileBusyError as error:
         _log_text(queue, item, QUEUED, error.message)
         return AddResult(item.name, section, QUEUED, error.message)
@@ -162,12 +82,14 @@ def queue_text(
     return result or AddResult(item.name, section, WRITTEN)
 
 
-def drain_write_queue(file: MemoryFile, queue: WriteQueue) -> int:
+def drain_write_queue(
+    file: MemoryFile, queue: WriteQueue, refit: Callable[[str], str] = str
+) -> int:
     """Write the queued texts of a file, and recover from a crash; returns how many were written.
 
     The caller holds the file's lock. A text that cannot be written yet stays queued.
     """
-    results = _drain(file, queue).values()
+    results = _drain(file, queue, refit).values()
     return sum(isinstance(each, AddResult) and each.status == WRITTEN for each in results)
 
 
@@ -185,23 +107,25 @@ def files_with_queue(queue: WriteQueue) -> list[Notice]:
     ]
 
 
-def _drain(file: MemoryFile, queue: WriteQueue) -> dict[str, AddResult | VaultsyncError]:
+def _drain(
+    file: MemoryFile, queue: WriteQueue, refit: Callable[[str], str]
+) -> dict[str, AddResult | VaultsyncError]:
     """The result for each queued text, by op."""
     if leftovers := file.leftovers():
         recover_crashed_write(file, queue, leftovers)
     results: dict[str, AddResult | VaultsyncError] = {}
     for item in queue.waiting(file.name):
         try:
-            results[item.op] = _write(file, queue, item)
+            results[item.op] = _write(file, queue, item, refit)
         except (MemoryFileError, UsageError) as error:
             results[item.op] = error
-            if item.before or item.after:
-                queue.put(replace(item, before=None, after=None))
             _log_text(queue, item, QUEUED, error.message)
     return results
 
 
-def _write(file: MemoryFile, queue: WriteQueue, item: QueuedText) -> AddResult:
+def _write(
+    file: MemoryFile, queue: WriteQueue, item: QueuedText, refit: Callable[[str], str]
+) -> AddResult:
     """Write one text, or raise a MemoryFileError or UsageError."""
     data = file.read(MAX_MEMORY_FILE_BYTES)
     if data is None and not item.creates:
@@ -214,34 +138,37 @@ def _write(file: MemoryFile, queue: WriteQueue, item: QueuedText) -> AddResult:
     status = UNCHANGED if changed == text else WRITTEN
     if status == WRITTEN:
         bom = "\ufeff" if (data or b"").startswith(b"\xef\xbb\xbf") else ""
-        new = (bom + changed).encode()
-        queue.put(replace(item, before=_sha(data or b""), after=_sha(new)))
-        replace_keeping(file, queue, new, data)
+        replace_keeping(file, queue, (bom + refit(changed)).encode(), data)
     _log_text(queue, item, status, "")
     queue.drop(item.op)
     return AddResult(file.name, item.section, status)
 
 
 def replace_keeping(file: MemoryFile, queue: WriteQueue, data: bytes, expect: bytes | None) -> None:
-    """Replace the file; versions that were displaced and are in no file any more are kept."""
+    """Replace the file; versions that were displaced and are in no file any more are kept.
+
+    The caller holds the file's lock.
+    """
+    queue.begin(file.name, _sha(expect or b""), _sha(data))
     try:
         file.replace(data, expect)
     except MemoryFileChangedError as error:
         for version in error.saved:
             _keep_version(file, queue, version)
+        queue.end(file.name)
         raise
+    queue.end(file.name)
 
 
 def recover_crashed_write(file: MemoryFile, queue: WriteQueue, leftovers: Sequence[bytes]) -> None:
     """Put back a version of the user that a crashed write displaced, and keep it in the log."""
-    queued = queue.waiting(file.name)
-    known = {sha for item in queued for sha in (item.before, item.after)}
+    begun = queue.begun(file.name)
     for data in leftovers:
-        if _sha(data) in known:
+        if _sha(data) in begun:
             continue
         _keep_version(file, queue, data)
         now = file.read(MAX_MEMORY_FILE_BYTES)
-        if now is not None and _sha(now) in {item.after for item in queued}:
+        if now is not None and _sha(now) in begun[1:]:
             with suppress(MemoryFileChangedError):  # the user saved a newer version, which stands
                 replace_keeping(file, queue, data, now)
     file.drop_leftovers()

@@ -308,3 +308,11 @@ def json_value(key: str, value: object, *, depth: int = 0) -> Value:
             for name, each in value.items()
         }
     raise InvalidFieldError(key, value, "text, a number, true, false or a list of them")
+
+
+def lower_each(text: str) -> str:
+    """In lower case, character by character, so that positions stay the same."""
+    low = text.lower()
+    if len(low) == len(text):
+        return low
+    return "".join(low if len(low := each.lower()) == 1 else each for each in text)

@@ -1,4 +1,4 @@
-"""Read dates as people write them: a day, a month, a year, a moment, or `last week`.
+"""Spans of time, and dates as people write them: a day, a month, a moment, or `last week`.
 
 Relative dates are read in five languages: `last week`, `vor drei Tagen`, `el mes pasado`, `昨日`.
 """
@@ -9,13 +9,68 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from types import MappingProxyType
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vaultsync.errors import InvalidFieldError
-from vaultsync.model.canonical import clean_time
-from vaultsync.model.time_span import DAY_LENGTH, TimeSpan, day_span, year_span
+from vaultsync.model.canonical import clean_time, to_microseconds
 
 WHAT_IS_A_DATE = 'a date, such as 2026-02-14, 2026-02, 2026, yesterday or "last week"'
+
+
+class TimeSpan(Struct, frozen=True):
+    """Days from `since` until before `until`, as ISO dates; None is open."""
+
+    since: str | None = None
+    until: str | None = None
+
+    def holds(self, time: str) -> bool:
+        """Whether a canonical time lies within."""
+        return (self.since is None or time >= self.since) and (
+            self.until is None or time < self.until
+        )
+
+    def within(self, other: TimeSpan) -> TimeSpan:
+        """The intersection of both."""
+        starts = filter(None, (self.since, other.since))
+        ends = filter(None, (self.until, other.until))
+        return TimeSpan(
+            max(starts, key=to_microseconds, default=None),
+            min(ends, key=to_microseconds, default=None),
+        )
+
+
+ALWAYS = TimeSpan()
+ISO_DAY = r"\d{4}-\d{2}(?:-\d{2})?"
+DAY_LENGTH = len("2026-02-14")
+
+
+def day_span(text: str) -> tuple[str, str] | None:
+    """The first day of a day or a month, and the day after its last; None for others."""
+    if not re.fullmatch(ISO_DAY, text):
+        return None
+    year, month, *day = map(int, text.split("-"))
+    return days_between(year, month, day[0] if day else None)
+
+
+def year_span(text: str) -> tuple[str, str] | None:
+    """The first day of a year, and of the next; None for others."""
+    return days_between(int(text), None, None) if re.fullmatch(r"[0-9]{4}", text) else None
+
+
+def days_between(year: int, month: int | None, day: int | None) -> tuple[str, str] | None:
+    """A year, a month or a day as dates; None when there is no such day."""
+    try:
+        first = date(year, month or 1, day or 1)
+        if day:
+            after = first + timedelta(days=1)
+        elif month:
+            after = date(year + month // 12, month % 12 + 1, 1)
+        else:
+            after = date(year + 1, 1, 1)
+    except (ValueError, OverflowError):
+        return None
+    return first.isoformat(), after.isoformat()
 
 
 def time_span(since: str | None, until: str | None, *, today: date) -> TimeSpan:
@@ -70,7 +125,7 @@ def relative_days(text: str, today: date) -> tuple[str, str] | None:
     return _calendar_days(found, today)
 
 
-class NamedSpan(NamedTuple):
+class NamedSpan(Struct, frozen=True):
     """A span of time that a text names, and which part of the text names it."""
 
     span: TimeSpan
@@ -201,7 +256,7 @@ _DAYS: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "month": 30, "
 """Unit -> days in it, for spans such as the last two months."""
 
 
-class _RelativeDate(NamedTuple):
+class _RelativeDate(Struct, frozen=True):
     """A relative date of a text, and which part of the text it is."""
 
     unit: str

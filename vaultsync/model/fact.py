@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
+from types import MappingProxyType
 
 from msgspec import Struct, field, structs
 
@@ -208,3 +209,24 @@ def relations(fact: Fact) -> dict[str, tuple[str, ...]]:
         if names and len(names) == len(many):
             found[key] = names
     return found
+
+
+_ORIGIN_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "import": ("import",),
+        "inference": ("infer", "consolidat", "deriv"),
+        "tool": ("tool", "hook", "webhook"),
+    }
+)
+"""Origin -> what the `source` of such facts begins with."""
+
+
+def origin_of(fact: Fact) -> str:
+    """Who wrote a fact: `user`, `agent`, `tool`, `import` or `inference`.
+
+    By its `source` where that says so; otherwise by whether an agent wrote it.
+    """
+    for origin, words in _ORIGIN_WORDS.items():
+        if (fact.source or "").casefold().startswith(words):
+            return origin
+    return "agent" if fact.agent_id else "user"

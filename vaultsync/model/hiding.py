@@ -23,6 +23,8 @@ RETIRED_STATUSES = SUPERSEDED, ARCHIVED, EXPIRED, FORGOTTEN = (
 """The statuses that retire a fact. Any other status is a word of the author's own."""
 BACKGROUND = "background"
 """Why a fact is hidden that an agent wrote for the background."""
+BRANCH = "branch"
+"""Why a fact is hidden that does not hold on the branch of the repository one is in."""
 
 
 def is_agents_background(fact: Fact) -> bool:
@@ -52,12 +54,15 @@ class HiddenMatches(Struct, frozen=True):
 
     count: int
     reason: str
-    """`superseded`, `archived`, `expired`, `forgotten` or `background`."""
+    """`superseded`, `archived`, `expired`, `forgotten`, `background` or `branch`."""
     shown_by: str = "all"
     """The option or argument that includes them."""
 
 
-_WHY = {BACKGROUND: ("agents wrote it for the background", "agents wrote them for the background")}
+_WHY = {
+    BACKGROUND: ("agents wrote it for the background", "agents wrote them for the background"),
+    BRANCH: ("it is of another branch", "they are of other branches"),
+}
 """Why one fact, and why several are hidden, where the name of the reason does not say it."""
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -138,7 +138,7 @@ NON_FIELD_KEYS = frozenset({"embedding", "mirrored", "path", "revision"})
 """Names that describe a fact, here or in other programs, but are not fields of it."""
 
 
-class FactType(NamedTuple):
+class FactType(Struct, frozen=True):
     """A row of the table of types."""
 
     name: str
@@ -203,6 +203,8 @@ TYPES: Mapping[str, FactType] = MappingProxyType(
 DEFAULT_TYPE = "note"
 DEFAULT_PRIORITY = 2
 DEFAULT_STATUS = "active"
+LINEAGE = "lineage"
+"""The property that only facts about a git repository have: which one that is."""
 
 TIERS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"critical": (0,), "notable": (1, 2), "background": (3, 4)}

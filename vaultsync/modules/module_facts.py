@@ -67,6 +67,8 @@ class ModuleFacts:
     ctx: SyncContext
     space: str
     agent: str | None
+    links: Mapping[str, Value] = field(default_factory=dict)
+    """Properties of each that name its repository; a person may remove one of them."""
     notices: list[Notice] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     """Ids of facts that were written, whose notes have to follow."""
@@ -95,6 +97,15 @@ class ModuleFacts:
         if (title, merged) == (document.title, content):
             return None
         return FactEdit(title, merged, last.actor)
+
+    def accepted(self, key: str) -> tuple[Fact, str] | None:
+        """A fact whose module an agent proposed, and who that was; None if no one wrote it."""
+        fact_id = self.fact_id(key)
+        fact = self.ctx.store.find_many([fact_id]).get(fact_id)
+        last = self.ctx.store.last_write(fact_id)
+        if fact is None or last is None or last.actor == MODULE_ACTOR:
+            return None
+        return fact, last.actor
 
     def push(
         self, document: ModuleDocument, record: FactRecord | None, *, agent: str | None = None
@@ -163,6 +174,7 @@ class ModuleFacts:
             now = self.ctx.today()
             fields: dict[str, Value] = {
                 **values,
+                **self.links,
                 "id": fact_id,
                 "type": "note",
                 "scope": project_scope(self.space),
@@ -174,7 +186,9 @@ class ModuleFacts:
                 fields["agentId"] = agent or self.agent
             return StoreWrite(fact_id, make_fact(fields), None, MODULE_ACTOR)
         kept = [each for each in old.tags if each not in values["tags"]]  # type: ignore[operator]
-        new = old.replace({**values, "tags": [*values["tags"], *kept]})  # type: ignore[misc]
+        links = {} if any(map(old.value, self.links)) else self.links
+        tags = [*values["tags"], *kept]  # type: ignore[misc]
+        new = old.replace({**links, **values, "tags": tags})
         if new == old and not deleted:
             return None
         new = new.evolve(updated_at=self.ctx.today())

@@ -115,6 +115,8 @@ class FolderRecord(Struct, frozen=True):
     """By path, from the folder; modules by `topic/chunk`."""
     mirror: dict[str, MirrorRecord] = {}
     """By chunk id."""
+    proposed: dict[str, str] = {}
+    """`topic/chunk` of what agents proposed -> the checksum of the module then, or `new`."""
     index: str = ""
     """SHA-256 of the index that was generated last."""
     failures: int = 0

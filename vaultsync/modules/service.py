@@ -24,6 +24,7 @@ from vaultsync.errors import (
     ModuleMissingError,
     StoreUnavailableError,
     UnreadableModuleError,
+    VaultsyncError,
 )
 from vaultsync.facts.service import check_scope_access
 from vaultsync.facts.write_limits import check_write_limits
@@ -86,6 +87,8 @@ LOCK_TIMEOUT = 30.0
 """Seconds to wait for the lock of a folder; an attempt to mirror may hold it for ten."""
 MAX_TRIES = 5
 """How often an edit is made again when a person saves the file at the same moment."""
+NO_REMOTE = "no remote is set"
+"""Why a module waits for none; it is sent when there is one."""
 USER = "user"
 """Who edited a module by hand, in manifests."""
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 60.0, 6 * 3600.0
@@ -99,12 +102,14 @@ class ModuleRules(Struct, frozen=True):
     space: str
     agent: str | None = None
     mirrors: bool = True
-    """Whether modules are to have a mirror at all."""
+    """Whether there is to be a mirror; without one, nothing waits."""
     min_confidence: float = MIN_CONFIDENCE
     alert_pending: int = 10
     alert_hours: float = 48.0
     remote: str = ""
     """What the remote is, for messages; empty where there is none."""
+    links: Mapping[str, Value] = {}
+    """The properties of each fact that name its repository: the link to its note, its lineage."""
 
 
 class ModuleWrite(Struct, frozen=True):
@@ -147,7 +152,8 @@ class ModuleWork:
 
     def __post_init__(self) -> None:
         """Prepare the facts of the space."""
-        self.facts = ModuleFacts(self.ctx, self.rules.space, self.rules.agent, self.notices)
+        rules = self.rules
+        self.facts = ModuleFacts(self.ctx, rules.space, rules.agent, rules.links, self.notices)
 
     # ------------------------------------------------------------------------- write
 
@@ -162,6 +168,37 @@ class ModuleWork:
             UnreadableModuleError: a file of the topic cannot be read or written.
             ModulesBusyError: another process works with the folder.
         """
+        self._check_write(asked)
+        with self._locked():
+            self._recover()
+            intent = self._intent(asked)
+            known = self._find(asked.topic, asked.chunk_id)
+            if known is not None:  # what a person wrote is in the history first
+                self._push_module(asked.topic, known)
+            entry, reason = self._begin(intent)
+        return self._written(asked.topic, entry, f"{asked.topic}/{entry.file}", reason)
+
+    def draft(self, asked: ModuleWrite) -> ModuleWritten:
+        """Do what `write()` does to the fact alone, on a draft of the store, to propose it.
+
+        Once it was accepted, `sync()` writes the module, unless a person edited it meanwhile:
+        then both are merged, as with any edit of a fact.
+
+        Raises: as `write()`.
+        """
+        self._check_write(asked)
+        key = f"{asked.topic}/{asked.chunk_id}"
+        with self._locked():
+            intent = self._intent(asked)
+            base = "new" if intent.before is None else checksum_of(intent.before.encode())
+            self._keep(proposed={**self._record.proposed, key: base})
+            document = ModuleDocument(key, intent.path, intent.text, intent.title, intent.tags)
+            self.facts.push(document, self._record.facts.get(key), agent=asked.agent)
+        checksum = checksum_of(intent.text.encode())
+        waits = ManifestEntry(asked.chunk_id, intent.title, "", "", checksum=checksum)
+        return self._written(asked.topic, waits, intent.path, "it is written by the next sync")
+
+    def _check_write(self, asked: ModuleWrite) -> None:
         _check_names(asked.topic, asked.chunk_id)
         if not asked.text.strip():
             raise InvalidFieldError("text", asked.text, "some text")
@@ -169,19 +206,22 @@ class ModuleWork:
         values = {"content": asked.text, "title": asked.title, "tags": list(asked.tags or ())}
         draft = make_fact({**values, "id": self.ctx.clock.new_id()})
         check_write_limits(self.ctx, draft, agent=asked.agent or self.rules.agent)
-        with self._locked():
-            self._recover()
-            intent = self._intent(asked)
-            self.state.put_intent(intent)
-            entry, reason = self._carry_out(intent)
-            self._push_module(asked.topic, entry, agent=asked.agent)
+
+    def _begin(self, intent: ModuleIntent) -> tuple[ManifestEntry, str]:
+        """Keep a write, so that a crash leaves nothing half done, and carry it out."""
+        self.state.put_intent(intent)
+        entry, reason = self._carry_out(intent)
+        self._push_module(intent.topic, entry, agent=intent.agent)
+        return entry, reason
+
+    def _written(self, topic: str, entry: ManifestEntry, path: str, reason: str) -> ModuleWritten:
         return ModuleWritten(
             entry.chunk_id,
             entry.sync_status,
             entry.remote_id,
-            f"{self.folder.name}/{intent.topic}/{entry.file}",
+            f"{self.folder.name}/{path}",
             entry.checksum,
-            self.facts.fact_id(f"{asked.topic}/{entry.chunk_id}"),
+            self.facts.fact_id(f"{topic}/{entry.chunk_id}"),
             reason,
             notices_of(self.notices),
         )
@@ -204,7 +244,6 @@ class ModuleWork:
                 )
             path = f"{topic}/{found.file}"
             before = self._read(path)
-            self._push_module(topic, found)  # what a person wrote is in the history first
         else:
             heading = asked.title or split_module(text).title or chunk_id
             path = f"{topic}/{new_module_name(redact(heading), files.files)}"
@@ -246,7 +285,8 @@ class ModuleWork:
         core = f"{topic}/{topic}{CORE_SUFFIX}"
         self._edit(core, lambda old: update_core(old, topic, change))
         entry = self._find(topic, intent.chunk_id)
-        checksum, reason = checksum_of(text.encode()), ""
+        checksum = checksum_of(text.encode())
+        reason = "" if self.rules.mirrors else NO_REMOTE
         is_done = (
             entry is not None
             and (entry.checksum, entry.last_updated_at) == (checksum, intent.at)
@@ -348,7 +388,7 @@ class ModuleWork:
         try:
             remote = self.open_remote() if self.rules.mirrors else None
             if remote is None:
-                return None, None, "no remote is set"
+                return None, None, NO_REMOTE
             hits = [x for x in remote.retrieve(self.rules.space, query) if usable(x)]
         except MirrorError as error:
             return None, None, redact(error.why)
@@ -429,6 +469,7 @@ class ModuleWork:
         self._check_may_write(self.rules.agent)
         with self._locked():
             self._recover()
+            self._file_accepted()
             listing = self.folder.listing()
             self._pull_edits(listing)
             topics = [self._settle_manifest(each) for each in sorted(listing.topics)]
@@ -438,6 +479,25 @@ class ModuleWork:
         facts = len(self.facts.written)
         attention = notices_of(self.notices)
         return structs.replace(report, facts=facts, attention=attention)
+
+    def _file_accepted(self) -> None:
+        """Write the modules that agents proposed, and the user accepted since."""
+        for key, base in self._record.proposed.items():
+            topic, _, chunk_id = key.partition("/")
+            found = self.facts.accepted(key)
+            if found is None:
+                continue
+            fact, agent = found
+            known = self._find(topic, chunk_id)
+            old = self._read(f"{topic}/{known.file}") if known and known.file else None
+            parts = split_module(f"# {fact.title}\n\n" if old is None else old)
+            text = with_content(parts, fact.title, fact.content)
+            asked = ModuleWrite(topic, chunk_id, text, fact.title, fact.tags, agent, base)
+            self._keep(proposed={k: x for k, x in self._record.proposed.items() if k != key})
+            try:
+                self._begin(self._intent(asked))
+            except VaultsyncError as error:  # the ordinary way merges it, or says why not
+                _log.debug("what was accepted of %s is not written as it is: %s", key, error)
 
     def _pull_edits(self, listing: ModuleListing) -> None:
         """Write edits of facts, in notes and by agents, into their files."""
@@ -609,7 +669,7 @@ class ModuleWork:
         """Store a module, and see that the remote has it."""
         remote = self.open_remote()
         if remote is None:
-            raise MirrorError("no remote is set")
+            raise MirrorError(NO_REMOTE)
         space = self.rules.space
         is_again = any(each.chunk_id == record.chunk_id for each in self._rows())
         held = self._held(remote, record) if is_again and not remote.verbatim else None
@@ -640,7 +700,7 @@ class ModuleWork:
         try:
             remote = self.open_remote()
             if remote is None:
-                raise MirrorError("no remote is set")  # noqa: TRY301
+                raise MirrorError(NO_REMOTE)  # noqa: TRY301
             remote.remove(self.rules.space, chunk_id)
             query = RemoteQuery((chunk_id,))
             hits = remote.retrieve(self.rules.space, query) if remote.verbatim else ()

@@ -1,4 +1,4 @@
-"""Check the links of all notes of the vault, and fix those with only one possible target."""
+"""Check the links of all notes and canvases, and fix those with only one possible target."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from msgspec import Struct, structs
 
 from vaultsync.errors import NoteError, UnreadableNoteError
+from vaultsync.links.canvas import CanvasLink, iter_canvases
 from vaultsync.links.check import (
     ALIAS_ONLY,
     AMBIGUOUS,
@@ -35,6 +36,7 @@ from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
+CANVAS_KIND = "canvas"
 FIX_REASON = "links with only one possible target were fixed"
 
 
@@ -42,13 +44,13 @@ class LinkProblem(Struct, frozen=True):
     """A broken or ambiguous link, or one that names only an alias."""
 
     path: VaultPath
-    """Of the note that contains it."""
+    """Of the note or the canvas that contains it."""
     line: int
     """In the file, from 1."""
     link: str
     """As written."""
     kind: str
-    """`wiki`, `markdown`, `embed` or `property`."""
+    """`wiki`, `markdown`, `embed`, `property` or `canvas`."""
     property: str | None
     """The property that contains it; None in the body."""
     why: str
@@ -180,6 +182,7 @@ class _LinkChecker:
             if progress is not None:
                 progress("links", number + 1, len(paths))
         anchors = {note.path: note.refs.anchors for note in self._notes}
+        self._canvases = [x for x in iter_canvases(ctx.vault) if self._seen([x.path])]
         self.survey = LinkSurvey.of(
             [*paths, *self._seen(files())],
             anchors,
@@ -243,7 +246,23 @@ class _LinkChecker:
                 if resolution.problem:
                     found = self._problem(note, kind, key, link, resolution)
                     problems[resolution.problem].append(found)
+        for canvas in self._canvases:
+            for each in canvas.links:
+                resolution = self.survey.check(each.link, canvas.path)
+                tally[CANVAS_KIND, _how(resolution, each.link)] += 1
+                if resolution.problem:
+                    problems[resolution.problem].append(
+                        self._on_canvas(canvas.path, each, resolution)
+                    )
         return problems
+
+    def _on_canvas(
+        self, path: VaultPath, found: CanvasLink, resolution: LinkTargetCheck
+    ) -> LinkProblem:
+        """The problem of a link on a canvas, which nothing fixes: the canvas is a person's."""
+        redact, candidates = self._ctx.view.redact_text, resolution.candidates
+        written, why = redact(found.written), redact(resolution.why)
+        return LinkProblem(path, found.line, written, CANVAS_KIND, None, why, candidates, None)
 
     def _problem(
         self, note: _CheckedNote, kind: str, key: str, link: Link, resolution: LinkTargetCheck

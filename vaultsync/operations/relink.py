@@ -10,8 +10,11 @@ meantime is merged first, and its links are rewritten in the next round.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
+
+from msgspec import structs
 
 from vaultsync.errors import DerivedError, NoteError, StoreUnavailableError
 from vaultsync.links.index_sync import RELATED_KEY, update_link_index
@@ -22,14 +25,15 @@ from vaultsync.model.compare import differing_keys
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note, read_note
+from vaultsync.operations.relink_canvases import relink_canvases
 from vaultsync.sync.changes import StoreChange
 from vaultsync.sync.conflicts import rewrite_conflict_note_links
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import SyncRun, plan_case
-from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.run import sync_once
+from vaultsync.sync.report import Progress, Report, counted, counts_of
+from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.snapshot import parts_by_folder, path_in
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -170,6 +174,11 @@ def sync_and_relink(
     moves = moved_files(ctx, report.run, files)
     retarget = moves.retarget
     rewrite_conflict_note_links(ctx, moves.moved, retarget)
+    actions = relink_canvases(ctx, moves, report.run, LINKS_ACTOR, RELINK_REASON)
+    if actions:
+        counts = counted(Counter(report.counts) + counts_of(actions))
+        report = structs.replace(report, counts=counts, actions=[*report.actions, *actions])
+        record_run(ctx, request or SyncRequest(), report)
     try:
         update_link_index(ctx.redacted_store, links)
         fact_ids = _linking(ctx, links, moves)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import takewhile
+from itertools import chain, takewhile
 from uuid import UUID
 
 from msgspec import structs
@@ -18,6 +18,7 @@ from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner, Value
+from vaultsync.operations.relink_canvases import undo_canvases
 from vaultsync.operations.unadopt import readopt, unadopt
 from vaultsync.storage.archive import HistoryEntry, Notice
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
@@ -25,13 +26,13 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
-from vaultsync.sync.history import tombstone_path
+from vaultsync.sync.history import CANVAS_FIELD, tombstone_path
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of, notices_of
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
-EVENT_FIELDS = frozenset({"fact", "note", "path", "outbox"})
+EVENT_FIELDS = frozenset({"fact", "note", "path", "outbox", CANVAS_FIELD})
 ACTION_KEEP = "keep"
 """The action for facts and fields that were changed again since."""
 _HINT = "run `vaultsync sync`, then undo the run again"
@@ -91,6 +92,9 @@ def undo_run(
     work = _Undo(ctx, request)
     work.undo(run, by_fact)
     work.keep(denied, "the agent may not write there")
+    done, kept = undo_canvases(ctx, chain(*by_fact.values()), str(request.run), actor)
+    work.actions += done
+    work.kept += kept
     report = sync_once(ctx, request, progress=progress)
     combined = structs.replace(
         report,

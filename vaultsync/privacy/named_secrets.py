@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
+from vaultsync.model.canonical import lower_each
 from vaultsync.model.lazy_pattern import lazy_pattern
 
 _compiled = cache(re.compile)
@@ -114,14 +115,6 @@ def _is_other_to_all(others: str) -> bool:
     low = others.lower()
     # The sign of Kelvin is a capital of `k`.
     return _OTHER_LETTERS.isdisjoint(low) and not any(map(str.isascii, low))
-
-
-def lower_each(text: str) -> str:
-    """In lower case, character by character, so that positions stay the same."""
-    low = text.lower()
-    if len(low) == len(text):
-        return low
-    return "".join(low if len(low := each.lower()) == 1 else each for each in text)
 
 
 def named_secrets(text: str, stems: Sequence[str]) -> Iterator[tuple[int, int, str]]:

@@ -14,7 +14,6 @@ from typing import Protocol
 
 from vaultsync.errors import EXTRAS, MissingExtraError
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.privacy.backtracking import why_unbounded
 
 MAX_PATTERN_CHARS = 1_000
 PIECE_CHARS = 4_096
@@ -75,6 +74,8 @@ def compile_pattern(pattern: str) -> SecretPattern:
 
 
 def _without_extra(pattern: str) -> SecretPattern:
+    from vaultsync.privacy.backtracking import why_unbounded  # noqa: PLC0415 - most have none
+
     why = why_unbounded(pattern)
     if why:
         raise MissingExtraError(f"the pattern `{pattern}` ({why})", *EXTRAS["re2"])

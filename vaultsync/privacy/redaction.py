@@ -13,7 +13,8 @@ import hmac
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct, structs
 
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.privacy.detection import (
@@ -44,7 +45,7 @@ _MAX_LOOKS = 12
 """How often the text right beside secrets is searched again."""
 
 
-class Redactor(NamedTuple):
+class Redactor(Struct, frozen=True):
     """Finds secrets, and computes their placeholders."""
 
     key: bytes
@@ -143,7 +144,7 @@ belong to no vault."""
 def register_rules(redactor: Redactor) -> None:
     """Make `scrub()` apply the user's rules, too."""
     if redactor.own:
-        _REGISTERED_RULES[redactor._replace(key=b"")] = None
+        _REGISTERED_RULES[structs.replace(redactor, key=b"")] = None
 
 
 def scrub(text: str) -> str:
@@ -163,7 +164,7 @@ def replace_spans(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
     return "".join((*parts, text[at:])) if parts else text
 
 
-class KnownSecrets(NamedTuple):
+class KnownSecrets(Struct, frozen=True):
     """The secrets of some related texts, by placeholder."""
 
     known: Mapping[str, str]
@@ -237,7 +238,7 @@ def join_secrets(many: Iterable[KnownSecrets]) -> KnownSecrets:
     return KnownSecrets({k: v for k, v in known.items() if k not in doubtful})
 
 
-class RedactionText(NamedTuple):
+class RedactionText(Struct, frozen=True):
     """One text of several that belong together."""
 
     text: str
@@ -247,7 +248,7 @@ class RedactionText(NamedTuple):
     """Whether it is the name of a note, which cannot hold brackets."""
 
 
-class Redaction(NamedTuple):
+class Redaction(Struct, frozen=True):
     """How the secrets of some texts that belong together are hidden."""
 
     secrets: KnownSecrets

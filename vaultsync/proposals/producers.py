@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
+from msgspec import structs
+
 from vaultsync.context_packs.near_duplicates import merged_text, near_duplicate_pairs
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import last_used
@@ -182,8 +184,8 @@ def contradictions(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]
 def _values_of(fact: Fact) -> Statement:
     """What a fact says, as far as it gives amounts, dates and states."""
     found = statement_of(fact)
-    claims = tuple(each._replace(denied=False, never=()) for each in found.claims)
-    return found._replace(claims=claims)
+    claims = tuple(structs.replace(each, denied=False, never=()) for each in found.claims)
+    return structs.replace(found, claims=claims)
 
 
 def _age(fact: Fact) -> tuple[str, str]:

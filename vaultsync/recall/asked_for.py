@@ -13,18 +13,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+
+from msgspec import Struct, structs
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.indexing.ports import NEWEST, OLDEST
+from vaultsync.model.dates import TimeSpan
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.time_span import TimeSpan
 
-OPEN, OVERDUE, DONE, DUE = "open", "overdue", "done", "due"
+OPEN, OVERDUE, DONE, DUE, REPLACED = "open", "overdue", "done", "due", "replaced"
 
 
-class AskedFor(NamedTuple):
+class AskedFor(Struct, frozen=True):
     """What a question asks for besides its topic."""
 
     types: frozenset[str] = frozenset()
@@ -34,7 +35,7 @@ class AskedFor(NamedTuple):
     order: str = ""
     """`newest` or `oldest`; empty for the default."""
     state: str = ""
-    """`open`, `overdue`, `done` or `due`; empty for any."""
+    """`open`, `overdue`, `done`, `due` or `replaced`; empty for any."""
     topic: tuple[str, ...] = ()
     """The words that say what about; empty when a whole set is asked for."""
 
@@ -104,6 +105,9 @@ STATE_WORDS: Mapping[str, str] = MappingProxyType(
         DONE: "done finished completed kept fulfilled erledigt erledigte erledigten gehalten"
         " eingehalten terminé terminés tenu tenues terminadas cumplido cumplidas cumplidos",
         DUE: "due fällig dû dues vence vencen",
+        REPLACED: "replaced superseded outdated obsolete ersetzt ersetzte ersetzten überholt"
+        " überholte überholten veraltet veraltete veralteten remplacé remplacés remplacée"
+        " remplacées reemplazada reemplazadas reemplazado reemplazados sustituida sustituidas",
     }
 )
 _STATE_OF_WORD = MappingProxyType({w: name for name, ws in STATE_WORDS.items() for w in ws.split()})
@@ -111,7 +115,11 @@ JAPANESE_STATES = MappingProxyType(
     {OVERDUE: "期限切れ|遅れ", OPEN: "未完了|未解決|残って", DONE: "完了|済み", DUE: "期限"}
 )
 _WITH_STATE = frozenset({"commitment", "task"})
-"""The types that have a state."""
+"""The types that have a state; any may be replaced."""
+_BY_NEWER = _words(
+    "later newer new one ones neue neuere neueren spätere späteren nouvelle nouvelles nueva nuevas"
+)
+"""Words that name no topic beside *replaced*."""
 ORDER_WORDS: Mapping[str, str] = MappingProxyType(
     {
         NEWEST: "latest newest recent neueste neuesten neuster jüngste jüngsten aktuellste"
@@ -195,20 +203,24 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     state = next((_STATE_OF_WORD[word] for word in words if word in _STATE_OF_WORD), "")
     if state in (OVERDUE, DUE) and not types:
         types = set(_WITH_STATE)
-    if not types & _WITH_STATE:
+    if state != REPLACED and not types & _WITH_STATE:
         state = ""
     order = next((_ORDER_OF_WORD[word] for word in words if word in _ORDER_OF_WORD), "")
     asked = {at for at, name in (*nouns, *verbs) if name in types}
     if not order and any(words[at - 1] in _LAST for at in asked if at):
         order = NEWEST
-    named = (
+    unordered = [
         words[at]
         for at in content
         if at not in asked
-        and not (state and words[at] in _STATE_OF_WORD)
         and words[at] not in _ORDER_OF_WORD
         and not (types and words[at] in _LAST)
-    )
+    ]
+    named = [word for word in unordered if not (state and word in _STATE_OF_WORD)]
+    if state == REPLACED:
+        # With a topic, it may be the newer fact that tells what was replaced.
+        is_set = types and _BY_NEWER.issuperset(named)
+        state, named = (state, []) if is_set else ("", unordered)
     hinted = {name for _, name in (*nouns, *verbs) if name not in _HINT_ONLY}
     if words[:1] and words[0] in _WHO:
         hinted |= _PEOPLE
@@ -257,8 +269,10 @@ def names_type(word: str) -> bool:
 def due_then(asked: AskedFor) -> AskedFor:
     """What a question asks for that names a time to come: what is due then, if it can be."""
     if not (asked.types or asked.topic):
-        asked = asked._replace(types=_WITH_STATE, hinted_types=asked.hinted_types | _WITH_STATE)
-    return asked._replace(state=DUE) if asked.types & _WITH_STATE else asked
+        asked = structs.replace(
+            asked, types=_WITH_STATE, hinted_types=asked.hinted_types | _WITH_STATE
+        )
+    return structs.replace(asked, state=DUE) if asked.types & _WITH_STATE else asked
 
 
 def type_word(fact: Fact) -> str:
@@ -300,14 +314,18 @@ def is_in_state(
     today: str,
     due: TimeSpan = TimeSpan(),  # noqa: B008 - immutable
 ) -> bool:
-    """Whether a task or a promise is in the state that is asked for; True for any other fact.
+    """Whether a fact is in the state that is asked for.
+
+    Only tasks and promises can be in another one than replaced; for others it is True then.
 
     Args:
         fact: of any type.
-        state: `open`, `overdue`, `done`, `due` or empty.
+        state: `open`, `overdue`, `done`, `due`, `replaced` or empty.
         today: ISO date.
         due: when one has to be due.
     """
+    if state == REPLACED:
+        return fact.superseded_by_id is not None
     if not state or fact.type not in _WITH_STATE:
         return True
     words = {str(fact.own.get("commitmentStatus") or "").casefold(), fact.status.casefold()}

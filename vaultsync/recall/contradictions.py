@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from functools import cached_property
+
+from msgspec import Struct
 
 from vaultsync.indexing.language import FUNCTION_WORDS
 from vaultsync.indexing.session_context import MONTHS, own_title, speaker_names
@@ -36,7 +38,7 @@ Europe (McNamee & Mayfield, *Character N-Gram Tokenization for European Language
 2004)."""
 
 
-class Claim(NamedTuple):
+class Claim(Struct, frozen=True):
     """What one sentence of a fact says."""
 
     text: str
@@ -53,13 +55,19 @@ class Claim(NamedTuple):
     denied: bool = False
     never: tuple[frozenset[str], ...] = ()
     """What it says has never been the case: the words, and those of each alternative."""
-    asserted: frozenset[str] = frozenset()
-    """The words of what it says to be the case; empty for a question, a wish or a plan."""
     speaker: str = ""
     """Who says *I*; `?` where that is not known, empty without an *I*."""
 
+    @property
+    def asserted(self) -> frozenset[str]:
+        """The words of what it says to be the case; empty for a question, a wish or a plan.
 
-class Statement(NamedTuple):
+        Few need them: they are looked up only beside what has never been.
+        """
+        return _asserted(self.text)
+
+
+class Statement(Struct, frozen=True):
     """What a fact says, to be compared with others."""
 
     fact: Fact
@@ -258,9 +266,11 @@ def statement_of(
         from vaultsync.markdown.blocks import without_code  # noqa: PLC0415
 
         text = without_code(text)
-    speaker = next(iter(speaker_names(fact.evolve(entities=(), agent_id=None))), "?")
-    if fact.session_id and speaker != "?":
-        text = text.partition(":")[2]
+    speaker = "?"
+    if fact.session_id:
+        speaker = next(iter(speaker_names(fact.evolve(entities=(), agent_id=None))), "?")
+        if speaker != "?":
+            text = text.partition(":")[2]
     sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
     if not text.strip():
         sentences = [fact.title]
@@ -312,7 +322,7 @@ def _has_value(sentence: str) -> bool:
         or any(map(str.isdecimal, sentence))
         or _NO_LONGER in sentence
         or any(word.startswith(_VALUE_BEGINNINGS) for word in words)
-        or bool(re.search(_CONTRACTED, sentence))
+        or _is_contracted(sentence)
     )
 
 
@@ -322,16 +332,19 @@ class Glance:
     def __init__(self, fact: Fact) -> None:
         self._text = fact.content[:EXAMINED_CHARS].casefold()
         # A set of words is made in a tenth of the time that patterns of these words take.
-        words = set(re.findall(r"\w+", self._text))
+        self._words = set(re.findall(r"\w+", self._text))
         self._denies = (
-            not words.isdisjoint(_NOT | _NO)
+            not self._words.isdisjoint(_NOT | _NO)
             or _NO_LONGER in self._text
-            or bool(re.search(_CONTRACTED, self._text))
+            or _is_contracted(self._text)
         )
-        self._has_never = not words.isdisjoint(_NEVER)
+        self._has_never = not self._words.isdisjoint(_NEVER)
         self.denies = self._denies or self._has_never
         """Whether it denies anything."""
-        self._has_number = not words.isdisjoint(_NUMBERS) or bool(re.search(r"\d", self._text))
+
+    @cached_property
+    def _has_number(self) -> bool:
+        return not self._words.isdisjoint(_NUMBERS) or bool(re.search(r"\d", self._text))
 
     def may_contradict(self, claim: Claim) -> bool:
         """Whether the text has the words that it takes to contradict a sentence."""
@@ -352,6 +365,11 @@ class Glance:
 
     def _shared(self, stems: Iterable[str]) -> int:
         return sum(map(self._text.__contains__, stems))
+
+
+def _is_contracted(text: str) -> bool:
+    """Whether a folded text has a contracted *not*; most lack what is looked for first."""
+    return ("'t" in text or "’t" in text) and bool(re.search(_CONTRACTED, text))
 
 
 def _is_instance(shared: int, denied: int) -> bool:
@@ -422,8 +440,9 @@ def instance_share(denial: Claim, instance: Claim) -> float:
     best = 0.0
     if denial.speaker and not instance.speaker:
         return best  # what one person never did, others may have done
+    asserted = instance.asserted
     for words in denial.never:
-        shared = len(words & instance.asserted)
+        shared = len(words & asserted)
         if _is_instance(shared, len(words)):
             best = max(best, shared / len(words))
     return best
@@ -463,7 +482,7 @@ def _claim(text: str, known: frozenset[str], speaker: str, *, titled: bool) -> C
     is_stative = bool(lowered & _STATIVE) or "=" in lowered or ":" in lowered
     states = frozenset(_STATES[each] for each in lowered if each in _STATES)
     words -= {stem(each) for each in lowered if each in _STATES}
-    never = tuple(_never(text))
+    never = () if lowered.isdisjoint(_NEVER) else tuple(_never(text))
     is_mine = bool(lowered & _FIRST_PERSON)
     is_question = text.rstrip().endswith("?") and not is_mine
     if not words or tokens[0] in _PRONOUNS or (titled and not is_stative):
@@ -477,7 +496,6 @@ def _claim(text: str, known: frozenset[str], speaker: str, *, titled: bool) -> C
         is_scheduled=bool(lowered & _SCHEDULED) or ":" in lowered,
         denied=not is_question and any(_denies(each, is_stative) for each in tokens),
         never=never,
-        asserted=_asserted(text),
         speaker=speaker if is_mine else "",
     )
 
@@ -540,10 +558,11 @@ def _dates(text: str) -> tuple[frozenset[str], str]:
         found.add(f"{match[3] or ''}-{number:02}-{int(match[day]):02}")
         return " "
 
-    text = re.sub(_ISO, iso, text)
-    text = re.sub(_TIME, time, text)
-    text = re.sub(_NAMED_DAY, lambda match: named(1, 2, match), text)
-    text = re.sub(_MONTH_DAY, lambda match: named(2, 1, match), text)
+    if re.search(r"\d", text):
+        text = re.sub(_ISO, iso, text)
+        text = re.sub(_TIME, time, text)
+        text = re.sub(_NAMED_DAY, lambda match: named(1, 2, match), text)
+        text = re.sub(_MONTH_DAY, lambda match: named(2, 1, match), text)
     for word in re.findall(r"[^\W\d_]+", text):
         name = word.casefold()
         day = _WEEKDAYS.get(name) or _WEEKDAYS.get(name.removesuffix("s"))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
+from vaultsync.model.canonical import lower_each
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import type_word
@@ -51,9 +52,7 @@ class QueryTerms:
         self, text: str, *, limit: int = MAX_TERM_POSITIONS
     ) -> list[tuple[int, int, int]]:
         """The (start, end, term number) of each match in order, a limited number per term."""
-        lowered = text.lower()
-        if len(lowered) != len(text):  # as in a few scripts
-            lowered = text
+        lowered = lower_each(text)
         return sorted(
             (start, end, number)
             for number, spellings in enumerate(self._spellings)
@@ -189,12 +188,17 @@ def densest_passage(text: str, terms: QueryTerms, *, length: int) -> str:
 def _densest_window(positions: Sequence[tuple[int, int, int]], length: int) -> int:
     """The start of the first window of `length` characters with most different terms."""
     best, start, first = 0, 0, 0
-    for at, (begin, _, _) in enumerate(positions):
+    inside: dict[int, int] = {}
+    for begin, _, number in positions:
+        inside[number] = inside.get(number, 0) + 1
         while begin - positions[first][0] > length:
+            left = positions[first][2]
+            inside[left] -= 1
+            if not inside[left]:
+                del inside[left]
             first += 1
-        different = len({number for _, _, number in positions[first : at + 1]})
-        if different > best:
-            best, start = different, positions[first][0]
+        if len(inside) > best:
+            best, start = len(inside), positions[first][0]
     return start
 
 

@@ -12,11 +12,11 @@ from math import ceil
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index, note_index_backlog
 from vaultsync.indexing.ports import NoteIndex
+from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.serialization import Contradiction
-from vaultsync.model.time_span import DAY_LENGTH
 from vaultsync.recall.contradictions import (
     Claim,
     Glance,
@@ -97,7 +97,8 @@ class OpposedHits:
         facts: the candidates by id; those that are brought along are added to `found`.
         find: called for what a hit denies, which few words of the question need to be in; None
             for a set, whose facts are all about the question, and which takes in no others.
-        shown: how many hits are shown; only these are compared with each other.
+        shown: how many hits are shown; only these are compared with each other, and all
+            candidates with what denies something.
         keep_order: whether to leave them where they are.
     """
 
@@ -148,8 +149,9 @@ class OpposedHits:
     def _contradicting(self, statement: Statement) -> list[str]:
         """The ids of the facts that contradict one, the surest first."""
         denied = [*denials(statement)]
-        shown = self.order[: self._shown]
-        candidates = [each for each in shown if each not in self.contradicts]
+        # What shows the contrary of a denial shares few words with the question.
+        examined = self.order if denied and self._find else self.order[: self._shown]
+        candidates = [each for each in examined if each not in self.contradicts]
         if denied and self._find and self._searches_left:
             self._searches_left -= 1
             for fact in self._find(denied[0].text):

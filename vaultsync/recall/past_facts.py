@@ -16,9 +16,8 @@ from msgspec.structs import replace
 
 from vaultsync.errors import StoreUnavailableError, UsageError
 from vaultsync.model.canonical import to_microseconds
-from vaultsync.model.dates import date_bounds
+from vaultsync.model.dates import DAY_LENGTH, date_bounds
 from vaultsync.model.fact import Fact
-from vaultsync.model.time_span import DAY_LENGTH
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.storage.clock import FixedClock
 from vaultsync.storage.past_store import PastStore

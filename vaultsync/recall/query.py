@@ -12,13 +12,15 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from types import MappingProxyType
-from typing import NamedTuple
+
+from msgspec import Struct, structs
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import check_type
 from vaultsync.model.dates import (
     WHAT_IS_A_DATE,
     NamedSpan,
+    TimeSpan,
     date_bounds,
     find_all,
     relative_span,
@@ -30,13 +32,20 @@ from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
-from vaultsync.model.time_span import TimeSpan
-from vaultsync.recall.asked_for import DUE, AskedFor, asked_for, due_then, is_in_state, names_type
+from vaultsync.recall.asked_for import (
+    DUE,
+    REPLACED,
+    AskedFor,
+    asked_for,
+    due_then,
+    is_in_state,
+    names_type,
+)
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.time_words import NamedEvent, dated_span, named_event
 
 
-class SinceEvent(NamedTuple):
+class SinceEvent(Struct, frozen=True):
     """What is left of a question when the time it names by an event is known."""
 
     event: NamedEvent
@@ -44,7 +53,7 @@ class SinceEvent(NamedTuple):
     asked: AskedFor
 
 
-class ParsedQuery(NamedTuple):
+class ParsedQuery(Struct, frozen=True):
     """What a question asks for."""
 
     text_without_filters: str
@@ -96,8 +105,14 @@ class ParsedQuery(NamedTuple):
         """The same question when the day of its event is known, an ISO date."""
         if self.by_event is None:
             return self
-        event, words, asked = self.by_event
-        return self._replace(hinted_span=event.span(day), words=words, asked=asked, by_event=None)
+        since = self.by_event
+        return structs.replace(
+            self,
+            hinted_span=since.event.span(day),
+            words=since.words,
+            asked=since.asked,
+            by_event=None,
+        )
 
     def matches_hints(self, fact: Fact) -> bool:
         """Whether a fact matches all hints; True when there are none."""
@@ -175,7 +190,8 @@ def parse_request(
     # A hint at a tier below the request's adds that tier; a filter replaces what is requested.
     priorities = [each for tier in query.tiers or query.hinted_tiers for each in TIERS[tier]]
     most = LOWEST_PRIORITY if request.max_priority is None else request.max_priority
-    wants_superseded = request.status == SUPERSEDED
+    is_replaced = query.asked.state == REPLACED and request.status == ""
+    wants_superseded = request.status == SUPERSEDED or is_replaced
     hides = not request.all
     return query, FactFilters(
         scopes=frozenset(map(check_scope, request.scopes)) or None,
@@ -189,7 +205,9 @@ def parse_request(
         tiers=query.tiers,
         user=request.user,
         superseded_only=wants_superseded,
-        hidden_statuses=frozenset(RETIRED_STATUSES if hides and request.status == "" else ()),
+        hidden_statuses=frozenset(
+            RETIRED_STATUSES if hides and request.status == "" and not is_replaced else ()
+        ),
         hide_background=hides
         and request.max_priority is None
         and LOWEST_PRIORITY not in priorities,
@@ -216,7 +234,7 @@ def hinted_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
     )
 
 
-class _TextFilters(NamedTuple):
+class _TextFilters(Struct, frozen=True):
     """The filters in a question, and what is left of it."""
 
     rest: str
@@ -247,7 +265,15 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
     dated = dated_span(rest, today)
     named = _both(relative, dated)
     plain, hinted_tiers = _tier_hints(_without(rest, dated))
-    is_narrowed = bool(any(filters[1:5]) or filters.span != TimeSpan() or hinted_tiers or named)
+    is_narrowed = bool(
+        filters.types
+        or filters.tags
+        or filters.tiers
+        or filters.themes
+        or filters.span != TimeSpan()
+        or hinted_tiers
+        or named
+    )
     asked = asked_for(plain, is_narrowed=is_narrowed)
     if asked.state == DUE:
         near = relative_span(question, today, is_near=True)

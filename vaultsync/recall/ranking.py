@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from math import exp, fsum, log1p
 from sys import float_info
 from types import MappingProxyType
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -67,7 +67,7 @@ class RankingWeights(Struct, frozen=True, forbid_unknown_fields=True):
     """Minimum score of a hit. By default nothing is cut (docs/decisions/0021)."""
 
 
-class RankingSignals(NamedTuple):
+class RankingSignals(Struct, frozen=True):
     """What a hit's score is made of, each from 0 to 1."""
 
     similarity: float
@@ -194,7 +194,7 @@ TENTH_HIT = 9
 that is written down twice is no less certain."""
 
 
-class LogisticCurve(NamedTuple):
+class LogisticCurve(Struct, frozen=True):
     """A logistic regression on the features of an answer: the coefficient of each."""
 
     intercept: float
@@ -256,7 +256,7 @@ def confidence(
     return KEYWORD_CURVE.probability(1 - tenth / best, coverage, strength)
 
 
-class AnswerCurve(NamedTuple):
+class AnswerCurve(Struct, frozen=True):
     """A logistic regression on the signs that a memory has an answer at all."""
 
     intercept: float

@@ -109,7 +109,9 @@ class RecallRequest(RecallQuestion, frozen=True):
     user: Word | None = None
     """Only facts about this user."""
     without: Words = ()
-    """Ids of facts that are left out, such as those of other branches of a repository."""
+    """Ids of facts that are left out."""
+    repo: Word | None = None
+    """The path of a git repository: what does not hold on its branch is hidden."""
     explain: bool = False
     """Whether the result says what each stage found."""
     agent: Word | None = None
@@ -140,4 +142,6 @@ class ContextRequest(ContextQuestion, frozen=True):
     user: Word | None = None
     without: Words = ()
     """Ids of facts that are left out."""
+    repo: Word | None = None
+    """As for a `RecallRequest`."""
     agent: Word | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -35,6 +35,9 @@ class RecallSources(Struct, frozen=True):
     """Whether the process stays, so that a model is worth loading for every question."""
     unknown: tuple[str, ...] = ()
     """What cannot be known of the time that is asked about, a sentence each."""
+    elsewhere: Callable[[], Collection[str]] | None = None
+    """The ids of the facts that do not hold on the branch where the question is asked; raises
+    RepositoryError. It is called for when a fact of a repository is found."""
     visible_index: Callable[[], tuple[NoteIndex, IndexReport]] | None = None
     """Brings the index of what the asking agent may see up to date, and returns it; None where
     it is `index`."""
@@ -112,7 +115,8 @@ class RecallResult(Struct, frozen=True, omit_defaults=True):
     hits: tuple[Hit, ...]
     """Best first."""
     hidden: tuple[HiddenMatches, ...]
-    """How many facts match by their words and were left out by each default."""
+    """How many facts match by their words and were left out by each default; of other branches,
+    how many of those that were looked at."""
     stages: tuple[RecallStage, ...] = ()
     """Only when the request asks to `explain`; otherwise it is not in the JSON."""
 

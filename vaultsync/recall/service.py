@@ -8,22 +8,24 @@ that the agent must not see.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from itertools import filterfalse, islice
 from operator import itemgetter
 from typing import TypeAlias
 
-from vaultsync.errors import DerivedError, InvalidFieldError, StoreUnavailableError
+from msgspec import structs
+
+from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
+from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.decay import recency, utility
-from vaultsync.model.fact import Fact
+from vaultsync.model.fact import Fact, origin_of
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.origin import origin_of
-from vaultsync.model.schema import TIERS
-from vaultsync.model.time_span import DAY_LENGTH
+from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
+from vaultsync.model.schema import LINEAGE, TIERS
 from vaultsync.recall.asked_for import roles_of
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
@@ -34,7 +36,6 @@ from vaultsync.recall.explanation import (
     has_phrases,
     snippet,
 )
-from vaultsync.recall.hidden_facts import count_hidden
 from vaultsync.recall.opposed_hits import OpposedHits
 from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
 from vaultsync.recall.ranking import (
@@ -121,7 +122,8 @@ class RecallSearch:
             request, now=self._now, permissions=sources.ctx.policy.permissions
         )
         if browse and not request.query.strip():
-            query = query._replace(asked=query.asked._replace(order=IMPORTANT))
+            asked = structs.replace(query.asked, order=IMPORTANT)
+            query = structs.replace(query, asked=asked)
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
         self._ask(query)
         self._keyword_scores: dict[str, float] = {}
@@ -138,6 +140,10 @@ class RecallSearch:
         """Candidates that were loaded and may not, or are gone."""
         self._invisible: set[str] = set()
         """Those of the rejected ones that the agent cannot see, or that are gone."""
+        self._elsewhere: Collection[str] | None = None
+        """The facts that do not hold on the branch; None while no fact of a repository was met."""
+        self._of_other_branches: set[str] = set()
+        """Those of them that would be candidates."""
         self._matched_words: dict[str, dict[int, str]] = {}
         self._texts: dict[str, str] = {}
         self._similarities: dict[str, float] = {}
@@ -168,7 +174,7 @@ class RecallSearch:
             self._look_up(self._query.by_event.event)
         mode = "index" if self._request.as_of else self._request.mode
         source = self._browse() if self._query.is_set else self._search(mode)
-        hits, query = self._hits(), self._query
+        hits = self._hits()
         _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
         return RecallResult(
             query=self._sources.ctx.view.redact_text(self._request.query),
@@ -178,7 +184,7 @@ class RecallSearch:
             degraded=tuple(dict.fromkeys(self._degraded)),
             seconds=self._clock.monotonic() - self._began,
             hits=hits,
-            hidden=count_hidden(self.index, query, self._filters),
+            hidden=self._count_hidden(),
             stages=tuple(self._stages),
         )
 
@@ -191,6 +197,19 @@ class RecallSearch:
     def may_ask_for_set(self) -> bool:
         """The same before it is answered: when the day of an event is known, it may."""
         return self._query.is_set or self._query.by_event is not None
+
+    def ask_branch(self, facts: Iterable[Fact]) -> None:
+        """Leave out what does not hold on the branch, once a fact of a repository was met."""
+        if self._elsewhere is not None or not any(LINEAGE in each.properties for each in facts):
+            return
+        self._elsewhere = ()
+        try:
+            if self._sources.elsewhere is not None:
+                self._elsewhere = self._sources.elsewhere()
+        except RepositoryError as error:
+            self._degraded.append(f"What holds on this branch is not known: {error.message}.")
+        without = self._filters.without.union(self._elsewhere)
+        self._filters = self._filters._replace(without=without)
 
     @property
     def filters(self) -> FactFilters:
@@ -233,6 +252,8 @@ class RecallSearch:
             facts = self._sources.ctx.redacted_store.find_many([each.fact_id for each in found])
         except StoreUnavailableError:
             return
+        self.ask_branch(facts.values())
+        filters = filters._replace(without=self._filters.without)
         terms = QueryTerms(self.index.tokens(event.words))
         telling = []
         for each in found:
@@ -463,16 +484,21 @@ class RecallSearch:
             [self._keyword_scores[k] for k in self._similarities if k in self._keyword_scores],
             [self._cosines[k] for k in self._similarities if k in self._cosines],
             coverage=coverage,
-            fact_count=self.index.count(),
+            fact_count=self._fact_count,
         )
         if not self._cosines:
             self._trust = coverage
+
+    @cached_property
+    def _fact_count(self) -> int:
+        """The number of facts in the index, once it is up to date."""
+        return self.index.count()
 
     def _answerable(self) -> float:
         """How likely there is an answer, by what the candidates have of the question."""
         if self._query.is_set:
             return self._confidence
-        count = self.index.count()
+        count = self._fact_count
         return answer_probability(
             list(self._keyword_scores.values()),
             list(self._cosines.values()),
@@ -480,6 +506,23 @@ class RecallSearch:
                 (rarity(self._counts()[x], count) for x in self._missing_stems()), default=0.0
             ),
             fact_count=count,
+        )
+
+    def _count_hidden(self) -> tuple[HiddenMatches, ...]:
+        """The matches that each default hides; a fact counts for the first that hides it.
+
+        Of a question for a set, all facts of the set match. Others match by their words.
+        """
+        query, filters = self._query, self._filters
+        if query.is_set:
+            found = self.index.count_hidden(None, hinted_filters(query, filters))
+        else:
+            found = self.index.count_hidden(query.words, filters, phrases=query.phrases)
+        counts = {**found, BRANCH: len(self._of_other_branches)}
+        return tuple(
+            HiddenMatches(counts[reason], reason)
+            for reason in (*RETIRED_STATUSES, BACKGROUND, BRANCH)
+            if counts.get(reason)
         )
 
     def _select(self, scores: Mapping[str, float]) -> bool:
@@ -513,6 +556,7 @@ class RecallSearch:
             self._degraded.append(f"Facts are as of the last sync run: {error.message}.")
             bases = ctx.archive.find_bases(fact_ids)
             found = {each: ctx.view.redact(base.fact) for each, base in bases.items()}
+        self.ask_branch(found.values())
         for each in fact_ids:
             fact = found.get(each)
             if (
@@ -530,6 +574,10 @@ class RecallSearch:
                 reader = self._filters.reader
                 if fact is None or not (reader is None or reader.reads(fact.scope)):
                     self._invisible.add(each)
+                elif each in (self._elsewhere or ()):
+                    all_branches = self._filters._replace(without=frozenset(self._request.without))
+                    if all_branches.admits(fact):
+                        self._of_other_branches.add(each)
 
     def _words_of(self, fact: Fact) -> Mapping[int, str]:
         """The terms that a fact contains, as written there; computed once per fact."""

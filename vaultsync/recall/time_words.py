@@ -12,16 +12,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from itertools import islice
 from types import MappingProxyType
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vaultsync.indexing.session_context import MONTHS
-from vaultsync.model.dates import NamedSpan, find_all, next_day
-from vaultsync.model.time_span import ISO_DAY, TimeSpan, day_span, days_between
+from vaultsync.model.dates import (
+    ISO_DAY,
+    NamedSpan,
+    TimeSpan,
+    day_span,
+    days_between,
+    find_all,
+    next_day,
+)
 
 # ------------------------------------------------------------------------------ dates
 
 
-class _DateWords(NamedTuple):
+class _DateWords(Struct, frozen=True):
     """How one language writes dates."""
 
     months: tuple[str, ...]
@@ -225,7 +233,7 @@ def _days(
 # ----------------------------------------------------------------------------- events
 
 
-class NamedEvent(NamedTuple):
+class NamedEvent(Struct, frozen=True):
     """A time that a text names by what happened then, such as `after the outage`."""
 
     how: str

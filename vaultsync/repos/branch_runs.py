@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.schema import Value
+from vaultsync.model.schema import LINEAGE, Value
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.observations.compression import compress
 from vaultsync.proposals.producers import RULES
@@ -19,7 +19,6 @@ from vaultsync.proposals.service import ProposalDraft
 from vaultsync.repos.entries import (
     BRANCH,
     COMMIT,
-    LINEAGE,
     NOTE,
     PROMOTED,
     REPO,

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import Value
+from vaultsync.model.schema import LINEAGE, Value
 from vaultsync.repos.repo_identity import RepoIdentity
 
 Source = Literal["manual", "agent", "tool"]
@@ -26,7 +26,7 @@ KINDS = (CONVENTION, DECISION, NOTE, SUMMARY)
 REPOSITORY_TYPE = "project"
 """The type of the note of the repository itself."""
 
-REPO, LINEAGE, BRANCH, COMMIT = "repo", "lineage", "branch", "commit"
+REPO, BRANCH, COMMIT = "repo", "branch", "commit"
 PROMOTED, REPLACES, STEP, PATHS = "promotedTo", "replaces", "stepId", "impactedPaths"
 WEEK = "week"
 """Of a digest: that whose summaries it has."""
@@ -110,9 +110,14 @@ class Recorded(Struct, frozen=True):
 
 def recorded(fact: Fact) -> Recorded:
     """Where a fact was written, by its properties; a person may have changed them."""
-    text = {key: str(value) for key in (COMMIT, BRANCH) if (value := fact.value(key))}
-    lists = {key: _texts(fact.value(key)) for key in (PROMOTED, REPLACES)}
-    return Recorded(text.get(COMMIT), text.get(BRANCH), lists[PROMOTED], lists[REPLACES])
+    get = fact.properties.get  # none of these is a field of its own
+    commit, branch = get(COMMIT), get(BRANCH)
+    return Recorded(
+        str(commit) if commit else None,
+        str(branch) if branch else None,
+        _texts(get(PROMOTED)),
+        _texts(get(REPLACES)),
+    )
 
 
 def _texts(value: Value) -> tuple[str, ...]:

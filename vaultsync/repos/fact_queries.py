@@ -12,14 +12,14 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import DEFAULT_STATUS
 from vaultsync.repos.entries import KINDS, belongs, scope_of, theme_of
 from vaultsync.repos.repo_identity import RepoIdentity
-from vaultsync.sync.context import SyncContext
+from vaultsync.sync.context import ReadContext
 
 MAX_FACTS = 20_000
 """Facts of one repository that are looked at, the newest first."""
 
 
 def repository_facts(
-    ctx: SyncContext, index: NoteIndex, identity: RepoIdentity, *, agent: str | None
+    ctx: ReadContext, index: NoteIndex, identity: RepoIdentity, *, agent: str | None
 ) -> list[Fact]:
     """The active facts of a repository on all branches, without their secrets.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -61,14 +61,61 @@ class MemoryEdits(NamedTuple):
     """Whether all entries are gone at once: then none is removed."""
 
 
-def memory_bytes(memory: RepoMemory) -> bytes:
-    """`memory.json` of a memory."""
-    lists = {
-        "conventions": memory.conventions,
-        "decisions": memory.decisions,
-        "notes": memory.notes,
-    }
-    return msgspec.json.format(msgspec.json.encode(lists), indent=2) + b"\n"
+def memory_bytes(
+    memory: RepoMemory, current: bytes | None = None, redact: Callable[[str], str] = str
+) -> bytes:
+    """`memory.json` of a memory.
+
+    Args:
+        memory: what it is to say.
+        current: the file as it is, whose unknown keys stay: those of the object, and those of
+            entries that have the same id, or no id and the same text.
+        redact: takes the secrets out of a text that an unknown key has.
+    """
+    try:
+        known = json.loads(current or b"{}")
+    except (ValueError, RecursionError):
+        known = {}  # reading it says what is wrong
+    known = known if isinstance(known, dict) else {}
+    shown: dict[str, object] = {}
+    for name in LISTS.values():
+        found = known.pop(name, ())
+        listed = found if isinstance(found, list) else ()
+        before = {_entry_key(x): x for x in listed if isinstance(x, dict)}
+        entries = [msgspec.to_builtins(each) for each in getattr(memory, name)]
+        for entry in entries:
+            old = before.get(entry["id"]) or before.get(_text_key(entry)) or {}
+            entry.update(_unknown(old, entry, redact))
+        shown[name] = entries
+    shown.update(_unknown(known, shown, redact))
+    return msgspec.json.format(msgspec.json.encode(shown), indent=2) + b"\n"
+
+
+def _entry_key(entry: JsonEntry) -> object:
+    """What tells an entry from others: its id, else its text."""
+    return entry["id"] if isinstance(entry.get("id"), str) else _text_key(entry)
+
+
+def _text_key(entry: JsonEntry) -> tuple[str, str]:
+    return str(entry.get("title") or entry.get("summary")), str(entry.get("content"))
+
+
+def _unknown(
+    old: Mapping[str, Any], known: Mapping[str, object], redact: Callable[[str], str]
+) -> dict[str, msgspec.Raw]:
+    """The values of keys that are not known here, as JSON."""
+
+    def plain(value: object) -> object:
+        if isinstance(value, str):
+            return redact(value)
+        if isinstance(value, list):
+            return [plain(each) for each in value]
+        if isinstance(value, dict):
+            return {redact(key): plain(each) for key, each in value.items()}
+        return value
+
+    unknown = {key: plain(value) for key, value in old.items() if key not in known}
+    return {redact(key): msgspec.Raw(json.dumps(value).encode()) for key, value in unknown.items()}
 
 
 def read_memory(data: bytes | None, path: str) -> JsonMemory:

@@ -24,7 +24,7 @@ from itertools import chain
 from typing import NamedTuple, Protocol
 
 from vaultsync.model.fact import Fact
-from vaultsync.repos.entries import recorded
+from vaultsync.repos.entries import Recorded, recorded
 from vaultsync.repos.ports import Commit
 
 MAX_COMMITS = 2_000
@@ -264,7 +264,10 @@ def _named_in(message: str) -> set[str]:
 
 def places_of(fact: Fact) -> tuple[Place, ...]:
     """Where a fact was written and promoted to; none when it holds everywhere."""
-    found = recorded(fact)
+    return _places(recorded(fact))
+
+
+def _places(found: Recorded) -> tuple[Place, ...]:
     if found.commit is None:
         return ()
     return (Place(found.commit, found.branch), *map(Place, found.promoted))
@@ -277,10 +280,11 @@ def visible_facts(facts: Iterable[Fact], at: Collection[Place]) -> list[Fact]:
         facts: of one repository.
         at: the places that hold.
     """
-    found = []
+    found, replaced = [], set[str]()
     for fact in facts:
-        places = places_of(fact)
+        where = recorded(fact)
+        places = _places(where)
         if not places or any(each in at for each in places):
             found.append(fact)
-    replaced = {each for fact in found for each in recorded(fact).replaces}
+            replaced.update(where.replaces)
     return [fact for fact in found if fact.id not in replaced]

@@ -32,6 +32,7 @@ from vaultsync.service.idle_work import IdleWork
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.service.obsidian_writes import ObsidianWrites
 from vaultsync.settings import Settings
+from vaultsync.storage.feed_cursor import version_of
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress, Report, Status
 from vaultsync.sync.status import daemon_status
@@ -131,6 +132,11 @@ class DaemonWork(Memory):
     def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
         """One run, without derived data."""
         return self._engine.sync(request, derive=False, progress=progress)
+
+    def version(self) -> tuple[str, str | None]:
+        """The versions of the store and of the index, which memory files follow."""
+        state = self.ctx.store.state()
+        return version_of(state.store_id, state, ""), self._services.note_index.version()
 
     def is_derived(self) -> bool:
         """Whether derived data is up to date, but for the vectors, which a worker makes."""
@@ -305,7 +311,7 @@ class DaemonRunner:
             memory, make, self._intervals, emit=self._publish, jitter=_jitter, telemetry=telemetry
         )
         self._daemon = daemon
-        files = MemoryFileWatch(memory, self._publish)
+        files = MemoryFileWatch(memory, self._publish, memory.version)
         idle = IdleWork(
             memory, lambda: memory.ctx, self._publish, daemon.record_error, jitter=_jitter
         )

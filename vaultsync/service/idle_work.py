@@ -9,6 +9,7 @@ from typing import TypeVar
 from msgspec import to_builtins
 
 from vaultsync.api.memory import Memory
+from vaultsync.backends.state.vault_marker import uses_modules
 from vaultsync.errors import RepositoryError, VaultsyncError
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.schema import Value
@@ -105,7 +106,7 @@ class IdleWork:
 
     def _sync_modules(self) -> None:
         """Sync the folders of modules that the vault has worked with, if there are any."""
-        if (self._memory.settings.state_dir / "modules").is_dir():
+        if uses_modules(self._memory.settings.state_dir):
             self._memory.modules.sync_known()
 
     def _look_after_repositories(self) -> None:

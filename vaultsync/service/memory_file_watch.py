@@ -20,6 +20,7 @@ POLL_INTERVAL = 1.0
 """Seconds between two checks of the files."""
 SEARCH_INTERVAL = 10.0
 """Seconds between two searches of folders for new files."""
+_NONE_YET = object()
 _Stamp = tuple[int, int, int, int] | None
 
 
@@ -29,9 +30,21 @@ class _FileStatus(NamedTuple):
 
 
 class MemoryFileWatch:
-    """Syncs the memory files of the settings when they have been quiet for a while."""
+    """Keeps memory files in step when they, or the memory, have been quiet for a while."""
 
-    def __init__(self, memory: Memory, publish: Callable[[str, Mapping[str, Value]], None]) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        publish: Callable[[str, Mapping[str, Value]], None],
+        version: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Prepare it.
+
+        Args:
+            memory: whose files are kept in step.
+            publish: receives what was done as `memory-file` events.
+            version: of the memory; the files follow it.
+        """
         self._memory = memory
         self._publish = publish
         self._quiet = memory.settings.memory_file.settle_seconds
@@ -39,13 +52,16 @@ class MemoryFileWatch:
         self._seen: dict[Path, _FileStatus] = {}
         self._done: dict[Path, _Stamp] = {}
         self._next = self._next_search = self._next_read = 0.0
-        self.settled = not memory.settings.memory_file.files
+        self._version: tuple[object, float] = object(), 0.0
+        """The version of the memory, and since when it is seen."""
+        self._followed: object = _NONE_YET
+        """The version that the files follow."""
+        self.settled = not memory.watched_memory_files()
         """Whether all of them are synced."""
+        self._version_of = version
 
     def tick(self, now: float) -> float:
         """Do what is due; returns for how many seconds nothing is."""
-        if not self._memory.settings.memory_file.files:
-            return float("inf")
         if now >= self._next:
             self._next = now + POLL_INTERVAL
             if now >= self._next_read:
@@ -53,8 +69,28 @@ class MemoryFileWatch:
                 self._next_read = now + self._read_interval
                 self._done.clear()
             self._check(now)
+            followed = self._follow_memory(now)
             self._sync(now)
+            if self.settled:
+                self._followed = followed
         return max(self._next - now, 0.0)
+
+    def _follow_memory(self, now: float) -> object:
+        """Have all files follow the memory, once it is quiet; returns the version they follow."""
+        if not self._seen:
+            return self._followed
+        try:
+            version = self._version_of()
+        except StoreUnavailableError:
+            return self._followed
+        if version != self._version[0]:
+            self._version = version, now
+        if self._followed is _NONE_YET:
+            return version  # at first, all files are synced anyway
+        if version == self._followed or now - self._version[1] < self._quiet:
+            return self._followed
+        self._done.clear()
+        return version
 
     def _check(self, now: float) -> None:
         paths = list(self._seen)
@@ -86,11 +122,21 @@ class MemoryFileWatch:
         except (VaultsyncError, OSError) as error:
             self._publish("error", to_builtins(error_summary(error)))
         else:
-            if report is not None and (report.fact_ids or report.attention):
+            if report is not None and not (report.quiet and not report.attention):
                 data: dict[str, Value] = {
-                    "files": [each.name for each in report.files],
+                    "files": [each.name for each in (*report.files, *report.blocks)],
                     "counts": dict(report.counts),
                     "attentions": len(report.attention),
+                    "sections": [
+                        {
+                            "path": file.name,
+                            "section": each.title,
+                            "fact_id": each.fact_id,
+                            "action": each.action,
+                        }
+                        for file in report.files
+                        for each in file.actions
+                    ],
                 }
                 self._publish("memory-file", data)
         self._done.update(due)

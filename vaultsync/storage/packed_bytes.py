@@ -9,7 +9,6 @@ and takes half as long.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from mmap import mmap
 
@@ -19,7 +18,7 @@ MIN_PACKED_BYTES = 512
 """Shorter bytes are left as they are."""
 _LEVEL = 3
 _STEP = 1 << 16
-_MIN_WINDOW, _MAX_WINDOW = 10, zlib.MAX_WBITS
+_MIN_WINDOW, _MAX_WINDOW = 10, 15
 _LOOKAHEAD = 512
 """Bytes at the end of a window that a match cannot reach: 262, or more than these need."""
 _MEMORY_BELOW_WINDOW, _MAX_MEMORY = 6, 8
@@ -46,6 +45,8 @@ def _deflated(data: bytes) -> bytes:
 
     To clear tables for 32 KiB takes two thirds of the time that packing a note does.
     """
+    import zlib  # noqa: PLC0415 - a cold question has nothing to pack or unpack
+
     window = (len(data) + _LOOKAHEAD).bit_length()
     window = min(max(window, _MIN_WINDOW), _MAX_WINDOW)
     memory = min(window - _MEMORY_BELOW_WINDOW, _MAX_MEMORY)
@@ -61,6 +62,8 @@ def unpack(held: bytes) -> bytes:
     """
     if not held.startswith(HEADER):
         return held
+    import zlib  # noqa: PLC0415 - as above
+
     try:
         return zlib.decompress(held[len(HEADER) :])
     except zlib.error as error:
@@ -79,6 +82,8 @@ def packed_in(data: bytes | mmap) -> Iterator[bytes]:
 
 def _readable(data: bytes | mmap, start: int) -> bytes:
     """What a stream says up to its end, or up to where it is broken."""
+    import zlib  # noqa: PLC0415 - as above
+
     reader, found = zlib.decompressobj(), []
     while not reader.eof and start < len(data):
         try:

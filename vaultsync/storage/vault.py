@@ -83,6 +83,9 @@ class Vault(Protocol):
     def folder(self, path: VaultPath) -> FolderListing | None:
         """List one folder again; None when it is missing or cannot be listed."""
 
+    def canvases(self) -> list[VaultPath]:
+        """The files whose name ends in `.canvas`, in the folders of `scan()`; sorted."""
+
     def stamp(self, path: VaultPath) -> FileStamp | None:
         """The stamp of a regular file; None when nothing is there.
 

@@ -38,6 +38,7 @@ from vaultsync.notes.conflict_note import (
 )
 from vaultsync.notes.review_note import CONFLICT_SUFFIX
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.changes import StoreChange, StoreSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import PlannedAction
@@ -321,8 +322,16 @@ def rewrite_conflict_note_links(
 def _relink(ctx: SyncContext, op: str, path: VaultPath, retarget: RetargetLink) -> None:
     file = ctx.vault.read(path)
     data = rewrite_note_links(file.data.decode(), path, retarget).encode()
-    if data == file.data:
-        return
+    if data != file.data:
+        exchange_file(ctx, op, path, file, data)
+
+
+def exchange_file(ctx: SyncContext, op: str, path: VaultPath, file: NoteFile, data: bytes) -> None:
+    """Replace a file that is no note of a fact, if it is as it was read; keep what it held.
+
+    Raises:
+        NoteChangedError: it was saved meanwhile, and holds what was saved.
+    """
     ctx.vault.stage(op, data)
     ctx.vault.sync()
     kept = [file.data]
@@ -330,6 +339,7 @@ def _relink(ctx: SyncContext, op: str, path: VaultPath, retarget: RetargetLink) 
         ctx.vault.exchange(op, path, file.sha)
     except NoteChangedError as changed:
         kept = list(changed.displaced)
+        raise
     finally:
         with ctx.archive.transaction():
             ctx.archive.put_blobs({hashlib.sha256(x).hexdigest(): x for x in kept})

@@ -9,13 +9,15 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
-from vaultsync.errors import StoreUnavailableError
+from vaultsync.errors import NoteError, StoreUnavailableError
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
+from vaultsync.notes.parse import read_note
 from vaultsync.storage.archive import Archive, Base, Notice
 from vaultsync.storage.store import FeedRow
 from vaultsync.storage.vault import FileStamp, FolderListing
 from vaultsync.sync.apply import ApplyOutcome
 from vaultsync.sync.changes import StoreChange, VaultChange
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
 from vaultsync.sync.notices import FOREIGN_VALUES_SETTING, new_foreign_values, with_foreign_values
 from vaultsync.sync.planning import SyncRun
@@ -226,8 +228,12 @@ def changed_notices(
     """
     outcome = outcome or ApplyOutcome()
     old: dict[VaultPath, list[Notice]] = {}
+    kept: dict[VaultPath, list[Notice]] = {}
+    """Those of `old` that may still be true."""
     for each in work.ctx.archive.notices():
         old.setdefault(each.path, []).append(each)
+        if each.kind != "invalid_field" or not _is_explained(work.ctx, each):
+            kept.setdefault(each.path, []).append(each)
     new: dict[VaultPath, list[Notice]] = {}
     for each in work.notices:
         # Without a sha it is about a value that its note brought with it.
@@ -244,9 +250,11 @@ def changed_notices(
         is_scanned = parent_folder(path) in snapshot.scanned_folders
         if path in in_sync and not notices:
             # It was readable once, so it still is; other defects that it had are still there.
-            notices = [each for each in old[path] if each.kind not in RESOLVED_BY_AGREEMENT]
+            notices = [
+                each for each in kept.get(path, ()) if each.kind not in RESOLVED_BY_AGREEMENT
+            ]
         elif not notices and path not in snapshot.seen and not is_scanned:
-            notices = old[path]
+            notices = kept.get(path, [])
         if to:
             after[to] = [
                 each._replace(path=to, message=each.message.replace(path, to, 1))
@@ -259,6 +267,18 @@ def changed_notices(
         for path, notices in after.items()
         if _notice_keys(old.get(path, [])) != _notice_keys(notices)
     }
+
+
+def _is_explained(ctx: SyncContext, notice: Notice) -> bool:
+    """Whether the settings say by now what the word is that a notice is about."""
+    file = ctx.find_file(notice.path) if ctx.view.meanings else None
+    if file is None:
+        return False
+    try:
+        note = read_note(file.data, notice.path)
+    except NoteError:
+        return False
+    return any(x.line == notice.line and ctx.view.explains(note, x.key) for x in note.problems)
 
 
 def _notice_path_gone(work: SyncRun, path: VaultPath) -> bool:

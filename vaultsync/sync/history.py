@@ -17,7 +17,10 @@ from vaultsync.sync.decision_table import ActionKind, PlannedAction
 
 VAULT_SIDE, STORE_SIDE = "vault", "store"
 PERSON = "person"
-_EVENTS_OF_NOTES = frozenset({"note", "path", "outbox"})
+CANVAS_FIELD = "canvas links"
+"""That the links of a canvas to a note that moved were rewritten; the values are the path of
+the canvas and the sha of its bytes."""
+_EVENTS_OF_NOTES = frozenset({"note", "path", "outbox", CANVAS_FIELD})
 
 
 def is_by_person(entry: HistoryEntry) -> bool:
@@ -171,12 +174,14 @@ def unrecorded_entries(
 def readable_history(
     found: Sequence[HistoryEntry], view: NoteView, fact: Fact | None
 ) -> Iterable[HistoryEntry]:
-    """The history of a fact as answers show it: tombstones as paths, without secrets."""
+    """The history of a fact as answers show it: files as paths, without secrets."""
     many: list[tuple[str, Value]] = []
     for each in found:
         is_removal = each.field == "note" and each.after is None
-        before = tombstone_path(each) if is_removal else each.before
-        many += (each.field, before), (each.field, each.after)
+        before, after = tombstone_path(each) if is_removal else each.before, each.after
+        if each.field == CANVAS_FIELD and isinstance(after, dict):
+            before = after = str(after["path"])
+        many += (each.field, before), (each.field, after)
     values = view.redact_values(many, fact)
     for entry, old, new in zip(found, values[::2], values[1::2], strict=True):
         yield entry._replace(before=old, after=new)

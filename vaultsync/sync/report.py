@@ -137,6 +137,32 @@ class EmbeddingState(Struct, frozen=True):
     """Why the worker stopped before the end; empty when it did not."""
 
 
+class ManagedFact(Struct, frozen=True):
+    """A fact in the managed block of a memory file, or one that did not fit."""
+
+    id: str
+    title: str
+    path: str | None = None
+    reason: str = ""
+    """Why it did not fit."""
+
+
+class BlockState(Struct, frozen=True):
+    """What the managed block of a memory file holds."""
+
+    file: str
+    status: str
+    """`edited` if a person edited it, so that it is left alone."""
+    included: int
+    """Number of facts."""
+    tokens: int
+    budget: int
+    left_out: Sequence[ManagedFact] = ()
+    """What did not fit, the most important first."""
+    agent: str | None = None
+    """Who reads the file; None for the user."""
+
+
 class ObservationCounts(Struct, frozen=True):
     """How many observations there are, by what is known of them."""
 
@@ -180,6 +206,8 @@ class Status(Struct, frozen=True):
     answers: Mapping[str, TimePercentiles] = field(default_factory=dict)
     """How long the newest answers took that no daemon gave, by who asked and their source:
     `command.index`, `command.context`, `mcp.fused`; empty for an agent."""
+    blocks: Sequence[BlockState] = ()
+    """Managed blocks of memory files, and what did not fit into them."""
 
 
 class Difference(Struct, frozen=True):

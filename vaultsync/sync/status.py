@@ -8,8 +8,8 @@ from itertools import islice
 from msgspec import convert
 
 from vaultsync.errors import StoreUnavailableError
+from vaultsync.model.dates import ALWAYS, TimeSpan
 from vaultsync.model.paths import VaultPath, join_path
-from vaultsync.model.time_span import ALWAYS, TimeSpan
 from vaultsync.notes.kinds import is_index_page
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.sync.agent_view import AgentView

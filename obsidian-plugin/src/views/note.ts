@@ -1,6 +1,6 @@
 /** What the memory knows about the open note: its history, its links, and signals that are not in the file. */
 
-import { Notice, TFile } from "obsidian";
+import { debounce, Notice, TFile } from "obsidian";
 import type { Change, Fact, Neighbour, Related } from "../answers";
 import { adoptNote } from "../adopting";
 import { BridgeRefusal } from "../client";
@@ -9,13 +9,18 @@ import { VIEWS } from "../host";
 import { confirm } from "../modals";
 import { differing } from "../diff";
 import { byRun, type Run } from "../versions";
-import { ago, fieldName, passWords } from "../words";
+import { ago, fieldName, nameOf, passWords } from "../words";
 import { BridgeView } from "./bridge-view";
 import { compare } from "./compare";
 import { button, chip, empty, icon, keepingFocus, link, section, tierChip } from "./parts";
 
+/** Milliseconds without a save after which the view looks again. */
+const PAUSE = 2500;
+
 export class NoteView extends BridgeView {
 	private file: TFile | null = null;
+	/** Whether the note was saved since it was drawn. */
+	private behind = false;
 
 	override getViewType(): string {
 		return VIEWS.note;
@@ -30,6 +35,13 @@ export class NoteView extends BridgeView {
 	}
 
 	protected override build(): void {
+		const catchUp = (): void => {
+			if (!this.behind || this.host.line().kind !== "on" || !this.containerEl.isShown()) return;
+			this.behind = false;
+			void this.refresh();
+		};
+		// Obsidian saves every two seconds while the user writes: ask when they pause, and only for eyes.
+		const paused = debounce(catchUp, PAUSE, true);
 		const follow = (): void => {
 			const file = this.app.workspace.getActiveFile();
 			if (file === this.file) return;
@@ -39,9 +51,12 @@ export class NoteView extends BridgeView {
 		this.registerEvent(this.app.workspace.on("file-open", follow));
 		this.registerEvent(
 			this.app.metadataCache.on("changed", (file) => {
-				if (file === this.file && this.host.line().kind === "on") void this.refresh();
+				if (file !== this.file) return;
+				this.behind = true;
+				paused();
 			}),
 		);
+		this.registerEvent(this.app.workspace.on("layout-change", catchUp));
 		this.file = this.app.workspace.getActiveFile();
 	}
 
@@ -99,6 +114,7 @@ export class NoteView extends BridgeView {
 		if (related.chain.length > 1) this.drawChain(fact, related);
 		this.drawHistory(fact, history);
 		this.neighbours("Links to this note", related.backlinks);
+		this.neighbours("Canvases with this note", related.canvases.map((path) => ({ path, title: nameOf(path) })));
 		this.neighbours("Related facts", related.related);
 	}
 
@@ -165,7 +181,7 @@ export class NoteView extends BridgeView {
 		if (after !== "") values.createEl("ins", { text: after });
 	}
 
-	private neighbours(heading: string, list: readonly Neighbour[]): void {
+	private neighbours(heading: string, list: readonly Omit<Neighbour, "id">[]): void {
 		if (list.length === 0) return;
 		const el = section(this.bodyEl, heading, list.length).createEl("ul", { cls: "vaultsync-list" });
 		for (const { title, path } of list) {

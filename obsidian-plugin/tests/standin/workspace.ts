@@ -140,7 +140,8 @@ export class MarkdownView extends ItemView {
 		this.editor = new Editor(this.areaEl, () => this.typed());
 		this.areaEl.addEventListener("input", () => this.typed());
 		this.app.vault.on("modify", (file: TFile) => {
-			if (file === this.file && !this.dirty) void this.show(file);
+			// A file that was deleted meanwhile has nothing to show; "delete" follows.
+			if (file === this.file && !this.dirty) this.show(file).catch(() => undefined);
 		});
 		this.app.vault.on("delete", (file: TFile) => {
 			if (file === this.file) this.pageEl.empty();

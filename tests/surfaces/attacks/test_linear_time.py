@@ -24,7 +24,7 @@ MAX_EXPONENT = 1.15
 """Of the time over the size."""
 KIB = 1 << 10
 TEXTS = hostile_texts()
-SHORT = 40
+SHORT = 80
 """In the short form, each reader takes every so many-th text, and those that were quadratic."""
 WERE_QUADRATIC = (
     "nest '![' '](a)'",

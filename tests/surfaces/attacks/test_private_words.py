@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -135,6 +136,10 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "accept_proposals": lambda memory, planted: memory.accept_proposals(planted.proposals),
     "reject_proposals": lambda memory, planted: memory.reject_proposals(planted.proposals),
     "get": lambda memory, planted: memory.get(planted.ids["edited"]),
+    "memory_file_section": lambda memory, planted: memory.memory_file_section(
+        planted.ids["edited"]
+    ),
+    "open": lambda memory, planted: memory.open(planted.ids["edited"]),
     "waits": lambda memory, planted: memory.waits(planted.ids["edited"]),
     "is_note_deleted": lambda memory, planted: memory.is_note_deleted(planted.ids["gone"]),
     "list": lambda memory, _: [memory.list(all=True), memory.list(links_to="Open", all=True)],
@@ -149,6 +154,9 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "import_from": lambda memory, _: memory.import_from("csv", TABLE, dry_run=True),
     "export_to": lambda memory, _: _exported_to(memory),
     "remember": lambda memory, _: memory.remember("It is known."),
+    "remember_messages": lambda memory, _: memory.remember_messages(
+        [{"role": "user", "content": "It is known."}], session="s"
+    ),
     "observations": lambda memory, _: memory.observations(),
     "repos": lambda memory, planted: _known_about(memory, planted.home.vault.parent / "app"),
     "observation": lambda memory, planted: memory.observation(planted.ids["edited"]),
@@ -187,7 +195,7 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
 }
 READING = {
     *("check", "new_id", "status", "log", "verify", "last_undoable_run", "history", "conflicts"),
-    *("get", "waits", "is_note_deleted", "list", "purge", "export", "recall", "context"),
+    *("get", "open", "waits", "is_note_deleted", "list", "purge", "export", "recall", "context"),
     *("is_empty", "damaged_facts", "doctor", "related", "graph_export", "graph_stats"),
     "graph_neighbors",
 }
@@ -195,6 +203,8 @@ READING = {
 NOT_ASKED = {
     "close": "answers nothing",
     "write_bases": "is for the user alone",
+    "property_types": "tells what Obsidian has for our own properties",
+    "write_change_note": "is for the user alone",
     "modules": "are files of a project, beside the vault",
     "contradictions": "what `remember` and `update` call",
     "evaluate": "answers with figures, and the paths that the questions name",
@@ -251,6 +261,27 @@ def shared(
     assert planted.notes() == before, "what is in READING changes notes"
 
 
+@pytest.fixture(scope="module")
+def again(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bool], Planted]:
+    """A world, synced or not; asked for again, it is as it was at first, in the same place."""
+    made: dict[tuple[str, bool], Planted] = {}
+
+    def planted(scope: str, synced: bool) -> Planted:
+        if found := made.get((scope, synced)):
+            here = found.home.vault.parent
+            shutil.rmtree(here)
+            shutil.copytree(f"{here}.kept", here)
+            return found
+        here = tmp_path_factory.mktemp("again")
+        found = made[scope, synced] = Planted(make_home(here), scope)
+        if synced:
+            found.home.run("sync")
+        shutil.copytree(here, f"{here}.kept")
+        return found
+
+    return planted
+
+
 def _said(memory: Memory, asked: Callable[[Memory, Planted], object], planted: Planted) -> str:
     try:
         found = asked(memory, planted)
@@ -274,12 +305,9 @@ def test_no_answer_reveals_a_word_of_another_agent(shared: Planted, name: str) -
 )
 @pytest.mark.parametrize("name", sorted(ASKED.keys() - READING))
 def test_no_method_reveals_a_word_of_another_agent(
-    tmp_path: Path, name: str, scope: str, *, synced: bool
+    again: Callable[[str, bool], Planted], name: str, scope: str, *, synced: bool
 ) -> None:
-    planted = Planted(make_home(tmp_path), scope)
-    if synced:
-        planted.home.run("sync")
-    check_hidden(planted, name)
+    check_hidden(again(scope, synced), name)
 
 
 def check_hidden(planted: Planted, name: str) -> None:
@@ -289,7 +317,18 @@ def check_hidden(planted: Planted, name: str) -> None:
     assert PLANTED not in said
     assert planted.scope not in said
     hidden = {key for key in planted.ids.values() if key in said}
-    named = ("get", "history", "update", "edit", "supersede", "forget", "restore", "purge")
+    named = (
+        "get",
+        "memory_file_section",
+        "open",
+        "history",
+        "update",
+        "edit",
+        "supersede",
+        "forget",
+        "restore",
+        "purge",
+    )
     if name not in (*named, "observation", "adopt_id"):
         assert not hidden, said
 

@@ -70,6 +70,7 @@ GROUPS = (
 ARGUMENTS = {
     "remember": ["Hello."],
     "get": [VAULT_ID],
+    "open": [VAULT_ID],
     "update": [VAULT_ID, "--content", "x"],
     "edit": [VAULT_ID, "--append", "x"],
     "supersede": [VAULT_ID, "x"],

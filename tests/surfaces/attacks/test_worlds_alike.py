@@ -23,6 +23,7 @@ import pytest
 from tests.bridges import open_bridge
 from tests.machines import configure_machine
 from tests.mcp_clients import Home, make_home
+from tests.proofs.turns import THOROUGH
 from vaultsync.api.completion import complete_name
 from vaultsync.api.configuration import find_root, load_settings
 from vaultsync.api.memory import Memory
@@ -58,8 +59,10 @@ OWN = "0193f6c2-0000-7000-8000-999999999999"
 AT = {"createdAt": "2026-02-14T13:45:00Z"}
 FIRST_QUESTION = 300
 """The number of the first act after the worlds are made."""
-_CALLS = 60
+_CALLS = 60 if THOROUGH else 25
 """Random calls of each surface."""
+_NAMES = 5 if THOROUGH else 3
+"""Random names that each method is asked for."""
 
 
 class Row(NamedTuple):
@@ -363,7 +366,7 @@ def _tool(side: Side, tool: Tool[Any], given: Mapping[str, Any]) -> object:
 
 @pytest.mark.parametrize("name", READS)
 def test_the_python_api_answers_alike(pair: Pair, name: str) -> None:
-    asked, names = READS[name], random.Random(name).sample(pair.names, 5)
+    asked, names = READS[name], random.Random(name).sample(pair.names, _NAMES)
     with pair.opened():
         for number, each in enumerate(names):
             ask = partial(_asked, asked=asked, name=each)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from vaultsync.backends.embedders.onnx_file import Array
-from vaultsync.indexing.language import ENGLISH, language_of
+from vaultsync.indexing.language import may_be_english
 
 FIRST_WORD = 1_996
 """The number of *the* in BERT's vocabulary. Before it are marks and single characters; from it
@@ -20,8 +20,6 @@ KNOWN_TEXTS = 1_000
 """Texts whose words stay in memory, of at most 2,000 letters each."""
 LEAST_WEIGHT = 0.05
 """Of the most common words and of marks; the rarest have 1."""
-_MANY_LETTERS = "\u2e80"
-"""From here on are Chinese, Japanese and Korean."""
 
 
 class WordEmbedder(Protocol):
@@ -63,7 +61,7 @@ class WordReranker:
         return f"words of {self._embedder.model}"
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        if not texts or not _is_english(question):
+        if not texts or not may_be_english(question):
             return [0.0] * len(texts)
         import numpy as np
 
@@ -109,11 +107,3 @@ def _numbers(words: Sequence[int]) -> Array:
     import numpy as np
 
     return np.array(words, np.int64)
-
-
-def _is_english(question: str) -> bool:
-    """Whether it is English, or too short to tell and in a script of few letters."""
-    language = language_of(question)
-    if language is None:
-        return not any(each >= _MANY_LETTERS and each.isalpha() for each in question)
-    return language == ENGLISH

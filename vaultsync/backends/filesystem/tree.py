@@ -27,7 +27,13 @@ from vaultsync.backends.filesystem.file_reading import irregularity, os_error_te
 from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.errors import NoteError, NoteMissingError, UnsafePathError, VaultMissingError
 from vaultsync.model.lazy_pattern import lazy_pattern
-from vaultsync.model.paths import CONFLICT_COPY_WORDS, VaultPath, is_foreign_conflict_copy, path_key
+from vaultsync.model.paths import (
+    CONFLICT_COPY_WORDS,
+    VaultPath,
+    is_foreign_conflict_copy,
+    path_key,
+    vault_path,
+)
 from vaultsync.storage.vault import FileStamp, FolderListing, VaultScan
 
 STAGING = ".meta/staging"
@@ -287,6 +293,21 @@ class FolderTree:
                 pending += [name for name in below if not ignore.folder(name)]
         self.verify()
         return VaultScan(dict(sorted(folders.items())), unreadable, at_ns)
+
+    def canvases(self, ignore: IgnoreRules) -> list[VaultPath]:
+        """The files that are named as a canvas; only names are read."""
+        self.verify()
+        found: list[VaultPath] = []
+        for folder, below, names in os.walk(self.where):
+            prefix = folder[len(self.where.rstrip("/")) + 1 :]
+            prefix = prefix and f"{prefix}/"
+            below[:] = [x for x in below if x[0] != "." and not ignore.folder(prefix + x)]
+            for name in names:
+                path = prefix + name
+                if name[-7:].lower() == ".canvas" and name[0] != "." and not ignore.folder(path):
+                    with contextlib.suppress(UnsafePathError):
+                        found.append(vault_path(path))
+        return sorted(found)
 
     def list_one(self, path: VaultPath, ignore: IgnoreRules) -> FolderListing | None:
         """One folder; None when it is not there or cannot be listed."""

@@ -114,6 +114,9 @@ class VaultFs:
             vault_path(path)
         return self._tree.list_one(path, self._ignore)
 
+    def canvases(self) -> list[VaultPath]:
+        return self._tree.canvases(self._ignore)
+
     def stamp(self, path: VaultPath) -> FileStamp | None:
         vault_path(path)
         try:

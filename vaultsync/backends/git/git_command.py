@@ -16,8 +16,9 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 from vaultsync.errors import GitFailedError, NotARepositoryError
 
@@ -152,20 +153,26 @@ class GitCommand:
 
     def _run(self, words: Sequence[str], given: bytes) -> tuple[int, bytes, str]:
         # Files, not pipes: git may read all, or fill its stderr, before it says anything.
-        with tempfile.TemporaryFile() as given_file, tempfile.TemporaryFile() as wrong:
-            given_file.write(given)
-            given_file.seek(0)
+        with ExitStack() as files:
+            wrong = files.enter_context(tempfile.TemporaryFile())
+            stdin: IO[bytes] | int = subprocess.DEVNULL
+            if given:
+                stdin = files.enter_context(tempfile.TemporaryFile())
+                stdin.write(given)
+                stdin.seek(0)
             try:
                 process = subprocess.Popen(  # noqa: S603 - a list of words, and no shell
                     [*self._start, *words],
                     cwd=self.folder,
                     env={**_environment(), **self._more},
-                    stdin=given_file,
+                    stdin=stdin,
                     stdout=subprocess.PIPE,
                     stderr=wrong,
                 )
             except OSError as error:
                 raise NotARepositoryError(str(self.folder), error.strerror or "") from error
+            except ValueError:  # a null byte, or half of a surrogate pair
+                raise GitFailedError(words[0], "no name can be spelled so") from None
             too_late = threading.Event()
 
             def stop() -> None:

@@ -34,13 +34,18 @@ class GitRepository:
     """
 
     def __init__(self, folder: Path, *, seconds: float = SECONDS) -> None:
-        if "\0" in str(folder):
-            raise NotARepositoryError(str(folder), "its name has a null byte")
-        asked = Path(os.path.realpath(_expanded(folder)))
-        if not asked.is_dir():
-            why = "it does not exist" if not asked.exists() else "it is not a folder"
+        try:
+            asked = Path(os.path.realpath(os.path.expanduser(folder)))  # noqa: PTH111 - `~` of no user
+        except ValueError:
+            raise NotARepositoryError(str(folder), "no folder can be called so") from None
+        if not os.path.isdir(asked):  # noqa: PTH112 - any name
+            why = "it is not a folder" if os.path.exists(asked) else "it does not exist"  # noqa: PTH110
             raise NotARepositoryError(str(folder), why)
         self._git = GitCommand(asked, seconds=seconds)
+        self._found_head: tuple[str, str] | None = None
+        """The commit and the reference that are checked out, until they are asked for."""
+        self._found_files: list[str] | None = None
+        """What is tracked, until it is asked for."""
         root, shallow, index, objects, hashed = self._place()
         self._parts = (index, objects, hashed)
         # `core.worktree` could claim any folder of this machine.
@@ -56,7 +61,12 @@ class GitRepository:
         """Its root, whether it is shallow, its index, its objects, and what their ids are."""
         asked = "--is-shallow-repository --show-object-format --git-path index --git-path objects"
         words = ("--path-format=absolute", *asked.split(), "--show-toplevel")
-        answer = self._git.find("rev-parse", *words)
+        answer = self._git.find("rev-parse", *words, "HEAD", "--symbolic-full-name", "HEAD")
+        if answer is not None:
+            answer, commit, reference = answer.removesuffix(b"\n").rsplit(b"\n", 2)
+            self._found_head = _text(commit), _text(reference)
+        else:  # before the first commit
+            answer = self._git.find("rev-parse", *words)
         if answer is None:
             self._git.ask("find the repository", "rev-parse", "--git-dir")
             raise NotARepositoryError(str(self._git.folder), "it has no working files")
@@ -65,15 +75,18 @@ class GitRepository:
         return Path(os.path.realpath(root)), shallow == "true", index, objects, hashed
 
     def working_copy(self, known: WorkingCopy | None = None) -> WorkingCopy:
-        answer = self._git.find("rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
-        if answer is None:  # before the first commit
-            answer = self._git.find("symbolic-ref", "-q", "HEAD")
-            commit, reference = None, _text(answer).strip()
-        else:
-            commit, reference = _text(answer).split("\n")[:2]
+        found, self._found_head = self._found_head or self._head_and_reference(), None
+        commit, reference = found
         name = reference.removeprefix(_HEADS) if reference.startswith(_HEADS) else None
         first = None if commit is None else self._first(commit, known)
         return WorkingCopy(str(self.root), self._remote(), name, commit, first, self._is_shallow)
+
+    def _head_and_reference(self) -> tuple[str | None, str]:
+        answer = self._git.find("rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
+        if answer is None:  # before the first commit
+            return None, _text(self._git.find("symbolic-ref", "-q", "HEAD")).strip()
+        commit, reference = _text(answer).split("\n")[:2]
+        return commit, reference
 
     def _first(self, commit: str, known: WorkingCopy | None) -> str | None:
         """The commit to which first parents lead; the whole history is walked for it once."""
@@ -229,17 +242,20 @@ class GitRepository:
     def changed_paths(self) -> Sequence[str]:
         found = dict.fromkeys(self._staged())
         found |= dict.fromkeys(self._changed())
-        words = ("--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z")
-        answer = self._git.ask("list new files", "ls-files", *words)
-        found |= dict.fromkeys(each for each in _text(answer).split("\0") if each)
+        options = "-z -t --stage --others --exclude-standard --directory --no-empty-directory"
+        answer = self._git.ask("list new files", "ls-files", *options.split())
+        entries = _text(answer).split("\0")
+        self._found_files = [each[2:] for each in entries if each[:2] != "? "]
+        found |= dict.fromkeys(each[2:] for each in entries if each[:2] == "? ")
         return sorted(found)
 
     def _staged(self) -> list[str]:
-        head = self.head()
-        if head is None:
-            return [each.path for each in self.tracked_files()]
         words = ("diff-index", "--cached", "-z", "--name-only", "--no-renames")
-        answer = self._git.ask("compare the index", *words, "--ignore-submodules=all", head)
+        answer = self._git.find(*words, "--ignore-submodules=all", "HEAD", "--")
+        if answer is None and self.head() is None:
+            return [each.path for each in self.tracked_files()]
+        if answer is None:
+            answer = self._git.ask("compare the index", *words, "HEAD", "--")
         return [each for each in _text(answer).split("\0") if each]
 
     def _changed(self) -> Iterator[str]:
@@ -281,9 +297,11 @@ class GitRepository:
         return found.hexdigest()
 
     def tracked_files(self) -> Sequence[TrackedFile]:
-        answer = _text(self._git.ask("list files", "ls-files", "-s", "-z"))
+        entries, self._found_files = self._found_files, None
+        if entries is None:
+            entries = _text(self._git.ask("list files", "ls-files", "-s", "-z")).split("\0")
         found = []
-        for entry in answer.split("\0"):
+        for entry in entries:
             meta, tab, path = entry.partition("\t")
             mode, blob, stage = meta.split() if tab else ("", "", "")
             if mode in _FILE_MODES and stage == "0":
@@ -322,14 +340,6 @@ class GitRepository:
             size = int(head[2])
             yield each, answer[end + 1 : end + 1 + size]
             at = end + 2 + size
-
-
-def _expanded(folder: Path) -> Path:
-    """A path with `~` as its home, where there is such a user."""
-    try:
-        return folder.expanduser()
-    except RuntimeError:
-        return folder
 
 
 def _text(answer: bytes | None) -> str:

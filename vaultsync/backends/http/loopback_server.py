@@ -96,7 +96,8 @@ def _bound_socket(ports: Sequence[int]) -> socket.socket:
     """A socket at the first free port."""
     failure = OSError("no port was named")
     for port in ports:
-        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # asyncio sends small parts of an answer at once where the protocol is said.
+        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind((HOST, port))

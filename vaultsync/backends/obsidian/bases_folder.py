@@ -1,4 +1,4 @@
-"""Files of Obsidian's Bases in a folder of the vault."""
+"""Files that vaultsync writes into a folder of the vault, such as Obsidian's Bases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vaultsync.model.paths import VaultPath
 
 
 class BasesFolder:
-    """Bases that vaultsync writes, and people may edit."""
+    """Files that vaultsync writes, and people may edit."""
 
     def __init__(self, root: Path, folder: VaultPath) -> None:
         """The folder, which need not be there yet.
@@ -62,9 +62,21 @@ class BasesFolder:
             now[place] = digest
         return written, unchanged, edited, now
 
+    def read(self, name: str) -> bytes | None:
+        """A file as it is; None if there is none.
+
+        Raises:
+            ConfigError: it cannot be read.
+        """
+        return self._read(self._folder / name)
+
     def _digest(self, path: Path) -> str | None:
+        data = self._read(path)
+        return None if data is None else sha256(data).hexdigest()
+
+    def _read(self, path: Path) -> bytes | None:
         try:
-            return sha256(read_file(path)).hexdigest()
+            return read_file(path)
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -1,4 +1,4 @@
-"""What vaultsync writes into a vault's `.obsidian`: its plugin, and settings of the graph view."""
+"""What vaultsync writes into a vault's `.obsidian`: its plugin, colours, types of properties."""
 
 from __future__ import annotations
 
@@ -28,13 +28,19 @@ class ObsidianSettings:
         self._folder = root / _FOLDER
         self.graph_path = self._folder / "graph.json"
         """The settings of the graph view."""
+        self.types_path = self._folder / "types.json"
+        """The types of properties."""
 
-    def read_graph(self) -> str | None:
-        """The settings of the graph view; None when there are none yet.
+    @property
+    def is_there(self) -> bool:
+        """Whether the vault was opened in Obsidian."""
+        return self._folder.is_dir()
+
+    def read(self, path: Path) -> str | None:
+        """The text of one of the files; None when there is none yet.
 
         `ConfigError`: the vault was never opened in Obsidian, or the file is a link or no text.
         """
-        path = self.graph_path
         if self._folder.is_symlink() or not self._folder.is_dir():
             message = f"{self._folder} is no folder of Obsidian's"
             raise ConfigError(message, hint="open the vault in Obsidian once")
@@ -50,9 +56,8 @@ class ObsidianSettings:
             message = f"{path} is not UTF-8; it was left alone"
             raise ConfigError(message, hint="repair it, or move it away") from None
 
-    def write_graph(self, text: str) -> None:
-        """Replace the settings of the graph view, in one atomic step."""
-        path = self.graph_path
+    def write(self, path: Path, text: str) -> None:
+        """Replace one of the files, in one atomic step."""
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
         replace_file(path, text.encode(), mode=mode)
 

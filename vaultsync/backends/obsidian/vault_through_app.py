@@ -93,6 +93,7 @@ class VaultThroughApp:
         self.vault_id = vault.vault_id
         self.scan = vault.scan
         self.folder = vault.folder
+        self.canvases = vault.canvases
         self.stamp = vault.stamp
         self.read = vault.read
         self.stage = vault.stage

@@ -10,7 +10,6 @@ import os
 import shlex
 import threading
 from contextlib import AsyncExitStack, suppress
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from vaultsync.errors import ConfigError, needs_extra
@@ -68,8 +67,7 @@ class McpSession:
                 self._start()
             assert self._session is not None  # noqa: S101
             assert self._loop is not None  # noqa: S101
-            limit = timedelta(seconds=self._timeout)
-            asked = self._session.call_tool(tool, arguments, read_timeout_seconds=limit)
+            asked = asyncio.wait_for(self._session.call_tool(tool, arguments), self._timeout)
             future = asyncio.run_coroutine_threadsafe(asked, self._loop)
             result = future.result(self._timeout + _GRACE_SECONDS)
         except MirrorError:
@@ -91,14 +89,15 @@ class McpSession:
 
     def _answer(self, tool: str, result: CallToolResult) -> Any:  # noqa: ANN401 - JSON
         text = "\n".join(each.text for each in result.content if each.type == "text")
-        if result.isError:
+        fields = result.model_dump(by_alias=True)  # their names differ in the SDK's versions
+        if fields["isError"]:
             raise MirrorError(f"{self.name}, {tool}: {text:.300}")
         try:
             # Servers that answer with a text wrap it in structured content, too.
             found = json.loads(text)
         except (ValueError, RecursionError):
             found = text
-        return found if isinstance(found, dict | list) else result.structuredContent or found
+        return found if isinstance(found, dict | list) else fields["structuredContent"] or found
 
     def _start(self) -> None:
         started: concurrent.futures.Future[None] = concurrent.futures.Future()
@@ -146,7 +145,7 @@ class McpSession:
             headers = {"Authorization": f"Bearer {token}"} if token else {}
             client = await stack.enter_async_context(create_mcp_http_client(headers))
             streams = streamable_http_client(self._words[0], http_client=client)
-            read, write, _ = await stack.enter_async_context(streams)
+            read, write, *_ = await stack.enter_async_context(streams)
             return read, write
         from mcp import StdioServerParameters
         from mcp.client.stdio import get_default_environment, stdio_client

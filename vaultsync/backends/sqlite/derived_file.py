@@ -40,6 +40,11 @@ class DerivedFile:
                 self._db.close()
             self._db = None
 
+    def version(self) -> str | None:
+        """What the data was derived from; None when it has to be built."""
+        rows = self._rows("SELECT version FROM version")
+        return rows[0][0] if rows else None
+
     def vacuum(self) -> None:
         """Give the disk back what the file and its log do not need.
 

@@ -57,10 +57,6 @@ class SqliteLinks(DerivedFile):
     def __init__(self, path: str | Path) -> None:
         super().__init__(path, MIGRATIONS, "the link index")
 
-    def version(self) -> str | None:
-        rows = self._rows("SELECT version FROM version")
-        return rows[0][0] if rows else None
-
     def update(
         self,
         put: Mapping[str, Sequence[LinkReference]],

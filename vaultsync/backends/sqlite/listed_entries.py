@@ -78,10 +78,6 @@ class SqliteEntries(DerivedFile):
     def __init__(self, path: str | Path) -> None:
         super().__init__(path, MIGRATIONS, "the list of entries")
 
-    def version(self) -> str | None:
-        rows = self._rows("SELECT version FROM version")
-        return rows[0][0] if rows else None
-
     @contextmanager
     def changing(self) -> Iterator[None]:
         with self._changing():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sqlite3
 import threading
@@ -19,7 +18,6 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.packed_bytes import MIN_PACKED_BYTES, PackedBytes, pack, unpack
-from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
 if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 of its 110 ms
     from vaultsync.notes.conflict_note import ConflictRecord
@@ -416,6 +414,8 @@ def _plain(value: object) -> object:
 def _dataclass_to_dict(value: object) -> object:
     if isinstance(value, msgspec.Raw):
         return json.loads(bytes(value))
+    import dataclasses
+
     assert dataclasses.is_dataclass(value) and not isinstance(value, type)  # noqa: S101, PT018 - what else the archive holds whole
     return dataclasses.asdict(value)
 
@@ -767,6 +767,8 @@ class SqliteArchive:
 
     def prune(self, since: KeepSince, *, dry_run: bool = False) -> dict[str, int]:
         """Remove what is older, as a `Prunable`, and vacuum the file when much was removed."""
+        from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
+
         named = since._asdict()
         if dry_run:
             with self._connection() as db:

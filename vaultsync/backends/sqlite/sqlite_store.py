@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.errors import DamagedFactError, FactNotFoundError, StoreError, StoreUnavailableError
@@ -17,8 +17,6 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.damaged_rows import DamagedRows
-from vaultsync.storage.erasure import Traces
-from vaultsync.storage.pruning import KeepSince
 from vaultsync.storage.store import (
     AccessCount,
     FeedRow,
@@ -28,6 +26,10 @@ from vaultsync.storage.store import (
     StoreWrite,
     with_accesses,
 )
+
+if TYPE_CHECKING:  # a cold question neither erases nor prunes
+    from vaultsync.storage.erasure import Traces
+    from vaultsync.storage.pruning import KeepSince
 
 _LOG_PAGES = 250
 """A short log is soon overwritten instead of growing, which makes small writes fast."""

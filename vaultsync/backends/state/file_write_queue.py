@@ -9,6 +9,8 @@ from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 
+from msgspec import convert
+
 from vaultsync.backends.replace_file import read_json, replace_file
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.model.schema import Value
@@ -19,6 +21,7 @@ class FileWriteQueue:
 
     def __init__(self, folder: Path) -> None:
         self._queue = folder / "queue"
+        self._begun = folder / "begun"
         self._kept = folder / "kept"
         self._log = folder / "log.jsonl"
 
@@ -39,19 +42,36 @@ class FileWriteQueue:
         for each in names:
             if each.endswith(".json"):
                 try:
-                    item = QueuedText(**read_json(self._queue / each))
-                except (FileNotFoundError, ValueError, TypeError):
+                    item = convert(read_json(self._queue / each), QueuedText)
+                except (FileNotFoundError, ValueError):
                     continue  # another process wrote it just now
                 if name in (None, item.name):
                     found.append(item)
         return found
 
-    def log(self, entry: Mapping[str, Value]) -> None:
+    def begin(self, name: str, before: str, after: str) -> None:
+        self._begun.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(self._place(name), f"{before} {after}".encode())
+
+    def begun(self, name: str) -> tuple[str, ...]:
+        try:
+            return tuple(self._place(name).read_text("ascii").split())
+        except (FileNotFoundError, UnicodeDecodeError):
+            return ()
+
+    def end(self, name: str) -> None:
+        self._place(name).unlink(missing_ok=True)
+
+    def _place(self, name: str) -> Path:
+        return self._begun / sha256(name.encode(errors="surrogatepass")).hexdigest()
+
+    def log(self, *entries: Mapping[str, Value]) -> None:
         self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        line = json.dumps(entry, ensure_ascii=False).encode(errors="surrogatepass")
+        texts = (json.dumps(each, ensure_ascii=False) for each in entries)
+        lines = "".join(f"{each}\n" for each in texts).encode(errors="surrogatepass")
         fd = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            os.write(fd, line + b"\n")
+            os.write(fd, lines)
             os.fsync(fd)
         finally:
             os.close(fd)

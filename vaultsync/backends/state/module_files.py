@@ -13,13 +13,13 @@ from pathlib import Path
 import msgspec
 
 from vaultsync.backends.replace_file import read_file, replace_file
+from vaultsync.backends.state.vault_marker import MODULE_FOLDER
 from vaultsync.model.schema import Value
 from vaultsync.modules.ports import FolderRecord, ModuleIntent
 
 _log = logging.getLogger(__name__)
 _MAX_LOG_BYTES = 1_000_000
 """Size from which the log of telemetry is put aside; one older file is kept."""
-FOLDER = "modules"
 TELEMETRY_FILE = "telemetry.jsonl"
 
 
@@ -33,7 +33,7 @@ class ModuleStateFiles:
             state_dir: of the vault.
             key: of the folder of modules.
         """
-        self.all = state_dir / FOLDER
+        self.all = state_dir / MODULE_FOLDER
         name = sha256(key.encode(errors="surrogatepass")).hexdigest()[:16]
         self._folder = self.all / name
         self._record = self._folder / "record.json"
@@ -109,6 +109,6 @@ class ModuleStateFiles:
 
 def known_folders(state_dir: Path) -> Iterator[FolderRecord]:
     """The records of all folders of modules that this vault has worked with."""
-    for path in sorted((state_dir / FOLDER).glob("*/record.json")):
+    for path in sorted((state_dir / MODULE_FOLDER).glob("*/record.json")):
         with suppress(OSError, msgspec.MsgspecError):
             yield msgspec.json.decode(read_file(path), type=FolderRecord)

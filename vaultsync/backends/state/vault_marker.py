@@ -22,6 +22,8 @@ default_scope = {scope}
 # Folders whose notes are left alone, for example templates:
 # ignore = ["Templates"]
 """
+MODULE_FOLDER = "modules"
+"""In the state folder of a vault that has worked with folders of modules."""
 
 
 def make_marker(root: Path, vault_id: str, *, scope: str) -> bool:
@@ -92,3 +94,8 @@ def _is_vault(root: Path, vault_id: str) -> bool:
         return parse_toml(read_marker(root).text, root).get("vault_id") == vault_id
     except (VaultsyncError, OSError):
         return False
+
+
+def uses_modules(state_dir: Path) -> bool:
+    """Whether a vault has worked with a folder of modules; without one, none of it is loaded."""
+    return (state_dir / MODULE_FOLDER).is_dir()

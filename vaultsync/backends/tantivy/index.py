@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import tantivy
+from msgspec import Struct
 from tantivy import Occur, Query
 from tantivy.tantivy import __version__ as tantivy_version
 
@@ -74,7 +75,7 @@ _VERSION_FILE = "version"
 """The file with a later version that needed no change of the index."""
 
 
-class _CommitReader(NamedTuple):
+class _CommitReader(Struct, frozen=True):
     """A commit that is open for reading."""
 
     opened: tantivy.Index

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import tantivy
+from msgspec import Struct
 from tantivy import DocAddress, Occur, Query
 
 from vaultsync.backends.tantivy.analysis import Analyzers
@@ -23,7 +24,7 @@ NAME_FIELDS = {"title": 1.0, "aliases": 1.0}
 Clause: TypeAlias = tuple[Occur, Query]
 
 
-class ColumnRange(NamedTuple):
+class ColumnRange(Struct, frozen=True):
     """The numbers of a column that match a filter."""
 
     codes: frozenset[int] | None = None
@@ -47,10 +48,11 @@ def column_ranges(filters: FactFilters, scopes: Iterable[str]) -> dict[str, Colu
         filters: of a search.
         scopes: those that the facts in the index have.
     """
-    words = filters.words
+    words, known = filters.words, frozenset(scopes)
     if filters.reader is not None:
-        among = words.get("scope", frozenset(scopes))
-        words["scope"] = frozenset(filter(filters.reader.reads, among))
+        readable = frozenset(filter(filters.reader.reads, words.get("scope", known)))
+        if "scope" in words or readable != known:
+            words["scope"] = readable
     found = {
         field: ColumnRange(frozenset(map(name_code, allowed))) for field, allowed in words.items()
     }

@@ -1,0 +1,213 @@
+"""Programs of these tests, as copies of a process that has loaded vaultsync once.
+
+To start Python and load what a daemon needs takes longer than most of what tests do with it. A
+program that is started here is a process of its own as any other, with its own arguments,
+environment, folder and files; only its modules were loaded before. What is about the start of a
+program, or about what it loads, starts an interpreter.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any, AnyStr
+
+ROOT = Path(__file__).parents[1]
+LOADED = (
+    "vaultsync.backends.filesystem", "vaultsync.backends.http", "vaultsync.backends.qdrant",
+    "vaultsync.backends.sqlite", "vaultsync.backends.state", "vaultsync.backends.system",
+    "vaultsync.backends.tantivy", "vaultsync.backends.watchers", "vaultsync.api", "vaultsync.cli",
+    "vaultsync.daemon", "vaultsync.http_bridge", "vaultsync.mcp_server", "vaultsync.observations",
+    "vaultsync.operations", "vaultsync.service", "vaultsync.sync",
+)  # fmt: skip
+"""Packages that programs load; no library among what they load has threads of its own."""
+LIBRARIES = (
+    "uvicorn.lifespan.off", "uvicorn.loops.auto", "uvicorn.protocols.http.auto", "qdrant_client",
+)  # fmt: skip
+_STATUS = 16
+"""Bytes of each of the two numbers that are told of a program: its id, and how it ended."""
+
+
+class Forked(subprocess.Popen[AnyStr]):
+    """As `Popen` of `[sys.executable, "-m", MODULE, …]`, or of `-c` and code."""
+
+    _told: int
+    """Where the process tells its id, and how it ended."""
+    _ended: int
+
+    def _execute_child(
+        self,
+        args: Sequence[str],
+        *more: Any,  # noqa: ANN401 - as subprocess calls it
+    ) -> None:
+        """Ask the loaded process for a copy.
+
+        `more` is executable, preexec_fn, close_fds, pass_fds, cwd, env, startupinfo,
+        creationflags, shell, and the ends of the pipes: those of the child, each before or after
+        its other end, which is ours.
+        """
+        assert (args[0], args[1] in ("-c", "-m")) == (sys.executable, True), args
+        cwd, env = more[4], more[5]
+        pipes: tuple[int, ...] = more[9:15]
+        child = (pipes[0], pipes[3], pipes[5])
+        self._told, told = os.pipe()
+        request = {
+            "words": [os.fspath(each) for each in args[1:]],
+            "cwd": os.fspath(cwd or Path.cwd()),
+            "env": dict(os.environ if env is None else env),
+        }
+        files: list[int] = [own if given == -1 else given for own, given in enumerate(child)]
+        socket.send_fds(_loaded(), [json.dumps(request).encode()], [*files, told])
+        os.close(told)
+        self.pid = int(os.read(self._told, _STATUS))
+        self._child_created = True
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+    def _internal_poll(self, *_: object, **__: object) -> int | None:
+        if self.returncode is None:
+            self._try_wait(os.WNOHANG)
+        return self.returncode
+
+    def _try_wait(self, wait_flags: int) -> tuple[int, int]:
+        """As `os.waitpid`, which knows the own children only."""
+        if self.returncode is not None:
+            return self.pid, self._ended
+        os.set_blocking(self._told, not wait_flags & os.WNOHANG)
+        try:
+            told = os.read(self._told, _STATUS)
+        except BlockingIOError:
+            return 0, 0
+        os.close(self._told)
+        self._ended = int(told)
+        self.returncode = os.waitstatus_to_exitcode(self._ended)
+        return self.pid, self._ended
+
+
+def start_program(
+    line: Sequence[str],
+    *,
+    stdin: int | None = None,
+    stdout: int | IO[Any] | None = None,
+    stderr: int | IO[Any] | None = None,
+    **more: Any,  # noqa: ANN401 - as Popen takes it
+) -> subprocess.Popen[Any]:
+    """Start `[sys.executable, "-m", MODULE, …]`, or `-c` and code, as `Popen` would."""
+    kind = Forked if sys.platform == "linux" else subprocess.Popen
+    return kind(line, stdin=stdin, stdout=stdout, stderr=stderr, **more)
+
+
+def run_program(
+    line: Sequence[str],
+    *,
+    timeout: float | None = None,
+    **more: Any,  # noqa: ANN401 - as Popen
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, as `subprocess.run` with text and what it says."""
+    pipe = subprocess.PIPE
+    with start_program(line, stdout=pipe, stderr=pipe, text=True, **more) as program:
+        try:
+            said, erred = program.communicate(timeout=timeout)
+        except BaseException:
+            program.kill()
+            raise
+    return subprocess.CompletedProcess(line, program.returncode, said, erred)
+
+
+@cache
+def _loaded() -> socket.socket:
+    """A loaded process that makes copies until this one ends; where to ask it."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("VAULTSYNC_")}
+    subprocess.Popen(
+        [sys.executable, "-m", "tests.forked", str(its.fileno())],
+        cwd=ROOT,
+        env={**environment, "OPENBLAS_NUM_THREADS": "1"},
+        stdin=subprocess.DEVNULL,
+        pass_fds=[its.fileno()],
+    ).returncode = 0  # it ends with the connection, and nobody waits for it
+    its.close()
+    atexit.register(ours.close)
+    return ours
+
+
+def _copy(asked: socket.socket) -> list[str] | None:
+    """Make copies until there is nobody who asks; in a copy, the words of its program."""
+    while True:
+        data, files, _, _ = socket.recv_fds(asked, 1 << 20, 4)
+        with suppress(ChildProcessError):  # there is none
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                """One that has ended."""
+        if not data:
+            return None
+        if not os.fork():
+            asked.close()
+            return _keep(json.loads(data), files)
+        for each in files:
+            os.close(each)
+
+
+def _keep(request: dict[str, Any], files: Sequence[int]) -> list[str]:
+    """Tell which process the program is, and how it ended; in that process, its words."""
+    *child, told = files
+    if pid := os.fork():
+        for each in (0, 1, 2, *child):
+            os.close(each)
+        os.write(told, b"%*d" % (_STATUS, pid))
+        os.write(told, b"%*d" % (_STATUS, os.waitpid(pid, 0)[1]))
+        os._exit(0)
+    for own, given in enumerate(child):
+        os.dup2(given, own)
+    os.closerange(3, max(files) + 1)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - to the end
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(  # noqa: SIM115
+        2, "w", buffering=1, errors="backslashreplace", closefd=False
+    )
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    tempfile.tempdir = None
+    words: list[str] = request["words"]
+    return words
+
+
+def main() -> None:
+    asked = socket.socket(fileno=int(sys.argv[1]))
+    for name in LOADED:
+        package = importlib.import_module(name)
+        for each in pkgutil.iter_modules(package.__path__, f"{name}."):
+            if not each.name.endswith("__main__"):
+                importlib.import_module(each.name)
+    for name in LIBRARIES:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+    if (words := _copy(asked)) is None:
+        return
+    how, what, *more = words
+    sys.path[0] = str(Path.cwd())
+    if how == "-m":
+        sys.argv = [what, *more]
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = [how, *more]
+        sys.modules["__main__"] = ModuleType("__main__")
+        exec(compile(what, "<string>", "exec"), vars(sys.modules["__main__"]))  # noqa: S102 - as -c
+
+
+if __name__ == "__main__":
+    main()

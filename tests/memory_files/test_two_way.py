@@ -1,0 +1,353 @@
+"""A managed section follows its fact, and nothing else of the file changes."""
+
+from __future__ import annotations
+
+import contextlib
+from functools import partial
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.memory_file_worlds import TESTS, MemoryWorld, kinds
+from tests.memory_files.test_sections import TEXTS
+from tests.notes.test_view import VIEW
+from vaultsync.errors import UnreadableMemoryFileError
+from vaultsync.memory_files.sections import MANAGED_MARKER, MemorySection, read_outline
+
+LINES = "Count the berths at dawn.\n\nAsk the pilot about the tides.\n\nCall Mara before the storm."
+BODY = f"## Harbour\n{MANAGED_MARKER}\n\n{LINES}\n"
+FILE = f"# Memory\n\n{BODY}\n## Tests\n\n{TESTS[1]}\n"
+
+
+@pytest.fixture
+def two_way(world: MemoryWorld) -> MemoryWorld:
+    """A managed section and one of a person, both synced."""
+    world.takes(FILE)
+    return world
+
+
+def actions(
+    world: MemoryWorld, *, again: bool = False, dry_run: bool = False
+) -> list[tuple[str, str]]:
+    report = world.syncs(again=again, dry_run=dry_run)
+    return [(each.action, each.title) for each in report.files[0].actions]
+
+
+def test_an_agents_edit_of_the_fact_is_written_into_its_section(two_way: MemoryWorld) -> None:
+    fact = two_way.by_title("Harbour")
+    two_way.agent_updates(fact.id, content=LINES.replace("at dawn", "at noon"))
+    assert actions(two_way) == [("rewrite", "Harbour")]
+    assert two_way.file.text == FILE.replace("at dawn", "at noon")
+    logged = two_way.queue.entries[-1]
+    assert (logged["path"], logged["section"]) == (two_way.file.name, "Harbour")
+    assert (logged["fact_id"], logged["action"]) == (fact.id, "rewrite")
+    assert two_way.syncs().quiet
+
+
+def test_a_persons_edit_of_the_note_is_written_into_its_section(two_way: MemoryWorld) -> None:
+    two_way.quiesce()
+    fact = two_way.by_title("Harbour")
+    two_way.person_edits(two_way.path(fact.id), "# Harbour", "# The harbour")
+    two_way.person_edits(two_way.path(fact.id), "at dawn", "at noon")
+    two_way.quiesce()
+    two_way.syncs()
+    expected = FILE.replace("## Harbour", "## The harbour").replace("at dawn", "at noon")
+    assert two_way.file.text == expected
+
+
+def test_edits_of_both_sides_are_merged_and_a_clash_is_the_files(two_way: MemoryWorld) -> None:
+    fact = two_way.by_title("Harbour")
+    two_way.agent_updates(fact.id, content=LINES.replace("Mara", "Bente"))
+    two_way.file.says(FILE.replace("at dawn", "at noon"))
+    assert actions(two_way) == [("update", "Harbour"), ("rewrite", "Harbour")]
+    both = LINES.replace("at dawn", "at noon").replace("Mara", "Bente")
+    assert two_way.by_title("Harbour").content == both
+    assert two_way.file.text == FILE.replace(LINES, both)
+    two_way.agent_updates(fact.id, content=both.replace("at noon", "never"))
+    two_way.file.says(FILE.replace(LINES, both.replace("at noon", "at dusk")))
+    report = two_way.syncs()
+    assert "vaultsync history" in report.files[0].actions[0].reason
+    assert "at dusk" in two_way.file.text
+    assert two_way.by_title("Harbour").content == both.replace("at noon", "at dusk")
+
+
+def test_a_new_heading_and_a_new_text_meet(two_way: MemoryWorld) -> None:
+    fact = two_way.by_title("Harbour")
+    two_way.agent_updates(fact.id, content=LINES.replace("at dawn", "at noon"))
+    two_way.file.says(FILE.replace("## Harbour", "## The harbour"))
+    two_way.syncs()
+    after = two_way.store.get(fact.id)
+    assert (after.title, "at noon" in after.content) == ("The harbour", True)
+    assert two_way.file.text.count("at noon") == two_way.file.text.count("## The harbour") == 1
+
+
+def test_a_forgotten_fact_takes_its_section_and_brings_it_back(two_way: MemoryWorld) -> None:
+    fact = two_way.by_title("Harbour")
+    two_way.agent_forgets(fact.id)
+    assert actions(two_way) == [("remove", "Harbour")]
+    assert two_way.file.text == FILE.replace(BODY + "\n", "")
+    assert two_way.syncs().quiet
+    two_way.gives_back(fact.id)
+    assert actions(two_way) == [("return", "Harbour")]
+    assert two_way.file.text == FILE.replace(BODY + "\n", "") + "\n" + BODY
+    assert two_way.syncs().quiet
+    assert two_way.by_title("Harbour").id == fact.id
+
+
+def test_a_section_that_a_person_edits_beats_the_deletion_of_its_fact(two_way: MemoryWorld) -> None:
+    fact = two_way.by_title("Harbour")
+    two_way.agent_forgets(fact.id)
+    two_way.takes(FILE.replace("at dawn", "at noon"))
+    assert two_way.by_title("Harbour").id == fact.id
+
+
+def test_a_section_without_a_marker_is_left_alone(two_way: MemoryWorld) -> None:
+    fact = two_way.by_title("Tests")
+    two_way.agent_updates(fact.id, content="Agents say otherwise, at some length.")
+    assert kinds(two_way.syncs()) == ["EditedElsewhere"]
+    assert two_way.file.text == FILE
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Short.",
+        "A heading\n\n## ends the section\n\nand begins another one.",
+        "A fence that is not closed\n\n```\n",
+        "Long enough, and it imports @~/.ssh/id_rsa for the host.",
+        "\n\n".join(f"Paragraph {n} of a section that is too long. {'-' * 80}" for n in range(60)),
+    ],
+)
+def test_what_is_no_section_is_not_written_and_reported(two_way: MemoryWorld, content: str) -> None:
+    fact = two_way.by_title("Harbour")
+    two_way.agent_updates(fact.id, content=content)
+    assert kinds(two_way.syncs()) == ["NotWrittenBack"]
+    assert two_way.file.text == FILE
+    assert kinds(two_way.syncs()) == ["NotWrittenBack"]
+
+
+def test_a_title_that_is_no_heading_is_reported_and_the_text_written(two_way: MemoryWorld) -> None:
+    fact = two_way.by_title("Harbour")
+    two_way.agent_updates(fact.id, content=LINES.replace("dawn", "noon"), title="Harbour ##")
+    assert kinds(two_way.syncs()) == ["NotWrittenBack"]
+    assert two_way.file.text == FILE.replace("dawn", "noon")
+
+
+BLOCK = "<!-- vaultsync:memory:begin -->\n<!-- x -->\n## Memory\n<!-- vaultsync:memory:end -->\n"
+
+
+@pytest.mark.parametrize("text", [f"{BLOCK}\n{BODY}", f"{BODY}\n{BLOCK}", f"# M\n{BODY}{BLOCK}"])
+def test_the_managed_block_stays_beside_a_section(world: MemoryWorld, text: str) -> None:
+    world.takes(text)
+    fact = world.by_title("Harbour")
+    world.agent_updates(fact.id, content=LINES.replace("dawn", "noon"))
+    assert actions(world) == [("rewrite", "Harbour")]
+    assert world.file.text == text.replace("dawn", "noon")
+    world.agent_forgets(fact.id)
+    assert actions(world) == [("remove", "Harbour")]
+    assert BLOCK in world.file.text
+    world.gives_back(fact.id)
+    assert actions(world) == [("return", "Harbour")]
+    assert BLOCK in world.file.text
+
+
+def test_a_section_around_the_managed_block_is_not_written(world: MemoryWorld) -> None:
+    text = BODY.replace("Ask the pilot", f"{BLOCK}\nAsk the pilot")
+    world.takes(text)
+    world.agent_updates(world.by_title("Harbour").id, content=LINES.replace("dawn", "noon"))
+    assert kinds(world.syncs()) == ["NotWrittenBack"]
+    assert world.file.text == text
+
+
+def test_a_heading_gets_the_text_of_its_fact(world: MemoryWorld) -> None:
+    heading = "## The harbour master and her rules for guests"
+    text = f"{heading}\n{MANAGED_MARKER}"
+    world.takes(text)
+    (fact,) = world.remembered()
+    world.agent_updates(fact.id, content="Ask her first.")
+    world.syncs()
+    assert world.file.text == f"{text}\nAsk her first.\n"
+
+
+def test_a_file_that_is_not_all_utf8_is_not_written(two_way: MemoryWorld) -> None:
+    data = FILE.encode() + b"\n" * 200 + b"\xff"
+    two_way.file.data = data
+    two_way.syncs()
+    two_way.agent_updates(two_way.by_title("Harbour").id, content=LINES.replace("dawn", "noon"))
+    assert "UnreadableMemoryFileError" in kinds(two_way.syncs())
+    assert two_way.file.data == data
+
+
+def test_a_fact_that_comes_back_as_no_section_is_reported(two_way: MemoryWorld) -> None:
+    fact = two_way.by_title("Harbour")
+    two_way.agent_forgets(fact.id)
+    two_way.syncs()
+    two_way.gives_back(fact.id)
+    two_way.agent_updates(fact.id, content="Too\n\n## short.")
+    assert kinds(two_way.syncs()) == ["NotWrittenBack"]
+
+
+def test_a_section_that_a_crash_wrote_is_that_of_its_fact(two_way: MemoryWorld) -> None:
+    fact = two_way.by_title("Harbour")
+    two_way.agent_forgets(fact.id)
+    two_way.syncs()
+    two_way.gives_back(fact.id)
+    two_way.file.at("examine", die)
+    with contextlib.suppress(KeyboardInterrupt):
+        two_way.syncs()
+    two_way.file.busy = False
+    assert two_way.syncs().quiet
+    assert two_way.file.text.count("## Harbour") == 1
+    assert two_way.by_title("Harbour").id == fact.id
+
+
+def test_a_save_at_the_same_moment_stands_and_is_merged(two_way: MemoryWorld) -> None:
+    fact = two_way.by_title("Harbour")
+    two_way.agent_updates(fact.id, content=LINES.replace("Mara", "Bente"))
+    two_way.file.at("swap", lambda: two_way.file.says(FILE.replace("at dawn", "at noon")))
+    two_way.syncs()
+    both = LINES.replace("at dawn", "at noon").replace("Mara", "Bente")
+    assert two_way.file.text == FILE.replace(LINES, both)
+    assert two_way.by_title("Harbour").content == both
+
+
+def test_a_dry_run_shows_what_would_be_written(two_way: MemoryWorld) -> None:
+    two_way.agent_updates(two_way.by_title("Harbour").id, content=LINES.replace("dawn", "noon"))
+    assert actions(two_way, dry_run=True) == [("rewrite", "Harbour")]
+    assert two_way.file.text == FILE
+
+
+def test_with_again_the_file_wins_over_the_fact(two_way: MemoryWorld) -> None:
+    fact = two_way.by_title("Harbour")
+    two_way.agent_updates(fact.id, content=LINES.replace("dawn", "noon"))
+    assert actions(two_way, again=True) == [("update", "Harbour")]
+    assert two_way.by_title("Harbour").content == LINES
+
+
+def test_a_file_that_cannot_be_written_is_reported(two_way: MemoryWorld) -> None:
+    two_way.file.writable = False
+    two_way.agent_updates(two_way.by_title("Harbour").id, content=LINES.replace("dawn", "noon"))
+    assert kinds(two_way.syncs()) == [UnreadableMemoryFileError.__name__]
+    two_way.file.writable = True
+    assert actions(two_way) == [("rewrite", "Harbour")]
+
+
+def test_a_secret_stays_where_a_person_wrote_it_and_comes_from_nowhere_else(
+    world: MemoryWorld,
+) -> None:
+    world.ctx = replace(world.ctx, view=VIEW)
+    mine, theirs = (f"AKIA{'ABCDEFGH' * 2}", f"AKIA{'HGFEDCBA' * 2}")
+    text = FILE.replace("Ask the pilot", f"The key {mine} opens the gate. Ask the pilot")
+    world.takes(text)
+    fact = world.by_title("Harbour")
+    assert mine in fact.content
+    world.agent_updates(fact.id, content=f"{fact.content}\n\nThe other key is {theirs}.")
+    world.syncs()
+    assert mine in world.file.text
+    assert theirs not in world.file.text
+    world.takes(world.file.text.replace("at dawn", "at noon"))
+    kept = world.by_title("Harbour").content
+    assert theirs in kept
+    assert mine in kept
+    assert "at noon" in kept
+    assert world.syncs().quiet
+
+
+AROUND = st.tuples(
+    TEXTS.map(lambda text: text.replace("---", "- -")),  # no frontmatter
+    TEXTS,
+    st.sampled_from(["", "\ufeff"]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.lists(st.sampled_from(["Another line.", "", "- and more", "## no", "```"]), max_size=4),
+)
+
+
+@given(AROUND)
+@example(("words before", "## After  \n\n<!-- vaultsync:memory:begin -->", "\ufeff", "\r\n", []))
+def test_no_byte_outside_of_managed_sections_changes(
+    given: tuple[str, str, str, str, list[str]],
+) -> None:
+    before, after, bom, eol, added = given
+    text = bom + f"{before}\n{BODY}{after}".replace("\n", eol)
+    world = MemoryWorld()
+    world.takes(text)
+    for fact in world.remembered():
+        world.agent_updates(fact.id, content="\n".join([fact.content, "Edited.", *added]))
+    report = world.syncs()
+    assert _outside(world.file.text) == _outside(text)
+    if "NotWrittenBack" not in kinds(report):
+        assert all("Edited." in each.content for each in _followed(world.file.text))
+    data = world.file.data
+    world.syncs()
+    assert world.file.data == data
+
+
+def _outside(text: str) -> list[str]:
+    """The text around the contents of managed sections."""
+    at, found = 0, []
+    for each in _followed(text):
+        found.append(text[at : each.start])
+        words = text[each.start : each.end]
+        at = each.start + len(words.rstrip())
+    return [*found, text[at:]]
+
+
+def _followed(text: str) -> list[MemorySection]:
+    sections = read_outline(text, name="M", start=text.startswith("\ufeff")).sections
+    return [each for each in sections if each.follows]
+
+
+MOVES = st.lists(
+    st.tuples(
+        st.sampled_from(["agent", "person", "sync", "sync", "crash", "save"]),
+        st.integers(0, 3),
+        st.sampled_from(["look", "swap", "examine", "state", "read"]),
+    ),
+    max_size=12,
+)
+
+
+@given(MOVES)
+@example([("agent", 0, ""), ("person", 0, ""), ("crash", 0, "swap"), ("person", 0, "")])
+@example([("agent", 0, ""), ("person", 0, ""), ("save", 0, "swap"), ("agent", 0, "")])
+@example([("agent", 0, ""), ("save", 1, "examine"), ("crash", 0, "examine"), ("sync", 0, "")])
+@example([("agent", 0, ""), ("crash", 0, "examine"), ("agent", 0, ""), ("person", 0, "")])
+def test_no_edit_of_either_side_is_lost(moves: list[tuple[str, int, str]]) -> None:
+    world = MemoryWorld()
+    said = {(who, n): 0 for who in ("agent", "person") for n in range(4)}
+    lines = {key: f"Line {key[1]} of the {key[0]} in version 0." for key in said}
+    world.takes(FILE.replace(LINES, "\n\n".join(lines.values())))
+    fact_id = world.by_title("Harbour").id
+
+    def edit(text: str, key: tuple[str, int]) -> str:
+        said[key] += 1
+        old, lines[key] = lines[key], lines[key].rpartition(" ")[0] + f" {said[key]}."
+        assert old in text
+        return text.replace(old, lines[key])
+
+    def saves(number: int) -> None:
+        world.file.says(edit(world.file.text, ("person", number)))
+
+    for who, number, step in moves:
+        if who == "agent":
+            content = world.store.get(fact_id).content
+            world.agent_updates(fact_id, content=edit(content, ("agent", number)))
+        elif who == "person":
+            saves(number)
+        else:
+            if who != "sync":
+                world.file.at(step, die if who == "crash" else partial(saves, number))
+            with contextlib.suppress(KeyboardInterrupt):
+                world.syncs()
+            world.file.before = lambda _: None
+            world.file.busy = False
+    world.syncs()
+    world.syncs()
+    assert world.store.get(fact_id).content == "\n\n".join(lines.values())
+    assert world.file.text == FILE.replace(LINES, "\n\n".join(lines.values()))
+
+
+def die() -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,118 @@
+"""Bugs in what is known about a project: on which branch a fact holds, and its modules."""
+
+from __future__ import annotations
+
+from tests.mutants.bug import Bug
+
+VISIBILITY, ENTRIES = "repos/test_visibility.py", "repos/test_repo_entries.py"
+WRITES, SYNCS = "modules/test_module_writes.py", "modules/test_module_sync.py"
+
+PROJECT_BUGS: tuple[Bug, ...] = (
+    Bug(
+        "a fact of a squashed branch is lost on its branch",
+        "repos/visibility.py",
+        "            for patch in chain([own], self._squashed(place, ends, paths)):\n",
+        "            for patch in [own]:\n",
+        f"{VISIBILITY}::test_histories_that_few_rules_tell_apart",
+    ),
+    Bug(
+        "a merge request of the same files counts, whichever branch it names",
+        "repos/visibility.py",
+        "                place.branch in named\n                and len",
+        "                len",
+        f"{VISIBILITY}::test_the_message_of_a_merge_request_counts",
+    ),
+    Bug(
+        "a way by which a fact arrived is forgotten",
+        "repos/visibility.py",
+        "        ways = (place, *(Place(commit) for commit in known.get(place, ())))\n",
+        "        ways = (place,)\n",
+        f"{VISIBILITY}::test_histories_that_few_rules_tell_apart",
+    ),
+    Bug(
+        "a fact is replaced where the other one does not hold",
+        "repos/visibility.py",
+        "            found.append(fact)\n            replaced.update(where.replaces)\n",
+        "            found.append(fact)\n        replaced.update(where.replaces)\n",
+        f"{VISIBILITY}::test_a_fact_replaces_another_one_only_where_it_holds",
+    ),
+    Bug(
+        "a question shows what is of another branch",
+        "recall/service.py",
+        "        self._filters = self._filters._replace(without=without)\n",
+        "",
+        f"{VISIBILITY}::test_a_question_shows_what_holds_and_counts_the_rest",
+    ),
+    Bug(
+        "an answer does not say what it hides of other branches",
+        "recall/service.py",
+        "                        self._of_other_branches.add(each)\n",
+        "                        pass\n",
+        f"{VISIBILITY}::test_a_question_shows_what_holds_and_counts_the_rest",
+    ),
+    Bug(
+        "an emptied memory.json deletes everything",
+        "repos/inspectable.py",
+        "MANY = 3\n",
+        "MANY = 300\n",
+        "surfaces/test_repositories.py::test_an_emptied_file_deletes_nothing",
+    ),
+    Bug(
+        "a tool loses the keys that it wrote",
+        "repos/inspectable.py",
+        "    shown.update(_unknown(known, shown, redact))\n",
+        "",
+        "surfaces/test_repositories.py::test_keys_that_another_tool_wrote_stay_in_the_file",
+    ),
+    Bug(
+        "what was saved meanwhile is taken for what was read",
+        "api/repos.py",
+        "        folder, current, expect = handle.folder, [*facts], now\n",
+        "        folder, current = handle.folder, [*facts]\n        expect = folder.memory()\n",
+        "surfaces/test_repositories.py"
+        "::test_what_a_person_saves_while_a_fact_is_written_is_taken_over",
+    ),
+    Bug(
+        "a crash leaves a module half written",
+        "modules/service.py",
+        "        for intent in self.state.intents():\n            self._carry_out(intent)\n",
+        "        self.state.intents()\n",
+        f"{WRITES}::test_a_crash_between_any_two_steps_is_finished",
+    ),
+    Bug(
+        "an agent writes over what a person edited after a crash",
+        "modules/service.py",
+        "                text = current if merged is None else merged\n",
+        "                text = intent.text\n",
+        f"{WRITES}::test_a_person_who_edits_after_a_crash_keeps_both_edits",
+    ),
+    Bug(
+        "a text that was not sent is taken for its checksum",
+        "modules/service.py",
+        "        return hit.checksum == entry.checksum and is_same\n",
+        "        return hit.checksum == entry.checksum\n",
+        f"{SYNCS}::test_a_lie_is_not_taken",
+    ),
+    Bug(
+        "a remote that gives back another text counts as mirrored",
+        "modules/service.py",
+        "        if remote.verbatim and self._held(remote, record) is None:\n",
+        "        if False:\n",
+        f"{WRITES}::test_what_the_remote_does_not_take_waits_in_the_backlog",
+    ),
+    Bug(
+        "a folder that is gone empties the memory",
+        "modules/service.py",
+        "            if topic == key and not listing.documents and not listing.topics:\n"
+        "                continue  # the whole folder is gone, as on another branch\n",
+        "",
+        f"{SYNCS}::test_a_folder_that_is_gone_forgets_no_document",
+    ),
+    Bug(
+        "what the user accepted is written over a person's edit",
+        "modules/service.py",
+        "fact.title, fact.tags, agent, base)\n",
+        "fact.title, fact.tags, agent, None)\n",
+        f"{SYNCS}::test_what_the_user_accepted_is_merged_with_what_a_person_wrote_meanwhile",
+    ),
+)

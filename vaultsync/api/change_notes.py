@@ -1,0 +1,51 @@
+"""A note of what changed in a span of time, written on request."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Literal
+
+from msgspec import Struct
+
+from vaultsync.backends.obsidian.bases_folder import BasesFolder
+from vaultsync.index_files.change_page import change_page, is_unedited_page
+from vaultsync.model.dates import time_span
+from vaultsync.model.paths import vault_path
+from vaultsync.settings import Settings
+from vaultsync.sync.context import SyncContext
+
+CHANGES_FOLDER = "Changes"
+LAST_DAYS = "last 7 days"
+
+
+class ChangeNote(Struct, frozen=True):
+    """The note of what changed."""
+
+    path: str
+    status: Literal["written", "unchanged", "edited"]
+    """`edited`: a person changed it, or has another file there, and it was left alone."""
+    counts: dict[str, int]
+    """How many facts were `created`, `updated` and `forgotten`, and how many `conflicts` and
+    `proposals` there were."""
+
+
+def write_change_note(
+    ctx: SyncContext, settings: Settings, since: str | None, folder: str
+) -> ChangeNote:
+    """As `Memory.write_change_note()`."""
+    place = vault_path(folder)
+    today = ctx.clock.now().date()
+    span = time_span(since or LAST_DAYS, None, today=today)
+    first = (span.since or "")[:10]
+    page = change_page(ctx, span, f"Changes from {first} to {today.isoformat()}")
+    files = BasesFolder(settings.root, place)
+    name = f"{first} to {today.isoformat()}.md"
+    path = f"{place}/{name}"
+    before = files.read(name)
+    is_ours = before is not None and is_unedited_page(before)
+    known = {path: sha256(before).hexdigest()} if before is not None and is_ours else {}
+    written, unchanged, _, _ = files.write({name: page.text}, known)
+    status: Literal["written", "unchanged", "edited"] = "edited"
+    if written or unchanged:
+        status = "written" if written else "unchanged"
+    return ChangeNote(path, status, page.counts)

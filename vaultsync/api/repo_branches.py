@@ -1,0 +1,232 @@
+"""Which branch of a repository is checked out, and which facts hold there."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import structs
+
+from vaultsync.backends.git.git_repository import GitRepository
+from vaultsync.backends.repo_files.repo_folder import RepoFolder
+from vaultsync.errors import NotARepositoryError, RepoFileError, RepositoryError
+from vaultsync.indexing.ports import NoteIndex
+from vaultsync.model.fact import Fact
+from vaultsync.repos.fact_queries import repository_facts
+from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity, WorkingCopy, identify
+from vaultsync.repos.visibility import Place, arrived, places_of, visible_facts
+from vaultsync.settings import Settings
+from vaultsync.sync.context import ReadContext
+
+_log = logging.getLogger(__name__)
+_HASH_LENGTH = 64
+_LINEAGES = ".lineages"
+"""The folder of what all working copies of a repository share."""
+_MOST_TIPS = 5
+"""Last commits of a branch that are remembered after it moved or went."""
+T = TypeVar("T")
+
+
+class _Arrivals(msgspec.Struct, frozen=True):
+    """What was found out about the places of facts, kept beside the files."""
+
+    head: str | None = None
+    tips: str = ""
+    """A hash of the branches."""
+    places: frozenset[Place] = frozenset()
+    """Which were asked about at this head and these branches."""
+    at: frozenset[Place] = frozenset()
+    """Those of them that hold."""
+    by: dict[str, tuple[str, ...]] = {}
+    """Commit and branch -> the commits by which they arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepoHandle:
+    """A repository at work."""
+
+    identity: RepoIdentity
+    folder: RepoFolder
+    shared: RepoFolder
+    """Of the lineage."""
+    repository: GitRepository | None
+    """None where the working copy is gone."""
+
+
+class RepoBranches:
+    """The branches of repositories, and the facts that hold on them."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        ctx: Callable[[], ReadContext],
+        note_index: Callable[[], NoteIndex],
+    ) -> None:
+        """Those of a vault.
+
+        Args:
+            settings: of the vault.
+            ctx: the store.
+            note_index: finds the facts of a repository.
+        """
+        self._scope = settings.repos.branch_scope
+        self.root = settings.repos_dir
+        self._ctx = ctx
+        self._note_index = note_index
+
+    def open(self, repo: str | Path | None, branch_scope: BranchScope | None) -> RepoHandle:
+        """A repository by the path of a folder in it, or by its hash.
+
+        Args:
+            repo: either; the current folder when it is None.
+            branch_scope: that of the settings when it is None.
+
+        Raises:
+            NotARepositoryError: it is none, or no hash that was used before.
+            GitFailedError: git failed.
+        """
+        scope = branch_scope or self._scope
+        if isinstance(repo, str) and is_hash(repo) and not Path(repo).exists():
+            return self._known(repo)
+        repository = GitRepository(Path(repo or "."))
+        name = hashlib.sha256(os.fsencode(repository.root)).hexdigest()
+        place = RepoFolder(self.root / _LINEAGES, name)
+        known = read_state(place.state("copy.json"), WorkingCopy("", None, None, None, None))
+        found = repository.working_copy(known)
+        plain = structs.replace(found, remote=None)  # it may hold a password
+        if plain != known and self.root.is_dir():
+            self.keep(place, "copy.json", plain)
+        return self._handle(identify(found, scope), repository)
+
+    def _handle(self, identity: RepoIdentity, repository: GitRepository | None) -> RepoHandle:
+        folder = RepoFolder(self.root, identity.repo_hash)
+        shared = RepoFolder(self.root / _LINEAGES, identity.lineage)
+        return RepoHandle(identity, folder, shared, repository)
+
+    def _known(self, repo_hash: str) -> RepoHandle:
+        """The repository of a hash that was used before."""
+        data = RepoFolder(self.root, repo_hash).state("repository.json")
+        try:
+            known = msgspec.json.decode(data or b"", type=RepoIdentity)
+        except msgspec.MsgspecError:
+            hint = "name its path; a hash is known once its repository was used"
+            raise NotARepositoryError(repo_hash, hint=hint) from None
+        try:
+            repository = GitRepository(Path(known.root))
+        except RepositoryError as error:
+            _log.debug("the working copy of %s is gone: %s", repo_hash, error)
+            return self._handle(known, None)
+        tip = repository.resolve(f"refs/heads/{known.branch}") if known.branch else known.commit
+        return self._handle(structs.replace(known, commit=tip or known.commit), repository)
+
+    def elsewhere(self, repo: str | Path | None) -> list[Fact]:
+        """The facts of a repository that do not hold on the branch that is checked out."""
+        handle = self.open(repo, None)
+        known = self.facts(handle)
+        shown = {fact.id for fact in self.visible(handle, known)}
+        return [fact for fact in known if fact.id not in shown]
+
+    def holding(self, handle: RepoHandle) -> list[Fact]:
+        """The facts that hold on the branch of a repository."""
+        return self.visible(handle, self.facts(handle))
+
+    def facts(self, handle: RepoHandle) -> list[Fact]:
+        """All facts of a repository, on whichever branch they hold."""
+        return repository_facts(self._ctx(), self._note_index(), handle.identity, agent=None)
+
+    def visible(self, handle: RepoHandle, facts: Sequence[Fact]) -> list[Fact]:
+        """The facts that hold on the branch of a handle."""
+        identity = handle.identity
+        places = {place for fact in facts for place in places_of(fact)}
+        if identity.branch_scope == SHARED:
+            return visible_facts(facts, places)
+        if handle.repository is None:
+            here = {x for x in places if x.branch == identity.branch or x.commit == identity.commit}
+            return visible_facts(facts, here)
+        return visible_facts(
+            facts, self.arrived(handle, handle.repository, places, identity.commit)
+        )
+
+    def arrived(
+        self,
+        handle: RepoHandle,
+        repository: GitRepository,
+        places: Collection[Place],
+        head: str | None,
+    ) -> Collection[Place]:
+        """Those of some places that hold at a commit, found once for each state of the branches.
+
+        Args:
+            handle: of the repository.
+            repository: that of the handle.
+            places: where facts were written.
+            head: the commit; None before the first.
+        """
+        if not places:
+            return frozenset()
+        branches = dict(repository.branches())
+        tips = hashlib.sha256(msgspec.json.encode(sorted(branches.items()))).hexdigest()
+        known = read_state(handle.shared.state("arrivals.json"), _Arrivals())
+        if known.head == head and known.tips == tips and known.places.issuperset(places):
+            return known.at
+        before = {_place(key): commits for key, commits in known.by.items()}
+        all_tips = self.remembered_tips(handle, branches, places)
+        found = arrived(repository, head, places, all_tips, before)
+        by = {_key(place): commits for place, commits in found.by.items()}
+        state = _Arrivals(head, tips, frozenset(places), found.at, by)
+        self.keep(handle.shared, "arrivals.json", state)
+        return found.at
+
+    def remembered_tips(
+        self, handle: RepoHandle, branches: dict[str, str], places: Iterable[Place]
+    ) -> dict[str, list[str]]:
+        """The last commits of the branches of places: those that are, and those that were."""
+        empty: dict[str, list[str]] = {}
+        known = read_state(handle.shared.state("branches.json"), empty)
+        names = {place.branch for place in places if place.branch}
+        found: dict[str, list[str]] = {}
+        for name in sorted(names | known.keys()):
+            now = [tip for ref, tip in branches.items() if ref == name or ref.endswith(f"/{name}")]
+            found[name] = [*dict.fromkeys([*now, *known.get(name, [])])][:_MOST_TIPS]
+        if found != known:
+            self.keep(handle.shared, "branches.json", found)
+        return found
+
+    def keep(self, folder: RepoFolder, name: str, state: object) -> None:
+        """Keep what can be found out again."""
+        try:
+            folder.put_state(name, msgspec.json.encode(state), durable=False)
+        except RepoFileError as error:
+            _log.debug("%s is not kept: %s", name, error)
+
+
+def is_hash(repo: str | Path | None) -> bool:
+    """Whether this is the hash of a repository, and no path."""
+    text = str(repo)
+    return len(text) == _HASH_LENGTH and not text.strip("0123456789abcdef")
+
+
+def _key(place: Place) -> str:
+    return f"{place.commit} {place.branch or ''}"
+
+
+def _place(key: str) -> Place:
+    commit, _, branch = key.partition(" ")
+    return Place(commit, branch or None)
+
+
+def read_state(data: bytes | None, default: T) -> T:
+    """What a state file holds; the default where it cannot be read."""
+    if data is None:
+        return default
+    try:
+        return msgspec.json.decode(data, type=type(default))
+    except msgspec.MsgspecError as error:
+        _log.debug("a state file is made again: %s", error)
+        return default

@@ -1,0 +1,77 @@
+"""The memory files that a vault keeps in step, in files of its state folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from vaultsync.backends.replace_file import replace_file
+from vaultsync.sync.report import BlockState
+
+T = TypeVar("T")
+KNOWN_DIR = "memory-files/known"
+BLOCKS_DIR = "memory-files/blocks"
+
+
+class KnownFile(msgspec.Struct, frozen=True):
+    """A file with sections that follow their facts, or with a managed block."""
+
+    path: str
+    """Absolute, without links."""
+    agent: str | None = None
+    scope: str | None = None
+    """Of new facts."""
+    block: Mapping[str, Any] | None = None
+    """How to fill its block, a `ManageRequest`; None for its sections."""
+    scopes: tuple[str, ...] = ()
+    """Those of the facts in its block; all when empty."""
+
+
+class KnownMemoryFiles:
+    """One file for each, so that processes need no lock; another for what its block holds."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._known, self._blocks = state_dir / KNOWN_DIR, state_dir / BLOCKS_DIR
+
+    def all(self) -> Sequence[KnownFile]:
+        return sorted(_read(self._known, KnownFile), key=lambda each: each.path)
+
+    def put(self, known: KnownFile) -> None:
+        _write(self._known / _name(known), known)
+
+    def drop(self, known: KnownFile) -> None:
+        for folder in (self._known, self._blocks):
+            (folder / _name(known)).unlink(missing_ok=True)
+
+    def put_block(self, known: KnownFile, state: BlockState) -> None:
+        _write(self._blocks / _name(known), state)
+
+    def blocks(self) -> Sequence[BlockState]:
+        return sorted(_read(self._blocks, BlockState), key=lambda each: each.file)
+
+
+def _name(known: KnownFile) -> str:
+    parts = (known.path, known.agent or "", "block" if known.block else "sections")
+    return sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()
+
+
+def _read(folder: Path, kind: type[T]) -> Iterator[T]:
+    for path in folder.glob("*") if folder.is_dir() else ():
+        try:
+            yield msgspec.json.decode(path.read_bytes(), type=kind)
+        except (OSError, msgspec.MsgspecError):
+            continue  # another process drops it, or another version wrote it
+
+
+def _write(path: Path, value: KnownFile | BlockState) -> None:
+    data = msgspec.json.encode(value)
+    try:
+        if path.read_bytes() == data:
+            return
+    except OSError:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_file(path, data, durable=False)

@@ -1,0 +1,76 @@
+"""Programs of the user that open a note: their editor, or Obsidian by its URI.
+
+They are started without a shell, and the path of a note begins with `/`: no title or path can
+become an option or another command.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import quote
+
+from vaultsync.errors import NoteNotOpenedError
+
+_EDITORS = ("sensible-editor", "nano", "vim", "vi", "notepad")
+_URI_OPENERS = {"darwin": ("open",), "win32": ("rundll32", "url.dll,FileProtocolHandler")}
+
+
+def obsidian_uri(file: Path) -> str:
+    """The URI that opens a file in Obsidian; every sign of its path is text there."""
+    return f"obsidian://open?path={quote(str(file), safe='')}"
+
+
+def editor_command(file: Path) -> list[str]:
+    """The words that open a file in the editor of `$VISUAL` or `$EDITOR`, or in a common one.
+
+    Raises:
+        NoteNotOpenedError: there is none.
+    """
+    for name in ("VISUAL", "EDITOR"):
+        if chosen := os.environ.get(name, "").strip():
+            try:
+                return [*shlex.split(chosen, posix=os.name == "posix"), str(file)]
+            except ValueError as error:
+                raise NoteNotOpenedError(f"${name} cannot be read ({error})") from None
+    found = next((each for each in _EDITORS if shutil.which(each)), None)
+    if found is None:
+        raise NoteNotOpenedError("neither $VISUAL nor $EDITOR names an editor")
+    return [found, str(file)]
+
+
+def uri_command(uri: str) -> list[str]:
+    """The words that have the system open a URI."""
+    return [*_URI_OPENERS.get(sys.platform, ("xdg-open",)), uri]
+
+
+def check_note_file(root: Path, path: str) -> Path:
+    """The file of a note; a link, which may lead out of the vault, is none.
+
+    Raises:
+        NoteNotOpenedError: there is no such file.
+    """
+    file = root / path
+    if file.is_symlink() or not file.is_file() or not file.resolve().is_relative_to(root.resolve()):
+        raise NoteNotOpenedError(f"{path} is no file of the vault")
+    return file
+
+
+def run_program(command: list[str]) -> None:
+    """Run a program on the terminal of this process, until it ends; its output goes to stderr.
+
+    Raises:
+        NoteNotOpenedError: it cannot be started, or failed.
+    """
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    try:
+        ended = subprocess.run(command, check=False, stdout=None if on_terminal else 2)  # noqa: S603 - words, no shell
+    except OSError as error:
+        why = error.strerror or error
+        raise NoteNotOpenedError(f"{command[0]} cannot be started ({why})") from None
+    if ended.returncode:
+        raise NoteNotOpenedError(f"{command[0]} ended with exit code {ended.returncode}")

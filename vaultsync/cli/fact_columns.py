@@ -1,0 +1,68 @@
+"""Print facts by columns of one's choice, as a table or as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+
+import click
+
+from vaultsync.cli.format_facts import display_value, print_page_end
+from vaultsync.cli.output import Options, clean, echo, table
+from vaultsync.exchange.plain_tables import as_text_cell
+from vaultsync.facts.listing import FactPage
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, Value
+from vaultsync.model.serialization import fact_to_values
+
+CSV_COLUMNS = ("id", "title", "type", "priority", "scope", "status", "tags", "createdAt", "path")
+
+
+def print_columns(options: Options, page: FactPage, names: str | None, *, as_csv: bool) -> None:
+    """Print some fields of each fact: those of `names`, with commas between them.
+
+    Raises:
+        click.UsageError: no fact could have such a field.
+    """
+    given = (each.strip() for each in (names or "").split(","))
+    columns = tuple(dict.fromkeys(filter(None, given))) or CSV_COLUMNS
+    rows = [_values(each) for each in page.facts]
+    known = {*FIELDS_BY_KEY, *OWN_FIELDS_BY_KEY, "path", "revision"}.union(*rows)
+    if unknown := [each for each in columns if each not in known]:
+        message = (
+            f"unknown column {unknown[0]!r}: use the keys of a fact as `vaultsync get ID --json`"
+            " shows them, such as id, title, content, tags, createdAt or path"
+        )
+        raise click.UsageError(message)
+    if as_csv:
+        echo(csv_text(columns, rows).removesuffix("\n"))
+    else:
+        shown = [[_text(row.get(each)) for each in columns] for row in rows]
+        table(columns, shown, whole=("id",))
+    print_page_end(options, page)
+
+
+def _values(fact: Fact) -> Mapping[str, Value]:
+    """The values of a fact by key, and its properties by name."""
+    own = {"path": fact.path, "revision": fact.revision}
+    return {**fact.properties, **fact_to_values(fact), **own}
+
+
+def _text(value: Value) -> str:
+    return "" if value is None else display_value(value)
+
+
+def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Value]]) -> str:
+    """A table as CSV by RFC 4180, its columns in the first line; no cell is a formula."""
+    target = io.StringIO()
+    writer = csv.writer(target, lineterminator="\r\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_cell(row.get(each)) for each in columns])
+    return target.getvalue()
+
+
+def _cell(value: Value) -> str:
+    text = clean(_text(value))
+    return text if isinstance(value, (int, float)) else as_text_cell(text)

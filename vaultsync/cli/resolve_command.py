@@ -1,0 +1,117 @@
+"""`resolve`: settle conflicts, by options or by questions on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+
+from vaultsync.api.memory import SIDES
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
+from vaultsync.cli.format_conflicts import draw_conflict, print_resolved
+from vaultsync.cli.open_vault import open_memory
+from vaultsync.cli.options import common, completes
+from vaultsync.cli.output import Options, clean_one_line, is_terminal, print_message
+from vaultsync.errors import ConflictNotFoundError
+from vaultsync.notes.conflict_note import ConflictRecord
+
+LATER, QUIT = "later", "quit"
+ANSWERS = {each[0]: each for each in (*SIDES, LATER, QUIT)}
+"""Letter -> what it answers."""
+Decision = tuple[str, str, str | None]
+"""The conflict, the side whose values it takes, and the field; None for all fields."""
+
+
+@click.command()
+@click.argument(
+    "conflict_id", metavar="[CONFLICT_ID]", required=False, shell_complete=completes("conflict")
+)
+@click.option("--take", type=click.Choice([*SIDES]), help="The side whose values to keep.")
+@click.option("--field", metavar="F", help="Only this field; default: all fields.")
+@common
+def resolve(
+    options: Options, *, conflict_id: str | None, take: str | None, field: str | None
+) -> int:
+    """Resolve a conflict.
+
+    Without --take, a terminal shows each field and asks; without CONFLICT_ID, for all
+    conflicts. Nothing is done before the last answer.
+    """
+    if take is not None and conflict_id is None:
+        message = "missing argument 'CONFLICT_ID': --take resolves one conflict"
+        raise click.UsageError(message)
+    if take is not None and conflict_id is not None:
+        with open_memory(options) as memory:
+            resolved = memory.resolve(conflict_id, take=take, field=field)
+            still_open = memory.conflicts()
+        return print_resolved(options, resolved, still_open)
+    if options.json or not (sys.stdin.isatty() and is_terminal(sys.stdout)):
+        message = "missing option '--take': it is only asked for on a terminal"
+        raise click.UsageError(message)
+    with open_memory(options) as memory:
+        found = [each for each in memory.conflicts() if each.id.startswith(conflict_id or "")]
+        if conflict_id is not None and len(found) != 1:
+            raise ConflictNotFoundError(conflict_id)
+        if not found:
+            print_message(options, "no open conflicts")
+            return EXIT_DONE
+        try:
+            decisions = ask(found, field)
+        except click.Abort:
+            print_message(options, "stopped: nothing was resolved")
+            return EXIT_NEEDS_REVIEW
+        left: Sequence[ConflictRecord] = found
+        for decided, side, one_field in decisions:
+            resolved = memory.resolve(decided, take=side, field=one_field)
+            left = memory.conflicts()
+            print_resolved(options, resolved, left)
+    return EXIT_NEEDS_REVIEW if left else EXIT_DONE
+
+
+def ask(conflicts: Sequence[ConflictRecord], only: str | None) -> list[Decision]:
+    """Show conflicts and ask about each field, or about `only` one.
+
+    Raises:
+        click.Abort: the user quits; what was answered before is not done.
+        click.UsageError: no conflict has that field.
+    """
+    decisions: list[Decision] = []
+    asked = 0
+    for each in conflicts:
+        names = [field.field for field in each.fields if only in (None, field.field)]
+        asked += len(names)
+        if names:
+            draw_conflict(each)
+        answers = {name: _ask_about(name) for name in names}
+        decisions += _decisions(each, answers)
+    if not asked:
+        message = f"no conflict is about {only}"
+        raise click.UsageError(message)
+    return decisions
+
+
+def _ask_about(field: str) -> str:
+    """The side that the user takes for a field, or `later`."""
+    offered = ", ".join(f"[{word[0]}]{word[1:]}" for word in ANSWERS.values())
+    while True:
+        given = click.prompt(f"{clean_one_line(field)}: {offered}", err=True).strip().lower()
+        word = ANSWERS.get(given[:1])
+        if word is not None and (given in ANSWERS or given == word):
+            break
+    if word == QUIT:
+        raise click.Abort
+    return word
+
+
+def _decisions(conflict: ConflictRecord, answers: dict[str, str]) -> Iterator[Decision]:
+    """The fewest resolutions that do what was answered."""
+    sides = {*answers.values()}
+    if len(sides) == 1 and len(answers) == len(conflict.fields):
+        side = sides.pop()
+        if side != LATER:
+            yield conflict.id, side, None
+        return
+    for field, side in answers.items():
+        if side != LATER:
+            yield conflict.id, side, field

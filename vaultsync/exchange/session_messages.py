@@ -1,0 +1,166 @@
+"""The messages of a conversation, stored as a session: a fact of type episodic each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from vaultsync.errors import IdTakenError, InvalidFieldError
+from vaultsync.exchange.source_facts import fact_id
+from vaultsync.facts import service as fact_service
+from vaultsync.model.canonical import clean_line, clean_time, from_microseconds, to_microseconds
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.sync.context import SyncContext
+
+SPEAKERS: Mapping[str, str] = {
+    **dict.fromkeys(("user", "human"), "User"),
+    **dict.fromkeys(("assistant", "ai", "model"), "Assistant"),
+}
+"""Role -> who speaks, where the message has no name."""
+UNSPOKEN = frozenset({"system", "developer", "tool", "function"})
+"""Roles whose messages are left out."""
+_STEP = 1_000
+"""Microseconds between messages of which only the order is known."""
+
+
+class RememberedSession(Struct, frozen=True):
+    """What became of the messages of a session."""
+
+    session: str
+    ids: tuple[str, ...]
+    """The new facts, in the order of their messages."""
+    facts: int
+    """How many these are."""
+    known: int
+    """Messages that were stored before."""
+    skipped: int
+    """Messages without text, and those of a system or a tool."""
+
+
+class _Message(NamedTuple):
+    text: str
+    """With the speaker."""
+    at: str | None
+
+
+def remember_session(
+    ctx: SyncContext,
+    messages: Iterable[Mapping[str, Any]],
+    values: Mapping[str, Value],
+    *,
+    session: str,
+    agent: str | None,
+) -> tuple[RememberedSession, list[Fact]]:
+    """Store messages as facts of one session, in their order; returns the new facts, too.
+
+    The id of a fact is made from its session, scope and writer, from what was said and when,
+    and from how often that was said before. So what comes again is stored once, and a forgotten
+    message stays forgotten.
+
+    Args:
+        ctx: the two sides.
+        messages: as `Memory.remember_messages()` takes them.
+        values: fields that all facts get.
+        session: what its host calls the conversation.
+        agent: who stores them.
+
+    Raises:
+        InvalidFieldError: a message has another form; nothing is stored.
+        ScopeDeniedError, StoreUnavailableError: as `facts.service.remember()`.
+    """
+    session = clean_line("session", session)
+    if not session:
+        raise InvalidFieldError("session", session, "a name of the conversation")
+    given = list(messages)
+    spoken = [each for number, message in enumerate(given) for each in _read(number, message)]
+    moments = _moments(spoken, to_microseconds(ctx.today()))
+    times_said: Counter[_Message] = Counter()
+    found: list[Fact] = []
+    for each, moment in zip(spoken, moments, strict=True):
+        times_said[each] += 1
+        own = (agent or "", str(values.get("scope") or ""), session, str(times_said[each]))
+        fact = {
+            **values,
+            "id": fact_id("\n".join((*own, each.at or "", each.text)), each.at),
+            "type": "episodic",
+            "content": each.text,
+            "sessionId": session,
+            "createdAt": from_microseconds(moment),
+        }
+        try:
+            found.append(fact_service.remember(ctx, fact, agent=agent))
+        except IdTakenError:
+            continue
+    ids = tuple(each.id for each in found)
+    known, skipped = len(spoken) - len(ids), len(given) - len(spoken)
+    return RememberedSession(session, ids, len(ids), known, skipped), found
+
+
+def _read(number: int, message: object) -> Iterator[_Message]:
+    """What a message says; nothing where it has no text, or is left out."""
+    where = f"messages[{number}]"
+    if not isinstance(message, Mapping):
+        raise InvalidFieldError(where, message, 'an object such as {"role": …, "content": …}')
+    role = message.get("role")
+    if role in UNSPOKEN:
+        return
+    if not isinstance(role, str) or role not in SPEAKERS:
+        expected = "one of " + ", ".join((*SPEAKERS, *sorted(UNSPOKEN)))
+        raise InvalidFieldError(f"{where}.role", role, expected)
+    at, name = message.get("at"), message.get("name")
+    time = None if at is None else clean_time(f"{where}.at", at)
+    speaker = clean_line(f"{where}.name", name) if name else SPEAKERS[role]
+    text = _text(f"{where}.content", message.get("content"))
+    if text:
+        yield _Message(f"{speaker}: {text}", time)
+
+
+def _text(where: str, content: object) -> str:
+    """The text of a message: a string, or the parts of one that are text."""
+    parts: Sequence[object] = content if isinstance(content, (list, tuple)) else (content,)
+    texts = []
+    for part in parts:
+        is_typed = isinstance(part, Mapping) and isinstance(part.get("type"), str)
+        if isinstance(part, str):
+            texts.append(part.strip())
+        elif isinstance(part, Mapping) and isinstance(part.get("text"), str):
+            texts.append(part["text"].strip())
+        elif part is not None and not is_typed:
+            raise InvalidFieldError(where, part, "text, or a list of parts with a `text` each")
+    return "\n\n".join(filter(None, texts))
+
+
+def _moments(spoken: Iterable[_Message], now: int) -> Iterator[int]:
+    """The time of each message; one that has none, or that of the last, follows that by a step."""
+    last_time, moment = None, now - _STEP
+    for each in spoken:
+        is_new = each.at is not None and each.at != last_time
+        moment = to_microseconds(each.at) if each.at and is_new else moment + _STEP
+        last_time = each.at or last_time
+        yield moment
+
+
+def read_messages(text: str) -> list[Any]:
+    """The messages in a file: a JSON array, JSON Lines, or an object with `messages`.
+
+    Raises:
+        InvalidFieldError: it is none of these.
+    """
+    expected = "a JSON array of messages, JSON Lines, or an object with `messages`"
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        try:
+            return [msgspec.json.decode(line) for line in text.split("\n") if line.strip()]
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise InvalidFieldError("messages", str(error), expected) from None
+    if isinstance(found, dict):
+        found = found.get("messages", [found])
+    if not isinstance(found, list):
+        raise InvalidFieldError("messages", text, expected)
+    return found

@@ -1,0 +1,128 @@
+"""A page of what changed in a span of time: made from facts, and never a fact itself.
+
+It has the mark of an index page, which neither a run nor an adoption takes for a note, and a seal:
+a page that a person edited is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+
+from msgspec import Struct
+
+from vaultsync.index_files.entry import link_safe_title, link_to
+from vaultsync.index_files.paging import TableLine, page_text
+from vaultsync.model.dates import TimeSpan
+from vaultsync.model.schema import TYPES
+from vaultsync.notes.kinds import is_table
+from vaultsync.notes.review_note import plain
+from vaultsync.sync.conflicts import redact_conflict
+from vaultsync.sync.context import SyncContext
+
+CREATED, UPDATED, FORGOTTEN = "Created", "Updated", "Forgotten"
+CONFLICTS, PROPOSALS = "Conflicts", "Proposals"
+_TYPE_ORDER = {name: number for number, name in enumerate(TYPES)}
+_SEAL = r"\n<!-- vaultsync:seal ([0-9a-f]{16}) -->\n\Z"
+
+
+class ChangePage(Struct, frozen=True):
+    """What changed, as a page."""
+
+    text: str
+    counts: dict[str, int]
+    """Heading in small letters -> number of lines below it."""
+
+
+def change_page(ctx: SyncContext, span: TimeSpan, title: str) -> ChangePage:
+    """The page of the changes in a span, the same for the same memory.
+
+    A fact counts as created by its `createdAt`, else as updated by its `updatedAt`; a forgotten
+    one, a conflict and a proposal by when that happened.
+
+    Args:
+        ctx: the two sides, as the user sees them.
+        span: of time.
+        title: of the page.
+
+    Raises:
+        StoreUnavailableError: the store is away.
+    """
+    items = [*_facts(ctx, span), *_forgotten(ctx, span), *_conflicts(ctx, span)]
+    items += _proposals(ctx, span)
+    found = Counter(each.heading for each in items)
+    names = (CREATED, UPDATED, FORGOTTEN, CONFLICTS, PROPOSALS)
+    counts = {each.lower(): found[each] for each in names}
+    about = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+    text = page_text(title, items, about=about or "Nothing changed.")
+    return ChangePage(f"{text}\n<!-- vaultsync:seal {_seal(text)} -->\n", counts)
+
+
+def is_unedited_page(data: bytes) -> bool:
+    """Whether a file is such a page, as it was written."""
+    text = data.decode(errors="replace")
+    found = re.search(_SEAL, text)
+    return found is not None and is_table(data) and found[1] == _seal(text[: found.start()])
+
+
+def _seal(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def _line(heading: str, time: str, what: str) -> TableLine:
+    return TableLine(f"- [{time[:10]}] {what}", heading)
+
+
+def _facts(ctx: SyncContext, span: TimeSpan) -> Iterator[TableLine]:
+    rows = []
+    for fact in ctx.redacted_store.iter_facts():
+        is_new = span.holds(fact.created_at)
+        time = fact.created_at if is_new else fact.updated_at or fact.created_at
+        if span.holds(time):
+            order = (not is_new, _TYPE_ORDER[fact.type], time, fact.id)
+            rows.append((order, fact.title))
+    paths = ctx.archive.note_paths([order[-1] for order, _ in rows])
+    kinds = list(TYPES)
+    for (is_old, kind, time, fact_id), title in sorted(rows):
+        path = paths.get(fact_id)
+        link = link_to(path, link_safe_title(title)) if path else plain(title)
+        heading = UPDATED if is_old else CREATED
+        yield _line(heading, time, f"**{kinds[kind].capitalize()}** {link}")
+
+
+def _forgotten(ctx: SyncContext, span: TimeSpan) -> Iterable[TableLine]:
+    rows = []
+    for fact in ctx.redacted_store.iter_facts(deleted=True):
+        row = ctx.store.last_write(fact.id)
+        if row is not None and span.holds(row.at):
+            rows.append((row.at, fact.id, f"**{fact.type.capitalize()}** {plain(fact.title)}"))
+    return [_line(FORGOTTEN, time, what) for time, _, what in sorted(rows)]
+
+
+def _conflicts(ctx: SyncContext, span: TimeSpan) -> Iterable[TableLine]:
+    found = [each for each in ctx.archive.conflicts(closed=True) if span.holds(each.at)]
+    rows = []
+    for each in (redact_conflict(ctx, x) for x in found):
+        link = link_to(each.path, link_safe_title(each.title or each.path))
+        fields = plain(", ".join(field.field for field in each.fields))
+        outcome = _OUTCOMES.get(each.outcome, "open")
+        rows.append((each.at, each.id, f"{link}: {fields}, {outcome}"))
+    return [_line(CONFLICTS, time, what) for time, _, what in sorted(rows)]
+
+
+_OUTCOMES = {
+    "vault": "the vault's value was kept",
+    "store": "the store's value was taken",
+    "mixed": "values of both were taken",
+}
+
+
+def _proposals(ctx: SyncContext, span: TimeSpan) -> Iterable[TableLine]:
+    rows = [
+        (each.settled_at, each.id, f"{plain(ctx.view.redact_text(each.title))}: {each.outcome}")
+        for each in ctx.archive.proposals(settled=True)
+        if each.settled_at and span.holds(each.settled_at)
+    ]
+    return [_line(PROPOSALS, time, what) for time, _, what in sorted(rows)]

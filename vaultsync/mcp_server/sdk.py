@@ -1,0 +1,156 @@
+"""The SDK of the protocol, of its major version 1 or 2: a server of handlers by method.
+
+Both have a low-level server and the same types, whose keys may be given in camel case. They differ
+in how handlers are registered, in what these get, and in how an error is raised.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
+
+import mcp
+from mcp import types
+from mcp.server.lowlevel import Server
+
+_HAS_CONTEXT = hasattr(mcp, "MCPError")
+"""Whether handlers get their context as an argument: the SDK is of version 2 or newer."""
+ProtocolError: Any = getattr(mcp, "MCPError" if _HAS_CONTEXT else "McpError")
+"""The exception that a client gets as an error of the protocol."""
+CONFIRM_SCHEMA = {
+    "type": "object",
+    "properties": {"confirm": {"type": "boolean", "title": "Yes, do it"}},
+    "required": ["confirm"],
+}
+_log = logging.getLogger(__name__)
+
+
+class _Method(NamedTuple):
+    request: str
+    """The class of the request in version 1."""
+    params: str
+    """The class of its parameters in version 2."""
+
+
+_METHODS = {
+    "tools/list": _Method("ListToolsRequest", "PaginatedRequestParams"),
+    "tools/call": _Method("CallToolRequest", "CallToolRequestParams"),
+    "resources/list": _Method("ListResourcesRequest", "PaginatedRequestParams"),
+    "resources/templates/list": _Method("ListResourceTemplatesRequest", "PaginatedRequestParams"),
+    "resources/read": _Method("ReadResourceRequest", "ReadResourceRequestParams"),
+    "prompts/list": _Method("ListPromptsRequest", "PaginatedRequestParams"),
+    "prompts/get": _Method("GetPromptRequest", "GetPromptRequestParams"),
+    "completion/complete": _Method("CompleteRequest", "CompleteRequestParams"),
+}
+
+
+class Asker:
+    """The client of a request, which can be told how far it is, and may ask its user."""
+
+    def __init__(self, context: Any) -> None:  # noqa: ANN401 - a class of its own in each version
+        self._context = context
+        self._session = context.session
+
+    async def progress(self, done: float, total: float, what: str) -> None:
+        """Tell how far the request is, if the client asked for it."""
+        if _HAS_CONTEXT:
+            await self._session.report_progress(done, total, what)
+            return
+        token = getattr(self._context.meta, "progressToken", None)
+        if token is not None:
+            request_id = str(self._context.request_id)
+            await self._session.send_progress_notification(token, done, total, what, request_id)
+
+    @property
+    def can_ask_user(self) -> bool:
+        """Whether the client asks its user what a server wants to know, and can be reached.
+
+        Over HTTP, version 1 would wait for an answer to a question that it cannot send.
+        """
+        if _HAS_CONTEXT:
+            known = self._session.can_send_request and self._session.client_capabilities
+        else:
+            params = self._session.client_params
+            known = self._context.request is None and params and params.capabilities
+        return bool(known) and known.elicitation is not None
+
+    async def confirms(self, question: str) -> bool:
+        """Whether the user says yes, and confirms it; an error is none."""
+        request_id = self._context.request_id
+        try:
+            answer = await self._session.elicit(question, CONFIRM_SCHEMA, request_id)
+        except ProtocolError as error:
+            _log.debug("the user was not asked: %s", error)
+            return False
+        return bool(answer.action == "accept" and (answer.content or {}).get("confirm") is True)
+
+
+Handler = Callable[[Any, Asker], Awaitable[Any]]
+"""Parameters of a request -> its result."""
+
+
+def protocol_error(code: int, message: str, data: Mapping[str, Any]) -> Exception:
+    """An error of the protocol, to be raised."""
+    if _HAS_CONTEXT:
+        error: Exception = ProtocolError(code, message, dict(data))
+    else:
+        error = ProtocolError(types.ErrorData(code=code, message=message, data=dict(data)))
+    return error
+
+
+def server_of(
+    handlers: Mapping[str, Handler], begin: Callable[[], object], *, version: str, instructions: str
+) -> Server[Any, Any]:
+    """A server that answers by handlers; `begin` is called when a client is greeted.
+
+    The SDK's decorators of version 1 are not used: theirs for tools would answer an unknown name
+    with a result, and load the engine to validate what `Tool.call()` checks.
+    """
+    server: Any = Server("vaultsync", version=version, instructions=instructions)
+    if _HAS_CONTEXT:
+        _register_with_context(server, handlers, begin)
+    else:
+        _register_by_class(server, handlers, begin)
+    return server  # type: ignore[no-any-return] # of either version
+
+
+def _register_by_class(
+    server: Any,  # noqa: ANN401 - of version 1
+    handlers: Mapping[str, Handler],
+    begin: Callable[[], object],
+) -> None:
+    def answering(handler: Handler) -> Callable[[Any], Awaitable[types.ServerResult]]:
+        async def answer(request: Any) -> types.ServerResult:  # noqa: ANN401
+            return types.ServerResult(await handler(request.params, Asker(server.request_context)))
+
+        return answer
+
+    for method, handler in handlers.items():
+        server.request_handlers[getattr(types, _METHODS[method].request)] = answering(handler)
+
+    async def greeted(_: object) -> None:
+        begin()
+
+    server.notification_handlers[types.InitializedNotification] = greeted
+
+
+def _register_with_context(
+    server: Any,  # noqa: ANN401 - of version 2
+    handlers: Mapping[str, Handler],
+    begin: Callable[[], object],
+) -> None:
+    def answering(handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
+        async def answer(context: Any, params: Any) -> Any:  # noqa: ANN401
+            return await handler(params, Asker(context))
+
+        return answer
+
+    for method, handler in handlers.items():
+        params = getattr(types, _METHODS[method].params)
+        server.add_request_handler(method, params, answering(handler))
+
+    async def greeted(_context: object, _params: object) -> None:
+        begin()
+
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, greeted)
