@@ -1,8 +1,9 @@
-"""Tiers by the nearest labelled observations, beside what the rules say.
+"""Tiers by what labelled observations mean, beside what the rules say.
 
 The examples are those of the package, and the observations whose notes a person moved between
-the folders of the tiers. These count more, and the more of them lie near a text, the less do
-the rules.
+the folders of the tiers. A ridge regression of the tiers on the vectors of all examples says how
+much a text resembles each. Those of a person count more, and the more of them lie near a text,
+the less do the rules.
 """
 
 from __future__ import annotations
@@ -26,12 +27,16 @@ MIN_SIMILARITY = 0.2
 """The cosine from which an example says something about a text."""
 PERSON_WEIGHT = 4.0
 """How much more the example of a person counts."""
+RULES_SHARE = 0.6
+"""What the rules count, where no example of a person is near."""
+RIDGE, BIAS = 2.0, 0.3
+"""How much the weights are damped, and what a constant feature counts."""
 _SHOWN_CHARS = 80
 _log = logging.getLogger(__name__)
 
 
 class NearestClassifier:
-    """Votes of the nearest examples, by their similarity, with those of the rules.
+    """What examples of a similar meaning say, with what the rules say.
 
     Args:
         embedder: makes the vectors; while it fails, observations stay pending.
@@ -93,23 +98,30 @@ class _Examples:
         self._vectors = embed([each.text for each in self._texts])
         self._tiers = np.array([TIERS_SCORED.index(each.tier) for each in self._texts])
         counts = np.bincount(self._tiers, minlength=len(TIERS_SCORED))
-        self._weights = 1 / counts[self._tiers]
+        importance = len(self._tiers) / (len(TIERS_SCORED) * counts[self._tiers])
         """A tier with many examples does not win by their number."""
-        self._weights[: self._moved] *= PERSON_WEIGHT
+        importance[: self._moved] *= PERSON_WEIGHT
+        self._importance = importance
+        rows = _with_constant(self._vectors)
+        weighed = rows.T * importance
+        self._weights = np.linalg.solve(
+            weighed @ rows + RIDGE * np.eye(rows.shape[1]),
+            weighed @ np.eye(len(TIERS_SCORED))[self._tiers],
+        )
 
     def tier(self, text: str, vector: NDArray[np.float64]) -> str:
         """The tier of a text."""
         near, similarities = self._near(vector)
-        weights = np.maximum(similarities - MIN_SIMILARITY, 0) * self._weights[near]
-        votes = np.zeros(len(TIERS_SCORED))
-        np.add.at(votes, self._tiers[near], weights)
-        by_people = 0.0
-        if total := float(votes.sum()):
-            by_people = float(weights[near < self._moved].sum()) / total
-            votes = votes / total
+        votes = np.maximum(similarities - MIN_SIMILARITY, 0) * self._importance[near]
+        moved = near < self._moved
+        by_people = float(votes[moved].sum()) / (float(votes.sum()) or 1.0)
+        by_tier = np.bincount(self._tiers[near], votes * moved, len(TIERS_SCORED))
+        of_people = by_people * by_tier / (float(by_tier.sum()) or 1.0)
         strengths = {name: (1 - by_people) * each for name, each in signal_strengths(text).items()}
-        rules = np.asarray(tier_scores(text, strengths))
-        return tier_by_scores(text, list(votes + (1 - by_people) * rules), strengths)
+        share = RULES_SHARE * (1 - by_people)
+        scores = share * np.asarray(tier_scores(text, strengths))
+        meaning = (1 - by_people) * (_with_constant(vector) @ self._weights)
+        return tier_by_scores(text, list(scores + (1 - share) * (meaning + of_people)), strengths)
 
     def nearest(self, vector: NDArray[np.float64]) -> list[str]:
         """What lies nearest, in words."""
@@ -125,3 +137,9 @@ class _Examples:
         similarities = self._vectors @ vector
         near = np.argsort(-similarities, kind="stable")[:NEIGHBOURS]
         return near, similarities[near]
+
+
+def _with_constant(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Vectors with one more number, which is the same for all."""
+    constant = np.full((*vectors.shape[:-1], 1), BIAS**0.5)
+    return np.concatenate([vectors, constant], axis=-1)
