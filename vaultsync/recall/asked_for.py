@@ -11,7 +11,7 @@ common meanings (note, fact, rule) is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec import Struct, structs
@@ -103,7 +103,8 @@ STATE_WORDS: Mapping[str, str] = MappingProxyType(
         OPEN: "open pending outstanding unfinished unkept offen offene offenen ausstehend"
         " ausstehende ouvert ouverts ouverte ouvertes abiertas abiertos pendiente pendientes",
         DONE: "done finished completed kept fulfilled erledigt erledigte erledigten gehalten"
-        " eingehalten terminé terminés tenu tenues terminadas cumplido cumplidas cumplidos",
+        " eingehalten terminé terminés terminée terminées tenu tenues terminada"
+        " terminado terminados terminadas cumplido cumplidas cumplidos",
         DUE: "due fällig dû dues vence vencen",
         REPLACED: "replaced superseded outdated obsolete ersetzt ersetzte ersetzten überholt"
         " überholte überholten veraltet veraltete veralteten remplacé remplacés remplacée"
@@ -111,8 +112,18 @@ STATE_WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 _STATE_OF_WORD = MappingProxyType({w: name for name, ws in STATE_WORDS.items() for w in ws.split()})
+_DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN})
+"""What is asked for by *not* and a state."""
+_NOT = _words("not never isn t aren wasn weren hasn haven nicht pas no longer mehr")
+_NOT_WITHIN = 3
+"""A state is denied from this many words before it: *not yet done*, *aren't done*."""
 JAPANESE_STATES = MappingProxyType(
-    {OVERDUE: "期限切れ|遅れ", OPEN: "未完了|未解決|残って", DONE: "完了|済み", DUE: "期限"}
+    {
+        OVERDUE: "期限切れ|遅れ",
+        OPEN: "未完了|未解決|残って|(?:完了して|済んで|終わって)い?(?:ない|ません)",
+        DONE: "完了|済み",
+        DUE: "期限",
+    }
 )
 _WITH_STATE = frozenset({"commitment", "task"})
 """The types that have a state; any may be replaced."""
@@ -200,7 +211,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         by_noun = [each for each in by_noun if words[0] in _WHO and each[1] == "person"]
     is_verb_first = by_verb and (not by_noun or by_verb[0] < by_noun[0])
     types = {name for _, name in (by_verb[:1] if is_verb_first else by_noun)}
-    state = next((_STATE_OF_WORD[word] for word in words if word in _STATE_OF_WORD), "")
+    state = _state_in(words)
     if state in (OVERDUE, DUE) and not types:
         types = set(_WITH_STATE)
     if state != REPLACED and not types & _WITH_STATE:
@@ -216,7 +227,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
         and words[at] not in _ORDER_OF_WORD
         and not (types and words[at] in _LAST)
     ]
-    named = [word for word in unordered if not (state and word in _STATE_OF_WORD)]
+    named = [word for word in unordered if not (state and (word in _STATE_OF_WORD or word in _NOT))]
     if state == REPLACED:
         # With a topic, it may be the newer fact that tells what was replaced.
         is_set = types and _BY_NEWER.issuperset(named)
@@ -225,6 +236,15 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     if words[:1] and words[0] in _WHO:
         hinted |= _PEOPLE
     return AskedFor(frozenset(types), frozenset(hinted | types), order, state, tuple(named))
+
+
+def _state_in(words: Sequence[str]) -> str:
+    """The state that a question names first; what is left when it denies it."""
+    for at, word in enumerate(words):
+        if state := _STATE_OF_WORD.get(word):
+            is_denied = not _NOT.isdisjoint(words[max(0, at - _NOT_WITHIN) : at])
+            return _DENIED.get(state, state) if is_denied else state
+    return ""
 
 
 def _function_words(words: Iterable[str]) -> frozenset[str]:
