@@ -67,6 +67,18 @@ def note_of(vault: Path, memory: Memory, fact_id: str) -> Path:
     return vault / str(memory.get(fact_id).path)
 
 
+def test_a_section_of_a_memory_file_is_named_that_would_bring_the_fact_back(
+    memory: Memory, tmp_path: Path
+) -> None:
+    file = tmp_path / "MEMORY.md"
+    memory.add_to_memory_file(file, FIRST, section="The wedding")
+    memory.sync()
+    fact = memory.list().facts[0]
+    (hint,) = [each for each in memory.purge(fact.id).kept if "section" in each]
+    assert "“The wedding”" in hint
+    assert "MEMORY.md: delete it there" in hint
+
+
 def dies(*_: object) -> None:
     raise KeyboardInterrupt
 

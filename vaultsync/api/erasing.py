@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from vaultsync.api.engine import Engine
@@ -17,8 +17,8 @@ _TOMBSTONE = "a tombstone without text in the store, by which other machines lea
 _GIT = "the history of the vault's git repository, which is not searched by what its objects say"
 
 
-def purge_parts(services: Services, engine: Engine) -> PurgeParts:
-    """The parts of a vault that hold facts."""
+def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ()) -> PurgeParts:
+    """The parts of a vault that hold facts, and what else the user is told to stay."""
     settings = services.settings
     intent = PurgeIntentFile(settings.state_dir)
     store = [services.store_files] if services.store_files else []
@@ -38,7 +38,7 @@ def purge_parts(services: Services, engine: Engine) -> PurgeParts:
             # The local mode of Qdrant keeps them in SQLite, too, of which the id is the key.
             tombstones=dict.fromkeys(store, TOMBSTONE_IDS),
         ),
-        kept=(_TOMBSTONE, *([_GIT] if (Path(settings.root) / ".git").exists() else [])),
+        kept=(_TOMBSTONE, *([_GIT] if (Path(settings.root) / ".git").exists() else []), *kept),
     )
 
 

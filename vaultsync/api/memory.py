@@ -890,7 +890,9 @@ class Memory:
         with self._engine.exclusive(hint=_PURGE_BY_DAEMON) as ctx:
             about = facts_of_user(ctx, user) if user else ()
             named = [self._fact_id(each, forgotten=True) for each in ids]
-            parts = purge_parts(self._services, self._engine)
+            bases = ctx.archive.find_bases((*named, *about)).values()
+            sections = self._memory_files.sections_that_stay(base.fact for base in bases)
+            parts = purge_parts(self._services, self._engine, kept=sections)
             done = purge_facts(
                 ctx,
                 (*named, *about),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
@@ -135,7 +135,7 @@ class MemoryFiles:
             UnreadableMemoryFileError: it is neither one of the settings or with sections or a
                 block that follow the memory, nor `MEMORY.md` in the folder; or another agent's.
         """
-        wanted = Path(os.path.realpath(Path(folder) / Path(path).expanduser()))
+        wanted = _real_path(path, folder)
         own = [Path(os.path.realpath(folder)) / "MEMORY.md", *self.watched()]
         own += [Path(each.path) for each in self._known.all() if each.agent in (None, agent)]
         file = self.file(wanted)
@@ -152,7 +152,7 @@ class MemoryFiles:
         """Write a text into a section for agents, and sync the file."""
         from vaultsync.memory_files.service import FileSyncRequest  # noqa: PLC0415 - `status` syncs nothing
 
-        file = self.file(Path(os.path.realpath(Path(path).expanduser())))
+        file = self.file(_real_path(path))
         ctx = self._engine.ctx
         added = queue_text(
             ctx.clock,
@@ -190,15 +190,27 @@ class MemoryFiles:
                 return FactSection(name, each.title, number, each.hash, each.text is not None)
         return None
 
+    def sections_that_stay(self, facts: Iterable[Fact]) -> Iterator[str]:
+        """What to do about the sections of facts that are purged: the files are the user's."""
+        for fact in facts:
+            if section := self.section_of(fact):
+                yield (
+                    f"the section “{section.section_header}” of {section.file}: delete it there,"
+                    " or the next sync of the file makes a fact of it again"
+                )
+
     def manage(
         self, path: str | Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None
     ) -> ManagedFile:
         """Fill the managed block of a file, and keep it in step from now on."""
-        real = os.path.realpath(Path(path).expanduser())
-        done = self._manage(Path(real), request, scopes=scopes, agent=agent)
+        real = _real_path(path)
+        done = self._manage(real, request, scopes=scopes, agent=agent)
         if not request.dry_run:
             known = KnownFile(
-                real, agent, block=asdict(replace(request, dry_run=False)), scopes=tuple(scopes)
+                str(real),
+                agent,
+                block=asdict(replace(request, dry_run=False)),
+                scopes=tuple(scopes),
             )
             self._known.put(known)
             self._known.put_block(known, block_state(done, agent))
@@ -401,6 +413,16 @@ class MemoryFiles:
             return ()
         store, index = self._engine.ctx.redacted_store, self._services.note_index
         return facts_without_vectors(store, index, vectors, fact_ids)
+
+
+def _real_path(path: str | Path, folder: str | Path = "") -> Path:
+    """The path of a file that a caller names, without links; in a folder, or the current one."""
+    try:
+        named = os.path.join(folder, os.path.expanduser(path))  # noqa: PTH111, PTH118 - `~` of no user
+        return Path(os.path.realpath(named))
+    except ValueError as error:
+        why = "no file can have this name"
+        raise UnreadableMemoryFileError(repr(str(path)[:100]), why) from error
 
 
 def portable_name(path: Path, root: Path) -> str:

@@ -7,6 +7,7 @@ arguments, which are made of what could lead to hidden facts, and the worlds cha
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -361,7 +362,15 @@ def _resource(side: Side, uri: str) -> object:
 
 
 def _tool(side: Side, tool: Tool[Any], given: Mapping[str, Any]) -> object:
-    return run_tool(side.memory, tool, given).structuredContent
+    # Each side has memory files of its own, at the same path.
+    own, here = Path(side.home.vault.parent.name), Path("here")
+    own.mkdir(exist_ok=True)
+    own.rename(here)
+    try:
+        with contextlib.chdir(here):
+            return run_tool(side.memory, tool, given).structuredContent
+    finally:
+        here.rename(own)
 
 
 @pytest.mark.parametrize("name", READS)
