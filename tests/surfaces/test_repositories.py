@@ -367,6 +367,20 @@ def test_questions_in_a_repository_hide_what_is_of_other_branches(
     assert {x.id for x in memory.recall(question, repo=git.root)} == {main.id, topic.id}
 
 
+def test_an_expired_fact_of_another_branch_is_not_counted_as_hidden_by_it(
+    repos: Repos, git: GitFolder, memory: Memory, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git.branch("feature")
+    topic = repos.upsert_decision(summary="Sessions live in Postgres", rationale="A trial.")
+    memory.update(topic.id, set={"expiresAt": "2020-01-01T00:00:00Z"})
+    git.checkout("main")
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
+    with vaultsync.open(str(vault), agent="indy") as agent:
+        agent.index()
+        found = agent.recall("where do sessions live?", mode="vector", repo=git.root)
+    assert [each.reason for each in found.hidden] == ["expired"]
+
+
 def test_where_no_fact_is_of_the_repository_a_question_asks_no_git(
     repos: Repos, git: GitFolder, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

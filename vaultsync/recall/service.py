@@ -574,10 +574,10 @@ class RecallSearch:
                 reader = self._filters.reader
                 if fact is None or not (reader is None or reader.reads(fact.scope)):
                     self._invisible.add(each)
-                elif each in (self._elsewhere or ()):
-                    all_branches = self._filters._replace(without=frozenset(self._request.without))
-                    if all_branches.admits(fact):
-                        self._of_other_branches.add(each)
+                elif each in (self._elsewhere or ()) and self._filters._replace(
+                    without=frozenset(self._request.without)
+                ).admits(fact):
+                    self._of_other_branches.add(each)
 
     def _words_of(self, fact: Fact) -> Mapping[int, str]:
         """The terms that a fact contains, as written there; computed once per fact."""
