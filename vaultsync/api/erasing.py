@@ -18,7 +18,7 @@ _GIT = "the history of the vault's git repository, which is not searched by what
 
 
 def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ()) -> PurgeParts:
-    """The parts of a vault that hold facts, and what else the user is told to stay."""
+    """The parts of a vault that hold facts, and what else stays, in words."""
     settings = services.settings
     intent = PurgeIntentFile(settings.state_dir)
     store = [services.store_files] if services.store_files else []
