@@ -234,6 +234,8 @@ def promote(options: Options, *, source: str | None, target: str | None, repo: s
     echo(f"promoted: {done.promoted}")
     if done.run:
         print_message(options, f"`vaultsync undo {done.run}` reverts it")
+    elif not done.promoted:
+        print_message(options, "what was merged with its commits holds without that")
 
 
 @repo.command()
