@@ -46,8 +46,8 @@ PROJECT_BUGS: tuple[Bug, ...] = (
     Bug(
         "an answer does not say what it hides of other branches",
         "recall/service.py",
-        "                        self._of_other_branches.add(each)\n",
-        "                        pass\n",
+        "                    self._of_other_branches.add(each)\n",
+        "                    pass\n",
         f"{VISIBILITY}::test_a_question_shows_what_holds_and_counts_the_rest",
     ),
     Bug(
