@@ -200,13 +200,15 @@ def _print_memory_files(done: Report) -> None:
 
     if not isinstance(done, VaultReport) or done.memory_files is None:
         return
+    prefix = "dry run: " if done.dry_run else ""
     for file in done.memory_files.files:
         counts = [f"{n:,} {name}" for name, n in file.counts.items() if n and name != "unchanged"]
         if counts or file.written:
-            echo(f"{clean(file.name)}: {', '.join(counts) or 'texts of agents written'}")
+            echo(f"{prefix}{clean(file.name)}: {', '.join(counts) or 'texts of agents written'}")
     for block in done.memory_files.blocks:
         if block.status == "written":
-            echo(f"{clean(block.name)}: block renewed, {count_noun(len(block.included), 'fact')}")
+            facts = count_noun(len(block.included), "fact")
+            echo(f"{prefix}{clean(block.name)}: block renewed, {facts}")
 
 
 _ACTION_WORDS = {
