@@ -59,9 +59,10 @@ export class RelatedView extends BridgeView {
 			return;
 		}
 		if (words === this.asked) return;
-		this.asked = words;
 		const { hits } = await this.host.bridge.recall({ query: words, mode: "index", limit: MOST + 1 });
+		// An answer that another update made stale is not shown, so that one has to ask again.
 		if (stale()) return;
+		this.asked = words;
 		const others = hits.filter((hit) => hit.id !== id);
 		const least = SHARE * Math.max(0, ...others.map(({ score }) => score));
 		this.draw(others.filter(({ score }) => score >= least).slice(0, MOST));

@@ -107,6 +107,29 @@ inBrowser("notes", () => {
 		await expect.poll(() => asked).toEqual(["asked while 0 under way"]);
 	});
 
+	test("an answer that another update overtakes is asked for again", async () => {
+		const { page } = stage;
+		const asked: string[] = [];
+		page.on("console", (message) => asked.push(message.text()));
+		await page.evaluate(() => {
+			const { bridge } = window.running.plugin as unknown as { bridge: { recall: (...given: unknown[]) => Promise<unknown> } };
+			const { recall } = bridge;
+			bridge.recall = async (...given) => {
+				console.log("overtaken");
+				await new Promise((done) => window.setTimeout(done, 500));
+				return recall(...given);
+			};
+		});
+		await page.getByLabel("Editor").press("Control+End");
+		await page.keyboard.type("\n\nWet gloves on the touch screen");
+		await expect.poll(() => asked).toContain("overtaken");
+		await page.evaluate(() => {
+			const { app } = window.running.plugin as unknown as { app: { workspace: { getLeavesOfType: (type: string) => { view: object }[] } } };
+			for (const { view } of app.workspace.getLeavesOfType("vaultsync-related")) void (view as { refresh: () => Promise<void> }).refresh();
+		});
+		await page.locator(".vaultsync-view:visible .vaultsync-hit", { has: page.getByRole("button", { name: "Test with wet gloves" }) }).waitFor();
+	});
+
 	test("Obsidian's own command line remembers, recalls, packs, syncs and lists proposals", async () => {
 		const made = await stage.cli("vaultsync:remember", { text: "The crane hook is painted yellow.", type: "fact" });
 		expect(made).toMatch(/^Remembered: The crane hook is painted yellow/);
