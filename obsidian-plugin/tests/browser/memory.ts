@@ -133,7 +133,8 @@ export class Memory {
 
 	async remove(): Promise<void> {
 		await this.stop();
-		await rm(this.folder, { recursive: true, force: true });
+		// A command leaves the computing of vectors to a process of its own, which may still write here.
+		await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 	}
 }
 
