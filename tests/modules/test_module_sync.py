@@ -445,6 +445,17 @@ def test_after_a_time_out_the_others_are_not_tried(modules: ModuleWorld) -> None
     assert len(read_backlog(modules.says(BACKLOG_FILE))) == 3
 
 
+def test_another_remote_gets_what_the_one_before_had(written: ModuleWorld) -> None:
+    written.set(remote_key="one")
+    written.settle()
+    written.remote = SimRemote()
+    written.set(remote_key="two")
+    assert written.work.status().pending == 1
+    assert (written.settle().synced, written.work.status().pending) == (1, 0)
+    assert written.remote.retrieve(written.rules.space, RemoteQuery(("ap-01",)))
+    assert written.settle().quiet
+
+
 def test_one_module_is_sent_alone(modules: ModuleWorld) -> None:
     remote_of(modules).away = True
     modules.write("a", "# a\n\nText.\n")

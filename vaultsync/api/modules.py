@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +210,7 @@ class Modules:
             alert_pending=chosen.alert_pending,
             alert_hours=chosen.alert_hours,
             remote=_shown(chosen.remote) if mirrors else "",
+            remote_key=sha256(f"{chosen.remote} {chosen.preset}".encode()).hexdigest()[:16],
         )
         disk = DiskModuleFolder(folder, root=root, locks=state.all)
         return ModuleWork(ctx, disk, state, rules, self._open_remote)

@@ -123,6 +123,8 @@ class FolderRecord(Struct, frozen=True):
     """How often in a row the remote did not answer."""
     next_try: str = ""
     """When it is asked again by itself."""
+    remote_key: str = ""
+    """Of the remote that has what the manifests call synced; empty where that is not known."""
     space: str = ""
     folder: str = ""
     """The folder's path on this machine."""

@@ -108,6 +108,8 @@ class ModuleRules(Struct, frozen=True):
     alert_hours: float = 48.0
     remote: str = ""
     """What the remote is, for messages; empty where there is none."""
+    remote_key: str = ""
+    """Tells one remote from another."""
     links: Mapping[str, Value] = {}
     """The properties of each fact that name its repository: the link to its note, its lineage."""
 
@@ -473,12 +475,29 @@ class ModuleWork:
             listing = self.folder.listing()
             self._pull_edits(listing)
             topics = [self._settle_manifest(each) for each in sorted(listing.topics)]
+            if self._is_moved(self._record):
+                topics = [self._unmirrored(each) for each in topics]
+                self._keep(mirror={}, failures=0, next_try="")
+            if self.rules.mirrors and self._record.remote_key != self.rules.remote_key:
+                self._keep(remote_key=self.rules.remote_key)
             report = self._replay(topics, chunk_id, automatic=automatic)
             index = self._write_index(reports=True)
             self._push_all(topics, index)
         facts = len(self.facts.written)
         attention = notices_of(self.notices)
         return structs.replace(report, facts=facts, attention=attention)
+
+    def _is_moved(self, record: FolderRecord) -> bool:
+        """Whether another remote than this one has what the manifests call synced."""
+        return self.rules.mirrors and record.remote_key not in ("", self.rules.remote_key)
+
+    def _unmirrored(self, topic: TopicFiles) -> TopicFiles:
+        """A topic of which the remote has nothing yet."""
+        for entry in topic.manifest.entries if topic.manifest else ():
+            if entry.sync_status == SYNCED:
+                values = {"sync_status": PENDING, entry.remote_key: None}
+                self._edit_entry(topic.name, entry.chunk_id, values)
+        return self._topic(topic.name)
 
     def _file_accepted(self) -> None:
         """Write the modules that agents proposed, and the user accepted since."""
@@ -770,13 +789,14 @@ class ModuleWork:
         waiting: dict[str, str] = {}
         failed = 0
         is_shown = self.rules.mirrors and self._may_read()
+        is_moved = self._is_moved(self.state.read())
         rows = {each.chunk_id: each for each in self._rows()} if is_shown else {}
         for name in sorted(self.folder.listing().topics) if is_shown else ():
             files = self._topic(name, reports=True)
             for entry in files.manifest.entries if files.manifest else ():
                 data = self.folder.read(f"{name}/{entry.file}") if entry.file else None
                 edited = data is not None and checksum_of(data) != entry.checksum
-                if entry.sync_status != SYNCED or edited:
+                if entry.sync_status != SYNCED or edited or is_moved:
                     row = rows.get(entry.chunk_id)
                     waiting[entry.chunk_id] = row.time if row else entry.last_updated_at
                     failed += entry.sync_status == FAILED
