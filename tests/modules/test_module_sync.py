@@ -447,11 +447,14 @@ def test_after_a_time_out_the_others_are_not_tried(modules: ModuleWorld) -> None
 
 def test_another_remote_gets_what_the_one_before_had(written: ModuleWorld) -> None:
     written.set(remote_key="one")
+    remote_of(written).refuses = True
+    written.write("ap-02", TEXT)
     written.settle()
     written.remote = SimRemote()
     written.set(remote_key="two")
-    assert written.work.status().pending == 1
-    assert (written.settle().synced, written.work.status().pending) == (1, 0)
+    assert written.work.status().pending == 2
+    report = written.work.sync(automatic=True)  # also what only the first one refused
+    assert (report.synced, written.work.status().pending) == (2, 0)
     assert written.remote.retrieve(written.rules.space, RemoteQuery(("ap-01",)))
     assert written.settle().quiet
 

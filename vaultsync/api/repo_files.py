@@ -316,10 +316,12 @@ class RepoFiles:
     # --- summaries.jsonl
 
     def _lines(self, facts: Iterable[Fact]) -> list[bytes]:
-        most = self._settings.summaries_max_entries
-        newest = by_kind(facts)[SUMMARY][: -most - 1 : -1]
-        found = [x for x in map(to_entry, newest) if isinstance(x, StepSummary)]
-        return kept_lines(found, entries=most, size=self._settings.summaries_max_bytes)
+        steps = by_kind(each for each in facts if each.type == SUMMARY)[SUMMARY]
+        return kept_lines(
+            (x for x in map(to_entry, reversed(steps)) if isinstance(x, StepSummary)),
+            entries=self._settings.summaries_max_entries,
+            size=self._settings.summaries_max_bytes,
+        )
 
     def _take_lines(self, handle: RepoHandle, facts: Sequence[Fact]) -> list[Fact]:
         """Take over the lines that other programs appended to `summaries.jsonl`."""

@@ -494,9 +494,8 @@ class ModuleWork:
     def _unmirrored(self, topic: TopicFiles) -> TopicFiles:
         """A topic of which the remote has nothing yet."""
         for entry in topic.manifest.entries if topic.manifest else ():
-            if entry.sync_status == SYNCED:
-                values = {"sync_status": PENDING, entry.remote_key: None}
-                self._edit_entry(topic.name, entry.chunk_id, values)
+            values = {"sync_status": PENDING, entry.remote_key: None}
+            self._edit_entry(topic.name, entry.chunk_id, values)
         return self._topic(topic.name)
 
     def _file_accepted(self) -> None:
