@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from vaultsync.context_packs.ports import TokenCounter
-from vaultsync.errors import InvalidFieldError, MemoryFileChangedError, UnreadableMemoryFileError
+from vaultsync.errors import InvalidFieldError, MemoryFileChangedError
 from vaultsync.memory_files.host_limits import HOST_LIMITS, host_of_file
 from vaultsync.memory_files.managed_block import (
     BLOCK_FORMS,
@@ -24,7 +24,7 @@ from vaultsync.memory_files.managed_block import (
 )
 from vaultsync.memory_files.ports import MemoryFile, WriteQueue
 from vaultsync.memory_files.report import ManagedFile
-from vaultsync.memory_files.sections import decode, memory_file_notice
+from vaultsync.memory_files.sections import BOM, decode, decode_exactly, memory_file_notice
 from vaultsync.memory_files.state import SOURCE_PREFIX
 from vaultsync.memory_files.write_queue import (
     LOCK_TIMEOUT,
@@ -49,7 +49,6 @@ MAX_BLOCK_FACTS = 500
 MAX_WRITE_TRIES = 5
 """How often the block is made again because the file was saved meanwhile."""
 EDITED = "edited"
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,7 @@ def refit_block(
     """
     _, limits = _limits(request, name)
     is_long = limits.max_lines is not None and count_lines(text) > limits.max_lines
-    is_large = limits.max_bytes is not None and len(text.encode()) + len(_BOM) > limits.max_bytes
+    is_large = limits.max_bytes is not None and len(text.encode()) + len(BOM) > limits.max_bytes
     if find_managed_block(text) is None or not (is_long or is_large):
         return text
     found, form = facts(), request.form
@@ -135,7 +134,7 @@ def refit_block(
         return text
     return (
         fill_block(
-            text, found, form=form, limits=limits, count=tokens.count, other_bytes=len(_BOM)
+            text, found, form=form, limits=limits, count=tokens.count, other_bytes=len(BOM)
         ).text
         or text
     )
@@ -256,11 +255,9 @@ def _read(file: MemoryFile, data: bytes | None) -> tuple[str | None, bytes]:
     """The text of a file, and the byte order mark before it."""
     if data is None:
         return None, b""
-    text, replaced_chars = decode(data, file.name)
-    if replaced_chars:
-        raise UnreadableMemoryFileError(file.name, "not all of it is UTF-8")
+    text, bom = decode_exactly(data, file.name)
     check_marks(text, file.name)
-    return text, _BOM if data.startswith(_BOM) else b""
+    return text, bom
 
 
 def _no_room_notice(name: str, reason: str) -> Notice:
