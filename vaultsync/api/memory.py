@@ -319,6 +319,7 @@ class Memory:
         session: str,
         scope: str | None = None,
         tags: Sequence[str] = (),
+        user: str | None = None,
         agent: str | None = None,
     ) -> RememberedSession:
         """Store the messages of a conversation as a session: a fact of type episodic each.
@@ -334,6 +335,7 @@ class Memory:
             session: what its host calls the conversation.
             scope: who may see the facts, as in `remember()`.
             tags: of each fact.
+            user: whom the facts are about, which becomes their `userId`.
             agent: who stores them; the agent of this memory when it is None.
 
         Raises:
@@ -342,7 +344,11 @@ class Memory:
         from vaultsync.exchange.session_messages import remember_session
 
         agent = agent or self.agent
-        values: dict[str, Value] = {"scope": scope, "tags": [*_check_texts("tags", tags)]}
+        values: dict[str, Value] = {
+            "scope": scope,
+            "tags": [*_check_texts("tags", tags)],
+            "userId": user,
+        }
         report, facts = self._engine.proposing(
             agent, lambda ctx: remember_session(ctx, messages, values, session=session, agent=agent)
         )

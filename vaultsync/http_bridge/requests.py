@@ -46,6 +46,15 @@ class RememberBody(EmptyBody):
     fields: dict[Word, Any] = {}
 
 
+class SessionBody(EmptyBody):
+    """The messages of a conversation, each with `role`, `content`, and maybe `at` and `name`."""
+
+    messages: list[dict[Word, Any]]
+    session: Name
+    scope: Word | None = None
+    tags: Words = []
+
+
 class ObserveBody(EmptyBody):
     """An observation."""
 
