@@ -28,6 +28,8 @@ class ListQuery(EmptyBody):
     scope: Word | None = None
     status: Word | None = None
     tag: Word | None = None
+    since: Word | None = None
+    until: Word | None = None
     all: bool = False
     limit: PageSize = 100
     after: Word | None = None
