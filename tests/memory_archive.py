@@ -163,6 +163,12 @@ class MemoryArchive:
                 rows.moves[key] = self.last_move() + 1
             rows.bases[key] = base
 
+    def put_stamps(self, stamps: Iterable[tuple[str, str, FileStamp | None]]) -> None:
+        for fact_id, sha, stamp in stamps:
+            base = self._write().bases.get(fact_id)
+            if base is not None and base.sha == sha:
+                self.put_bases([base._replace(stamp=stamp, missing_since=None)])
+
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
         for fact_id in fact_ids:
             if self._write().bases.pop(fact_id, None) is not None:

@@ -227,6 +227,13 @@ class Archive(Protocol):
     def put_bases(self, bases: Iterable[Base | PackedBase]) -> None:
         """Set bases."""
 
+    def put_stamps(self, stamps: Iterable[tuple[str, str, FileStamp | None]]) -> None:
+        """Set the stamps of the notes of facts, which were seen, and so are not missing.
+
+        Each is a fact's id, the sha of the bytes that were seen, and the stamp. A base with
+        another sha stays as it is.
+        """
+
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
         """Forget bases. Their blobs stay until maintenance prunes them."""
 

@@ -301,7 +301,7 @@ def _scan_folder(
             snapshot.known.add(path)
     for start in range(0, len(to_read), FILES_PER_LOOKUP):
         some = to_read[start : start + FILES_PER_LOOKUP]
-        bases = ctx.archive.find_bases(fact_id for _, _, fact_id in some if fact_id)
+        bases = ctx.archive.find_bases([fact_id for _, _, fact_id in some if fact_id])
         for path, stamp, fact_id in some:
             _look_at_file(ctx, snapshot, scope, path, stamp, base=bases.get(fact_id))
             if len(snapshot.unread) >= MIN_BULK_FACTS:  # keep few files in memory

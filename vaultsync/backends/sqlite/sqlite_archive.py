@@ -53,6 +53,14 @@ SELECT_PLACES_BY_ID = (
     "SELECT fact_id, folder, name, missing_since IS NULL FROM bases"
     " WHERE fact_id IN (SELECT value FROM json_each(?))"
 )
+COUNT_FOUND_AGAIN = (
+    "INSERT OR REPLACE INTO moves (fact_id) SELECT fact_id FROM bases"
+    " WHERE fact_id = ? AND sha = ? AND missing_since IS NOT NULL"
+)
+SET_STAMPS = (
+    "UPDATE bases SET size = ?3, mtime_ns = ?4, ctime_ns = ?5, inode = ?6, missing_since = NULL"
+    " WHERE fact_id = ?1 AND sha = ?2"
+)
 SELECT_PATHS = (
     "SELECT CASE folder WHEN '' THEN name ELSE folder || '/' || name END, fact_id"
     " FROM bases WHERE typeof(folder) = 'text' AND typeof(name) = 'text'"
@@ -304,22 +312,22 @@ def base_to_row(base: Base | PackedBase) -> SqlRow:
     """A base in the order of its table."""
     fact_id, revision, path, line, sha, stamp, missing_since = base.packed()
     folder, _, name = path.rpartition("/")
-    size, mtime_ns, ctime_ns, inode = stamp or (None, None, None, None)
     return (
         fact_id,
         path_to_column(folder),
         path_to_column(name),
         sha,
         revision,
-        size,
-        mtime_ns,
-        ctime_ns,
-        # As text: some file systems use all 64 bits, of which SQLite has but 63.
-        None if inode is None else str(inode),
+        *_stamp_to_columns(stamp),
         missing_since,
         line if isinstance(line, PackedBytes) else line.decode(),
         file_key(name),
     )
+
+
+def _stamp_to_columns(stamp: FileStamp | None) -> SqlRow:
+    """The four columns of a stamp; the inode as text, which in SQLite would lack its 64th bit."""
+    return (*stamp[:3], str(stamp.inode)) if stamp else (None, None, None, None)
 
 
 def base_from_row(row: SqlRow) -> Base:
@@ -604,6 +612,11 @@ class SqliteArchive:
         rows = list(map(base_to_row, bases))
         self._count_moves(rows)
         self._change("INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", rows)
+
+    def put_stamps(self, stamps: Iterable[tuple[str, str, FileStamp | None]]) -> None:
+        rows = [(fact_id, sha, *_stamp_to_columns(stamp)) for fact_id, sha, stamp in stamps]
+        self._change(COUNT_FOUND_AGAIN, [row[:2] for row in rows])
+        self._change(SET_STAMPS, rows)
 
     def _count_moves(self, rows: Sequence[SqlRow]) -> None:
         """Count the bases whose notes are elsewhere than before; deletions have a trigger."""
