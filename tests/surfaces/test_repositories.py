@@ -323,6 +323,24 @@ def test_worktrees_and_clones_share_by_lineage(
     assert titles(repos.get_repo_memory()) == ["Known to all", "Of the side"]
 
 
+def test_a_repository_that_gets_its_first_commit_and_a_remote_keeps_what_was_known(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, repos = tmp_path / "young", memory.repos
+    git = GitFolder(root)
+    monkeypatch.chdir(root)
+    repos.add_note(content="Before the first commit")
+    git.commit("a.py", "a = 1\n")
+    repos.add_note(content="Before there was a remote")
+    git("remote", "add", "origin", "https://example.org/team/young-app.git")
+    repos.add_note(content="With a remote")
+    known = ["Before the first commit", "Before there was a remote", "With a remote"]
+    assert titles(repos.get_repo_memory()) == known
+    assert len(memory.list(type="project").facts) == 1
+    git("remote", "set-url", "origin", "https://example.org/team/other.git")
+    assert titles(repos.get_repo_memory()) == known[:2]  # as of any fork
+
+
 def test_another_repository_knows_nothing_of_it(repos: Repos, tmp_path: Path) -> None:
     repos.add_note(content="Of the app")
     other = GitFolder(tmp_path / "tool")

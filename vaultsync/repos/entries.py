@@ -140,7 +140,7 @@ def belongs(fact: Fact, identity: RepoIdentity) -> bool:
     """Whether a fact is about a repository: by its lineage, else by its scope."""
     lineage = fact.value(LINEAGE)
     if lineage:
-        return lineage == identity.lineage
+        return lineage in identity.lineages
     return fact.scope == scope_of(identity.slug)
 
 

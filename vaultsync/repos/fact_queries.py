@@ -31,7 +31,7 @@ class RepositoryFacts:
     """
 
     def __init__(self) -> None:
-        self._of: tuple[str, str] | None = None
+        self._of: tuple[str, ...] | None = None
         self._version: str | None = None
         self._facts = FactsByPlace()
 
@@ -46,7 +46,7 @@ class RepositoryFacts:
         Raises:
             StoreUnavailableError: the store is away.
         """
-        store, of = ctx.redacted_store, (identity.lineage, identity.slug)
+        store, of = ctx.redacted_store, (identity.slug, *identity.lineages)
         state = store.state()  # before the facts: what is written meanwhile is read again
         version = version_of(state.store_id, state, _SCHEMA)
         if of != self._of:
@@ -89,7 +89,8 @@ def _active(facts: Iterable[Fact], identity: RepoIdentity) -> list[Fact]:
 
 def _ids(index: NoteIndex, identity: RepoIdentity) -> Sequence[str]:
     kinds = FactFilters(types=frozenset(KINDS))
-    themed = kinds._replace(themes=frozenset({theme_of(identity.lineage)}))
+    themes = [frozenset({theme_of(each)}) for each in identity.lineages]
     scoped = kinds._replace(scopes=frozenset({scope_of(identity.slug)}))
-    lists = (index.browse(each, order=NEWEST, limit=MAX_FACTS) for each in (themed, scoped))
+    asked = [*(kinds._replace(themes=each) for each in themes), scoped]
+    lists = (index.browse(each, order=NEWEST, limit=MAX_FACTS) for each in asked)
     return [*dict.fromkeys(chain.from_iterable(lists))]
