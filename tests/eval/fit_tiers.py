@@ -36,7 +36,7 @@ from vaultsync.observations.text_features import text_features
 Rows: TypeAlias = NDArray[np.floating[Any]]
 Places: TypeAlias = NDArray[np.int_]
 FOLDER = Path(__file__).parents[2] / "vaultsync" / "observations"
-RIDGE, BIAS = 0.6, 0.3
+RIDGE, BIAS = 1.0, 0.3
 FOLDS = 6
 SIGNALS = (
     *sorted({each.kind for each in signals()} | {"level", "amount", "figure"}),
