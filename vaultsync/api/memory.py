@@ -2098,8 +2098,10 @@ class Memory:
         """Fill the managed block of a memory file with what is worth a session's start.
 
         The facts are taken by tier, importance, use and recency, as many whole ones as fit.
-        Everything outside the block stays, to the byte, and so does a block that a person
-        edited. Without a change of the memory, the file does not change.
+        Everything outside the block stays, to the byte. What a person wrote into the block
+        reaches the facts first: an edit changes its fact or is proposed, a new text becomes a
+        fact, and an item that was removed stays out until its fact changes. Without a change of
+        the memory, the file does not change.
 
         Args:
             path: of the file; one that is not there is made.

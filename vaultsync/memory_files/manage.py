@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from vaultsync.context_packs.ports import TokenCounter
 from vaultsync.errors import InvalidFieldError, MemoryFileChangedError
+from vaultsync.memory_files.block_edits import BlockBases, BlockItem, WrittenBlock, without_removed
 from vaultsync.memory_files.host_limits import HOST_LIMITS, host_of_file
 from vaultsync.memory_files.managed_block import (
     BLOCK_FORMS,
@@ -15,12 +16,14 @@ from vaultsync.memory_files.managed_block import (
     MARKS,
     BlockLimits,
     FilledBlock,
+    block_body,
     by_worth,
     check_marks,
     count_lines,
     edited_lines,
     fill_block,
     find_managed_block,
+    item_text,
 )
 from vaultsync.memory_files.ports import MemoryFile, WriteQueue
 from vaultsync.memory_files.report import ManagedFile
@@ -79,6 +82,13 @@ class ManageRequest:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InvalidFieldError(name, value, "a number from 1 on")
+
+
+_NO_BASES = BlockBases()
+
+
+def _keep_nothing(_: BlockBases) -> None:
+    """For callers that do not know blocks between two writes."""
 
 
 def facts_for_session(
@@ -150,6 +160,17 @@ def _limits(request: ManageRequest, name: str) -> tuple[str, BlockLimits]:
     )
 
 
+def edited_text(file: MemoryFile) -> str | None:
+    """The text of a file whose block a person edited; None if it is as written, or not there.
+
+    Raises:
+        UnreadableMemoryFileError: the file cannot be read, or has half a block.
+    """
+    text, _ = _read(file, file.read(MAX_MEMORY_FILE_BYTES))
+    body = None if text is None else block_body(text)
+    return text if body is not None and body.edited else None
+
+
 def manage_file(
     file: MemoryFile,
     queue: WriteQueue,
@@ -158,6 +179,9 @@ def manage_file(
     tokens: TokenCounter,
     *,
     redact: Callable[[str], str],
+    bases: BlockBases = _NO_BASES,
+    taken: str | None = None,
+    record: Callable[[BlockBases], None] = _keep_nothing,
 ) -> ManagedFile:
     """Write the block of a file, and nothing else of it.
 
@@ -168,6 +192,9 @@ def manage_file(
         request: form and limits.
         tokens: counts them.
         redact: takes the secrets out of what is reported of the file.
+        bases: what is known of the block; facts that were removed from it stay out.
+        taken: the text of the file whose edited block was taken over and may be written.
+        record: keeps what is known from now on; called before the file is written.
 
     Raises:
         UnreadableMemoryFileError: the file is no text, cannot be written, or has half a block.
@@ -175,19 +202,21 @@ def manage_file(
         MemoryFileChangedError: the file was saved again and again meanwhile.
     """
     host, limits = _limits(request, file.name)
+    facts, removed = without_removed(facts, bases)
     tries = 0
     while True:
         tries += 1
         try:
             if request.dry_run:
-                done = _prepare(file, facts, request, limits, tokens)
+                done = _prepare(file, facts, request, limits, tokens).unless_taken(taken)
             else:
                 with file.lock(LOCK_TIMEOUT):
                     if leftovers := file.leftovers():
                         recover_crashed_write(file, queue, leftovers)
-                    done = _prepare(file, facts, request, limits, tokens)
-                    if done.edited is None and done.after not in (None, done.before):
-                        replace_keeping(file, queue, done.after, done.before)
+                    done = _prepare(file, facts, request, limits, tokens).unless_taken(taken)
+                    if done.edited is None:
+                        record(_bases_after(bases, done.filled, request.form))
+                        _write(file, queue, done, keeps=taken is not None)
             break
         except MemoryFileChangedError as error:
             if tries == MAX_WRITE_TRIES:
@@ -218,7 +247,10 @@ def manage_file(
         count_lines(filled.text or ""),
         limits.max_lines,
         [ManagedFact(fact.id, fact.title, fact.path) for fact in filled.taken],
-        [ManagedFact(fact.id, fact.title, fact.path, why) for fact, why in filled.left_out],
+        [
+            ManagedFact(fact.id, fact.title, fact.path, why)
+            for fact, why in (*filled.left_out, *removed)
+        ],
         notices_of(notices),
     )
 
@@ -231,6 +263,10 @@ class _Prepared(NamedTuple):
     filled: FilledBlock
     after: bytes | None
     edited: Sequence[tuple[int, str]] | None
+
+    def unless_taken(self, text: str | None) -> _Prepared:
+        """The same, where an edited block was taken over if the file still has that text."""
+        return self._replace(edited=None) if text is not None and text == self.text else self
 
 
 def _prepare(
@@ -258,6 +294,26 @@ def _read(file: MemoryFile, data: bytes | None) -> tuple[str | None, bytes]:
     text, bom = decode_exactly(data, file.name)
     check_marks(text, file.name)
     return text, bom
+
+
+def _bases_after(bases: BlockBases, filled: FilledBlock, form: str) -> BlockBases:
+    """What is known of a block that is written next."""
+    body = block_body(filled.text or "")
+    if body is None:
+        return bases
+    items = tuple(BlockItem(fact.id, item_text(fact, form)) for fact in filled.taken)
+    now = WrittenBlock(body.digest, form, items)
+    others = [each for each in bases.written if each.digest != now.digest]
+    return BlockBases((now, *others[:1]), bases.removed)
+
+
+def _write(file: MemoryFile, queue: WriteQueue, done: _Prepared, *, keeps: bool) -> None:
+    """Write a file if it changes; `keeps` the bytes of one that a person edited."""
+    if done.after is None or done.after == done.before:
+        return
+    if keeps and done.before is not None:
+        queue.log({"what": "edited", "file": file.name, "bytes": queue.keep(done.before)})
+    replace_keeping(file, queue, done.after, done.before)
 
 
 def _no_room_notice(name: str, reason: str) -> Notice:
