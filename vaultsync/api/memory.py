@@ -1000,7 +1000,7 @@ class Memory:
         """Export what the agent can see, in the form of another tool.
 
         Args:
-            format: `markdown`, `basic-memory` or `jsonl`.
+            format: `markdown`, `basic-memory`, `mem0`, `letta` or `jsonl`.
             path: of a folder, which must be empty or missing.
             user: only facts about this user.
 
