@@ -711,6 +711,24 @@ def test_a_file_that_cannot_be_parsed_is_left_alone(repos: Repos) -> None:
     assert titles(repos.get_repo_memory()) == ["Known"]
 
 
+@pytest.mark.parametrize("content", ["", "a\0b", "x" * 5_000_000])
+def test_of_a_file_with_an_entry_that_is_none_no_other_entry_is_taken_over(
+    repos: Repos, content: str
+) -> None:
+    kept = repos.upsert_convention(title="Use pnpm", content="In packages/.")
+    path = folder_of(repos) / "memory.json"
+    written = json.loads(path.read_text())
+    written["conventions"].append({"title": "Use tabs", "content": "Always."})
+    edited = json.dumps({**written, "notes": [{"content": content}]})
+    path.write_text(edited)
+    for _ in range(2):
+        with pytest.raises(RepoFileParseError, match=r"memory\.json"):
+            repos.get_repo_memory()
+    assert path.read_text() == edited
+    path.write_text(json.dumps(written))
+    assert titles(repos.get_repo_memory()) == [kept.title, "Use tabs"]
+
+
 def test_an_emptied_file_deletes_nothing(repos: Repos) -> None:
     for number in range(3):
         repos.add_note(content=f"Note {number}")
