@@ -480,6 +480,7 @@ def test_a_branch_that_is_deleted_unmerged_becomes_one_proposal(
     git.checkout("main")
     assert repos.maintain().proposed == 0
     git("branch", "-q", "-D", "feature/x")
+    git("branch", "-q", "wip/feature/x")  # another branch, whose name only ends like that
     assert repos.maintain().proposed == 1
     git.commit("c.py", "c = 1\n")
     assert repos.maintain().proposed == 0
