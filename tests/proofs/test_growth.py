@@ -14,6 +14,7 @@ import pytest
 from msgspec import structs
 
 import vaultsync
+from vaultsync.api.erasing import prune
 from vaultsync.api.memory import Memory
 from vaultsync.backends.sqlite.sqlite_store import LOGGED_WRITES
 from vaultsync.backends.system.system_clock import SystemClock
@@ -75,7 +76,7 @@ def texts(seed: int) -> Iterator[str]:
 
 def maintained_later(memory: Memory, days: float, *, dry_run: bool = False) -> dict[str, int]:
     memory._services.clock = LaterClock(days)
-    return dict(memory._services.prune(dry_run=dry_run))
+    return prune(memory._services, dry_run=dry_run)
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,26 @@
-"""What a purge erases in this vault, and where it looks for what is left."""
+"""What a purge or the retention erases in this vault, and where it looks for what is left."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from msgspec import structs
+
 from vaultsync.api.engine import Engine
-from vaultsync.api.wiring import Services
+from vaultsync.api.wiring import Services, store_place
 from vaultsync.backends.filesystem.byte_search import FileByteSearch
-from vaultsync.backends.sqlite.sqlite_store import TOMBSTONE_IDS
+from vaultsync.backends.qdrant.qdrant_store import QdrantStore
+from vaultsync.backends.sqlite.derived_file import DerivedFile
+from vaultsync.backends.sqlite.sqlite_store import TOMBSTONE_IDS, SqliteStore
 from vaultsync.backends.state.state_files import PurgeIntentFile, StateFiles
+from vaultsync.errors import IndexBusyError
 from vaultsync.operations.purge import PurgeParts
 from vaultsync.storage.erasure import Erasable
+from vaultsync.storage.pruning import KeepSince
+
+_log = logging.getLogger(__name__)
 
 _TOMBSTONE = "a tombstone without text in the store, by which other machines learn of it"
 _GIT = "the history of the vault's git repository, which is not searched by what its objects say"
@@ -40,6 +49,33 @@ def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ())
         ),
         kept=(_TOMBSTONE, *([_GIT] if (Path(settings.root) / ".git").exists() else []), *kept),
     )
+
+
+def prune(services: Services, *, dry_run: bool) -> dict[str, int]:
+    """Remove what is older than the settings keep; returns how much, by kind.
+
+    Of a dry run nothing is said about tombstones of a Qdrant.
+    """
+    store, kept = services.store, structs.asdict(services.settings.retention)
+    since = KeepSince.of(services.clock.now(), **kept)
+    removed = services.archive.prune(since, dry_run=dry_run)
+    place = store_place(services.settings)
+    if isinstance(store, SqliteStore):
+        removed |= store.prune(since, dry_run=dry_run)
+    elif isinstance(store, QdrantStore) and not dry_run and not isinstance(place, Path):
+        removed["tombstones"] = store.purge(days=place.settings.retention_days)
+    if not dry_run:
+        _vacuum_derived(services)
+    return {kind: number for kind, number in removed.items() if number}
+
+
+def _vacuum_derived(services: Services) -> None:
+    for each in (services.link_index, services.listed_entries):
+        if isinstance(each, DerivedFile):
+            try:
+                each.vacuum()
+            except (IndexBusyError, OSError) as error:
+                _log.debug("a derived file stays as large as it is: %s", error)
 
 
 def _derived(services: Services) -> Iterator[Erasable]:

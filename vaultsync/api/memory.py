@@ -1868,7 +1868,7 @@ class Memory:
             VaultError, StoreError.
             GuardError: it would delete too much; nothing was done.
         """
-        from vaultsync.api.erasing import purge_parts
+        from vaultsync.api.erasing import prune, purge_parts
         from vaultsync.operations.maintain import run_maintenance
         from vaultsync.operations.purge import purge_facts
         from vaultsync.proposals.make_proposals import make_proposals
@@ -1887,7 +1887,7 @@ class Memory:
                 report = run_maintenance(
                     ctx, **arguments, floor=floor, actor=actor, progress=progress
                 )
-                pruned = self._services.prune(dry_run=dry_run)
+                pruned = prune(self._services, dry_run=dry_run)
                 if not dry_run:  # a purge that was interrupted
                     purge_facts(ctx, (), purge_parts(self._services, self._engine))
                 modes = structs.asdict(self.settings.proposals)

@@ -27,13 +27,7 @@ from vaultsync.backends.state.vault_marker import claim_state_dir, make_state_di
 from vaultsync.backends.system.address_space import check_room_for_model
 from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
-from vaultsync.errors import (
-    ConfigError,
-    EmbedderError,
-    IndexBusyError,
-    NotARepositoryError,
-    StoreUnavailableError,
-)
+from vaultsync.errors import ConfigError, EmbedderError, NotARepositoryError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.model.permissions import Reader
@@ -163,38 +157,6 @@ class Services:
         store = self.store
         assert isinstance(store, (SqliteStore, QdrantStore))  # noqa: S101 - there is no other
         return store
-
-    def prune(self, *, dry_run: bool) -> dict[str, int]:
-        """Remove what is older than the settings keep; returns how much, by kind.
-
-        Of a dry run nothing is said about tombstones of a Qdrant.
-        """
-        from vaultsync.storage.pruning import KeepSince
-
-        kept = structs.asdict(self.settings.retention)
-        since = KeepSince.of(self.clock.now(), **kept)
-        removed = self.archive.prune(since, dry_run=dry_run)
-        if isinstance(self.store, SqliteStore):
-            removed |= self.store.prune(since, dry_run=dry_run)
-        elif not dry_run and not isinstance(self._store_place, Path):
-            from vaultsync.backends.qdrant.qdrant_store import QdrantStore
-
-            if isinstance(self.store, QdrantStore):
-                days = self._store_place.settings.retention_days
-                removed["tombstones"] = self.store.purge(days=days)
-        if not dry_run:
-            self._vacuum_derived()
-        return {kind: number for kind, number in removed.items() if number}
-
-    def _vacuum_derived(self) -> None:
-        from vaultsync.backends.sqlite.derived_file import DerivedFile
-
-        for each in (self.link_index, self.listed_entries):
-            if isinstance(each, DerivedFile):
-                try:
-                    each.vacuum()
-                except (IndexBusyError, OSError) as error:
-                    _log.debug("a derived file stays as large as it is: %s", error)
 
     @cached_property
     def archive(self) -> SqliteArchive:
