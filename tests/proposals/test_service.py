@@ -7,6 +7,7 @@ import pytest
 
 from tests import secrets
 from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
+from vaultsync.cli.format_reports import counts_in_words
 from vaultsync.errors import (
     ProposalDeniedError,
     ProposalNotFoundError,
@@ -15,12 +16,14 @@ from vaultsync.errors import (
     VaultMismatchError,
     VaultMissingError,
 )
+from vaultsync.facts.lookup import last_undoable_run
 from vaultsync.notes.proposal_note import decision_in, shown_proposal
 from vaultsync.notes.view import NoteView
 from vaultsync.operations.undo import undo_run
 from vaultsync.privacy.redaction import Redactor
 from vaultsync.proposals.service import (
     EXPIRY_DAYS,
+    RUN_KIND,
     accept_proposals,
     check_answer,
     find_proposal,
@@ -28,6 +31,7 @@ from vaultsync.proposals.service import (
     settle_proposals,
     visible_proposals,
 )
+from vaultsync.sync.status import run_summaries
 
 DAY = 86_400
 
@@ -84,6 +88,9 @@ def test_without_an_answer_a_proposal_expires(world: ProposalWorld) -> None:
     world.settle()
 
     assert (world.outcomes(), world.review_notes()) == (["expired"], [])
+    (line,) = (x for x in run_summaries(world.ctx, limit=9) if x.kind == RUN_KIND)
+    assert counts_in_words(line.counts) == "1 proposal expired"
+    assert last_undoable_run(world.ctx) != line.run
 
 
 def test_a_moved_proposal_is_still_the_same(world: ProposalWorld) -> None:

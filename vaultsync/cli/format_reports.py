@@ -64,6 +64,8 @@ _COUNT_WORDS = (
     ("moved", "note", "moved"),
     ("merged", "fact", "merged"),
     ("conflicts", "conflict", ""),
+    ("proposals_rejected", "proposal", "rejected"),
+    ("proposals_expired", "proposal", "expired"),
 )
 
 

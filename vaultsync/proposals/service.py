@@ -60,7 +60,7 @@ from vaultsync.sync.review_notes import (
     remove_review_note,
     rewrite_review_note,
 )
-from vaultsync.sync.run import sync_once
+from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
 RUN_KIND = "proposals"
@@ -388,6 +388,11 @@ class _Settling:
             _record(self._ctx, closed)  # first: a note that is gone would be an answer
             _remove_note(self._ctx, closed)
         self.tell(proposals, outcome)
+        if proposals and outcome != ACCEPTED:  # what was accepted is a run already
+            request = SyncRequest(kind=RUN_KIND)
+            counts = {**counted({}), f"proposals_{outcome}": len(proposals)}
+            new_run = self._ctx.clock.new_id()
+            record_run(self._ctx, request, Report(new_run, dry_run=False, seconds=0, counts=counts))
         kinds = [each.kind for each in proposals if each.proposer == RULES]
         if kinds and self._learns and outcome != EXPIRED:
             count_answers(self._ctx, kinds, accepted=outcome == ACCEPTED)
