@@ -174,7 +174,7 @@ def conflict_copy_notice(
     """What a conflict copy is, and what to do about it; `exists` says whether its note does."""
     text = f"{path}: a conflict copy that {tool} made of {note}; it is not synced"
     hint = (
-        f"`vaultsync resolve {quote(path)} --take merge` brings its changes into the note;"
+        f"`vaultsync resolve {quote(path)} --take merge` brings its changes into {note};"
         " `--take keep` makes a note of its own of it, and `--take drop` removes it"
     )
     if not exists:
