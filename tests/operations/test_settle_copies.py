@@ -56,12 +56,23 @@ def test_both_sides_are_merged_from_the_last_synced_text_and_undone(example: str
     assert world.content() == LINES.replace("the pier", "the tower")
 
 
+def test_the_base_of_a_note_that_was_synced_since_is_its_former_text() -> None:
+    world = CopyWorld()
+    world.person_edits(world.copy, "at dawn", "at noon")
+    world.person_edits(world.note_path, "Two at the pier.", "Two at the tower.")
+    world.sync()
+    assert not settle_copy(world.ctx, world.copy, take="merge").attention
+    assert world.content() == LINES.replace("dawn", "noon").replace("the pier", "the tower")
+    assert world.conflicts() == []
+
+
 def test_without_a_base_both_keep_what_they_have_and_a_clash_is_a_conflict() -> None:
     world = CopyWorld()
     world.person_edits(world.copy, "at dawn", "at noon")
     world.person_edits(world.copy, "Three with a lamp.", "Three with a lamp.\n\nFour.")
     world.person_edits(world.note_path, "Two at the pier.", "Two at the pier.\n\nTwo and a half.")
     world.sync()
+    world.archive._rows.history.clear()
     world.settles()
     assert world.content() == (
         "One at dawn.\n\nTwo at the pier.\n\nTwo and a half.\n\nThree with a lamp."

@@ -1,12 +1,13 @@
 """Settle conflict copies, which sync tools put beside notes: merge, keep, or drop them.
 
 A copy is one side of a merge with its note. The base is what both sides last agreed on, if the
-note was changed since; otherwise it is what note and copy have in common.
+note was changed since; otherwise the former text of the note that the copy is nearest to, or
+what note and copy have in common.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final
@@ -99,7 +100,8 @@ def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "p
     done = ActionTaken("settle_copy", base.fact.id, path, (), f"{take}: a copy of {base.path}")
     if report is None:
         report = Report(run, dry_run=False, seconds=0.0, counts=counted({}), actions=[])
-    whole = structs.replace(report, actions=[*report.actions, done])
+    left = [each for each in report.attention if each.path != path]
+    whole = structs.replace(report, actions=[*report.actions, done], attention=left)
     record_run(ctx, request, whole)
     return whole
 
@@ -114,7 +116,8 @@ def _merge(
     copy = fact_of_text(ctx, base, file.data, base.path)
     ancestor = before.fact
     if note is None or note.sha == before.sha:
-        ancestor = _in_common(base.fact, copy)
+        known = [x.before for x in ctx.archive.history(fact_id=fact_id) if x.field == "content"]
+        ancestor = _ancestor(base.fact, copy, [x for x in known if isinstance(x, str)])
     merged = merge(ancestor, base.fact, copy.evolve(revision=base.fact.revision), peers=True)
     if differing_keys(merged.fact, base.fact):
         fact = merged.fact.evolve(updated_at=ctx.today())
@@ -139,13 +142,25 @@ def _merge(
     return sync_once(ctx, request)
 
 
-def _in_common(note: Fact, copy: Fact) -> Fact:
-    """What both say: the lines that both have, and the fields that are equal."""
-    ours, theirs = note.content.split("\n"), copy.content.split("\n")
-    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
-    lines = [x for a, _, size in matcher.get_matching_blocks() for x in ours[a : a + size]]
+def _ancestor(note: Fact, copy: Fact, known: Sequence[str]) -> Fact:
+    """What a copy and its note come from: the fields that are equal, and a text.
+
+    That is the former text of the note that the copy is nearest to, if it is not nearer to the
+    note as it is; otherwise the lines that both have.
+    """
+    theirs = copy.content.split("\n")
+
+    def matcher(text: str) -> SequenceMatcher[str]:
+        return SequenceMatcher(None, text.split("\n"), theirs, autojunk=False)
+
+    former = max(known, key=lambda text: matcher(text).ratio(), default=None)
+    blocks = matcher(note.content)
+    if former is None or matcher(former).ratio() < blocks.ratio():
+        ours = note.content.split("\n")
+        lines = [x for a, _, size in blocks.get_matching_blocks() for x in ours[a : a + size]]
+        former = "\n".join(lines)
     different = {key: None for key in differing_keys(note, copy) if key != "content"}
-    return note.replace({**different, "content": "\n".join(lines)})
+    return note.replace({**different, "content": former})
 
 
 def _keep(ctx: SyncContext, path: VaultPath, file: NoteFile, actor: str) -> Report:
