@@ -88,6 +88,15 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
         yield path, f"{path}\n{text}"
 
 
+def _copy(memory: Memory) -> str:
+    """A copy that a sync tool puts beside a note."""
+    path = next(x.path for x in memory.list().facts if x.path)
+    note = memory.settings.root / path
+    copy = note.with_name(f"{note.stem}.sync-conflict-20260102-153000-ABCDEFG.md")
+    copy.write_bytes(note.read_bytes() + b"\nOf the copy.\n")
+    return str(copy)
+
+
 WHOLE = {"export", "export_to", "import_", "import_from", "as_seen", "modules", "write_bases"}
 """What is lossless, for it is a backup; what is given a report that was made before."""
 
@@ -145,6 +154,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "resolve_by_hand": lambda m: m.resolve_by_hand(
             planted.conflict, field="content", text=f"{TEXT} by hand"
         ),
+        "settle_copy": lambda m: [m.settle_copy(_copy(m), take=x) for x in ("merge", "keep")],
         "proposals": lambda m: m.proposals(),
         "reject_proposals": lambda m: m.reject_proposals([]),
         "accept_proposals": lambda m: [

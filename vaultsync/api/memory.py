@@ -1584,6 +1584,35 @@ class Memory:
             raise InvalidFieldError("take", take, "`store` or `vault`")
         return self._resolve(conflict_id, take, field, None, agent or self.agent)
 
+    def settle_copy(self, path: str, *, take: str) -> Report:
+        """Settle a conflict copy that a sync tool put beside a note.
+
+        The copy goes, and `undo()` of the run brings it back under another name.
+
+        Args:
+            path: of the copy, relative to the vault or to the working directory, or absolute.
+            take: `merge` brings its changes into the note, and what both changed differently
+                becomes a conflict; `keep` makes a note of its own of it; `drop` removes it.
+
+        Raises:
+            InvalidFieldError: `take`.
+            UsageError: no copy of a note that is a fact is there.
+            UnsafePathError: the path is outside the vault.
+            NoteChangedError, RevisionMismatchError: note or fact was changed meanwhile.
+            ScopeDeniedError: the agent of this memory may not write there.
+            EngineBusyError: another engine has the vault.
+        """
+        from vaultsync.operations.settle_copies import COPY_DECISIONS, copied_note, settle_copy
+
+        if take not in COPY_DECISIONS:
+            raise InvalidFieldError("take", take, "one of " + ", ".join(COPY_DECISIONS))
+        copy = _path_in_vault(path, self.settings.root)
+        with self._engine.exclusive() as ctx:
+            fact_id = copied_note(ctx, copy, agent=self.agent).fact.id
+            fact_service.check_writable(ctx, [fact_id], agent=self.agent)
+            report = settle_copy(ctx, copy, take=take, actor=self._actor)
+            return self.as_seen(self._engine.derive_after(report))
+
     def resolve_by_hand(
         self, conflict_id: str, *, field: str, text: str, agent: str | None = None
     ) -> ConflictRecord:

@@ -70,6 +70,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync resolve",
         "vaultsync resolve 0123456789abcdef --take vault",
         "vaultsync resolve 0123456789abcdef --take store --field title",
+        'vaultsync resolve "public/Plan (Conflicted copy).md" --take merge',
     ),
     "proposals list": ("vaultsync proposals list", "vaultsync proposals list --kind junk --json"),
     "proposals show": ("vaultsync proposals show 0123456789abcdef",),

@@ -10,12 +10,14 @@ import click
 from vaultsync.api.memory import SIDES
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_conflicts import draw_conflict, print_resolved
+from vaultsync.cli.format_reports import print_report
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common, completes
 from vaultsync.cli.output import Options, clean_one_line, is_terminal, print_message
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.notes.conflict_note import ConflictRecord
 
+COPY_DECISIONS = ("merge", "keep", "drop")
 LATER, QUIT = "later", "quit"
 ANSWERS = {each[0]: each for each in (*SIDES, LATER, QUIT)}
 """Letter -> what it answers."""
@@ -27,7 +29,11 @@ Decision = tuple[str, str, str | None]
 @click.argument(
     "conflict_id", metavar="[CONFLICT_ID]", required=False, shell_complete=completes("conflict")
 )
-@click.option("--take", type=click.Choice([*SIDES]), help="The side whose values to keep.")
+@click.option(
+    "--take",
+    type=click.Choice([*SIDES, *COPY_DECISIONS]),
+    help="The side whose values to keep; of a copy: merge, keep or drop it.",
+)
 @click.option("--field", metavar="F", help="Only this field; default: all fields.")
 @common
 def resolve(
@@ -37,7 +43,14 @@ def resolve(
 
     Without --take, a terminal shows each field and asks; without CONFLICT_ID, for all
     conflicts. Nothing is done before the last answer.
+
+    In place of CONFLICT_ID, the path of a conflict copy that a sync tool made: merge brings
+    its changes into its note, keep makes a note of its own of it, and drop removes it.
     """
+    if take in COPY_DECISIONS and conflict_id is not None:
+        with open_memory(options) as memory:
+            report = memory.settle_copy(conflict_id, take=take)
+            return print_report(options, report, memory.conflicts(), verbose=False)
     if take is not None and conflict_id is None:
         message = "missing argument 'CONFLICT_ID': --take resolves one conflict"
         raise click.UsageError(message)

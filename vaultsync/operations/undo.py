@@ -19,6 +19,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner, Value
 from vaultsync.operations.relink_canvases import undo_canvases
+from vaultsync.operations.settle_copies import undo_copies
 from vaultsync.operations.unadopt import readopt, unadopt
 from vaultsync.storage.archive import HistoryEntry, Notice
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
@@ -26,13 +27,13 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
-from vaultsync.sync.history import CANVAS_FIELD, tombstone_path
+from vaultsync.sync.history import CANVAS_FIELD, COPY_FIELD, tombstone_path
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of, notices_of
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
-EVENT_FIELDS = frozenset({"fact", "note", "path", "outbox", CANVAS_FIELD})
+EVENT_FIELDS = frozenset({"fact", "note", "path", "outbox", CANVAS_FIELD, COPY_FIELD})
 ACTION_KEEP = "keep"
 """The action for facts and fields that were changed again since."""
 _HINT = "run `vaultsync sync`, then undo the run again"
@@ -93,6 +94,9 @@ def undo_run(
     work.undo(run, by_fact)
     work.keep(denied, "the agent may not write there")
     done, kept = undo_canvases(ctx, chain(*by_fact.values()), str(request.run), actor)
+    work.actions += done
+    work.kept += kept
+    done, kept = undo_copies(ctx, chain(*by_fact.values()))
     work.actions += done
     work.kept += kept
     report = sync_once(ctx, request, progress=progress)

@@ -20,7 +20,10 @@ PERSON = "person"
 CANVAS_FIELD = "canvas links"
 """That the links of a canvas to a note that moved were rewritten; the values are the path of
 the canvas and the sha of its bytes."""
-_EVENTS_OF_NOTES = frozenset({"note", "path", "outbox", CANVAS_FIELD})
+COPY_FIELD = "conflict copy"
+"""That a copy was settled and removed, which a sync tool had made of the note; the value before
+is its path and the sha of its bytes."""
+_EVENTS_OF_NOTES = frozenset({"note", "path", "outbox", CANVAS_FIELD, COPY_FIELD})
 
 
 def is_by_person(entry: HistoryEntry) -> bool:
@@ -181,6 +184,8 @@ def readable_history(
         before, after = tombstone_path(each) if is_removal else each.before, each.after
         if each.field == CANVAS_FIELD and isinstance(after, dict):
             before = after = str(after["path"])
+        if each.field == COPY_FIELD and isinstance(before, dict):
+            before = str(before["path"])
         many += (each.field, before), (each.field, after)
     values = view.redact_values(many, fact)
     for entry, old, new in zip(found, values[::2], values[1::2], strict=True):

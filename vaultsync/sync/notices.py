@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from shlex import quote
 
 from vaultsync.errors import DamagedFactError, NoteError, StoreUnavailableError
 from vaultsync.markdown.yaml.writer import emit_inline
@@ -173,8 +174,8 @@ def conflict_copy_notice(
     """What a conflict copy is, and what to do about it; `exists` says whether its note does."""
     text = f"{path}: a conflict copy that {tool} made of {note}; it is not synced"
     hint = (
-        f"move what you need into {note} and delete the copy; to keep both, rename the copy"
-        " and remove the id line in it"
+        f"`vaultsync resolve {quote(path)} --take merge` brings its changes into {note};"
+        " `--take keep` makes a note of its own of it, and `--take drop` removes it"
     )
     if not exists:
         text += ", and that note is not there"

@@ -113,6 +113,14 @@ def _known_about(memory: Memory, root: Path) -> list[object]:
     ]
 
 
+def _copy_of_note(vault: Path, fact_id: str) -> str:
+    """A copy that a sync tool puts beside the note of a fact."""
+    note = next(x for x in vault.rglob("*.md") if fact_id in x.read_text("utf-8", "replace"))
+    copy = note.with_name(f"{note.stem}.sync-conflict-20260102-153000-ABCDEFG.md")
+    copy.write_bytes(note.read_bytes() + b"\nOf the copy.\n")
+    return str(copy)
+
+
 ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "check": lambda memory, _: memory.check(),
     "new_id": lambda memory, _: memory.new_id(),
@@ -132,6 +140,10 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "resolve_by_hand": lambda memory, planted: memory.resolve_by_hand(
         planted.conflict.id, field="content", text="x"
     ),
+    "settle_copy": lambda memory, planted: [
+        memory.settle_copy(_copy_of_note(planted.home.vault, planted.ids["edited"]), take=take)
+        for take in ("merge", "keep")
+    ],
     "proposals": lambda memory, _: memory.proposals(settled=True),
     "accept_proposals": lambda memory, planted: memory.accept_proposals(planted.proposals),
     "reject_proposals": lambda memory, planted: memory.reject_proposals(planted.proposals),

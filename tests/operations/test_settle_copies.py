@@ -1,0 +1,123 @@
+"""A conflict copy of a sync tool is merged into its note, kept, or dropped; and undone."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+import pytest
+
+from tests.world import World
+from vaultsync.errors import RevisionMismatchError, UsageError
+from vaultsync.model.paths import CONFLICT_COPIES, LIKELY_COPIES, VaultPath
+from vaultsync.operations.settle_copies import settle_copy, undo_copies
+from vaultsync.operations.undo import undo_run
+
+LINES = "One at dawn.\n\nTwo at the pier.\n\nThree with a lamp."
+EXAMPLES = [each.example for each in (*CONFLICT_COPIES, *LIKELY_COPIES)]
+
+
+class CopyWorld(World):
+    """A note, and the copy that a sync tool put beside it."""
+
+    def __init__(self, example: str = EXAMPLES[0]) -> None:
+        super().__init__()
+        self.fact_id = self.mirrored(LINES, title="Plan", scope="public").id
+        self.note_path = self.path(self.fact_id)
+        stem = PurePosixPath(self.note_path).stem
+        self.copy = VaultPath(
+            str(PurePosixPath(self.note_path).with_name(example.replace("Plan", stem, 1)))
+        )
+        self.person_copies(self.note_path, self.copy)
+
+    def settles(self, take: str = "merge") -> str:
+        self.clock.advance(1)
+        return settle_copy(self.ctx, self.copy, take=take).run
+
+    def content(self) -> str:
+        return self.store.get(self.fact_id).content
+
+    def there(self) -> bool:
+        return self.ctx.find_file(self.copy) is not None
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_both_sides_are_merged_from_the_last_synced_text_and_undone(example: str) -> None:
+    world = CopyWorld(example)
+    world.person_edits(world.copy, "at dawn", "at noon")
+    world.person_edits(world.copy, "with a lamp.", "with a lamp.\n\nFour.")
+    world.person_edits(world.note_path, "Two at the pier.", "Two at the tower.")
+    run = world.settles()
+    assert world.content() == ("One at noon.\n\nTwo at the tower.\n\nThree with a lamp.\n\nFour.")
+    assert "Two at the tower." in world.text(world.note_path)
+    assert not world.there()
+    assert not world.sync().attention
+    undo_run(world.ctx, run)
+    assert "One at noon." in world.text(world.note_path.replace(".md", " 2.md"))
+    assert world.content() == LINES.replace("the pier", "the tower")
+
+
+def test_the_base_of_a_note_that_was_synced_since_is_its_former_text() -> None:
+    world = CopyWorld()
+    world.person_edits(world.copy, "at dawn", "at noon")
+    world.person_edits(world.note_path, "Two at the pier.", "Two at the tower.")
+    world.sync()
+    assert not settle_copy(world.ctx, world.copy, take="merge").attention
+    assert world.content() == LINES.replace("dawn", "noon").replace("the pier", "the tower")
+    assert world.conflicts() == []
+
+
+def test_without_a_base_both_keep_what_they_have_and_a_clash_is_a_conflict() -> None:
+    world = CopyWorld()
+    world.person_edits(world.copy, "at dawn", "at noon")
+    world.person_edits(world.copy, "Three with a lamp.", "Three with a lamp.\n\nFour.")
+    world.person_edits(world.note_path, "Two at the pier.", "Two at the pier.\n\nTwo and a half.")
+    world.sync()
+    world.archive._rows.history.clear()
+    world.settles()
+    assert world.content() == (
+        "One at dawn.\n\nTwo at the pier.\n\nTwo and a half.\n\nThree with a lamp."
+    )
+    (conflict,) = world.conflicts()
+    (field,) = conflict.fields
+    assert (field.field, "at noon" in str(field.store)) == ("content", True)
+    assert not world.there()
+    assert world.sync().quiet
+
+
+def test_a_copy_that_says_no_more_goes_and_comes_back_by_undo() -> None:
+    world = CopyWorld()
+    undo_run(world.ctx, world.settles())
+    assert not world.there()
+    world.copy = VaultPath(world.note_path.replace(".md", " 2.md"))
+    assert world.there()
+    assert [each.kind for each in world.sync().attention] == ["conflict_copy"]
+    run = world.settles("drop")
+    world.archive._rows.blobs.clear()
+    assert [each.action for each in undo_copies(world.ctx, world.archive.history(run=run))[1]] == [
+        "keep"
+    ]
+
+
+def test_a_copy_that_is_kept_is_a_note_of_its_own() -> None:
+    world = CopyWorld()
+    world.person_edits(world.copy, "at dawn", "at noon")
+    world.person_writes(world.note_path.replace(".md", " (copy 2).md"), "Taken.")
+    before = {each.id for each in world.store.iter_facts()}
+    world.settles("keep")
+    assert not world.there()
+    new = [each for each in world.store.iter_facts() if each.id not in before]
+    assert any("at noon" in each.content for each in new)
+    assert world.content() == LINES
+
+
+def test_what_is_no_copy_or_changes_meanwhile_stays() -> None:
+    world = CopyWorld()
+    missing = VaultPath(world.note_path.replace(".md", " 3.md"))
+    for path in (world.note_path, missing):
+        with pytest.raises(UsageError, match="no conflict copy of a note is there"):
+            settle_copy(world.ctx, path, take="merge")
+    world.person_edits(world.copy, "a lamp.", "a lamp.\n\nFour.")
+    world.others_write_first(world.fact_id, times=1)
+    with pytest.raises(RevisionMismatchError):
+        world.settles()
+    assert world.there()

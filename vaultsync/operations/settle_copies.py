@@ -1,0 +1,234 @@
+"""Settle conflict copies, which sync tools put beside notes: merge, keep, or drop them.
+
+A copy is one side of a merge with its note. The base is what both sides last agreed on, if the
+note was changed since; otherwise the former text of the note that the copy is nearest to, or
+what note and copy have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from typing import Final
+
+from msgspec import structs
+
+from vaultsync.errors import NoteExistsError, RevisionMismatchError, UsageError
+from vaultsync.facts.service import is_visible
+from vaultsync.model.compare import differing_keys
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, conflict_copy_of, file_name_of, parent_folder, stem_of
+from vaultsync.notes.conflict_note import ConflictRecord, conflict_id
+from vaultsync.notes.parse import read_note
+from vaultsync.notes.render import remove_id_line
+from vaultsync.storage.archive import Base, HistoryEntry
+from vaultsync.storage.store import RevisionMismatch
+from vaultsync.storage.vault import NoteFile
+from vaultsync.sync.conflicts import write_conflict_note
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import COPY_FIELD, VAULT_SIDE
+from vaultsync.sync.identity import conflict_copy_at, fact_of_text
+from vaultsync.sync.merge import merge
+from vaultsync.sync.replaced_versions import overwrite
+from vaultsync.sync.report import ActionTaken, Report, counted
+from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.snapshot import path_in
+from vaultsync.sync.sync_request import SyncRequest
+
+MERGE: Final = "merge"
+KEEP: Final = "keep"
+DROP: Final = "drop"
+COPY_DECISIONS = (MERGE, KEEP, DROP)
+RUN_KIND = "copy"
+
+
+def copied_note(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) -> Base:
+    """The note that a conflict copy is a copy of.
+
+    Raises:
+        UsageError: no copy of a note that is a fact, and that the agent can see, is there.
+        NoteError: it cannot be read.
+    """
+    file = ctx.find_file(path)
+    found = conflict_copy_of(file_name_of(path))
+    base = None
+    if file is not None and found is not None:
+        base = ctx.archive.base_at(path_in(parent_folder(path), found.note))
+    elif file is not None:
+        base = ctx.archive.find_base(read_note(file.data, path).id or "")
+        base = base if base is not None and conflict_copy_at(path, base) else None
+    if base is None or not is_visible(ctx, base.fact.id, agent=agent):
+        # The path is not repeated: an agent may ask for one that it cannot know.
+        message = "no conflict copy of a note is there"
+        raise UsageError(message, hint="`vaultsync status` lists conflict copies")
+    return base
+
+
+def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "person") -> Report:
+    """Merge a conflict copy into its note, keep it as a note of its own, or drop it.
+
+    What both changed differently becomes a conflict, in which the note's values stand. The
+    archive keeps the bytes of the copy, and `undo_copies()` puts it back.
+
+    Args:
+        ctx: the two sides.
+        path: of the copy.
+        take: `merge`, `keep` or `drop`.
+        actor: who decides.
+
+    Raises:
+        UsageError: it is no copy of a note that is a fact.
+        NoteError: it cannot be read, or was saved meanwhile.
+        RevisionMismatchError: the fact was changed meanwhile; nothing was done.
+        StoreUnavailableError: nothing was done.
+    """
+    base, file, run = copied_note(ctx, path), ctx.vault.read(path), ctx.clock.new_id()
+    if take == KEEP:
+        return _keep(ctx, path, file, actor)
+    request = SyncRequest.for_facts([base.fact.id], RUN_KIND, actor=actor, guarded=False)
+    request = replace(request, run=run)
+    report: Report | None = None
+    if take == MERGE:
+        report = _merge(ctx, base, file, request, actor)
+    _remove(ctx, path, file)
+    entry = HistoryEntry(
+        run, ctx.now(), base.fact.id, VAULT_SIDE, actor, COPY_FIELD, _place(path, file.sha), None
+    )
+    with ctx.archive.transaction():
+        ctx.archive.add_history([entry])
+    done = ActionTaken("settle_copy", base.fact.id, path, (), f"{take}: a copy of {base.path}")
+    if report is None:
+        report = Report(run, dry_run=False, seconds=0.0, counts=counted({}), actions=[])
+    left = [each for each in report.attention if each.path != path]
+    whole = structs.replace(report, actions=[*report.actions, done], attention=left)
+    record_run(ctx, request, whole)
+    return whole
+
+
+def _merge(
+    ctx: SyncContext, before: Base, file: NoteFile, request: SyncRequest, actor: str
+) -> Report:
+    note = ctx.find_file(before.path)
+    fact_id = before.fact.id
+    sync_once(ctx, SyncRequest.for_facts([fact_id], "follow"))
+    base = ctx.archive.find_base(fact_id) or before
+    copy = fact_of_text(ctx, base, file.data, base.path)
+    ancestor = before.fact
+    if note is None or note.sha == before.sha:
+        known = [x.before for x in ctx.archive.history(fact_id=fact_id) if x.field == "content"]
+        ancestor = _ancestor(base.fact, copy, [x for x in known if isinstance(x, str)])
+    merged = merge(ancestor, base.fact, copy.evolve(revision=base.fact.revision), peers=True)
+    if differing_keys(merged.fact, base.fact):
+        fact = merged.fact.evolve(updated_at=ctx.today())
+        write = overwrite(ctx, fact_id, fact, base.fact.revision or "", actor)
+        (result,) = ctx.store.write([write])
+        if isinstance(result, RevisionMismatch):
+            raise RevisionMismatchError(fact_id, base.fact.revision or "", result.found)
+    if merged.conflicts:
+        conflict = ConflictRecord(
+            id=conflict_id(fact_id, merged.conflicts),
+            fact_id=fact_id,
+            path=base.path,
+            conflict_path=None,
+            fields=merged.conflicts,
+            actor=actor,
+            at=ctx.now(),
+            run=request.run or "",
+            title=base.fact.title,
+        )
+        write_conflict_note(ctx, conflict)
+        ctx.vault.sync()
+    return sync_once(ctx, request)
+
+
+def _ancestor(note: Fact, copy: Fact, known: Sequence[str]) -> Fact:
+    """What a copy and its note come from: the fields that are equal, and a text.
+
+    That is the former text of the note that the copy is nearest to, if it is not nearer to the
+    note as it is; otherwise the lines that both have.
+    """
+    theirs = copy.content.split("\n")
+
+    def matcher(text: str) -> SequenceMatcher[str]:
+        return SequenceMatcher(None, text.split("\n"), theirs, autojunk=False)
+
+    former = max(known, key=lambda text: matcher(text).ratio(), default=None)
+    blocks = matcher(note.content)
+    if former is None or matcher(former).ratio() < blocks.ratio():
+        ours = note.content.split("\n")
+        lines = [x for a, _, size in blocks.get_matching_blocks() for x in ours[a : a + size]]
+        former = "\n".join(lines)
+    different = {key: None for key in differing_keys(note, copy) if key != "content"}
+    return note.replace({**different, "content": former})
+
+
+def _keep(ctx: SyncContext, path: VaultPath, file: NoteFile, actor: str) -> Report:
+    """Make a note of its own of a copy, under a free name and without the id of the other."""
+    found = conflict_copy_of(file_name_of(path))
+    stem = _template(found.note if found else file_name_of(path))
+    data = remove_id_line(read_note(file.data, path))
+    to = _create(ctx, data, parent_folder(path), stem + " (copy {}).md")
+    _remove(ctx, path, file)
+    return sync_once(ctx, SyncRequest(RUN_KIND, actor, adopt=frozenset({to})))
+
+
+def _remove(ctx: SyncContext, path: VaultPath, file: NoteFile) -> None:
+    with ctx.archive.transaction():
+        ctx.archive.put_blobs({file.sha: file.data})
+    op = f"copy-{ctx.clock.new_id()}"
+    ctx.vault.stage_removal(op, path, file.sha)
+    ctx.vault.discard(op)
+
+
+def undo_copies(
+    ctx: SyncContext, entries: Iterable[HistoryEntry]
+) -> tuple[list[ActionTaken], list[ActionTaken]]:
+    """Put back the conflict copies that a run removed.
+
+    The vault writes no names of sync tools, so it gets a number beside its note, by which it is
+    known as a copy as well.
+
+    Returns: an action for each, and one for each that is not kept any more.
+    """
+    done, kept = [], []
+    for entry in entries:
+        if entry.field != COPY_FIELD or not isinstance(entry.before, dict):
+            continue
+        path = VaultPath(str(entry.before["path"]))
+        data = ctx.archive.blob(str(entry.before["sha"]))
+        base = ctx.archive.find_base(entry.fact_id)
+        if data is None or base is None:
+            why = "its bytes are not kept any more, or its note is gone"
+            kept.append(ActionTaken("keep", entry.fact_id, path, (), why))
+            continue
+        to = _create(ctx, data, parent_folder(base.path), _template(base.path) + " {}.md")
+        done.append(ActionTaken("restore_copy", entry.fact_id, to, (), f"was {path}"))
+    return done, kept
+
+
+def _create(ctx: SyncContext, data: bytes, folder: VaultPath, name: str) -> VaultPath:
+    """Write a file under the first free name with a number from 2 on."""
+    op = f"copy-{ctx.clock.new_id()}"
+    ctx.vault.stage(op, data)
+    ctx.vault.sync()
+    number = 1
+    while True:
+        number += 1
+        to = path_in(folder, name.format(number))
+        try:
+            ctx.vault.create(op, to)
+        except NoteExistsError:
+            continue
+        break
+    ctx.vault.discard(op)
+    return to
+
+
+def _template(name: str) -> str:
+    """The stem of a note, for `str.format()`."""
+    return stem_of(name).replace("{", "{{").replace("}", "}}")
+
+
+def _place(path: VaultPath, sha: str) -> dict[str, str]:
+    return {"path": path, "sha": sha}
