@@ -11,13 +11,14 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import filterfalse, islice
+from itertools import chain, filterfalse, islice
 from operator import itemgetter
 from typing import TypeAlias
 
 from msgspec import structs
 
 from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, StoreUnavailableError
+from vaultsync.indexing.language import ENGLISH, language_of
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.dates import DAY_LENGTH
@@ -48,6 +49,7 @@ from vaultsync.recall.ranking import (
     chunks_similarity,
     confidence,
     fuse,
+    mean_direction,
     rarity,
     rescale_similarities,
     weighted_score,
@@ -167,6 +169,8 @@ class RecallSearch:
         self._terms = QueryTerms(self.index.tokens(query.words))
         self._words = query.words
         """What keyword search looks up, with the words that unknown ones are near to."""
+        self._in_english = ""
+        """A question in another language word by word, where facts rather have its English."""
 
     def answer(self) -> RecallResult:
         """The facts that answer the question, best first. Writes nothing but the indexes."""
@@ -271,7 +275,10 @@ class RecallSearch:
     def _search(self, mode: str) -> str:
         """Find candidates by one search or both; returns the source of the answer."""
         is_sure = False
-        if mode != "vector":
+        if mode == "vector":
+            self._catch_up()  # Whose words count is whose facts the agent may see.
+            self._say_in_english()
+        else:
             # What is fused in any case is asked for at once.
             is_fused = mode == "fused" or (mode == "auto" and self._sources.warm)
             self._search_keywords(limit=FUSED_CANDIDATES if is_fused else 0)
@@ -315,9 +322,41 @@ class RecallSearch:
 
     def _search_keywords(self, *, limit: int = 0) -> None:
         self._catch_up()
+        self._say_in_english()
         self._correct_spelling()
         self._collect(self._query_note_index, limit=max(limit, self._pool_size + 1))
         self._record_stage("index", self._keyword_scores)
+
+    def _say_in_english(self) -> None:
+        """Also ask in English, if more of the question's words are better known by it.
+
+        So a question in the language of the facts stays as it is.
+        """
+        words = self._query.words
+        language = language_of(words, least=1)
+        if self._in_english or language == ENGLISH or (language is None and words.isascii()):
+            return
+        # Most questions need no dictionary.
+        from vaultsync.recall.glosses import glosses  # noqa: PLC0415
+
+        found = glosses(words)
+        translated = [each for each in found if each.english]
+        asked = (x for each in translated for x in (each.word.lower(), *each.english))
+        known = self.index.facts_with(asked)
+        lead = 0
+        for each in translated:
+            own, english = known[each.word.lower()], max(map(known.__getitem__, each.english))
+            lead += (english > own) - (english < own)
+        if lead <= 0:
+            return
+        self._in_english = " ".join(each.best for each in found)
+        self._terms = QueryTerms(self.index.tokens(self._in_english))
+        for each in translated:
+            first, *others = (self.index.tokens(x) for x in (*each.english, each.word))
+            for stem in chain.from_iterable(others):
+                if first and first[0] in self._terms.stems:
+                    self._terms.add_spelling(first[0], stem)
+            self._words += f" {' '.join(each.english)}"
 
     def _correct_spelling(self) -> None:
         """Also look for the words that those which no fact has are nearest to."""
@@ -364,7 +403,8 @@ class RecallSearch:
             if identity != embedding_identity(embedder):
                 return "the vectors are of another model; `vaultsync index` replaces them"
             before = instructions_for(embedder.model).question
-            (vector,) = embedder.embed([before + self._query.text_without_filters])
+            asked = filter(None, (self._query.text_without_filters, self._in_english))
+            vector = mean_direction(embedder.embed([before + each for each in asked]))
             self._record_stage("embed", {})
             searches: list[Callable[[int], int]] = [
                 partial(self._query_vector_index, vectors, vector)
@@ -647,7 +687,7 @@ class RecallSearch:
         limit, known = self._request.limit, {each[1]: each for each in ranked}
         is_set = self._query.is_set
         found = OpposedHits(
-            self._query.words,
+            self._in_english or self._query.words,
             [*known],
             {each: self._facts[each] for each in known},
             None if is_set else self._matches,
