@@ -18,7 +18,6 @@ from vaultsync.recall.ranking import (
     chunks_similarity,
     confidence,
     fuse,
-    mean_direction,
     rescale_similarities,
     weighted_score,
 )
@@ -282,9 +281,3 @@ def test_a_better_hit_is_never_less_sure(scores: list[float], more: float, cover
 @given(scores=POSITIVE, matched=st.integers(0, 4))
 def test_more_of_the_terms_is_never_less_sure(scores: list[float], matched: int) -> None:
     assert sure(scores, coverage=matched / 5) < sure(scores, coverage=(matched + 1) / 5)
-
-
-def test_the_mean_of_directions_is_between_them_and_one_stays_as_it_is() -> None:
-    assert mean_direction([[0.6, 0.8]]) == [0.6, 0.8]
-    assert mean_direction([[1.0, 0.0], [0.0, 1.0]]) == pytest.approx([0.5**0.5] * 2)
-    assert mean_direction([[1.0, 0.0], [-1.0, 0.0]]) == [0.0, 0.0]

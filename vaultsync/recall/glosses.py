@@ -10,14 +10,18 @@ from __future__ import annotations
 import pkgutil
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import chain
+from math import fsum, hypot
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from vaultsync.indexing.language import FUNCTION_WORDS, language_of
+from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.text_normalization import split_words
 from vaultsync.model.lazy_pattern import lazy_pattern
+from vaultsync.recall.explanation import QueryTerms
 
 GERMAN, JAPANESE = "german", "japanese"
 GLOSSED = (GERMAN, "french", "spanish", JAPANESE)
@@ -48,6 +52,38 @@ class Gloss(NamedTuple):
     def best(self) -> str:
         """The first of the English words, or the word itself."""
         return (*self.english, self.word)[0]
+
+
+def translated_terms(question: str, index: NoteIndex) -> tuple[str, QueryTerms, str] | None:
+    """A question in English, its terms, and all words to look for as well as its own.
+
+    Returns: None, unless more of the words are in fewer facts than their English is; so a
+        question in the language of the facts stays as it is.
+    """
+    found = glosses(question)
+    translated = [each for each in found if each.english]
+    asked = (x for each in translated for x in (each.word.lower(), *each.english))
+    known, lead = index.facts_with(asked), 0
+    for each in translated:
+        own, english = known[each.word.lower()], max(map(known.__getitem__, each.english))
+        lead += (english > own) - (english < own)
+    if lead <= 0:
+        return None
+    text = " ".join(each.best for each in found)
+    terms = QueryTerms(index.tokens(text))
+    for each in translated:
+        first, *others = (index.tokens(x) for x in (*each.english, each.word))
+        for stem in chain.from_iterable(others):
+            if first and first[0] in terms.stems:
+                terms.add_spelling(first[0], stem)
+    return text, terms, " ".join(x for each in translated for x in each.english)
+
+
+def mean_direction(vectors: Sequence[Sequence[float]]) -> list[float]:
+    """The vector of unit length in the middle of some."""
+    total = [fsum(values) for values in zip(*vectors, strict=True)]
+    length = hypot(*total) or 1.0
+    return [each / length for each in total]
 
 
 def glosses(text: str) -> list[Gloss]:

@@ -9,7 +9,7 @@ figures and what was tried in their place are in docs/concepts/recall.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp, fsum, hypot, log1p
+from math import exp, fsum, log1p
 from sys import float_info
 from types import MappingProxyType
 from typing import Annotated
@@ -104,15 +104,6 @@ def chunks_similarity(cosines: Sequence[float]) -> float:
     nearest = sorted(cosines, reverse=True)[:CHUNKS_AVERAGED]
     mean = fsum(nearest) / len(nearest)
     return (1 - _AVERAGE_SHARE) * nearest[0] + _AVERAGE_SHARE * mean
-
-
-def mean_direction(vectors: Sequence[Sequence[float]]) -> Sequence[float]:
-    """The vector of unit length in the middle of some; a single one stays as it is."""
-    if len(vectors) == 1:
-        return vectors[0]
-    total = [fsum(values) for values in zip(*vectors, strict=True)]
-    length = hypot(*total) or 1.0
-    return [each / length for each in total]
 
 
 HINT_MISMATCH_FACTOR = 0.7

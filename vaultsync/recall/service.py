@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import chain, filterfalse, islice
+from itertools import filterfalse, islice
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -49,7 +49,6 @@ from vaultsync.recall.ranking import (
     chunks_similarity,
     confidence,
     fuse,
-    mean_direction,
     rarity,
     rescale_similarities,
     weighted_score,
@@ -328,35 +327,17 @@ class RecallSearch:
         self._record_stage("index", self._keyword_scores)
 
     def _say_in_english(self) -> None:
-        """Also ask in English, if more of the question's words are better known by it.
-
-        So a question in the language of the facts stays as it is.
-        """
+        """Also ask in English, if more of the question's words are better known by it."""
         words = self._query.words
         language = language_of(words, least=1)
         if self._in_english or language == ENGLISH or (language is None and words.isascii()):
             return
         # Most questions need no dictionary.
-        from vaultsync.recall.glosses import glosses  # noqa: PLC0415
+        from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415
 
-        found = glosses(words)
-        translated = [each for each in found if each.english]
-        asked = (x for each in translated for x in (each.word.lower(), *each.english))
-        known = self.index.facts_with(asked)
-        lead = 0
-        for each in translated:
-            own, english = known[each.word.lower()], max(map(known.__getitem__, each.english))
-            lead += (english > own) - (english < own)
-        if lead <= 0:
-            return
-        self._in_english = " ".join(each.best for each in found)
-        self._terms = QueryTerms(self.index.tokens(self._in_english))
-        for each in translated:
-            first, *others = (self.index.tokens(x) for x in (*each.english, each.word))
-            for stem in chain.from_iterable(others):
-                if first and first[0] in self._terms.stems:
-                    self._terms.add_spelling(first[0], stem)
-            self._words += f" {' '.join(each.english)}"
+        if found := translated_terms(words, self.index):
+            self._in_english, self._terms, more = found
+            self._words += f" {more}"
 
     def _correct_spelling(self) -> None:
         """Also look for the words that those which no fact has are nearest to."""
@@ -404,7 +385,11 @@ class RecallSearch:
                 return "the vectors are of another model; `vaultsync index` replaces them"
             before = instructions_for(embedder.model).question
             asked = filter(None, (self._query.text_without_filters, self._in_english))
-            vector = mean_direction(embedder.embed([before + each for each in asked]))
+            vector, *others = embedder.embed([before + each for each in asked])
+            if others:
+                from vaultsync.recall.glosses import mean_direction  # noqa: PLC0415
+
+                vector = mean_direction([vector, *others])
             self._record_stage("embed", {})
             searches: list[Callable[[int], int]] = [
                 partial(self._query_vector_index, vectors, vector)
