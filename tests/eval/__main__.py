@@ -12,15 +12,17 @@ from statistics import mean
 
 from tests.eval.arms import ARMS, Answer, ask, summary
 from tests.eval.collections import HEADLINE, KINDS, LOCOMO, Collection, as_notes, locomo
+from tests.eval.measures import interval
 from tests.eval.packs import Packed, pack_all
 from tests.eval.questions import HELP_VAULT, SPLITS, Split, questions, vaults
-from tests.eval.replies import Reply, replies, table
+from tests.eval.replies import Reply, packs, replies, table
+from tests.eval.texts import BEAM, beam
 from tests.eval.tiers import print_tiers
 from tests.eval.worlds import MODELS, conversation, open_vault, plain_notes, sample_vault
 
-PARTS = ("retrieval", "questions", "locomo", "notes", "tiers")
+PARTS = ("retrieval", "questions", "locomo", "notes", "beam", "tiers")
 HEAD = (
-    f"{'arm':7} {'questions':16} {'n':>4} {'R@5':>6} {'R@10':>6} {'nDCG':>6}"
+    f"{'arm':7} {'questions':16} {'n':>4} {'R@5 (95 %)':>20} {'R@10':>6} {'nDCG':>6}"
     f" {'MRR':>6} {'hit@5':>6} {'tokens':>7} {'index':>6} {'sure':>6} {'right':>6}"
 )
 PACKS = """context packs: tokens, the share of the relevant facts that are in a pack, and how
@@ -58,6 +60,8 @@ def main() -> None:
         _locomo(asked.arms, asked.least)
     if "notes" in parts:
         _locomo_notes(asked.arms, asked.least)
+    if "beam" in parts:
+        _beam(asked.arms)
     if "tiers" in parts:
         print_tiers(asked.splits)
 
@@ -97,6 +101,9 @@ def _questions(arms: Sequence[str], splits: Sequence[Split]) -> None:
                     some = replies(vault, questions(name, split), arm)
                     found.setdefault((arm, split), []).append(some)
                     print("\n".join([f"{arm}, {split}, {name}", *table(some), ""]), flush=True)
+            for split in splits:
+                rows = packs(vault, questions(name, split))
+                print("\n".join([f"context packs, {split}, {name}", *rows, ""]), flush=True)
     for (arm, split), parts in found.items():
         if len(parts) > 1:
             both = [each for part in parts for each in part]
@@ -145,6 +152,27 @@ def _locomo_notes(arms: Sequence[str], least: float) -> None:
         _conversations(arms, conversations, answers)
 
 
+def _beam(arms: Sequence[str]) -> None:
+    """Long messages of chats; what they do not answer asks for a detail of a known topic."""
+    chats = list(beam(chats=10))
+    if not chats:
+        print(f"BEAM: not measured, {BEAM} is not there")
+        return
+    answers: dict[str, list[Answer]] = {arm: [] for arm in arms}
+    for one in chats:
+        with tempfile.TemporaryDirectory() as folder, conversation(Path(folder), one) as sources:
+            for arm in arms:
+                answers[arm] += ask(sources, one.questions, arm)
+    print(f"\nBEAM: messages of {len(chats)} chats")
+    print(f"\n{HEAD}")
+    for arm, some in answers.items():
+        _row(arm, "all", some)
+        for kind in sorted({each.asked.kind for each in some}):
+            _row(arm, f"  {kind[:14]}", (a for a in some if a.asked.kind == kind))
+        both = [a.worth.recall_5 == 1 for a in some if a.asked.kind.startswith("contradiction")]
+        print(f"{arm:7} both sides of a contradiction are among the first five: {mean(both):.3f}")
+
+
 def _conversations(
     arms: Sequence[str],
     conversations: Sequence[Collection],
@@ -168,9 +196,11 @@ def _packs_of_notes(one: Collection) -> list[Packed]:
 
 
 def _row(arm: str, name: str, answers: Iterable[Answer]) -> None:
-    figures = summary(answers)
-    *shares, tokens = astuple(figures.worth)
-    row = " ".join(f"{each:6.3f}" for each in shares)
+    some = list(answers)
+    figures = summary(some)
+    recall_5, *shares, tokens = astuple(figures.worth)
+    low, high = interval([each.worth.recall_5 for each in some])
+    row = " ".join([f"{recall_5:6.3f} ({low:.3f}-{high:.3f})", *(f"{x:6.3f}" for x in shares)])
     print(
         f"{arm:7} {name:16} {figures.questions:4} {row} {tokens:7.0f}"
         f" {figures.by_index:6.2f} {figures.sure:6} {figures.right:6.3f}",

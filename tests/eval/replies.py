@@ -7,15 +7,23 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import mean
 
+from msgspec import structs
+
 from tests.eval.arms import SURE
 from tests.eval.measures import calibration_by_chance, calibration_error, interval, measured
 from tests.eval.questions import UNANSWERABLE, Question
 from tests.eval.worlds import OpenVault
-from vaultsync.recall.recall_request import RecallRequest
+from vaultsync.backends.tokens.estimate import EstimatingCounter
+from vaultsync.context_packs.pack import ENTITY_TIER
+from vaultsync.context_packs.service import build_context
+from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.service import RecallSearch
 
 HEAD = f"  {'kind':14} {'n':>4}  {'relevance@5 (95 %)':21} {'hit@5':>6} {'MRR':>6} {'sure':>6}"
 MISSED = f"  {'kind':14} {'n':>4}  {'silence (95 %)':21} {'empty':>6}"
+PACKED = f"  {'pack':14} {'n':>4}  {'precision':21} {'recall':21} {'silence':21} lost  tokens"
+PACK_BUDGET = 4_000
+"""Tokens; with more, packs hold the same."""
 CALIBRATION = f"  {'calibration':14} {'n':>4}  {'confidence':21} answerable"
 
 
@@ -56,6 +64,32 @@ def replies(vault: OpenVault, questions: Sequence[Question], arm: str) -> list[R
         figures = (worth.recall_5, worth.hit_5, worth.mrr)
         found.append(Reply(each, *figures, sure, not hits, *said))
     return found
+
+
+def packs(vault: OpenVault, asked: Sequence[Question]) -> list[str]:
+    """What packs by both searches hold, without entities, and the shares that are empty."""
+    sources, counter = cache(vault.sources), EstimatingCounter()
+    precision, recall, tokens = list[float](), list[float](), list[float]()
+    silent, lost = list[float](), list[float]()
+    for each in asked:
+        request = ContextRequest(each.text, budget=PACK_BUDGET, **each.filter)
+        warm = structs.replace(sources(each.now), warm=True)
+        pack = build_context(warm, counter, request)
+        packed = {item.id for item in pack.items if item.tier != ENTITY_TIER}
+        expected = {vault.ids[path] for path in each.expected}
+        if not expected:
+            silent.append(float(not packed))
+            continue
+        lost.append(float(not packed))
+        recall.append(len(expected & packed) / len(expected))
+        tokens.append(pack.tokens)
+        if packed:
+            precision.append(len(expected & packed) / len(packed))
+    row = (
+        f"  {'all':14} {len(asked):4}  {_share(precision):21} {_share(recall):21}"
+        f" {_share(silent):21} {mean(lost):.3f} {mean(tokens):6.0f}"
+    )
+    return [PACKED, row]
 
 
 def table(some: Sequence[Reply]) -> list[str]:

@@ -831,3 +831,26 @@ def test_how_many_hits_are_asked_for_does_not_change_the_first(world: RecallWorl
     many = world.ask("berth pier", mode="index", limit=50)
     assert [(x.id, x.score) for x in few] == [(x.id, x.score) for x in many][:5]
     assert all(0 <= hit.similarity <= 1 for hit in many)
+
+
+def test_a_question_in_another_language_finds_what_is_written_in_english(
+    world: RecallWorld,
+) -> None:
+    fact = world.agent_remembers("The password of the printer changes every month.")
+    world.agent_remembers("Berths are numbered from the sea.")
+    world.embed()
+    for mode in ("index", "vector", "fused"):
+        found = world.ask("Weshalb ändert sich das Passwort für den Drucker?", mode=mode)
+        assert found.hits[0].id == fact.id
+    assert "printer" in found.hits[0].why
+
+
+def test_a_question_in_the_language_of_the_facts_is_asked_as_it_is(world: RecallWorld) -> None:
+    world.agent_remembers("Das Passwort für den Drucker ändert sich jeden Monat.")
+    request = RecallRequest("Wie oft ändert sich das Passwort für den Drucker?", agent="indy")
+    before = RecallSearch(world.sources, request)
+    before.answer()
+    world.agent_remembers("A printer needs paper.")
+    search = RecallSearch(world.sources, request)
+    search.answer()
+    assert search._words == before._words

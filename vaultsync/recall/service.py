@@ -18,6 +18,7 @@ from typing import TypeAlias
 from msgspec import structs
 
 from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, StoreUnavailableError
+from vaultsync.indexing.language import ENGLISH, language_of
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.dates import DAY_LENGTH
@@ -167,6 +168,8 @@ class RecallSearch:
         self._terms = QueryTerms(self.index.tokens(query.words))
         self._words = query.words
         """What keyword search looks up, with the words that unknown ones are near to."""
+        self._in_english = ""
+        """A question in another language word by word, where facts rather have its English."""
 
     def answer(self) -> RecallResult:
         """The facts that answer the question, best first. Writes nothing but the indexes."""
@@ -271,7 +274,10 @@ class RecallSearch:
     def _search(self, mode: str) -> str:
         """Find candidates by one search or both; returns the source of the answer."""
         is_sure = False
-        if mode != "vector":
+        if mode == "vector":
+            self._catch_up()  # Whose words count is whose facts the agent may see.
+            self._say_in_english()
+        else:
             # What is fused in any case is asked for at once.
             is_fused = mode == "fused" or (mode == "auto" and self._sources.warm)
             self._search_keywords(limit=FUSED_CANDIDATES if is_fused else 0)
@@ -315,9 +321,23 @@ class RecallSearch:
 
     def _search_keywords(self, *, limit: int = 0) -> None:
         self._catch_up()
+        self._say_in_english()
         self._correct_spelling()
         self._collect(self._query_note_index, limit=max(limit, self._pool_size + 1))
         self._record_stage("index", self._keyword_scores)
+
+    def _say_in_english(self) -> None:
+        """Also ask in English, if more of the question's words are better known by it."""
+        words = self._query.words
+        language = language_of(words, least=1)
+        if self._in_english or language == ENGLISH or (language is None and words.isascii()):
+            return
+        # Most questions need no dictionary.
+        from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415
+
+        if found := translated_terms(words, self.index):
+            self._in_english, self._terms, more = found
+            self._words += f" {more}"
 
     def _correct_spelling(self) -> None:
         """Also look for the words that those which no fact has are nearest to."""
@@ -364,7 +384,12 @@ class RecallSearch:
             if identity != embedding_identity(embedder):
                 return "the vectors are of another model; `vaultsync index` replaces them"
             before = instructions_for(embedder.model).question
-            (vector,) = embedder.embed([before + self._query.text_without_filters])
+            asked = filter(None, (self._query.text_without_filters, self._in_english))
+            vector, *others = embedder.embed([before + each for each in asked])
+            if others:
+                from vaultsync.recall.glosses import mean_direction  # noqa: PLC0415
+
+                vector = mean_direction([vector, *others])
             self._record_stage("embed", {})
             searches: list[Callable[[int], int]] = [
                 partial(self._query_vector_index, vectors, vector)
@@ -647,7 +672,7 @@ class RecallSearch:
         limit, known = self._request.limit, {each[1]: each for each in ranked}
         is_set = self._query.is_set
         found = OpposedHits(
-            self._query.words,
+            self._in_english or self._query.words,
             [*known],
             {each: self._facts[each] for each in known},
             None if is_set else self._matches,

@@ -49,7 +49,6 @@ from vaultsync.indexing.ports import (
     IndexMatch,
     SessionTurn,
 )
-from vaultsync.indexing.spelling import letters_off, near_terms
 from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.permissions import Reader
@@ -209,6 +208,9 @@ class TantivyIndex:
         return found
 
     def near_terms(self, term: str) -> list[str]:
+        # Only where no fact has a word.
+        from vaultsync.indexing.spelling import letters_off, near_terms
+
         view = self._look()
         if view is None or not letters_off(term):
             return []
