@@ -155,8 +155,10 @@ class MemoryArchive:
 
     def put_bases(self, bases: Iterable[Base | PackedBase]) -> None:
         for each in bases:
-            base = each.unpacked() if isinstance(each, PackedBase) else each
-            rows, key = self._write(), base.fact.id
+            rows = self._write()
+            note = rows.blobs.get(each.sha)
+            base = each.unpacked(note) if isinstance(each, PackedBase) else each
+            key = base.fact.id
             old = rows.bases.get(key)
             place = base.path, bool(base.missing_since)
             if old is None or place != (old.path, bool(old.missing_since)):
