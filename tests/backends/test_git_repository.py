@@ -13,6 +13,7 @@ from tests.gits import GitFolder
 from vaultsync.backends.git.git_command import GitCommand
 from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.errors import GitFailedError, NotARepositoryError, RepositoryError
+from vaultsync.repos.ports import REMOTES
 
 
 @pytest.fixture
@@ -84,7 +85,8 @@ def test_worktrees_and_branches_are_listed(git: GitFolder, tmp_path: Path) -> No
     git("update-ref", "refs/remotes/origin/main", commit)
     git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
     repository = GitRepository(tmp_path / "beside")
-    assert repository.branches() == {"main": commit, "feature/x": commit, "origin/main": commit}
+    remote = f"{REMOTES}origin/main"
+    assert repository.branches() == {"main": commit, "feature/x": commit, remote: commit}
     assert {(x.root, x.branch, x.commit) for x in repository.worktrees()} == {
         (os.path.realpath(git.root), "main", commit),
         (os.path.realpath(tmp_path / "beside"), "feature/x", commit),

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.world import World
-from vaultsync.errors import InvalidFieldError
+from vaultsync.errors import InvalidFieldError, NoteLimitError, WriteLimitError
 from vaultsync.exchange.session_messages import RememberedSession, read_messages, remember_session
 from vaultsync.indexing.session_context import turn_of
+from vaultsync.model.permissions import AgentPermissions, Permissions
 
 NOON, LATER = "2026-03-01T12:00:00Z", "2026-03-01T13:00:00+01:00"
 _MESSAGES = st.lists(
@@ -85,6 +86,8 @@ def test_a_forgotten_message_stays_forgotten_and_agents_have_their_own() -> None
         ("Hello.", "messages[1]:"),
         ({"content": "x"}, "messages[1].role"),
         ({"role": "judge", "content": "x"}, "messages[1].role"),
+        ({"role": ["user"], "content": "x"}, "messages[1].role"),
+        ({"role": "user", "content": "a\0b"}, "content"),
         ({"role": "user", "content": 5}, "messages[1].content"),
         ({"role": "user", "content": [{"x": 1}]}, "messages[1].content"),
         ({"role": "user", "content": "x", "at": "noon"}, "messages[1].at"),
@@ -98,6 +101,26 @@ def test_a_message_of_another_form_is_named_and_nothing_is_stored(
     world = World()
     with pytest.raises(InvalidFieldError, match=where.replace("[", r"\[")):
         take(world, [{"role": "user", "content": "fine"}, message])
+    assert world.facts() == []
+
+
+def test_a_session_that_an_agent_may_not_write_whole_is_not_begun() -> None:
+    table = {"indy": AgentPermissions(write=("*",), max_facts_per_hour=2)}
+    world = World(permissions=Permissions(table))
+    said = [{"role": "user", "content": each} for each in "abc"]
+    with pytest.raises(WriteLimitError):
+        take(world, said)
+    assert world.facts() == []
+    for length in (1, 1, 2, 2):  # what is known already is not counted again
+        take(world, said[:length])
+    assert len(world.facts()) == 2
+
+
+def test_a_message_that_fits_in_no_note_leaves_none_of_its_session() -> None:
+    world = World()
+    said = [{"role": "user", "content": each} for each in ("first", "x" * 5_000_000)]
+    with pytest.raises(NoteLimitError):
+        take(world, said)
     assert world.facts() == []
 
 

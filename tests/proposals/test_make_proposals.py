@@ -172,8 +172,8 @@ def test_repeated_observations_are_one_fact_that_links_them_and_asked_about_once
 @pytest.mark.parametrize("kind", ["duplicates", "link", "consolidation"])
 def test_what_two_machines_on_one_store_propose_is_done_once(world: RuleWorld, kind: str) -> None:
     if kind == "link":
-        for each in named("Pier Box"):
-            world.agent_remembers(each.content, entities=["Pier Box"])
+        for fact in named("Pier Box"):
+            world.agent_remembers(fact.content, entities=["Pier Box"])
     else:
         world.twins()
         for number in range(3):

@@ -501,6 +501,7 @@ def test_a_branch_that_is_deleted_unmerged_becomes_one_proposal(
     git.checkout("main")
     assert repos.maintain().proposed == 0
     git("branch", "-q", "-D", "feature/x")
+    git("branch", "-q", "wip/feature/x")  # another branch, whose name only ends like that
     assert repos.maintain().proposed == 1
     git.commit("c.py", "c = 1\n")
     assert repos.maintain().proposed == 0
@@ -759,6 +760,24 @@ def test_a_file_that_cannot_be_parsed_is_left_alone(repos: Repos) -> None:
         assert path.read_text() == broken
     path.unlink()
     assert titles(repos.get_repo_memory()) == ["Known"]
+
+
+@pytest.mark.parametrize("content", ["", "a\0b", "x" * 5_000_000])
+def test_of_a_file_with_an_entry_that_is_none_no_other_entry_is_taken_over(
+    repos: Repos, content: str
+) -> None:
+    kept = repos.upsert_convention(title="Use pnpm", content="In packages/.")
+    path = folder_of(repos) / "memory.json"
+    written = json.loads(path.read_text())
+    written["conventions"].append({"title": "Use tabs", "content": "Always."})
+    edited = json.dumps({**written, "notes": [{"content": content}]})
+    path.write_text(edited)
+    for _ in range(2):
+        with pytest.raises(RepoFileParseError, match=r"memory\.json"):
+            repos.get_repo_memory()
+    assert path.read_text() == edited
+    path.write_text(json.dumps(written))
+    assert titles(repos.get_repo_memory()) == [kept.title, "Use tabs"]
 
 
 def test_an_emptied_file_deletes_nothing(repos: Repos) -> None:

@@ -19,6 +19,7 @@ from vaultsync.errors import NotARepositoryError, RepoFileError, RepositoryError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.fact import Fact
 from vaultsync.repos.fact_queries import RepositoryFacts
+from vaultsync.repos.ports import branch_of
 from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity, WorkingCopy, identify
 from vaultsync.repos.visibility import FactsByPlace, Place, arrived
 from vaultsync.settings import Settings
@@ -188,7 +189,7 @@ class RepoBranches:
         names = {place.branch for place in places if place.branch}
         found: dict[str, list[str]] = {}
         for name in sorted(names | known.keys()):
-            now = [tip for ref, tip in branches.items() if ref == name or ref.endswith(f"/{name}")]
+            now = [tip for ref, tip in branches.items() if branch_of(ref) == name]
             found[name] = [*dict.fromkeys([*now, *known.get(name, [])])][:_MOST_TIPS]
         if found != known:
             self.keep(handle.shared, "branches.json", found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
@@ -12,7 +12,13 @@ import msgspec
 from vaultsync.api.engine import Engine
 from vaultsync.api.repo_branches import RepoBranches, RepoHandle, read_state
 from vaultsync.backends.repo_files.repo_folder import MEMORY_FILE, RepoFolder
-from vaultsync.errors import FactNotFoundError, InvalidFieldError, VaultsyncError
+from vaultsync.errors import (
+    FactNotFoundError,
+    InvalidFieldError,
+    RepoFileParseError,
+    UsageError,
+    VaultsyncError,
+)
 from vaultsync.facts import service as fact_service
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
@@ -44,7 +50,7 @@ from vaultsync.repos.inspectable import (
     read_summary,
     unknown_keys,
 )
-from vaultsync.repos.repo_identity import SHARED
+from vaultsync.repos.repo_identity import SHARED, RepoIdentity
 from vaultsync.repos.repository_note import make_repository_note, repository_links
 from vaultsync.settings import RepoSettings
 from vaultsync.sync.context import SyncContext
@@ -256,27 +262,41 @@ class RepoFiles:
         edits = memory_edits(nearest_base(bases, found.data, name), entries)
         if edits.is_emptied:
             _log.warning("%s was emptied: no fact is deleted, and it is written again", name)
-        self._apply(handle, edits, by_id)
+        try:
+            self._apply(handle, edits, by_id)
+        except UsageError as error:
+            raise RepoFileParseError(name, error.message) from error
         return [*by_id.values()]
 
     def _apply(self, handle: RepoHandle, edits: MemoryEdits, by_id: dict[str, Fact]) -> None:
-        """Write to the store what was changed in `memory.json`."""
+        """Write to the store what was changed in `memory.json`.
+
+        What is new comes last and at once: when an entry is refused, the next look at the file
+        finds all of them again.
+        """
+        new, is_missing = [], False
         for kind, entry in edits.added:
-            fact = self._new(self._ctx, handle, added_values(kind, entry), None)
-            by_id[fact.id] = self._ctx.view.redact(fact)
-            self._written(fact, None)
+            values, is_missing = self._named(self._ctx, handle, added_values(kind, entry))
+            new.append(fact_service.new_fact(self._ctx, values, agent=None))
+        changes = {}
         for kind, before, after in edits.changed:
-            known = by_id.get(str(after.get("id")))
-            values = changed_values(known, kind, before, after) if known else {}
-            if known is not None and values:
-                changed = fact_service.update(self._ctx, known.id, values, agent=None)
-                by_id[known.id] = self._ctx.view.redact(changed)
-                self._followed(known.id)
+            if (known := by_id.get(str(after.get("id")))) is not None:
+                changes[known.id] = changed_values(known, kind, before, after)
+        for fact_id, values in changes.items():
+            if values:
+                changed = fact_service.update(self._ctx, fact_id, values, agent=None)
+                by_id[fact_id] = self._ctx.view.redact(changed)
+                self._followed(fact_id)
         for fact_id in edits.removed:
             if by_id.pop(fact_id, None) is not None:
                 with suppress(FactNotFoundError):
                     fact_service.forget(self._ctx, fact_id, agent=None)
                 self._followed(fact_id)
+        for fact in filter(None, fact_service.write_new(self._ctx, new, agent=None)):
+            by_id[fact.id] = self._ctx.view.redact(fact)
+            self._written(fact, None)
+        if is_missing:
+            self._introduce(handle.identity)
 
     def _project(self, handle: RepoHandle, facts: Sequence[Fact], found: _FoundFile) -> list[Fact]:
         """Write `memory.json`; returns the facts, with what was saved meanwhile.
@@ -362,16 +382,27 @@ class RepoFiles:
         *,
         unscoped: bool = False,
     ) -> Fact:
+        named, is_missing = self._named(ctx, handle, values, unscoped=unscoped)
+        fact = fact_service.remember(ctx, named, agent=agent)
+        if is_missing and ctx is self._ctx:
+            self._introduce(handle.identity)
+        return fact
+
+    @staticmethod
+    def _named(
+        ctx: SyncContext, handle: RepoHandle, values: Mapping[str, Value], *, unscoped: bool = False
+    ) -> tuple[dict[str, Value], bool]:
+        """The values of an entry with its repository, and whether that has no note yet."""
         identity = handle.identity
         unscoped = unscoped or identity.branch_scope == SHARED
         links, is_missing = repository_links(ctx, identity)
-        named = {**values, **place_values(identity, unscoped=unscoped), **links}
-        fact = fact_service.remember(ctx, named, agent=agent)
-        if is_missing and ctx is self._ctx:
-            note = make_repository_note(ctx, identity)
-            if note is not None:
-                self._written(note, None)
-        return fact
+        return {**values, **place_values(identity, unscoped=unscoped), **links}, is_missing
+
+    def _introduce(self, identity: RepoIdentity) -> None:
+        """Write the note of a repository that has none."""
+        note = make_repository_note(self._ctx, identity)
+        if note is not None:
+            self._written(note, None)
 
     def _take_back(self, fact: Fact, before: Fact | None) -> None:
         """Undo a write of the store whose file could not be written."""

@@ -46,6 +46,7 @@ from vaultsync.repos.entries import (
     summary_values,
     to_memory,
 )
+from vaultsync.repos.ports import branch_of
 from vaultsync.repos.repo_context import DEFAULT_CHARS, RepoContext, build_repo_context
 from vaultsync.repos.repo_identity import BranchScope, RepoIdentity
 from vaultsync.repos.visibility import Place, places_of
@@ -569,7 +570,7 @@ class Repos:
     def _propose(self, handle: RepoHandle, repository: GitRepository, facts: Iterable[Fact]) -> int:
         """Propose to keep what was known on branches that were deleted before they were merged."""
         branches = dict(repository.branches())
-        alive = {x for ref in branches for x in (ref, ref.partition("/")[2])}
+        alive = {*map(branch_of, branches)}
         known = self._branches.remembered_tips(handle, branches, ())
         lost: dict[str, list[Fact]] = {}
         for fact in facts:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from vaultsync.errors import IdTakenError, InvalidFieldError
+from vaultsync.errors import InvalidFieldError, StoreUnavailableError
 from vaultsync.exchange.source_facts import fact_id
 from vaultsync.facts import service as fact_service
 from vaultsync.model.canonical import clean_line, clean_time, from_microseconds, to_microseconds
@@ -71,8 +72,8 @@ def remember_session(
         agent: who stores them.
 
     Raises:
-        InvalidFieldError: a message has another form; nothing is stored.
-        ScopeDeniedError, StoreUnavailableError: as `facts.service.remember()`.
+        InvalidFieldError: a message has another form.
+        UsageError: as `facts.service.remember()`. In each case nothing is stored.
     """
     session = clean_line("session", session)
     if not session:
@@ -84,22 +85,29 @@ def remember_session(
     user = values.get("userId")
     talk = f"{session}\0{user}" if user else session
     times_said: Counter[_Message] = Counter()
-    found: list[Fact] = []
+    wanted: dict[str, dict[str, Value]] = {}
     for each, moment in zip(spoken, moments, strict=True):
         times_said[each] += 1
         own = (agent or "", str(scope), talk, str(times_said[each]))
-        fact = {
+        key = fact_id("\n".join((*own, each.at or "", each.text)), each.at)
+        wanted[key] = {
             **values,
-            "id": fact_id("\n".join((*own, each.at or "", each.text)), each.at),
+            "id": key,
             "type": "episodic",
             "content": each.text,
             "sessionId": session,
             "createdAt": from_microseconds(moment),
         }
-        try:
-            found.append(fact_service.remember(ctx, fact, agent=agent))
-        except IdTakenError:
-            continue
+    there: Collection[str] = ()
+    with suppress(StoreUnavailableError):  # then all of them are queued
+        there = ctx.store.find_many(wanted)
+    # All are checked before one is written.
+    new = [
+        fact_service.new_fact(ctx, fact, agent=agent)
+        for key, fact in wanted.items()
+        if key not in there
+    ]
+    found = [each for each in fact_service.write_new(ctx, new, agent=agent) if each is not None]
     ids = tuple(each.id for each in found)
     known, skipped = len(spoken) - len(ids), len(given) - len(spoken)
     return RememberedSession(session, ids, len(ids), known, skipped), found
@@ -111,11 +119,11 @@ def _read(number: int, message: object) -> Iterator[_Message]:
     if not isinstance(message, Mapping):
         raise InvalidFieldError(where, message, 'an object such as {"role": …, "content": …}')
     role = message.get("role")
-    if role in UNSPOKEN:
-        return
-    if not isinstance(role, str) or role not in SPEAKERS:
+    if not isinstance(role, str) or role not in {*SPEAKERS, *UNSPOKEN}:
         expected = "one of " + ", ".join((*SPEAKERS, *sorted(UNSPOKEN)))
         raise InvalidFieldError(f"{where}.role", role, expected)
+    if role in UNSPOKEN:
+        return
     at, name = message.get("at"), message.get("name")
     time = None if at is None else clean_time(f"{where}.at", at)
     speaker = clean_line(f"{where}.name", name) if name else SPEAKERS[role]

@@ -71,11 +71,25 @@ def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
     Returns: the fact; without a revision if it waits in the outbox.
 
     Raises:
+        IdTakenError: there is, or was, a fact with that id.
+        UsageError: as `new_fact()` and `write_new()`.
+    """
+    fact = new_fact(ctx, values, agent=agent)
+    (written,) = write_new(ctx, [fact], agent=agent)
+    if written is None:
+        raise IdTakenError(fact.id)
+    return written
+
+
+def new_fact(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None) -> Fact:
+    """The fact that `remember()` would write of these values; nothing is written.
+
+    Raises:
         InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError: a value
             that its field does not accept.
         ComputedFieldError: a field that cannot be set.
         ScopeDeniedError: the agent may not write in the scope.
-        IdTakenError: there is, or was, a fact with that id.
+        NoteLimitError: its note would be too large.
     """
     _check_settable(values)
     at = ctx.today()
@@ -95,17 +109,28 @@ def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
     if not fact.content.strip() and not str(values.get("title") or "").strip():
         raise InvalidFieldError("content", fact.content, "text to be remembered")
     check_access(ctx, fact, agent=agent)
-    fact = _linked(ctx, fact, agent=agent)
-    _check_write(ctx, fact, agent=agent)
-    write = StoreWrite(fact.id, fact, None, agent or "person")
+    return _linked(ctx, fact, agent=agent)
+
+
+def write_new(ctx: SyncContext, facts: Sequence[Fact], *, agent: str | None) -> list[Fact | None]:
+    """Write new facts in one transaction, or to the outbox while the store is unavailable.
+
+    Returns: each as `remember()` does; None where there is, or was, one with that id.
+
+    Raises:
+        WriteLimitError: the agent may not write as much; nothing was written.
+    """
+    _check_write(ctx, *facts, agent=agent)
+    writes = [StoreWrite(each.id, each, None, agent or "person") for each in facts]
     try:
-        result = ctx.store.write([write])[0]
+        results = ctx.store.write(writes)
     except StoreUnavailableError:
-        _queue(ctx, agent, (fact.id, "create", {}, fact_to_values(fact)))
-        return fact
-    if isinstance(result, RevisionMismatch):
-        raise IdTakenError(fact.id)
-    return fact.evolve(revision=result)
+        _queue(ctx, agent, *((each.id, "create", {}, fact_to_values(each)) for each in facts))
+        return [*facts]
+    return [
+        None if isinstance(result, RevisionMismatch) else fact.evolve(revision=result)
+        for fact, result in zip(facts, results, strict=True)
+    ]
 
 
 def _linked(ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None) -> Fact:
@@ -122,11 +147,11 @@ def _linked(ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | No
     return fact
 
 
-def _check_write(ctx: SyncContext, fact: Fact, *, agent: str | None) -> None:
+def _check_write(ctx: SyncContext, *facts: Fact, agent: str | None) -> None:
     if agent is not None and ctx.policy.permissions.of(agent).is_limited:
         from vaultsync.facts.write_limits import check_write_limits  # noqa: PLC0415 - few have any
 
-        check_write_limits(ctx, fact, agent=agent)
+        check_write_limits(ctx, *facts, agent=agent)
 
 
 def _check_note(ctx: SyncContext, fact: Fact) -> None:

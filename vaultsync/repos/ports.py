@@ -9,6 +9,9 @@ from msgspec import Struct
 
 from vaultsync.repos.repo_identity import WorkingCopy
 
+REMOTES = "refs/remotes/"
+"""How the names of the branches of remotes begin; a local branch has its plain name."""
+
 
 class TrackedFile(Struct, frozen=True, gc=False):
     """A file in the index of a repository."""
@@ -60,7 +63,7 @@ class Repository(Protocol):
         ...
 
     def branches(self) -> Mapping[str, str]:
-        """The local branches and those of remotes, as `origin/name`, with their commits."""
+        """The local branches and those of remotes, as `refs/remotes/origin/name`: their commits."""
         ...
 
     def worktrees(self) -> Sequence[Worktree]:
@@ -134,3 +137,8 @@ class Repository(Protocol):
     def read_blobs(self, ids: Sequence[str], limit: int) -> Iterator[tuple[str, bytes]]:
         """The contents of blobs, in this order; those larger than `limit` bytes are left out."""
         ...
+
+
+def branch_of(name: str) -> str:
+    """What a branch is called in its own repository: that of a remote without the remote."""
+    return name.removeprefix(REMOTES).partition("/")[2] if name.startswith(REMOTES) else name

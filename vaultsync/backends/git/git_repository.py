@@ -11,13 +11,13 @@ from pathlib import Path
 
 from vaultsync.backends.git.git_command import SECONDS, GitCommand
 from vaultsync.errors import NotARepositoryError
-from vaultsync.repos.ports import Commit, TrackedFile, Worktree
+from vaultsync.repos.ports import REMOTES, Commit, TrackedFile, Worktree
 from vaultsync.repos.repo_identity import WorkingCopy
 
 _log = logging.getLogger(__name__)
 
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--text")
-_HEADS, _REMOTES = "refs/heads/", "refs/remotes/"
+_HEADS = "refs/heads/"
 _FILE_MODES = ("100644", "100755")
 _SHA1_DIGITS, _SHA256_DIGITS = 40, 64
 _MOST_COMPARED = 64 << 20
@@ -121,13 +121,13 @@ class GitRepository:
 
     def branches(self) -> Mapping[str, str]:
         # `%(objectname)` first: names of branches have no blanks, but the format is then plain.
-        words = ("for-each-ref", "--format=%(objectname) %(refname)", _HEADS, _REMOTES)
+        words = ("for-each-ref", "--format=%(objectname) %(refname)", _HEADS, REMOTES)
         answer = _text(self._git.ask("list branches", *words))
         found = {}
         for line in answer.splitlines():
             commit, _, name = line.partition(" ")
             if not name.endswith("/HEAD") or name.startswith(_HEADS):
-                found[name.removeprefix(_HEADS).removeprefix(_REMOTES)] = commit
+                found[name.removeprefix(_HEADS)] = commit
         return found
 
     def worktrees(self) -> Sequence[Worktree]:
