@@ -28,7 +28,7 @@ export function idOf(text: string): string | null {
 /**
  * The note with an id, and not a byte else changed.
  *
- * Throws NotAdoptable when it has an id already, of ours or of somebody else's making.
+ * Throws NotAdoptable when it has an id already, whether vaultsync or another program made it.
  */
 export function withId(text: string, id: string): string {
 	const found = frontmatter(text);

@@ -18,8 +18,6 @@ from tests.eval.questions import split_of
 Tier = Literal["critical", "notable", "background"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 FOLDER = Path(__file__).parents[2] / "golden" / "observations"
-LONGEST_SENTENCE = 20
-"""Words that a text may be shortened to."""
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,6 @@ from vaultsync.facts import service as work
 from vaultsync.model.fact import Fact
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def chain(world: World) -> tuple[Fact, Fact]:
     old = world.agent_remembers("It is red.")
     world.clock.advance(1)

@@ -15,11 +15,6 @@ from vaultsync.model.hiding import HiddenMatches
 from vaultsync.storage.store import StoreWrite
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def listed(world: World, agent: str | None = None, **filters: Any) -> FactPage:  # noqa: ANN401 - what select_facts() takes
     return select_facts(world.ctx, agent=agent, **filters)
 

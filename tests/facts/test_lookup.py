@@ -13,11 +13,6 @@ from vaultsync.operations.undo import undo_run
 ONE, TWO = "01a20000-0000-7000-8000-00000000000a", "01a20000-0000-7000-8000-00000000000b"
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def remembered(world: World, **values: str) -> str:
     return facts.remember(world.ctx, {"content": "Tea is green.", **values}, agent=None).id
 

@@ -24,11 +24,6 @@ LARGE: dict[str, dict[str, Value]] = {
 }
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def _limited(world: World) -> None:
     world.ctx = replace(world.ctx, policy=world.ctx.policy._replace(max_note_bytes=128 * 1024))
 

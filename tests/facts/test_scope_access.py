@@ -29,11 +29,6 @@ READ_ONLY = Permissions(
 CLOSED = "team-closed"
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def limited(world: World) -> SyncContext:
     """The world as it is for agents with the permissions of this test."""
     return replace(world.ctx, policy=world.ctx.policy._replace(permissions=READ_ONLY))

@@ -31,11 +31,6 @@ from vaultsync.model.schema import Value
 from vaultsync.storage.store import StoreWrite
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def test_what_is_remembered_can_be_got(world: World) -> None:
     fact = world.agent_remembers("Words. And more.", tags=["#a", "a", "b"], priority=1)
     found = work.get(world.ctx, fact.id, agent="indy")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,13 +18,6 @@ FACTS, REWRITTEN = 150, 130
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return make_home(tmp_path / "home")
-
-
-@pytest.fixture(autouse=True)
-def _none_is_left() -> Iterator[None]:
-    yield
-    while Daemon.started:
-        Daemon.started.pop().stop(signal.SIGKILL)
 
 
 def _remembered(home: Home, count: int) -> list[str]:

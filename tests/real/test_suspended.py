@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.real.home import Home
 from tests.real.programs import command
@@ -19,13 +16,6 @@ from tests.real.watched_home import Daemon, suspended
 LONGEST = 20.0
 """Seconds: five for an answer, and the start of a process beside many others."""
 BUSY = 5
-
-
-@pytest.fixture(autouse=True)
-def _none_is_left() -> Iterator[None]:
-    yield
-    while Daemon.started:
-        Daemon.started.pop().stop(9)
 
 
 def timed(home: Home, *words: str) -> tuple[float, int, dict[str, Any]]:

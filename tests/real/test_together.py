@@ -36,12 +36,10 @@ SHARED = 5
 
 
 @pytest.fixture(autouse=True)
-def _none_is_left() -> Iterator[None]:
+def _no_writer_is_left() -> Iterator[None]:
     yield
     while Writer.started:
         Writer.started.pop().kill()
-    while Daemon.started:
-        Daemon.started.pop().stop(signal.SIGKILL)
 
 
 class Commands(threading.Thread):

@@ -35,13 +35,6 @@ def home(tmp_path: Path) -> Home:
     return make_home(tmp_path / "home")
 
 
-@pytest.fixture(autouse=True)
-def _none_is_left() -> Iterator[None]:
-    yield
-    while Daemon.started:
-        Daemon.started.pop().stop(signal.SIGKILL)
-
-
 @pytest.fixture
 def daemon(home: Home) -> Daemon:
     found = Daemon(home)

@@ -13,11 +13,6 @@ from vaultsync.recall.access_counts import AccessCounter
 
 
 @pytest.fixture
-def world() -> RecallWorld:
-    return RecallWorld()
-
-
-@pytest.fixture
 def accesses(world: RecallWorld) -> AccessCounter:
     return AccessCounter(world.ctx, MemoryRecallLog())
 

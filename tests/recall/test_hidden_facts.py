@@ -18,11 +18,6 @@ from vaultsync.recall.service import RecallSearch
 from vaultsync.storage.visible_store import VisibleStore
 
 
-@pytest.fixture
-def world() -> RecallWorld:
-    return RecallWorld()
-
-
 def hidden(
     world: RecallWorld,
     question: str = "berths",

@@ -22,11 +22,6 @@ from vaultsync.recall.opposed_hits import (
 from vaultsync.recall.service import POOL_SIZE
 
 
-@pytest.fixture
-def world() -> RecallWorld:
-    return RecallWorld()
-
-
 def contradicted(
     world: RecallWorld, fact: Fact, *, agent: str | None = "indy"
 ) -> tuple[Contradiction, ...]:

@@ -23,11 +23,6 @@ NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 HOUR = 3_600
 
 
-@pytest.fixture
-def world() -> RecallWorld:
-    return RecallWorld()
-
-
 def time(world: RecallWorld) -> str:
     """A moment, before which all is done, and after which the next begins."""
     world.clock.advance(HOUR)

@@ -42,11 +42,6 @@ def _leave_index_as_it_is(world: RecallWorld) -> None:
     world.index.update([], [], version=f"{of_store}|{last_move}")
 
 
-@pytest.fixture
-def world() -> RecallWorld:
-    return RecallWorld()
-
-
 def test_what_was_just_remembered_is_found_at_once(world: RecallWorld) -> None:
     fact = world.agent_remembers("We chose LanceDB because it is embedded.")
     found = world.ask("why LanceDB?")

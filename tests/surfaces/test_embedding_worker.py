@@ -23,6 +23,7 @@ from vaultsync.api.opening import init
 from vaultsync.api.opening import open as open_memory
 from vaultsync.api.wiring import Services
 from vaultsync.indexing.chunking import chunk_fact
+from vaultsync.sync.report import EmbeddingState
 
 NOTES = Path(__file__).parents[3] / "shared" / "data" / "obsidian-help"
 """Real notes; where they are not beside the project, notes of the same sizes are made."""
@@ -86,9 +87,14 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def _worker(root: Path) -> int | None:
-    with _opened(root) as memory:
-        state = memory.status().embedding
+    state = _state(root)
     return state.pid if state else None
+
+
+def _state(root: Path) -> EmbeddingState | None:
+    """As `status` has it, without the dry run of a sync that it makes."""
+    with _opened(root) as memory:
+        return memory._engine.embedding.state()
 
 
 def _until(what: Callable[[], object]) -> None:
@@ -99,8 +105,7 @@ def _until(what: Callable[[], object]) -> None:
 
 
 def _is_complete(root: Path) -> bool:
-    with _opened(root) as memory:
-        state = memory.status().embedding
+    state = _state(root)
     return state is not None and state.complete
 
 

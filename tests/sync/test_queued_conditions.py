@@ -14,16 +14,6 @@ from vaultsync.notes.conflict_note import FieldConflict
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def fact(world: World) -> Fact:
-    return world.mirrored()
-
-
 def _go_away() -> None:
     raise StoreUnavailableError("again")
 

@@ -16,7 +16,6 @@ from vaultsync.model.paths import vault_path
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 
-BASES_FOLDER = "Bases"
 _SETTING = "bases"
 """The setting of the archive that has what was written last."""
 

@@ -15,7 +15,6 @@ from vaultsync.notes.kinds import changes_name
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 
-CHANGES_FOLDER = "Changes"
 LAST_DAYS = "last 7 days"
 
 

@@ -20,6 +20,7 @@ from vaultsync.links.index_sync import update_link_index
 from vaultsync.links.ports import LinkIndex
 from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.redacted_store import FactCache
+from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import ReadContext, SyncContext
 from vaultsync.sync.report import EmbeddingState, Progress
 
@@ -63,8 +64,9 @@ class DerivedReport(Struct, frozen=True):
 def is_derived_current(ctx: SyncContext) -> bool:
     """Whether neither the store nor a table changed since the last update."""
     try:
-        same = ctx.archive.setting(DERIVED_SETTING) == _state(ctx)
-        return same and tables_are_current(ctx)
+        state = ctx.redacted_store.state()
+        same = ctx.archive.setting(DERIVED_SETTING) == _version(state)
+        return same and tables_are_current(ctx, state)
     except StoreUnavailableError:
         return True  # nothing can be derived now
     except OSError:
@@ -89,7 +91,7 @@ def update_derived(
     began = ctx.clock.monotonic()
     state = ""  # what is written from here on may be missed by one of them
     with suppress(StoreUnavailableError):
-        state = _state(ctx)
+        state = _version(ctx.redacted_store.state())
     ctx = replace(ctx, read=FactCache())  # notes, links and tables read the same facts
     notes = indexing.catch_up_note_index(ctx, parts.note_index, rebuild=rebuild, progress=progress)
 
@@ -116,8 +118,7 @@ def update_derived(
     )
 
 
-def _state(ctx: SyncContext) -> str:
-    state = ctx.redacted_store.state()
+def _version(state: StoreState) -> str:
     return version_of(state.store_id, state, "")
 
 

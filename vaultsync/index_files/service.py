@@ -26,6 +26,7 @@ from vaultsync.notes.kinds import TABLE_NAME, is_table
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.escaping import may_have_active_content
 from vaultsync.storage.feed_cursor import feed_backlog, version_of
+from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import SyncContext
 
 _log = logging.getLogger(__name__)
@@ -145,14 +146,16 @@ def _write_pages(
     return changed, lines
 
 
-def tables_are_current(ctx: SyncContext) -> bool:
+def tables_are_current(ctx: SyncContext, state: StoreState | None = None) -> bool:
     """Whether the index files are up to date with store and notes, and all exist.
+
+    `state` is that of the redacted store, where the caller has just read it.
 
     Raises:
         StoreUnavailableError: the store is away.
         OSError: their folder cannot be read.
     """
-    return _is_current(ctx, _version(ctx), _written(ctx))
+    return _is_current(ctx, _version(ctx, state), _written(ctx))
 
 
 def _is_current(ctx: SyncContext, version: str, written: _WrittenFiles) -> bool:
@@ -180,9 +183,9 @@ def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> M
     return render_listed(each for each in inputs.entries.iter_listed() if each.id in allowed)
 
 
-def _version(ctx: SyncContext) -> str:
+def _version(ctx: SyncContext, state: StoreState | None = None) -> str:
     """What the files depend on: the facts, the paths of their notes, the user's folder."""
-    state = ctx.redacted_store.state()
+    state = state or ctx.redacted_store.state()
     version = version_of(state.store_id, state, TABLES_SCHEMA)
     return f"{version}|{ctx.archive.last_move()}|{ctx.policy.index_folder}"
 

@@ -6,12 +6,14 @@ Both indexes are derived from the facts and can always be rebuilt.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.permissions import Reader
-from vaultsync.storage.erasure import Traces
+
+if TYPE_CHECKING:  # a cold question erases nothing
+    from vaultsync.storage.erasure import Traces
 
 
 class VectorRow(NamedTuple):

@@ -96,8 +96,8 @@ def date_bounds(name: str, text: str, *, today: date) -> tuple[str, str]:
     Args:
         name: what the text is given for; an error names it.
         text: such as `2026-02-14`, `2026-02`, `2026`, `2026-02-14T13:45:00Z`, `last week`, `7d`
-            (or `w`, `m`, `y`: so many days, weeks, months or years ago) or `monday`, the
-            latest one.
+            (seven days ago; `w`, `m` and `y` stand for weeks, months and years) or `monday`,
+            the latest one.
         today: the day that relative dates count from.
 
     Raises:

@@ -140,7 +140,11 @@ def stale_keys(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
     found = []
     invalid = {problem.key for problem in note.problems} - {"id"}
     owns, properties = (vault.own, merged.own), (vault.properties, merged.properties)
+    # Only these can be stale: the note shows them, or they have a value.
+    present = {"id", *note.values, *note.properties, *merged.values(), *merged.properties}
     for key in dict.fromkeys(chain(FIELDS_BY_KEY, *owns, *properties)):
+        if key not in present:
+            continue
         row = ALL_FIELDS_BY_KEY.get(key)
         if key in invalid or key == "scope" or (row and row.owner is FieldOwner.VOLATILE):
             continue

@@ -232,7 +232,8 @@ class SqliteEntries(DerivedFile):
         return {"index entries": held}
 
     def _many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        self._asked(lambda db: db.executemany(statement, rows))
+        if given := list(rows):
+            self._asked(lambda db: db.executemany(statement, given))
 
     def _numbers(self, kind: str) -> list[tuple[str, int]]:
         return self._rows("SELECT part, lines FROM volumes WHERE kind = ?", kind)

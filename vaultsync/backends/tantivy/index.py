@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tantivy
 from msgspec import Struct
@@ -53,7 +53,9 @@ from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.permissions import Reader
 from vaultsync.recall.ranking import FIELD_WEIGHTS
-from vaultsync.storage.erasure import Traces
+
+if TYPE_CHECKING:  # a cold question erases nothing
+    from vaultsync.storage.erasure import Traces
 
 _FORMAT = f"8 {tantivy_version}"
 """Changes with everything that changes the content of the files."""
