@@ -155,13 +155,21 @@ class MemoryArchive:
 
     def put_bases(self, bases: Iterable[Base | PackedBase]) -> None:
         for each in bases:
-            base = each.unpacked() if isinstance(each, PackedBase) else each
-            rows, key = self._write(), base.fact.id
+            rows = self._write()
+            note = rows.blobs.get(each.sha)
+            base = each.unpacked(note) if isinstance(each, PackedBase) else each
+            key = base.fact.id
             old = rows.bases.get(key)
             place = base.path, bool(base.missing_since)
             if old is None or place != (old.path, bool(old.missing_since)):
                 rows.moves[key] = self.last_move() + 1
             rows.bases[key] = base
+
+    def put_stamps(self, stamps: Iterable[tuple[str, str, FileStamp | None]]) -> None:
+        for fact_id, sha, stamp in stamps:
+            base = self._write().bases.get(fact_id)
+            if base is not None and base.sha == sha:
+                self.put_bases([base._replace(stamp=stamp, missing_since=None)])
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
         for fact_id in fact_ids:

@@ -312,8 +312,9 @@ class SimVault(Disk):
         }
 
     def _copies(self, folder: str) -> tuple[str, ...]:
-        names = (path.rpartition("/") for path in sorted(self.names) if not self._is_ignored(path))
-        return tuple(n for f, _, n in names if f == folder and is_foreign_conflict_copy(n))
+        names = (path.rpartition("/") for path in self.names)
+        copies = sorted(n for f, _, n in names if f == folder and is_foreign_conflict_copy(n))
+        return tuple(n for n in copies if not self._is_ignored(f"{folder}/{n}".lstrip("/")))
 
     def _is_unseen(self, folder: VaultPath) -> bool:
         """Whether a scan passes over a folder: refused, ignored, or named as a note."""
@@ -324,7 +325,7 @@ class SimVault(Disk):
         )
 
     def _is_ignored(self, path: str) -> bool:
-        return any(folder in self.ignore for folder in [path, *above(path)])
+        return bool(self.ignore) and not self.ignore.isdisjoint([path, *above(path)])
 
     def _check_readable(self, path: VaultPath) -> None:
         if self._is_broken(path):

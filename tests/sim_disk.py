@@ -261,7 +261,7 @@ class Disk:
         return _key(path) if self.case_insensitive else path
 
     def _is_broken(self, path: str) -> bool:
-        return any(folder in self.broken for folder in [path, *above(path)])
+        return bool(self.broken) and not self.broken.isdisjoint([path, *above(path)])
 
 
 def above(path: str) -> list[str]:

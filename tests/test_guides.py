@@ -70,7 +70,7 @@ class Reader:
             self._run(line, [self._placed(each) for each in words])
 
     def _run(self, line: str, words: list[str]) -> None:
-        if words[0] == "purge" and "--dry-run" not in words:
+        if words[0] in ("purge", "install") and not {"--dry-run", "--yes"} & set(words):
             words.append("--yes")  # it asks, and here is no terminal
         done = self._shell.invoke(cli, words)
         said = f"$ {line}\n{done.output}"

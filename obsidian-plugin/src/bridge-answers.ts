@@ -499,6 +499,15 @@ export interface Related {
 	canvases: Array<string>;
 }
 
+/** What became of the messages of a session. */
+export interface RememberedSession {
+	session: string;
+	ids: Array<string>;
+	facts: number;
+	known: number;
+	skipped: number;
+}
+
 /** What a step of work should know about its repository. */
 export interface RepoContext {
 	text: string;

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -191,6 +192,33 @@ def put_long(archive: SqliteArchive) -> None:
         archive.put_run(RunRecord("run", "2026-01-01", "sync", {"lines": LONG.splitlines()}))
 
 
+def _held_facts(archive: SqliteArchive) -> list[int]:
+    rows = database(archive).execute("SELECT length(fact) FROM bases ORDER BY fact_id")
+    return [size for (size,) in rows]
+
+
+def test_a_text_that_note_and_fact_have_is_kept_once(archive: SqliteArchive) -> None:
+    base = pond(A, LONG, "sha")
+    with archive.transaction():
+        archive.put_blobs({"sha": f"---\nid: {A}\n---\n{LONG}".encode()})
+        archive.put_bases([base, pond(B, LONG, "of no blob")])
+    beside, whole = _held_facts(archive)
+    assert beside < 512 < len(LONG) / 10 < whole
+    assert archive.find_base(A) == base
+    with archive.transaction():  # as a missing note, or when it is undone
+        archive.drop_bases([A])
+        archive.put_bases([base._replace(missing_since="2026-01-01")])
+    assert archive.missing_bases() == [base._replace(missing_since="2026-01-01")]
+    assert _held_facts(archive) == [beside, whole]
+
+
+def test_a_base_whose_note_was_lost_is_a_damaged_archive(archive: SqliteArchive) -> None:
+    put_long(archive)
+    database(archive).execute("DELETE FROM blobs")
+    with pytest.raises(ArchiveError, match="damaged: the text is missing"):
+        archive.find_base(A)
+
+
 def test_notes_facts_and_reports_take_less_than_half_of_their_bytes(
     archive: SqliteArchive, path: Path
 ) -> None:
@@ -211,7 +239,8 @@ def test_what_an_older_version_wrote_is_packed_and_found_by_its_names(path: Path
         archive = SqliteArchive.open(path)
         db = database(archive)
         for base in (pond(A, LONG, "sha"), pond(B, "short", "other")):
-            row = archive_rows.base_to_row(base._replace(fact=base.fact.evolve(path="a/Pond.md")))
+            at = base._replace(fact=base.fact.evolve(path="a/Pond.md"))
+            row = archive_rows.base_to_row(at.packed())
             db.execute("INSERT INTO bases VALUES (?,?,?,?,?,?,?,?,?,?,?)", row[:11])
         with archive.transaction():
             archive.put_blobs({"sha": LONG.encode()})
@@ -220,7 +249,8 @@ def test_what_an_older_version_wrote_is_packed_and_found_by_its_names(path: Path
     before = path.stat().st_size
     archive = SqliteArchive.open(path)
     archive.compact()
-    assert path.stat().st_size < before / 2
+    assert path.stat().st_size < before / 3
+    assert _held_facts(archive)[0] < 512  # beside its note
     assert archive.blob("sha") == LONG.encode()
     bases = archive.find_bases([A, B])
     assert (bases[A].fact.content, bases[B].fact.content) == (LONG.strip(), "short")
@@ -258,9 +288,12 @@ def _intents(archive: SqliteArchive, number: int) -> None:
 
 def test_what_a_large_run_needed_for_a_while_is_given_back_at_its_end(path: Path) -> None:
     archive = SqliteArchive.open(path)
+    kept = os.urandom(20_000_000)
+    with archive.transaction():
+        archive.put_blobs({"kept": kept})
     _intents(archive, 400)
     archive.close()
-    assert path.stat().st_size < 1_000_000
+    assert path.stat().st_size < len(kept) + 1_000_000
 
     with sqlite3.connect(path) as db:
         assert db.execute("PRAGMA freelist_count").fetchone() == (0,)

@@ -259,7 +259,8 @@ _ROWS = st.tuples(
     st.sampled_from(IDS[:4]), st.sampled_from(ODD_PATHS), st.sampled_from([None, "2026"])
 )
 TURNS = st.lists(
-    st.tuples(st.sampled_from(["put", "drop", "fail"]), st.lists(_ROWS, max_size=4)), max_size=8
+    st.tuples(st.sampled_from(["put", "stamp", "drop", "fail"]), st.lists(_ROWS, max_size=4)),
+    max_size=8,
 )
 Rows: TypeAlias = list[tuple[str, str, str | None]]
 
@@ -282,6 +283,12 @@ def _do(archive: Archive, verb: str, rows: Rows) -> None:
         with archive.transaction():
             if verb == "drop":
                 archive.drop_bases(base.fact.id for base in bases)
+            elif verb == "stamp":
+                other = sha(b"these bytes were replaced meanwhile")
+                archive.put_stamps(
+                    (each.fact.id, other if each.missing_since else each.sha, None)
+                    for each in bases
+                )
             else:
                 archive.put_bases(bases)
             if verb == "fail":
@@ -296,7 +303,8 @@ def _told(archive: Archive) -> tuple[object, ...]:
     there = {base.path for base in bases if not base.missing_since}
     assert set(archive.paths()) == there
     missing = {base.fact.id for base in archive.missing_bases()}
-    return missing, [(base, base.path, base.fact.revision) for base in bases]
+    moved = set(archive.moved_since(0))
+    return missing, moved, [(base, base.path, base.fact.revision) for base in bases]
 
 
 def test_ids_are_found_by_their_beginning_in_bases_and_history(archive: Archive) -> None:

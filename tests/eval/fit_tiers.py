@@ -1,8 +1,8 @@
 """Fit the weights of the classifier by rules: `python -m tests.eval.fit_tiers`.
 
 A ridge regression of the three tiers on the features of labelled texts, each tier with the same
-total weight. It has one solution, which takes a second, and keeps all of the data in 700
-equations. `--folds` measures instead, on examples that were left out.
+total weight. It has one solution, which takes two seconds: one equation for each text.
+`--folds` measures instead, on examples that were left out.
 """
 
 from __future__ import annotations

@@ -101,6 +101,23 @@ def test_a_field_of_ours_wins_over_a_name_of_others() -> None:
     assert kept == {"content": "C", "priority": 0, "type": "fact", "tags": ["a", "b"]}
 
 
+def test_a_row_may_have_an_id_of_ours() -> None:
+    known = "01937f6e-0000-7000-8000-000000000001"
+    found = read("csv", "a.csv", f"id,text\n{known},One\nrow-2,Two\n")
+    assert [x.values.get("id") for x in found if isinstance(x, SourceFact)] == [known, None]
+
+
+def test_what_another_tool_changed_of_an_exported_memory_is_read() -> None:
+    fact = {"id": "x", "type": "task", "scope": "public", "createdAt": "2026-01-05", "title": "T"}
+    changed = {"id": "x", "memory": "New.", "metadata": {"vaultsync": fact}}
+    without = {"id": "y", "memory": "Theirs.", "metadata": {"vaultsync": {"id": "y"}}}
+    new, theirs = read("mem0", "a.json", [changed, without])
+    assert isinstance(new, SourceFact)
+    assert isinstance(theirs, SourceFact)
+    assert new.values == {**fact, "content": "New."}
+    assert theirs.values["type"] == "fact"
+
+
 @given(st.text(), st.none() | st.datetimes().map(lambda x: x.strftime("%4Y-%m-%dT%H:%M:%SZ")))
 def test_an_id_is_always_one_and_always_the_same(key: str, at: str | None) -> None:
     made = fact_id(key, at)

@@ -44,8 +44,10 @@ from vaultsync.model.schema import (
 from vaultsync.model.scope import check_scope, is_scope, private_scope
 from vaultsync.model.serialization import (
     fact_from_json,
+    fact_from_line_beside,
     fact_from_values,
     fact_line,
+    fact_line_beside,
     fact_to_json,
     fact_to_values,
     public_values,
@@ -66,6 +68,22 @@ def test_a_fact_comes_back_from_json(fact: Fact) -> None:
     assert again.revision == "7-a"
     assert fact_line(again) == line == fact_to_json(fact).encode()
     assert b"\n" not in line
+
+
+@given(facts(), st.text(max_size=200), st.booleans(), st.booleans())
+def test_a_fact_comes_back_from_a_line_beside_a_text(
+    fact: Fact, before: str, has_it: bool, is_long: bool
+) -> None:
+    fact = fact.replace({"content": fact.content * 20 if is_long else fact.content})
+    text = f"{before}{fact.content if has_it else ''}\n".encode()
+    line = fact_line_beside(fact, text)
+    assert fact_from_line_beside(line, text, revision="7-a") == fact
+    if has_it and len(fact.content) > 100:
+        assert len(line) < len(fact_line(fact))
+        with pytest.raises(ValueError, match="missing"):
+            fact_from_line_beside(line, None)
+    if not has_it and len(fact.content) > 300:
+        assert line == fact_line(fact)
 
 
 @given(facts())

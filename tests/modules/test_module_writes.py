@@ -106,8 +106,14 @@ def test_where_no_mirror_is_wanted_nothing_waits(modules: ModuleWorld) -> None:
     assert modules.write("ap-01", TEXT).sync_status == "pending"
     assert rows(modules) == []
     assert modules.settle().pending == 0
-    assert modules.work.status().pending == 0
+    modules.clock.advance(49 * 3600)
+    status = modules.work.status()
+    assert (status.pending, status.oldest_hours, status.alert) == (0, 0.0, False)
     assert modules.read("ap-01").source == "files"
+    modules.set(mirrors=True)  # from then on, what the remote does not have waits
+    assert modules.work.status().alert
+    modules.settle()
+    assert not modules.work.status().alert
 
 
 def test_a_module_that_the_remote_refuses_is_sent_again_only_when_asked(

@@ -32,8 +32,8 @@ PROJECT_BUGS: tuple[Bug, ...] = (
     Bug(
         "a fact is replaced where the other one does not hold",
         "repos/visibility.py",
-        "            found.append(fact)\n            replaced.update(where.replaces)\n",
-        "            found.append(fact)\n        replaced.update(where.replaces)\n",
+        "for each in self._replaces if each in shown]",
+        "for each in self._replaces]",
         f"{VISIBILITY}::test_a_fact_replaces_another_one_only_where_it_holds",
     ),
     Bug(
@@ -60,14 +60,14 @@ PROJECT_BUGS: tuple[Bug, ...] = (
     Bug(
         "a tool loses the keys that it wrote",
         "repos/inspectable.py",
-        "    shown.update(_unknown(known, shown, redact))\n",
+        '        texts += _members(more.values if more else {}, "  ")\n',
         "",
         "surfaces/test_repositories.py::test_keys_that_another_tool_wrote_stay_in_the_file",
     ),
     Bug(
         "what was saved meanwhile is taken for what was read",
-        "api/repos.py",
-        "        folder, current, expect = handle.folder, [*facts], now\n",
+        "api/repo_files.py",
+        "        folder, current, expect = handle.folder, [*facts], found.data\n",
         "        folder, current = handle.folder, [*facts]\n        expect = folder.memory()\n",
         "surfaces/test_repositories.py"
         "::test_what_a_person_saves_while_a_fact_is_written_is_taken_over",

@@ -32,7 +32,7 @@ from vaultsync.operations.maintain import run_maintenance
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.report import ObservationCounts
 
-PRIVATE = "private-indy"
+PRIVATE, TEAM = "private-indy", "team-core"
 LONG = (
     "The nightly job started at two and loaded its configuration, then it fetched 4,211 rows"
     " from the Skarvik warehouse, wrote them to the cache, and waited for the next tick as it"
@@ -92,7 +92,11 @@ def test_an_observation_waits_with_the_status_pending(world: World) -> None:
 
 def test_no_observation_lives_in_the_scope_of_a_team(world: World) -> None:
     with pytest.raises(InvalidFieldError, match="scope"):
-        observe(world.ctx, "We met.", scope="team-core", agent="indy")
+        observe(world.ctx, "We met.", scope=TEAM, agent="indy")
+    ctx = structs.replace(world.ctx, policy=world.ctx.policy._replace(default_scope=TEAM))
+    with pytest.raises(InvalidFieldError, match="scope"):
+        observe(ctx, "We met.", agent=None)
+    assert observe(ctx, "We met.", agent="indy").scope == PRIVATE
 
 
 @pytest.mark.parametrize(("tier", "priority"), [(CRITICAL, 0), (NOTABLE, 1)])

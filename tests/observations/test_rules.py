@@ -87,7 +87,7 @@ def test_the_words_that_count_most_are_told_after_the_signals() -> None:
     *_, last = RuleClassifier().explain(ObservedText("Thanks, good morning everyone!"))
 
     assert last.startswith("background: words (")
-    assert "thanks" in last
+    assert "good" in last
     assert RuleClassifier().explain(ObservedText("")) == ()
 
 

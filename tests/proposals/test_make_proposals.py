@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from tests.proposals.test_producers import FAILED, TIDES, named
 from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
 from tests.world import SCOPE
+from vaultsync.notes.proposal_note import ACCEPTED
 from vaultsync.operations.undo import undo_run
 from vaultsync.proposals.answer_counts import MIN_ANSWERS, answer_counts, count_answers
 from vaultsync.proposals.make_proposals import AUTO, OFF, PROPOSE, MadeProposals, make_proposals
@@ -165,3 +167,31 @@ def test_repeated_observations_are_one_fact_that_links_them_and_asked_about_once
     assert world.maintain(kind=kind).proposed == {}
     undo_run(world.ctx, report.run)
     assert not world.is_alive(fact.id)
+
+
+@pytest.mark.parametrize("kind", ["duplicates", "link", "consolidation"])
+def test_what_two_machines_on_one_store_propose_is_done_once(world: RuleWorld, kind: str) -> None:
+    if kind == "link":
+        for fact in named("Pier Box"):
+            world.agent_remembers(fact.content, entities=["Pier Box"])
+    else:
+        world.twins()
+        for number in range(3):
+            text = FAILED.format(number, number)
+            world.mirrored(text, type="observation", status="archived")
+    other = RuleWorld()
+    other.ctx = structs.replace(other.ctx, store=world.store, clock=world.clock)
+    for each in (world, other):
+        each.sync()
+        assert each.maintain(kind=kind).proposed == {kind: 1}
+        each.ticks(ACCEPT)
+
+    world.settle()
+    facts = world.facts()
+    other.settle()
+
+    assert world.facts() == facts
+    assert world.outcomes() == other.outcomes() == [ACCEPTED]
+    for each in (world, other):
+        each.sync()
+        each.assert_at_rest()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.world import World
@@ -15,7 +17,6 @@ from vaultsync.model.schema import Value
 from vaultsync.repos.branch_runs import digest_text, fold, promote
 from vaultsync.repos.entries import (
     RepoDecision,
-    RepoMemory,
     RepoNote,
     StepSummary,
     belongs,
@@ -24,16 +25,17 @@ from vaultsync.repos.entries import (
     to_entry,
     to_memory,
 )
-from vaultsync.repos.fact_queries import repository_facts
+from vaultsync.repos.fact_queries import RepositoryFacts
 from vaultsync.repos.inspectable import (
+    MemoryRenderer,
     added_values,
     changed_values,
     kept_lines,
-    memory_bytes,
     memory_edits,
     nearest_base,
     read_memory,
     read_summary,
+    unknown_keys,
 )
 from vaultsync.repos.repo_context import build_repo_context, touches
 from vaultsync.repos.repo_identity import RepoIdentity, WorkingCopy, identify
@@ -161,7 +163,36 @@ def test_only_what_changed_in_the_file_is_taken_over() -> None:
 
 @pytest.mark.parametrize("broken", [b"{", b"[]", b'{"notes": 1}', b'{"notes": [1]}', None])
 def test_a_file_that_is_none_has_no_keys_to_be_kept(broken: bytes | None) -> None:
-    assert memory_bytes(RepoMemory(), broken) == memory_bytes(RepoMemory())
+    assert unknown_keys(broken) is None
+
+
+def test_the_file_is_rendered_as_json_and_only_what_changed_anew() -> None:
+    file = MemoryRenderer()
+    known = [fact(1, type="convention", title="A", tags=["x"]), fact(3, type="note", title="C")]
+    why = fact(2, type="decision", title="B", content='"So"\n\tö', decisionImpactedPaths=["a/"])
+    for facts in ([], known, [*known, why], known, [known[0], why, fact(3, content="New.")]):
+        memory = msgspec.to_builtins(to_memory(facts))
+        del memory["summaries"]
+        assert (
+            file.render(facts).decode() == f"{json.dumps(memory, indent=2, ensure_ascii=False)}\n"
+        )
+    again = msgspec.structs.replace(known[0])
+    assert file.render([again]) == file.render(known[:1])
+
+
+def test_what_another_tool_wrote_is_rendered_again() -> None:
+    known = [fact(1, type="convention", title="A"), fact(2, content="B")]
+    more = {"deep": [{"ö": "\ud800"}, 10**30, {}], "none": None}
+    found = json.loads(MemoryRenderer().render(known))
+    found["conventions"][0] |= more
+    del found["notes"][0]["id"]
+    found["notes"][0] |= more
+    found |= {"tool": more}
+    unknown = unknown_keys(json.dumps(found).encode())
+    shown = MemoryRenderer().render(known, unknown)
+    found["notes"][0]["id"] = known[1].id
+    assert json.loads(shown) == found
+    assert shown.decode() == json.dumps(json.loads(shown), indent=2) + "\n"
 
 
 def test_the_nearest_version_is_the_base_and_of_several_the_newest() -> None:
@@ -325,6 +356,31 @@ def test_a_digest_leaves_out_what_later_summaries_did() -> None:
     assert "- [ ] a" not in text
 
 
+def test_facts_that_were_read_follow_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, index, known = World(), MemoryIndex(), RepositoryFacts()
+
+    def names() -> set[str]:
+        return {x.content for x in known.read(world.ctx, index, identity())}
+
+    first = world.mirrored("First.", scope="project-app")
+    assert names() == {"First."}
+    calls: list[object] = []
+    monkeypatch.setattr(index, "browse", calls.append)  # is not asked again
+    second = world.agent_remembers("Second.", scope="project-app")
+    world.agent_remembers("Of another project.", scope="project-other")
+    assert names() == {"First.", "Second."}
+    world.agent_updates(first.id, content="Changed.")
+    world.agent_forgets(second.id)
+    assert names() == names() == {"Changed."}
+    assert not calls
+    monkeypatch.undo()
+    monkeypatch.setattr("vaultsync.repos.fact_queries.MAX_ROWS", 0)
+    world.agent_updates(first.id, content="Again.")
+    assert names() == {"Again."}
+    other = known.read(world.ctx, index, identity(root="/other"))
+    assert [x.content for x in other] == ["Of another project."]
+
+
 def test_without_an_index_all_facts_are_looked_at() -> None:
     class BrokenIndex(MemoryIndex):
         def version(self) -> Any:  # noqa: ANN401
@@ -334,5 +390,5 @@ def test_without_an_index_all_facts_are_looked_at() -> None:
     known = world.mirrored("It is known.", scope="project-app")
     world.mirrored("It is not.")
     index = BrokenIndex()
-    found = repository_facts(world.ctx, index, identity(), agent=None)
+    found = RepositoryFacts().read(world.ctx, index, identity())
     assert [x.id for x in found] == [known.id]

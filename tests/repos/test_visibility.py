@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.doubles.repository import ModelRepository
 from tests.gits import GitFolder
@@ -20,7 +22,7 @@ from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.hiding import BRANCH, HiddenMatches
 from vaultsync.model.schema import Value
-from vaultsync.repos.visibility import CommitHistory, Place, arrived, places_of, visible_facts
+from vaultsync.repos.visibility import CommitHistory, FactsByPlace, Place, arrived, places_of
 
 NAMES = ("main", "one", "two", "three")
 STEPS = 14
@@ -223,7 +225,7 @@ def test_a_question_shows_what_holds_and_counts_the_rest(seed: int) -> None:
     for head in {*history.refs.values()}:
         places, known = [*history.own], history.known
         at = arrived(history.model, head, places, history.tips, known).at
-        shown = {fact.id for fact in visible_facts([x for x, _ in facts.values()], at)}
+        shown = {fact.id for fact in FactsByPlace(x for x, _ in facts.values()).holding(at)}
         world.elsewhere = partial(facts.keys().__sub__, shown)
         found = world.ask("sessions", agent="ada", limit=50)
         holds = {key for key, (_, place) in facts.items() if place in history.expected(head)}
@@ -401,18 +403,39 @@ def _fact(number: int, **values: Value) -> Fact:
 def test_a_fact_without_a_commit_holds_everywhere() -> None:
     anywhere, here = _fact(1), _fact(2, commit="a" * 40, branch="main")
     assert places_of(anywhere) == ()
-    assert visible_facts([anywhere, here], ()) == [anywhere]
-    assert visible_facts([anywhere, here], places_of(here)) == [anywhere, here]
+    assert FactsByPlace([anywhere, here]).holding(()) == [anywhere]
+    assert FactsByPlace([anywhere, here]).holding(places_of(here)) == [anywhere, here]
 
 
 def test_a_promoted_fact_holds_where_it_was_promoted_to() -> None:
     fact = _fact(1, commit="a" * 40, branch="topic", promotedTo=["b" * 40])
-    assert visible_facts([fact], {Place("b" * 40)}) == [fact]
-    assert visible_facts([fact], {Place("c" * 40)}) == []
+    assert FactsByPlace([fact]).holding({Place("b" * 40)}) == [fact]
+    assert FactsByPlace([fact]).holding({Place("c" * 40)}) == []
 
 
 def test_a_fact_replaces_another_one_only_where_it_holds() -> None:
     old = _fact(1)
     new = _fact(2, commit="a" * 40, branch="topic", replaces=[old.id])
-    assert visible_facts([old, new], ()) == [old]
-    assert visible_facts([old, new], places_of(new)) == [new]
+    assert FactsByPlace([old, new]).holding(()) == [old]
+    assert FactsByPlace([old, new]).holding(places_of(new)) == [new]
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.sampled_from("abc"), st.integers(0, 4))))
+def test_facts_that_come_and_go_hold_as_those_that_are_there(
+    steps: list[tuple[int, str, int]],
+) -> None:
+    known, facts = FactsByPlace(), dict[str, Fact]()
+    for number, commit, other in steps:
+        if commit == "c":
+            known.drop(_fact(number).id)
+            facts.pop(_fact(number).id, None)
+        else:
+            replaces = [_fact(other).id] if 0 < other < number else []
+            fact = _fact(number, commit=commit * 40 if other else None, replaces=replaces)
+            known.put(fact)
+            facts[fact.id] = fact
+    fresh = FactsByPlace(facts.values())
+    assert {x.id: x for x in known} == facts
+    assert known.places == fresh.places
+    for at in ((), {Place("a" * 40)}, {Place("b" * 40)}, fresh.places):
+        assert sorted(x.id for x in known.holding(at)) == sorted(x.id for x in fresh.holding(at))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from vaultsync.storage.erasure import MAX_PIECE, MIN_PIECE, Traces, distinctive_pieces
 
 ID = "01a20799-8f08-712f-9e6d-6289dd2a3f9e"
+MANY = [f"Sentence {n} of another text" for n in range(100)]
 
 
 def test_sentences_and_lines_are_pieces_and_long_ones_are_cut() -> None:
@@ -45,8 +46,11 @@ def test_a_short_text_is_its_own_piece_unless_it_is_a_word(text: str, pieces: se
 @pytest.mark.parametrize(
     "piece", ["Zum Löwen in Gräfelfing", "秘密の結婚式は来週の土曜日に行われます", ID]
 )
-def test_a_piece_is_found_whatever_stands_beside_it(around: str, piece: str) -> None:
-    traces = Traces([ID], [piece])
+@pytest.mark.parametrize("others", [[], MANY], ids=["alone", "among many"])
+def test_a_piece_is_found_whatever_stands_beside_it(
+    around: str, piece: str, others: list[str]
+) -> None:
+    traces = Traces([ID], [piece, *others])
     text = around.format(piece)
     assert traces.found_in(text.encode())[piece] == text.count(piece)
     assert traces.found_in(json.dumps(text).encode())[piece] == text.count(piece)
@@ -63,6 +67,7 @@ def test_what_is_found_is_there_and_what_is_there_is_found(data: bytes, pieces: 
     joined = data.join(each.encode() for each in pieces)
     found = traces.found_in(joined)
     assert found.keys() >= {each for each in pieces if each.encode() in joined}
+    assert Traces([], [*pieces, *MANY]).found_in(joined) == found
 
 
 def test_the_time_of_a_search_does_not_depend_on_the_number_of_pieces() -> None:

@@ -373,3 +373,38 @@ def test_an_agent_on_mcp_adds_to_memory_files_of_its_folder_and_to_no_others(
         with pytest.raises(UnreadableMemoryFileError, match="may write"):
             add()
     assert TEXT not in others.read_text(encoding="utf-8")
+
+
+def test_what_a_person_edits_in_a_block_reaches_the_facts(held: Memory, file: Path) -> None:
+    held.remember("Count the berths at dawn.", title="Berths", scope="project-pier")
+    held.manage_memory_file(file, scopes=["project-pier"])
+    end = "<!-- vaultsync:memory:end -->"
+    text = file.read_text("utf-8").replace("at dawn", "at noon")
+    file.write_text(text.replace(end, f"\nBuy a rope for the pier.\n{end}"), encoding="utf-8")
+    planned = held.manage_memory_file(file, scopes=["project-pier"], dry_run=True)
+    assert [each.action for each in planned.edits] == ["update", "create"]
+    report = held.sync()
+    assert isinstance(report, VaultReport)
+    assert report.memory_files is not None
+    (block,) = report.memory_files.blocks
+    assert (block.status, len(block.included)) == ("written", 2)
+    assert {each.title for each in held.list(scope="project-pier").facts} == {
+        "Berths",
+        "Buy a rope for the pier",
+    }
+    (berths,) = [each for each in held.list().facts if each.title == "Berths"]
+    assert "at noon" in (held.settings.root / (berths.path or "")).read_text("utf-8")
+    assert held.sync().quiet
+    held.manage_memory_file(file, form="index", scopes=["project-pier"])
+    text = file.read_text("utf-8").replace("- Berths (", "- Piers (")
+    file.write_text(text, encoding="utf-8")
+    (said,) = held.manage_memory_file(file, form="index", scopes=["project-pier"]).attention
+    assert said.kind == "BlockEdit"
+    (proposal,) = held.proposals()
+    assert (proposal.kind, proposal.proposer) == ("block", "indy")
+    held.accept_proposals([proposal.id])
+    held.manage_memory_file(file, form="index", scopes=["project-pier"])
+    assert "- Piers (" in file.read_text("utf-8")
+    held.purge(berths.id)
+    state = held.settings.state_dir / "memory-files"
+    assert not [x for x in state.rglob("*") if x.is_file() and b"at noon" in x.read_bytes()]

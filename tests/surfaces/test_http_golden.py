@@ -225,6 +225,8 @@ def _upkeep(pages: Pages, vault: Path) -> None:
     adopt = {"scope": "team-core", "type": "note"}
     pages.ask("adopt", "POST", "/v1/adopt", adopt)
     pages.ask("links-fix", "POST", "/v1/links/fix", {})
+    said = {"role": "user", "content": "Where do we berth?", "at": "2026-02-14T13:45:00Z"}
+    pages.ask("session", "POST", "/v1/sessions", {"messages": [said], "session": "s-1"})
 
 
 def _conflict(pages: Pages, vault: Path, title: str) -> str:

@@ -346,6 +346,7 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
         "observation": [(f"/v1/observations/{planted.observation}", None)],
         "process_observations": [("/v1/observations/process", {"dry_run": True})],
         "observe": [("/v1/observations", {"text": TEXT, "context": CODE})],
+        "remember_messages": [("/v1/sessions", {"messages": MESSAGES, "session": "s"})],
         "get": [(one, None)],
         "related": [(f"{one}/related", None)],
         "history": [(f"{one}/history", None)],
@@ -470,6 +471,7 @@ def test_no_tool_of_an_agent_tells_a_secret(
         ],
         "memory_forget": [{"id": fact}],
         "memory_restore": [{"id": fact}, {"id": TOKEN}],
+        "memory_store_session": [{"messages": MESSAGES, "session": "s", "tags": [TOKEN]}],
         "repo_remember": [
             {"kind": each, "title": CODE, "text": TEXT, "tags": [TOKEN], "repo": app}
             for each in ("convention", "decision", "note")

@@ -26,7 +26,10 @@ TITLE = "qwvyk"
 """Occurs in their titles and paths. An answer may repeat it if the request has it."""
 FREE = ("What Indy says.", "harmless", "2026-02-14")
 """Texts that Indy writes."""
-WRITTEN = {"text", "content", "title", "context", "tags", "entities", "add_tags"}
+WRITTEN = {
+    *("text", "content", "title", "context", "tags", "entities", "add_tags"),
+    *("section", "session"),
+}
 
 
 class Neighbours:

@@ -252,6 +252,26 @@ def test_an_agent_with_a_user_recalls_and_stores_facts_of_that_user_only(home: H
         assert len(call(memory, "memory_recall", query="which shell")["hits"]) == 2
 
 
+def test_the_messages_of_a_conversation_are_stored_once(home: Home) -> None:
+    said = [{"role": "user", "content": "Which shell?"}, {"role": "assistant", "content": "fish"}]
+    with home.memory(user="u-1") as memory:
+        first = call(memory, "memory_store_session", messages=said[:1], session="s")
+        again = call(memory, "memory_store_session", messages=said, session="s", tags=["talk"])
+        wrong = call(memory, "memory_store_session", messages=[{"role": "?"}], session="s")
+        facts = [memory.get(each) for each in (*first["ids"], *again["ids"])]
+    assert [(x.content, x.user_id, x.scope, x.tags) for x in facts] == [
+        ("User: Which shell?", "u-1", "private-indy", ()),
+        ("Assistant: fish", "u-1", "private-indy", ("talk",)),
+    ]
+    assert again["known"] == 1
+    with home.memory() as memory:
+        ids = memory.remember_messages(said, session="t").ids
+        assert call(memory, "memory_store_session", messages=said, session="t")["known"] == len(ids)
+    assert wrong["error"]["kind"] == "InvalidFieldError"
+    with home.memory(user="u-2") as memory:
+        assert call(memory, "memory_store_session", messages=said, session="s")["facts"] == 2
+
+
 def test_an_agent_stores_in_shared_scopes_and_its_own_but_no_other_agents(home: Home) -> None:
     with home.memory(scope="team-core") as memory:
         assert call(memory, "memory_status")["scope"] == "team-core"

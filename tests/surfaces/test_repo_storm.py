@@ -167,4 +167,4 @@ def test_nothing_is_lost_while_processes_write_and_die(memory: Memory, tmp_path:
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_nothing_is_lost_while_twenty_processes_write(memory: Memory, tmp_path: Path) -> None:
-    storm(memory, tmp_path, processes=20, writes=100, kills=20, pause=2.0)
+    storm(memory, tmp_path, processes=20, writes=500, kills=20, pause=2.0)

@@ -18,6 +18,7 @@ from tests.machines import configure_machine
 from tests.planted import TOKEN
 from vaultsync.api.configuration import find_repository
 from vaultsync.api.memory import Memory
+from vaultsync.api.repo_files import RepoFiles
 from vaultsync.api.repos import Repos
 from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.cli.main import cli
@@ -36,7 +37,9 @@ from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import HiddenMatches
-from vaultsync.repos.entries import RepoMemory
+from vaultsync.notes.view import NoteView
+from vaultsync.repos import inspectable
+from vaultsync.repos.entries import Entry, RepoMemory, to_entry
 from vaultsync.service.daemon_runner import DaemonRunner
 
 
@@ -318,6 +321,24 @@ def test_worktrees_and_clones_share_by_lineage(
     assert titles(repos.get_repo_memory(side_hash)) == ["Of the side"]
     git("merge", "-q", "side")
     assert titles(repos.get_repo_memory()) == ["Known to all", "Of the side"]
+
+
+def test_a_repository_that_gets_its_first_commit_and_a_remote_keeps_what_was_known(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, repos = tmp_path / "young", memory.repos
+    git = GitFolder(root)
+    monkeypatch.chdir(root)
+    repos.add_note(content="Before the first commit")
+    git.commit("a.py", "a = 1\n")
+    repos.add_note(content="Before there was a remote")
+    git("remote", "add", "origin", "https://example.org/team/young-app.git")
+    repos.add_note(content="With a remote")
+    known = ["Before the first commit", "Before there was a remote", "With a remote"]
+    assert titles(repos.get_repo_memory()) == known
+    assert len(memory.list(type="project").facts) == 1
+    git("remote", "set-url", "origin", "https://example.org/team/other.git")
+    assert titles(repos.get_repo_memory()) == known[:2]  # as of any fork
 
 
 def test_another_repository_knows_nothing_of_it(repos: Repos, tmp_path: Path) -> None:
@@ -608,17 +629,46 @@ def test_a_crash_before_the_file_was_written_deletes_nothing(
 
     with monkeypatch.context() as patched:
         patched.setattr("vaultsync.backends.repo_files.repo_folder.RepoFolder.put_memory", die)
-        patched.setattr(Repos, "_take_back", lambda *_: None)  # nobody is left to do it
+        patched.setattr(RepoFiles, "_take_back", lambda *_: None)  # nobody is left to do it
         with pytest.raises(Died):
             repos.add_note(content="Second")
     assert titles(repos.get_repo_memory()) == ["First", "Second"]
+
+
+def test_a_write_reads_and_renders_only_what_changed(
+    repos: Repos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def note(self: NoteView, fact: Fact) -> Fact:
+        done.append("read")
+        return redact(self, fact)
+
+    def render(fact: Fact) -> Entry:
+        done.append("render")
+        return to_entry(fact)
+
+    def cost(content: str) -> list[str]:
+        done.clear()
+        repos.add_note(content=content)
+        return [*done]
+
+    redact = NoteView.redact
+    monkeypatch.setattr(NoteView, "redact", note)
+    monkeypatch.setattr(inspectable, "to_entry", render)
+    for number in range(3):
+        repos.add_note(content=f"Note {number}.")
+    among_few = cost("Among few.")
+    for number in range(9):
+        repos.upsert_convention(title=f"Title {number}", content="Content.")
+    assert len(cost("Among many.")) <= len(among_few) < 12
 
 
 def test_keys_that_another_tool_wrote_stay_in_the_file(repos: Repos) -> None:
     kept = repos.upsert_convention(title="Style", content="Tabs.")
     path = folder_of(repos) / "memory.json"
     found = json.loads(path.read_text())
-    more = {"score": 0.5, "by": ["ö", {"deep": None, "key": TOKEN}]}
+    more = {"score": 0.5, "by": ["ö", {"deep": None, "key": TOKEN, "half": "\ud800"}]}
     found["conventions"][0] |= more
     found["notes"] = [{"content": "New.", "source": "tool", **more}, {"content": "Plain."}]
     path.write_text(json.dumps({"schema": 3, **found, "tool": more}))
@@ -646,16 +696,16 @@ def test_what_a_person_saves_while_a_fact_is_written_is_taken_over(
     repos: Repos, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repos.add_note(content="Known.")
-    path, new = folder_of(repos) / "memory.json", repos._new
+    path, new = folder_of(repos) / "memory.json", repos._files._new
 
     def saved_meanwhile(*given: Any, **more: Any) -> Fact:  # noqa: ANN401 - as `_new`
-        monkeypatch.setattr(repos, "_new", new)
+        monkeypatch.setattr(repos._files, "_new", new)
         found = json.loads(path.read_text())
         found["notes"].append({"content": "By hand."})
         path.write_text(json.dumps(found))
         return new(*given, **more)
 
-    monkeypatch.setattr(repos, "_new", saved_meanwhile)
+    monkeypatch.setattr(repos._files, "_new", saved_meanwhile)
     repos.add_note(content="By an agent.")
     assert {*titles(repos.get_repo_memory())} == {"Known.", "By hand.", "By an agent."}
 
@@ -702,7 +752,7 @@ def test_an_edit_of_a_note_comes_to_the_file(repos: Repos, memory: Memory) -> No
 def test_a_file_that_cannot_be_parsed_is_left_alone(repos: Repos) -> None:
     repos.add_note(content="Known")
     path = folder_of(repos) / "memory.json"
-    for broken in ("{", "[]", '{"notes": {}}', '{"notes": [1]}', "[" * 100_000):
+    for broken in ("{", "[]", '{"tool": NaN}', '{"notes": {}}', '{"notes": [1]}', "[" * 100_000):
         path.write_text(broken)
         for call in (repos.get_repo_memory, lambda: repos.add_note(content="More")):
             with pytest.raises(RepoFileParseError):

@@ -17,7 +17,7 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import StoreWrite
 from vaultsync.storage.vault import FileStamp
-from vaultsync.sync import apply, finish, identity, run, snapshot
+from vaultsync.sync import apply, identity, run, snapshot
 from vaultsync.sync.context import SyncPolicy
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.run import preview_run
@@ -199,11 +199,8 @@ def test_a_dry_run_of_many_new_facts_says_the_same_and_holds_none_of_them(
     assert len(_whole_actions()) == 1  # that of the fact whose note lay elsewhere
 
 
-def test_notes_with_new_stamps_are_recorded_without_holding_their_facts(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_notes_with_new_stamps_are_recorded_without_holding_their_facts(world: World) -> None:
     """As after a backup was restored, or a vault copied: the bytes are the same."""
-    monkeypatch.setattr(finish, "BASES_IN_MEMORY", 2)
     facts = [world.agent_remembers(f"It is {n}.", title=f"Fact {n}") for n in range(5)]
     world.sync()
     for path in world.notes():

@@ -319,6 +319,7 @@ class Memory:
         session: str,
         scope: str | None = None,
         tags: Sequence[str] = (),
+        user: str | None = None,
         agent: str | None = None,
     ) -> RememberedSession:
         """Store the messages of a conversation as a session: a fact of type episodic each.
@@ -334,6 +335,7 @@ class Memory:
             session: what its host calls the conversation.
             scope: who may see the facts, as in `remember()`.
             tags: of each fact.
+            user: whom the facts are about, which becomes their `userId`.
             agent: who stores them; the agent of this memory when it is None.
 
         Raises:
@@ -342,7 +344,11 @@ class Memory:
         from vaultsync.exchange.session_messages import remember_session
 
         agent = agent or self.agent
-        values: dict[str, Value] = {"scope": scope, "tags": [*_check_texts("tags", tags)]}
+        values: dict[str, Value] = {
+            "scope": scope,
+            "tags": [*_check_texts("tags", tags)],
+            "userId": user,
+        }
         report, facts = self._engine.proposing(
             agent, lambda ctx: remember_session(ctx, messages, values, session=session, agent=agent)
         )
@@ -605,7 +611,7 @@ class Memory:
                 `restore()` brings back, and `superseded` those that a newer one replaces.
             tag: only facts with this tag, or one below it.
             since: only facts created on this day (`2026-01-31`), in this month or year, at
-                this time or in this relative time (`last week`), or later.
+                this time or in this relative time (`7d`, `monday`, `last week`), or later.
             until: only facts created before the end of such a date, or before this time.
             links_to: only facts that link to this note, named by id, path, title or alias.
             links_from: only facts that this note links to.
@@ -994,7 +1000,7 @@ class Memory:
         """Export what the agent can see, in the form of another tool.
 
         Args:
-            format: `markdown`, `basic-memory` or `jsonl`.
+            format: `markdown`, `basic-memory`, `mem0`, `letta` or `jsonl`.
             path: of a folder, which must be empty or missing.
             user: only facts about this user.
 
@@ -1088,7 +1094,7 @@ class Memory:
             all: whether retired facts and the background are searched too; `hidden` of the
                 result says how many matches are left out without it.
             since: only facts created on this day (`2026-01-31`), in this month or year, at
-                this time or in this relative time (`last week`), or later.
+                this time or in this relative time (`7d`, `monday`, `last week`), or later.
             until: only facts created before the end of such a date, or before this time.
             as_of: answer with what held at the end of such a date, or at this time: the
                 facts that there were, as they were. `degraded` of the result says what is
@@ -1672,7 +1678,7 @@ class Memory:
         Args:
             limit: the maximum number of runs, 1 or more.
             since: only runs on this day (`2026-01-31`), in this month or year, at this moment
-                or later, or such as `last week`.
+                or later, or such as `7d` or `last week`.
 
         Raises:
             InvalidFieldError: `since` is not a date.
@@ -2092,8 +2098,10 @@ class Memory:
         """Fill the managed block of a memory file with what is worth a session's start.
 
         The facts are taken by tier, importance, use and recency, as many whole ones as fit.
-        Everything outside the block stays, to the byte, and so does a block that a person
-        edited. Without a change of the memory, the file does not change.
+        Everything outside the block stays, to the byte. What a person wrote into the block
+        reaches the facts first: an edit changes its fact or is proposed, a new text becomes a
+        fact, and an item that was removed stays out until its fact changes. Without a change of
+        the memory, the file does not change.
 
         Args:
             path: of the file; one that is not there is made.

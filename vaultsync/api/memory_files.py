@@ -25,16 +25,19 @@ from vaultsync.errors import (
     EngineBusyError,
     MemoryFileError,
     StoreUnavailableError,
+    UnknownPlaceholderError,
     UnreadableMemoryFileError,
     VaultsyncError,
 )
 from vaultsync.indexing.embedding_texts import facts_without_vectors
+from vaultsync.memory_files.block_edits import BlockBases, without_removed
 from vaultsync.memory_files.report import (
     AddResult,
     FactSection,
     FileResult,
     ManagedFile,
     MemoryFileReport,
+    SectionResult,
     block_state,
     join_file_reports,
 )
@@ -42,6 +45,7 @@ from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.memory_files.state import agents_of, read_states, state_key
 from vaultsync.memory_files.write_queue import QUEUED, queue_text
 from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
@@ -51,6 +55,7 @@ from vaultsync.sync.sync_request import SyncRequest
 if TYPE_CHECKING:
     from vaultsync.memory_files.manage import ManageRequest
     from vaultsync.memory_files.service import FileSyncRequest
+    from vaultsync.memory_files.take_block_edits import TakenEdits
 
 _log = logging.getLogger(__name__)
 
@@ -219,13 +224,82 @@ class MemoryFiles:
     def _manage(
         self, path: Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None
     ) -> ManagedFile:
-        from vaultsync.memory_files.manage import manage_file  # noqa: PLC0415 - for this alone
+        from vaultsync.memory_files.manage import EDITED, edited_text, manage_file  # noqa: PLC0415 - for this alone
 
         file = self.file(path)
+        known = KnownFile(str(path), agent, block={"form": request.form}, scopes=tuple(scopes))
         self._engine.record_bases()
-        facts = self._session_facts(file, scopes, agent)
         redact, tokens = self._engine.ctx.view.redact_text, self._services.token_counter
-        return manage_file(file, self.queue, facts, request, tokens, redact=redact)
+        edits: list[SectionResult] = []
+        notices: list[Notice] = []
+        for last in (False, False, True):  # what is saved meanwhile is taken, too
+            bases, text = self._known.bases(known), edited_text(file)
+            taken = None if text is None else self._take_edits(known, file, text, bases, request)
+            if taken is not None:
+                bases = structs.replace(bases, removed={**bases.removed, **taken.removed})
+                edits += taken.actions
+                notices += taken.notices
+            facts = self._session_facts(file, scopes, agent)
+            done = manage_file(
+                file,
+                self.queue,
+                facts,
+                request,
+                tokens,
+                redact=redact,
+                bases=bases,
+                taken=None if taken is None or taken.refused else text,
+                record=partial(self._known.put_bases, known),
+            )
+            if last or done.status != EDITED or taken is None or taken.refused:
+                break
+        attention = [*notices_of(dict.fromkeys(notices)), *done.attention]
+        return structs.replace(done, edits=[*dict.fromkeys(edits)], attention=attention)
+
+    def _take_edits(
+        self,
+        known: KnownFile,
+        file: DiskMemoryFile,
+        text: str,
+        bases: BlockBases,
+        request: ManageRequest,
+    ) -> TakenEdits | None:
+        """Bring what a person made of a block to the facts; None if that is not known."""
+        from vaultsync.memory_files.take_block_edits import BlockOwner, take_block_edits  # noqa: PLC0415 - edits are rare
+
+        ctx, scopes = self._engine.ctx, known.scopes
+        owner = BlockOwner(
+            file.name,
+            known.agent,
+            scopes[0] if len(scopes) == 1 else None,
+            partial(self._propose_edit, known.agent, file.name),
+        )
+        dry_run = request.dry_run
+        taken = take_block_edits(ctx, owner, text, bases.written, dry_run=dry_run)
+        if taken is not None and taken.actions and not dry_run:
+            self._engine.show_proposals()
+            self._write_notes(taken.fact_ids, None)
+        return taken
+
+    def _propose_edit(
+        self, agent: str | None, name: str, fact: Fact, values: Mapping[str, Value]
+    ) -> None:
+        """Propose what a person made of a fact in the block of a file."""
+        from vaultsync.notes.proposal_note import ProposedChange  # noqa: PLC0415 - edits are rare
+        from vaultsync.proposals.service import ProposalDraft, propose  # noqa: PLC0415 - as above
+
+        ctx = self._engine.ctx
+        original = ctx.store.get(fact.id)
+        after, unknown = ctx.view.restore_values(values, original)
+        if unknown:
+            raise UnknownPlaceholderError(fact.id, unknown)
+        before = {key: original.plain(key) for key in after}
+        revision = original.revision or ""
+        change = ProposedChange(fact.id, revision, before, after, fact.path, original.title)
+        why = f"The managed block of {name} was edited."
+        title, proposer = f"Change “{original.title}”", agent or "person"
+        scope = original.scope
+        propose(ctx, ProposalDraft("block", title, why, proposer, scope, (change,)))
 
     def _session_facts(
         self, file: DiskMemoryFile, scopes: Sequence[str], agent: str | None
@@ -259,7 +333,10 @@ class MemoryFiles:
     def _refit(self, file: DiskMemoryFile, known: KnownFile, text: str) -> str:
         from vaultsync.memory_files.manage import ManageRequest, refit_block  # noqa: PLC0415 - for this alone
 
-        facts = partial(self._session_facts, file, known.scopes, known.agent)
+        def facts() -> Sequence[Fact]:
+            found = self._session_facts(file, known.scopes, known.agent)
+            return without_removed(found, self._known.bases(known))[0]
+
         request = ManageRequest(**(known.block or {}))
         return refit_block(text, file.name, request, facts, self._services.token_counter)
 

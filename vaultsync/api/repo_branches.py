@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -18,10 +18,10 @@ from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.errors import NotARepositoryError, RepoFileError, RepositoryError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.model.fact import Fact
-from vaultsync.repos.fact_queries import repository_facts
+from vaultsync.repos.fact_queries import RepositoryFacts
 from vaultsync.repos.ports import branch_of
 from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity, WorkingCopy, identify
-from vaultsync.repos.visibility import Place, arrived, places_of, visible_facts
+from vaultsync.repos.visibility import FactsByPlace, Place, arrived
 from vaultsync.settings import Settings
 from vaultsync.sync.context import ReadContext
 
@@ -68,6 +68,7 @@ class RepoBranches:
         settings: Settings,
         ctx: Callable[[], ReadContext],
         note_index: Callable[[], NoteIndex],
+        known: RepositoryFacts,
     ) -> None:
         """Those of a vault.
 
@@ -75,11 +76,13 @@ class RepoBranches:
             settings: of the vault.
             ctx: the store.
             note_index: finds the facts of a repository.
+            known: what was read of them before.
         """
         self._scope = settings.repos.branch_scope
         self.root = settings.repos_dir
         self._ctx = ctx
         self._note_index = note_index
+        self._known_facts = known
 
     def open(self, repo: str | Path | None, branch_scope: BranchScope | None) -> RepoHandle:
         """A repository by the path of a folder in it, or by its hash.
@@ -129,30 +132,23 @@ class RepoBranches:
     def elsewhere(self, repo: str | Path | None) -> list[Fact]:
         """The facts of a repository that do not hold on the branch that is checked out."""
         handle = self.open(repo, None)
-        known = self.facts(handle)
-        shown = {fact.id for fact in self.visible(handle, known)}
-        return [fact for fact in known if fact.id not in shown]
+        shown = {fact.id for fact in self.holding(handle)}
+        return [fact for fact in self.facts(handle) if fact.id not in shown]
+
+    def facts(self, handle: RepoHandle) -> FactsByPlace:
+        """All facts of a repository, on whichever branch they hold; not to be changed."""
+        return self._known_facts.read(self._ctx(), self._note_index(), handle.identity)
 
     def holding(self, handle: RepoHandle) -> list[Fact]:
         """The facts that hold on the branch of a repository."""
-        return self.visible(handle, self.facts(handle))
-
-    def facts(self, handle: RepoHandle) -> list[Fact]:
-        """All facts of a repository, on whichever branch they hold."""
-        return repository_facts(self._ctx(), self._note_index(), handle.identity, agent=None)
-
-    def visible(self, handle: RepoHandle, facts: Sequence[Fact]) -> list[Fact]:
-        """The facts that hold on the branch of a handle."""
-        identity = handle.identity
-        places = {place for fact in facts for place in places_of(fact)}
+        identity, facts = handle.identity, self.facts(handle)
+        places = facts.places
         if identity.branch_scope == SHARED:
-            return visible_facts(facts, places)
+            return facts.holding(places)
         if handle.repository is None:
             here = {x for x in places if x.branch == identity.branch or x.commit == identity.commit}
-            return visible_facts(facts, here)
-        return visible_facts(
-            facts, self.arrived(handle, handle.repository, places, identity.commit)
-        )
+            return facts.holding(here)
+        return facts.holding(self.arrived(handle, handle.repository, places, identity.commit))
 
     def arrived(
         self,

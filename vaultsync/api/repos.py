@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from vaultsync.api.engine import Engine
-from vaultsync.api.repo_branches import RepoBranches, RepoHandle, is_hash, read_state
+from vaultsync.api.repo_branches import RepoBranches, RepoHandle, is_hash
+from vaultsync.api.repo_files import RepoFiles
 from vaultsync.api.repo_maps import map_code, write_instructions
 from vaultsync.api.wiring import Services
 from vaultsync.backends.git.git_repository import GitRepository
-from vaultsync.backends.repo_files.repo_folder import MEMORY_FILE, RepoFolder
+from vaultsync.backends.repo_files.repo_folder import RepoFolder
 from vaultsync.errors import (
     BranchNotMergedError,
-    FactNotFoundError,
     InvalidFieldError,
     NotARepositoryError,
-    RepoFileParseError,
     UnknownBranchError,
-    UsageError,
     VaultsyncError,
 )
-from vaultsync.facts import service as fact_service
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import Value
 from vaultsync.proposals.service import propose
 from vaultsync.repos.agent_instructions import DEFAULT_BUDGET, InstructionsReport
 from vaultsync.repos.branch_runs import Copied, Promotion, fold, keep_branch, promote
@@ -37,9 +32,7 @@ from vaultsync.repos.code_map import DEFAULT_MAX_CHARS, RepoMap
 from vaultsync.repos.entries import (
     AGENT,
     CONVENTION,
-    DECISION,
     MANUAL,
-    REPLACES,
     SUMMARY,
     RepoConvention,
     RepoDecision,
@@ -49,27 +42,13 @@ from vaultsync.repos.entries import (
     convention_values,
     decision_values,
     note_values,
-    place_values,
     recorded,
     summary_values,
-    to_entry,
     to_memory,
-)
-from vaultsync.repos.inspectable import (
-    MemoryEdits,
-    added_values,
-    changed_values,
-    kept_lines,
-    memory_bytes,
-    memory_edits,
-    nearest_base,
-    read_memory,
-    read_summary,
 )
 from vaultsync.repos.ports import branch_of
 from vaultsync.repos.repo_context import DEFAULT_CHARS, RepoContext, build_repo_context
-from vaultsync.repos.repo_identity import SHARED, BranchScope, RepoIdentity
-from vaultsync.repos.repository_note import make_repository_note, repository_links
+from vaultsync.repos.repo_identity import BranchScope, RepoIdentity
 from vaultsync.repos.visibility import Place, places_of
 from vaultsync.sync.context import SyncContext
 
@@ -78,23 +57,6 @@ _BY_DAEMON = "it does this by itself"
 _MOST_READ_FOR_CONTEXT = 500
 """Files that a context pack reads for its map, which takes half a second; for more, there is
 `map()`."""
-_MOST_BASES = 8
-"""Versions of `memory.json` that an editor may have opened before it saves."""
-_MOST_ROUNDS = 20
-"""How often `memory.json` is written again because it was saved meanwhile."""
-EntryT = TypeVar("EntryT", RepoConvention, RepoDecision, RepoNote, StepSummary)
-
-
-class _Bases(msgspec.Struct, frozen=True):
-    """The versions of `memory.json` that were written last.
-
-    An editor may have opened any of them before it saves.
-    """
-
-    bases: tuple[str, ...] = ()
-    """The newest last."""
-    is_written: bool = False
-    """Whether the file has the newest; else a crash may have left the one before."""
 
 
 class RepoUpkeep(msgspec.Struct, frozen=True):
@@ -132,8 +94,12 @@ class Repos:
         self._wrote = wrote
         self._settings = services.settings.repos
         self._branches = RepoBranches(
-            services.settings, lambda: engine.ctx, lambda: services.note_index
+            services.settings,
+            lambda: engine.ctx,
+            lambda: services.note_index,
+            services.repository_facts,
         )
+        self._files = RepoFiles(self._branches, engine, self._settings, wrote)
 
     # ----------------------------------------------------------------------- reading
 
@@ -166,7 +132,7 @@ class Repos:
             if is_hash(repo):
                 return RepoMemory()
             raise
-        return to_memory(self._for_agent(self._synced(handle)))
+        return to_memory(self._for_agent(self._files.synced(handle)))
 
     def context(
         self,
@@ -191,7 +157,7 @@ class Repos:
         if not isinstance(max_chars, int) or max_chars < 1:
             raise InvalidFieldError("max_chars", max_chars, "a whole number (1 or more)")
         handle = self._branches.open(repo, branch_scope)
-        facts = self._for_agent(self._synced(handle))
+        facts = self._for_agent(self._files.synced(handle))
         if paths is None:
             paths = handle.repository.changed_paths() if handle.repository else ()
         return build_repo_context(
@@ -228,7 +194,7 @@ class Repos:
         handle = self._branches.open(repo, branch_scope)
         if handle.repository is None:
             raise NotARepositoryError(handle.identity.root, "it is gone")
-        self._register(handle)
+        self._files.register(handle)
         changed = handle.repository.changed_paths() if paths is None else paths
         code_map = map_code(
             handle.repository,
@@ -267,7 +233,7 @@ class Repos:
         """
         path = Path(file).expanduser()
         handle = self._branches.open(path.resolve().parent if repo is None else repo, branch_scope)
-        facts = self._for_agent(self._synced(handle))
+        facts = self._for_agent(self._files.synced(handle))
         return write_instructions(
             path,
             [fact for fact in facts if fact.type == CONVENTION],
@@ -346,7 +312,14 @@ class Repos:
         """
         values = convention_values(title, content, tags)
         handle = self._branches.open(repo, branch_scope)
-        return self._put(handle, values, RepoConvention, fact_id=id, agent=agent, unscoped=unscoped)
+        return self._files.put(
+            handle,
+            values,
+            RepoConvention,
+            fact_id=id,
+            agent=agent or self._agent,
+            unscoped=unscoped,
+        )
 
     def upsert_decision(
         self,
@@ -377,8 +350,10 @@ class Repos:
             FactNotFoundError: there is none of this id.
         """
         values = decision_values(summary, rationale, impacted_paths)
-        handle = self._branches.open(repo, branch_scope)
-        return self._put(handle, values, RepoDecision, fact_id=id, agent=agent, unscoped=unscoped)
+        handle, agent = self._branches.open(repo, branch_scope), agent or self._agent
+        return self._files.put(
+            handle, values, RepoDecision, fact_id=id, agent=agent, unscoped=unscoped
+        )
 
     def add_note(
         self,
@@ -403,10 +378,10 @@ class Repos:
         Raises:
             InvalidFieldError: it is blank, or the source is another word.
         """
-        source = source or (AGENT if agent or self._agent else MANUAL)
-        values = note_values(content, source)
+        agent = agent or self._agent
+        values = note_values(content, source or (AGENT if agent else MANUAL))
         handle = self._branches.open(repo, branch_scope)
-        return self._put(handle, values, RepoNote, agent=agent, unscoped=unscoped)
+        return self._files.put(handle, values, RepoNote, agent=agent, unscoped=unscoped)
 
     def append_summary(
         self,
@@ -438,22 +413,7 @@ class Repos:
         """
         values = summary_values(run_id, step_id, summary_text, tags, follow_ups)
         handle = self._branches.open(repo, branch_scope)
-        self._register(handle)
-        agent = agent or self._agent
-        with handle.folder.summaries_lock():
-            facts = self._take_lines(handle, self._branches.holding(handle))
-
-            def write(ctx: SyncContext) -> Fact:
-                return self._new(ctx, handle, values, agent)
-
-            fact = self._engine.proposing(agent, write)
-            try:
-                self._put_lines(handle, [*facts, self._ctx.view.redact(fact)])
-            except BaseException:
-                self._take_back(fact, None)
-                raise
-        self._written(fact, agent)
-        return _as(StepSummary, self._ctx.view.redact(fact))
+        return self._files.append(handle, values, agent=agent or self._agent)
 
     # ---------------------------------------------------------------------- branches
 
@@ -487,7 +447,7 @@ class Repos:
         ):
             return Promotion(0)
         handle, repository, tip = self._branch(repo, target)
-        facts = self._branches.facts(handle)
+        facts: Iterable[Fact] = self._branches.facts(handle)
         if source is not None:
             facts = self._of_branch(handle, repository, facts, source)
         places = {fact.id: places_of(fact) for fact in facts}
@@ -598,7 +558,7 @@ class Repos:
         return handle, handle.repository, tip
 
     def _of_branch(
-        self, handle: RepoHandle, repository: GitRepository, facts: Sequence[Fact], name: str
+        self, handle: RepoHandle, repository: GitRepository, facts: Iterable[Fact], name: str
     ) -> list[Fact]:
         """The facts that were written on a branch."""
         found = [fact for fact in facts if recorded(fact).branch == name]
@@ -607,7 +567,7 @@ class Repos:
             raise UnknownBranchError(name)
         return found
 
-    def _propose(self, handle: RepoHandle, repository: GitRepository, facts: Sequence[Fact]) -> int:
+    def _propose(self, handle: RepoHandle, repository: GitRepository, facts: Iterable[Fact]) -> int:
         """Propose to keep what was known on branches that were deleted before they were merged."""
         branches = dict(repository.branches())
         alive = {*map(branch_of, branches)}
@@ -639,299 +599,9 @@ class Repos:
     def _ctx(self) -> SyncContext:
         return self._engine.ctx
 
-    def _register(self, handle: RepoHandle) -> None:
-        """Keep what a hash stands for, and the last commits of branches."""
-        data = msgspec.json.encode(handle.identity)
-        if handle.folder.state("repository.json") != data:
-            handle.folder.put_state("repository.json", data)
-
     def _for_agent(self, facts: Iterable[Fact]) -> list[Fact]:
         may_read = self._ctx.policy.permissions.may_read
         return [fact for fact in facts if may_read(self._agent, fact.scope)]
-
-    # --- the files
-
-    def _synced(self, handle: RepoHandle) -> list[Fact]:
-        """The facts that hold, once both files were read and written."""
-        facts = self._branches.holding(handle)
-        if not facts and not handle.folder.exists:
-            return facts
-        self._register(handle)
-        with handle.folder.memory_lock(shared=True):
-            now = handle.folder.memory()
-            is_current = now == self._memory_bytes(facts, now)
-        if not is_current:
-            with handle.folder.memory_lock():  # what others wrote until now is among them
-                now = handle.folder.memory()
-                facts = self._take_edits(handle, self._branches.holding(handle), now)
-                facts = self._project(handle, facts, now)
-        with handle.folder.summaries_lock(shared=True):
-            is_current = [*handle.folder.summaries()] == self._lines(facts)
-        if not is_current:
-            with handle.folder.summaries_lock():
-                facts = self._take_lines(handle, self._branches.holding(handle))
-                self._put_lines(handle, facts)
-        return facts
-
-    def _take_edits(
-        self, handle: RepoHandle, facts: Sequence[Fact], now: bytes | None, *bases: bytes
-    ) -> list[Fact]:
-        """Take over what was changed in `memory.json`, as it is now, since it was written."""
-        name = str(handle.folder.path / MEMORY_FILE)
-        if not bases:
-            is_edited, bases = self._bases(handle.folder, now)
-            now = now if is_edited else None
-        if now is None:
-            return [*facts]
-        found = read_memory(now, name)
-        by_id = {fact.id: fact for fact in facts}
-        if not bases:  # which is newer is not known: entries of known facts say nothing new
-            found = {
-                kind: [x for x in many if x.get("id") not in by_id] for kind, many in found.items()
-            }
-        edits = memory_edits(nearest_base(bases, now, name), found)
-        if edits.is_emptied:
-            _log.warning("%s was emptied: no fact is deleted, and it is written again", name)
-        try:
-            self._apply(handle, edits, by_id)
-        except UsageError as error:
-            raise RepoFileParseError(name, error.message) from error
-        return [*by_id.values()]
-
-    def _apply(self, handle: RepoHandle, edits: MemoryEdits, by_id: dict[str, Fact]) -> None:
-        """Write to the store what was changed in `memory.json`.
-
-        What is new comes last and at once: when an entry is refused, the next look at the file
-        finds all of them again.
-        """
-        new, is_missing = [], False
-        for kind, entry in edits.added:
-            values, is_missing = self._named(self._ctx, handle, added_values(kind, entry))
-            new.append(fact_service.new_fact(self._ctx, values, agent=None))
-        changes = {}
-        for kind, before, after in edits.changed:
-            if (known := by_id.get(str(after.get("id")))) is not None:
-                changes[known.id] = changed_values(known, kind, before, after)
-        for fact_id, values in changes.items():
-            if values:
-                changed = fact_service.update(self._ctx, fact_id, values, agent=None)
-                by_id[fact_id] = self._ctx.view.redact(changed)
-                self._followed(fact_id)
-        for fact_id in edits.removed:
-            if by_id.pop(fact_id, None) is not None:
-                with suppress(FactNotFoundError):
-                    fact_service.forget(self._ctx, fact_id, agent=None)
-                self._followed(fact_id)
-        for fact in filter(None, fact_service.write_new(self._ctx, new, agent=None)):
-            by_id[fact.id] = self._ctx.view.redact(fact)
-            self._written(fact, None)
-        if is_missing:
-            self._introduce(handle.identity)
-
-    @staticmethod
-    def _bases(folder: RepoFolder, now: bytes | None) -> tuple[bool, tuple[bytes, ...]]:
-        """Whether the file was edited, and the versions that it may have been made of."""
-        kept = read_state(folder.state("memory.base.json"), _Bases())
-        bases = tuple(each.encode() for each in kept.bases)
-        current = bases[-1:] if kept.is_written else bases[-2:]
-        # A file that is exactly an older version was made so on purpose.
-        return now not in current, bases[-1:] if now in bases else bases
-
-    def _project(self, handle: RepoHandle, facts: Sequence[Fact], now: bytes | None) -> list[Fact]:
-        """Write `memory.json`; returns the facts, with what was saved meanwhile.
-
-        Args:
-            handle: of the repository.
-            facts: with the edits of the file.
-            now: the file of which the edits are.
-        """
-        folder, current, expect = handle.folder, [*facts], now
-        before = read_state(folder.state("memory.base.json"), _Bases()).bases
-        for _ in range(_MOST_ROUNDS):
-            data = self._memory_bytes(current, now)
-            if data == expect:
-                break
-            text = data.decode()
-            before = (*(each for each in before if each != text), text)[-_MOST_BASES:]
-            folder.put_state("memory.base.json", msgspec.json.encode(_Bases(before)))
-            displaced = folder.put_memory(data, expect)
-            if displaced is None:
-                break
-            # It may have been made of any version but the one that was just written.
-            older = (each.encode() for each in before if each != text)
-            current = self._take_edits(handle, current, displaced, *older, expect or b"{}")
-            now, expect = displaced, data
-        text = data.decode()
-        before = (*(each for each in before if each != text), text)[-_MOST_BASES:]
-        self._branches.keep(folder, "memory.base.json", _Bases(before, is_written=True))
-        return current
-
-    def _memory_bytes(self, facts: Iterable[Fact], now: bytes | None) -> bytes:
-        return memory_bytes(to_memory(facts), now, self._ctx.view.redact_text)
-
-    def _lines(self, facts: Iterable[Fact]) -> list[bytes]:
-        limits = self._settings
-        return kept_lines(
-            to_memory(facts).summaries,
-            entries=limits.summaries_max_entries,
-            size=limits.summaries_max_bytes,
-        )
-
-    def _take_lines(self, handle: RepoHandle, facts: Sequence[Fact]) -> list[Fact]:
-        """Take over the lines that other programs appended to `summaries.jsonl`."""
-        found = [*facts]
-        known = {(x.session_id, x.content) for x in facts if x.type == SUMMARY}
-        for line in handle.folder.summaries():
-            summary = read_summary(line)
-            if summary is None or summary.id or (summary.run_id, summary.summary) in known:
-                continue
-            try:
-                values = summary_values(
-                    summary.run_id, summary.step_id, summary.summary, summary.tags, ()
-                )
-            except InvalidFieldError as error:
-                _log.warning("a line of summaries.jsonl is no summary: %s", error)
-                continue
-            fact = self._new(self._ctx, handle, {**values, "source": "tool"}, None)
-            known.add((summary.run_id, summary.summary))
-            found.append(self._ctx.view.redact(fact))
-            self._written(fact, None)
-        return found
-
-    def _put_lines(self, handle: RepoHandle, facts: Sequence[Fact]) -> None:
-        lines, now = self._lines(facts), [*handle.folder.summaries()]
-        if lines == now:
-            return
-        if lines[:-1] == now:
-            handle.folder.append_summary(lines[-1])
-        else:
-            handle.folder.put_summaries(lines)
-
-    # --- facts
-
-    def _put(
-        self,
-        handle: RepoHandle,
-        values: dict[str, Value],
-        entry: type[EntryT],
-        *,
-        fact_id: str | None = None,
-        agent: str | None,
-        unscoped: bool,
-    ) -> EntryT:
-        """Write an entry: all of it, or nothing."""
-        agent = agent or self._agent
-        self._register(handle)
-        with handle.folder.memory_lock():
-            now = handle.folder.memory()
-            facts = self._take_edits(handle, self._branches.holding(handle), now)
-            old = self._replaced(facts, values, fact_id)
-            before: Fact | None = None
-            if old is not None and (fact_id or self._is_of(handle, old, unscoped=unscoped)):
-                before = fact_service.get(self._ctx, old.id, agent=agent)
-
-            def write(ctx: SyncContext) -> Fact:
-                if before is not None:
-                    kept = {key: x for key, x in values.items() if key != "type"}
-                    return fact_service.update(ctx, before.id, kept, agent=agent)
-                more: dict[str, Value] = {REPLACES: [old.id]} if old else {}
-                return self._new(ctx, handle, values | more, agent, unscoped=unscoped)
-
-            fact: Fact = self._engine.proposing(agent, write)
-            gone = {fact.id, *recorded(fact).replaces}
-            shown: list[Fact] = [x for x in facts if x.id not in gone]
-            try:
-                self._project(handle, [*shown, self._ctx.view.redact(fact)], now)
-            except BaseException:
-                self._take_back(fact, before)
-                raise
-        if before is None:
-            self._written(fact, agent)
-        else:
-            self._followed(fact.id)
-        return _as(entry, self._ctx.view.redact(fact))
-
-    def _replaced(
-        self, facts: Sequence[Fact], values: dict[str, Value], fact_id: str | None
-    ) -> Fact | None:
-        """The entry that another one is written in place of."""
-        if fact_id is not None:
-            found = next((x for x in facts if x.id == fact_id), None)
-            if found is None or found.type != values["type"]:
-                raise FactNotFoundError(fact_id)
-            return found
-        if values["type"] not in (CONVENTION, DECISION):
-            return None
-        title = str(values["title"]).casefold()
-        same = (x for x in facts if x.type == values["type"] and x.title.casefold() == title)
-        return next(same, None)
-
-    def _is_of(self, handle: RepoHandle, fact: Fact, *, unscoped: bool) -> bool:
-        """Whether a fact may change for all that see it: it was written on this branch."""
-        at = recorded(fact)
-        if at.commit is None or unscoped:
-            return at.commit is None
-        identity = handle.identity
-        if identity.branch is None:
-            return at.commit == identity.commit
-        return at.branch == identity.branch
-
-    def _new(
-        self,
-        ctx: SyncContext,
-        handle: RepoHandle,
-        values: dict[str, Value],
-        agent: str | None,
-        *,
-        unscoped: bool = False,
-    ) -> Fact:
-        named, is_missing = self._named(ctx, handle, values, unscoped=unscoped)
-        fact = fact_service.remember(ctx, named, agent=agent)
-        if is_missing and ctx is self._ctx:
-            self._introduce(handle.identity)
-        return fact
-
-    @staticmethod
-    def _named(
-        ctx: SyncContext, handle: RepoHandle, values: Mapping[str, Value], *, unscoped: bool = False
-    ) -> tuple[dict[str, Value], bool]:
-        """The values of an entry with its repository, and whether that has no note yet."""
-        identity = handle.identity
-        unscoped = unscoped or identity.branch_scope == SHARED
-        links, is_missing = repository_links(ctx, identity)
-        return {**values, **place_values(identity, unscoped=unscoped), **links}, is_missing
-
-    def _introduce(self, identity: RepoIdentity) -> None:
-        """Write the note of a repository that has none."""
-        note = make_repository_note(self._ctx, identity)
-        if note is not None:
-            self._written(note, None)
-
-    def _take_back(self, fact: Fact, before: Fact | None) -> None:
-        """Undo a write of the store whose file could not be written."""
-        try:
-            if before is None:
-                fact_service.forget(self._ctx, fact.id, agent=None, expect=fact.revision)
-            else:
-                keys = {"title", "content", "tags", "source", *before.own, *fact.own}
-                values = {key: before.plain(key) for key in keys}
-                fact_service.update(self._ctx, fact.id, values, agent=None, expect=fact.revision)
-        except VaultsyncError as error:
-            _log.warning("what was written of %s stays: %s", fact.id, error)
-
-    def _written(self, fact: Fact, agent: str | None) -> None:
-        self._wrote()
-        self._engine.write_note(fact, actor=agent or "person")
-
-    def _followed(self, fact_id: str) -> None:
-        self._wrote()
-        self._engine.update_notes(fact_id)
-
-
-def _as(kind: type[EntryT], fact: Fact) -> EntryT:
-    entry = to_entry(fact)
-    assert isinstance(entry, kind)  # noqa: S101 - the type of the fact says so
-    return entry
 
 
 def _size(facts: Iterable[Fact]) -> int:

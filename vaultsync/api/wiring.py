@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from vaultsync.recall.access_counts import AccessCounter
     from vaultsync.recall.ports import Reranker
     from vaultsync.recall.ranking import RankingWeights
+    from vaultsync.repos.fact_queries import RepositoryFacts
     from vaultsync.storage.erasure import Erasable
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
@@ -319,6 +320,13 @@ class Services:
         return index
 
     @cached_property
+    def repository_facts(self) -> RepositoryFacts:
+        """The facts of the repository that was asked about last."""
+        from vaultsync.repos.fact_queries import RepositoryFacts
+
+        return RepositoryFacts()
+
+    @cached_property
     def link_index(self) -> LinkIndex:
         """The links between notes."""
         from vaultsync.backends.sqlite.links import SqliteLinks
@@ -482,7 +490,8 @@ class Services:
         def ids() -> Collection[str]:
             from vaultsync.api.repo_branches import RepoBranches
 
-            branches = RepoBranches(self.settings, lambda: ctx, lambda: self.note_index)
+            known = self.repository_facts
+            branches = RepoBranches(self.settings, lambda: ctx, lambda: self.note_index, known)
             return frozenset(fact.id for fact in branches.elsewhere(repo))
 
         return ids

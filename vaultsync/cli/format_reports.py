@@ -148,9 +148,7 @@ def run_summary(done: Report) -> str:
 
 
 _MAX_LEFT_OUT = 5
-"""Facts that did not fit into a block and are named."""
-_MAX_LEFT_OUT = 5
-"""Facts that did not fit into a block and are named."""
+"""Facts that were left out of a block and are named."""
 NOTHING_TO_UNDO = (
     "nothing to undo: the changes of that run have been changed again since, or belong to"
     " the user, such as the name of a note"
@@ -327,7 +325,7 @@ def _block_text(block: BlockState) -> str:
         return text
     names = ", ".join(clean(each.title) for each in block.left_out[:_MAX_LEFT_OUT])
     more = ", …" if len(block.left_out) > _MAX_LEFT_OUT else ""
-    return f"{text}; {len(block.left_out):,} did not fit: {names}{more}"
+    return f"{text}; {len(block.left_out):,} left out: {names}{more}"
 
 
 def _telemetry_rows(found: Telemetry) -> list[tuple[str, str]]:

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 @click.option(
     "--toolsets",
     metavar="NAMES",
-    help="The tools that are listed: auto, all, or some of memory, repo, modules and files, with"
-    " commas; default: the setting, else auto, which adds repo in a git repository.",
+    help="The tools that are listed: auto, all, or some of memory, repo, modules, files and"
+    " sessions, with commas; default: the setting, else auto, which adds repo in a git repository.",
 )
 @common
 def mcp(

@@ -130,8 +130,15 @@ def print_managed(options: Options, done: ManagedFile) -> int:
         )
         line += f"; the file has {done.bytes:,}{most_bytes} bytes and {done.lines:,}{most_lines}"
         print_message(options, f"{line} lines ({done.host})")
+    if done.edits:
+        print_message(options, "\nyour edits:")
+        rows = [
+            [each.action.replace("_", " "), each.title, ", ".join(each.fields), each.reason]
+            for each in done.edits
+        ]
+        table(["what", "fact", "fields", "why"], rows)
     if done.left_out:
-        print_message(options, f"\n{count_noun(len(done.left_out), 'fact')} did not fit:")
+        print_message(options, f"\n{count_noun(len(done.left_out), 'fact')} left out:")
         table(
             ["fact", "path", "why"],
             [[each.title, each.path or each.id, each.reason] for each in done.left_out],
@@ -240,8 +247,8 @@ def manage_file(
     """Fill a block of FILE with what a session should know.
 
     FILE is MEMORY.md, CLAUDE.md, AGENTS.md, GEMINI.md or the like. Whole facts are taken, the
-    most important first, as far as the limits go. Nothing outside the block is changed, nor a
-    block that you edited.
+    most important first, as far as the limits go. Nothing outside the block is changed. What
+    you edit in the block reaches the facts.
     """
     with open_memory(options) as memory:
         done = memory.manage_memory_file(file, **request)

@@ -131,7 +131,7 @@ def type_option(*names: str, text: str, multiple: bool = False) -> Callable[[Com
 
 def date_option(name: str, text: str) -> Callable[[Command], Command]:
     """An option that takes a date, which ends the sentence `text`."""
-    help_text = f'{text} this day, month or year, or such as "last week".'
+    help_text = f'{text} this day, month or year, or such as 7d, monday or "last week".'
     return click.option(name, metavar="DATE", help=help_text)
 
 

@@ -212,7 +212,7 @@ def _print_import(options: Options, report: ImportReport) -> None:
 def export_to(options: Options, *, format_name: str, path: str, user: str | None) -> None:
     """Export all facts in the form of another tool.
 
-    FORMAT is basic-memory, markdown or jsonl. FOLDER must be empty or missing.
+    FORMAT is basic-memory, mem0, letta, markdown or jsonl. FOLDER must be empty or missing.
     """
     with open_memory(options) as memory:
         report = memory.export_to(format_name, path, user=user)

@@ -12,7 +12,7 @@ from typing import Any
 
 from vaultsync.exchange.json_stream import json_values
 from vaultsync.exchange.ports import SourceFiles
-from vaultsync.exchange.source_facts import SourceFact, Unreadable, line_of, time_of
+from vaultsync.exchange.source_facts import SourceFact, Unreadable, exported_fact, line_of, time_of
 from vaultsync.model.schema import Value
 
 Found = Iterator[SourceFact | Unreadable]
@@ -36,6 +36,9 @@ def _mem0_memory(given: object, where: str) -> SourceFact | Unreadable:
     text, identity = given.get("memory", given.get("text")), given.get("id")
     if not isinstance(text, str) or not text.strip() or not isinstance(identity, str):
         return Unreadable(where, "it has no `memory` or no `id`")
+    exported = exported_fact(given, text)
+    if exported is not None:
+        return exported
     values: dict[str, Value] = {
         "type": "fact",
         "content": text,
@@ -80,6 +83,9 @@ def _letta_block(block: Mapping[str, Any], agent: str, where: str) -> SourceFact
     label, value = line_of(block.get("label")), block.get("value")
     if not label or not isinstance(value, str) or not value.strip():
         return Unreadable(where, f"the block {label or '(unnamed)'} is empty")
+    exported = exported_fact(block, value)
+    if exported is not None:
+        return exported
     values: dict[str, Value] = {
         "type": "note",
         "title": f"{agent}: {label}",

@@ -49,9 +49,15 @@ FORMATS: Mapping[str, ExchangeFormat] = {
             markdown_folders.read_basic_memory,
             writers.write_basic_memory,
         ),
-        ExchangeFormat("mem0", "mem0", "the JSON of `get_all()`", agent_memories.read_mem0),
         ExchangeFormat(
-            "letta", "Letta or MemGPT", "an agent file (`.af`)", agent_memories.read_letta
+            "mem0", "mem0", "the JSON of `get_all()`", agent_memories.read_mem0, writers.write_mem0
+        ),
+        ExchangeFormat(
+            "letta",
+            "Letta or MemGPT",
+            "an agent file (`.af`)",
+            agent_memories.read_letta,
+            writers.write_letta,
         ),
         ExchangeFormat(
             "mcp-memory",

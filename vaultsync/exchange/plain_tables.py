@@ -8,7 +8,14 @@ from typing import Any
 
 from vaultsync.exchange.json_stream import json_values
 from vaultsync.exchange.ports import SourceFiles
-from vaultsync.exchange.source_facts import SourceFact, Unreadable, line_of, text_hash, time_of
+from vaultsync.exchange.source_facts import (
+    SourceFact,
+    Unreadable,
+    is_exported,
+    line_of,
+    text_hash,
+    time_of,
+)
 from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, TYPES, Value
 
 Found = Iterator[SourceFact | Unreadable]
@@ -48,7 +55,7 @@ def read_lines(files: SourceFiles) -> Found:
             if isinstance(value, Unreadable):
                 yield Unreadable(f"{name}: {value.where}", value.why)
             elif isinstance(value, Mapping):
-                yield _row(value, where)
+                yield SourceFact(value["id"], value) if is_exported(value) else _row(value, where)
             else:
                 yield Unreadable(where, "it is no object")
 

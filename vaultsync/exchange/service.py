@@ -87,7 +87,7 @@ class _Import:
         permissions = self._ctx.policy.permissions
         for fact in self._ctx.store.iter_facts():
             if permissions.may_read(self._agent, fact.scope):
-                self._texts.add(text_hash(fact.content))
+                self._texts.add(text_hash(fact.content or fact.title))
 
     def facts(self, files: SourceFiles) -> Iterator[Fact]:
         """The facts in some files that can be made of them, each once."""
@@ -131,7 +131,7 @@ class _Import:
         known = self._ctx.store.find_many([each.id for each in batch])
         new = []
         for fact in batch:
-            digest = text_hash(fact.content)
+            digest = text_hash(fact.content or fact.title)
             if fact.id in known or digest in self._texts or self._was_forgotten(fact.id):
                 self.duplicates += 1
                 continue

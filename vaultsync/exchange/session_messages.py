@@ -16,6 +16,7 @@ from vaultsync.facts import service as fact_service
 from vaultsync.model.canonical import clean_line, clean_time, from_microseconds, to_microseconds
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.model.scope import private_scope
 from vaultsync.sync.context import SyncContext
 
 SPEAKERS: Mapping[str, str] = {
@@ -59,7 +60,7 @@ def remember_session(
 ) -> tuple[RememberedSession, list[Fact]]:
     """Store messages as facts of one session, in their order; returns the new facts, too.
 
-    The id of a fact is made from its session, scope and writer, from what was said and when,
+    The id of a fact is made from its session, scope, user and writer, from what was said and when,
     and from how often that was said before. So what comes again is stored once, and a forgotten
     message stays forgotten.
 
@@ -80,11 +81,14 @@ def remember_session(
     given = list(messages)
     spoken = [each for number, message in enumerate(given) for each in _read(number, message)]
     moments = _moments(spoken, to_microseconds(ctx.today()))
+    scope = values.get("scope") or (private_scope(agent) if agent else "")
+    user = values.get("userId")
+    talk = f"{session}\0{user}" if user else session
     times_said: Counter[_Message] = Counter()
     wanted: dict[str, dict[str, Value]] = {}
     for each, moment in zip(spoken, moments, strict=True):
         times_said[each] += 1
-        own = (agent or "", str(values.get("scope") or ""), session, str(times_said[each]))
+        own = (agent or "", str(scope), talk, str(times_said[each]))
         key = fact_id("\n".join((*own, each.at or "", each.text)), each.at)
         wanted[key] = {
             **values,

@@ -8,9 +8,13 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from vaultsync.model.schema import Value
 
+OURS = "vaultsync"
+"""The key of metadata under which another tool's file has all values of a fact but its content."""
+_ALWAYS_SET = frozenset({"id", "type", "scope", "createdAt"})
 MAX_CONTENT = 200_000
 """Maximum number of characters of a fact; a longer conversation becomes several facts."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,6 +37,26 @@ class Unreadable:
 
     where: str
     why: str
+
+
+def is_exported(values: Mapping[str, Any]) -> bool:
+    """Whether these are all values of a fact, as `fact_to_values()` has them."""
+    return values.keys() >= _ALWAYS_SET and isinstance(values["id"], str)
+
+
+def exported_fact(given: Mapping[str, Any], text: str) -> SourceFact | None:
+    """A fact that was exported to another tool, by its metadata there; None for others.
+
+    Args:
+        given: what the tool's file has, with its `metadata`.
+        text: the content, which may have changed there.
+    """
+    metadata = given.get("metadata")
+    ours = metadata.get(OURS) if isinstance(metadata, Mapping) else None
+    if not isinstance(ours, Mapping) or not is_exported(ours):
+        return None
+    content = {} if text == ours.get("title") else {"content": text}
+    return SourceFact(ours["id"], {**ours, **content})
 
 
 def fact_id(key: str, created_at: str | None) -> str:

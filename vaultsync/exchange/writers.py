@@ -1,16 +1,20 @@
-"""Facts in the forms of other tools. Read again, each is the fact that it was."""
+"""Facts in the forms of other tools. Read again, each is the fact that it was.
+
+Where a form has a place for metadata, all values of a fact stand there, under `OURS`.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 
 from vaultsync.exchange.markdown_folders import heading_of
-from vaultsync.exchange.source_facts import line_of
+from vaultsync.exchange.source_facts import OURS, line_of
 from vaultsync.markdown.yaml.writer import emit_property
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import slug
 from vaultsync.model.schema import Value
-from vaultsync.model.serialization import fact_to_json
+from vaultsync.model.serialization import fact_to_json, fact_to_values
 
 Files = Iterator[tuple[str, Iterable[str]]]
 """Names of files, and their texts in pieces."""
@@ -58,6 +62,75 @@ def write_basic_memory(facts: Iterable[Fact]) -> Files:
             "id": fact.id,
         }
         yield f"{name}.md", (_document(values, fact),)
+
+
+def write_mem0(facts: Iterable[Fact]) -> Files:
+    """The memories in the form of `get_all()`, as a list, which can be read one by one."""
+    yield "memories.json", _json_list(_mem0_memory(each) for each in facts)
+
+
+def _mem0_memory(fact: Fact) -> dict[str, object]:
+    return {
+        "id": fact.id,
+        "memory": fact.content or fact.title,
+        "user_id": fact.user_id,
+        "agent_id": fact.agent_id,
+        "run_id": fact.session_id,
+        "categories": fact.tags,
+        "created_at": fact.created_at,
+        "updated_at": fact.updated_at,
+        "metadata": _metadata(fact),
+    }
+
+
+def write_letta(facts: Iterable[Fact]) -> Files:
+    """An agent file whose one agent has a block for each fact."""
+    yield "vaultsync.af", _agent_file(facts)
+
+
+def _agent_file(facts: Iterable[Fact]) -> Iterator[str]:
+    count, taken = 0, set[str]()
+
+    def blocks() -> Iterator[dict[str, object]]:
+        nonlocal count
+        for fact in facts:
+            text = fact.content or fact.title
+            yield {
+                "id": f"block-{count}",
+                "label": _free(slug(fact.title) or fact.type, fact.id, taken),
+                "description": fact.context or None,
+                "value": text,
+                "limit": max(len(text), _BLOCK_LIMIT),
+                "metadata": _metadata(fact),
+            }
+            count += 1
+
+    yield '{"blocks": '
+    yield from _json_list(blocks())
+    ids = [f"block-{number}" for number in range(count)]
+    agent = {"id": "agent-0", "name": "vaultsync", "block_ids": ids}
+    none = ("groups", "files", "sources", "tools", "mcp_servers")
+    rest = json.dumps({"agents": [agent], **{key: [] for key in none}})
+    yield f", {rest[1:]}\n"
+
+
+_BLOCK_LIMIT = 5000
+"""Characters that a block of Letta may have at least."""
+
+
+def _metadata(fact: Fact) -> dict[str, object]:
+    # A text that is the title stands for no content, unless that is here.
+    values = fact_to_values(fact)
+    return {OURS: {k: x for k, x in values.items() if k != "content" or x == fact.title}}
+
+
+def _json_list(rows: Iterable[dict[str, object]]) -> Iterator[str]:
+    before = "["
+    for row in rows:
+        kept = {key: value for key, value in row.items() if value not in (None, ())}
+        yield f"{before}\n{json.dumps(kept, ensure_ascii=False)}"
+        before = ","
+    yield "[]\n" if before == "[" else "\n]\n"
 
 
 def _free(name: str, fact_id: str, taken: set[str]) -> str:

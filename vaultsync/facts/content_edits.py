@@ -182,7 +182,8 @@ def replace_text(content: str, old: str, new: str, count: int = 1) -> str:
 
 def sections(content: str) -> list[Section]:
     """The headings outside code and quotes, each with the range of the text below it."""
-    found: list[Section] = []
+    found: list[tuple[tuple[str, ...], int, int, int]] = []
+    ends: list[int] = []
     opened: list[tuple[int, int]] = []
     """Level and number of the sections that go on, each within the one before it."""
     for span in prose_spans(content):
@@ -196,9 +197,9 @@ def sections(content: str) -> list[Section]:
             words, _, rule = content[span.inner : span.end].strip().rpartition("\n")
             level, title = 1 if rule.lstrip().startswith("=") else 2, " ".join(words.split())
         while opened and opened[-1][0] >= level:
-            number = opened.pop()[1]
-            found[number] = found[number]._replace(end=line)
+            ends[opened.pop()[1]] = line
+        above = found[opened[-1][1]][0] if opened else ()
         opened.append((level, len(found)))
-        above = tuple(found[number].title for _, number in opened[:-1])
-        found.append(Section((*above, title), level, line, span.end, len(content)))
-    return found
+        found.append(((*above, title), level, line, span.end))
+        ends.append(len(content))
+    return [Section(*each, end) for each, end in zip(found, ends, strict=True)]

@@ -16,6 +16,7 @@ from msgspec import Struct, json, structs, to_builtins
 from vaultsync.api.memory import GraphColours, Memory
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.errors import IndexFileNotFoundError, InvalidFieldError
+from vaultsync.exchange.session_messages import RememberedSession
 from vaultsync.facts.listing import PublicPage, public_page
 from vaultsync.facts.related import Related
 from vaultsync.facts.service import ForgetResult
@@ -141,6 +142,14 @@ def remember(bridge: BridgeServices, body: bodies.RememberBody) -> NewFact:
         return public_new(fact, memory.contradictions(fact))
 
     return bridge.writing(write)
+
+
+@route("POST", "/v1/sessions")
+def remember_messages(bridge: BridgeServices, body: bodies.SessionBody) -> RememberedSession:
+    """Store the messages of a conversation, a fact each, and each once."""
+    values = structs.asdict(body)
+    messages = values.pop("messages")
+    return bridge.writing(lambda memory: memory.remember_messages(messages, **values))
 
 
 @route("POST", "/v1/observations")

@@ -28,6 +28,8 @@ class ListQuery(EmptyBody):
     scope: Word | None = None
     status: Word | None = None
     tag: Word | None = None
+    since: Word | None = None
+    until: Word | None = None
     all: bool = False
     limit: PageSize = 100
     after: Word | None = None
@@ -44,6 +46,15 @@ class RememberBody(EmptyBody):
     tags: Words = []
     entities: Words = []
     fields: dict[Word, Any] = {}
+
+
+class SessionBody(EmptyBody):
+    """The messages of a conversation, each with `role`, `content`, and maybe `at` and `name`."""
+
+    messages: list[dict[Word, Any]]
+    session: Name
+    scope: Word | None = None
+    tags: Words = []
 
 
 class ObserveBody(EmptyBody):

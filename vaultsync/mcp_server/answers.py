@@ -8,6 +8,7 @@ from typing import Annotated, Any, NotRequired, TypeAlias
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from vaultsync.context_packs.pack import ContextPack
+from vaultsync.exchange.session_messages import RememberedSession
 from vaultsync.facts.listing import PublicPage
 from vaultsync.facts.service import ForgetResult
 from vaultsync.model.serialization import ChangedFact, NewFact, PublicFact
@@ -35,6 +36,7 @@ __all__ = [
     "PublicFact",
     "QueryVaultResult",
     "RecallResult",
+    "RememberedSession",
     "RepoContext",
     "RepoEntry",
     "ResolvedConflict",

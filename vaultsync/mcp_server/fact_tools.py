@@ -18,6 +18,7 @@ from vaultsync.mcp_server.tool import (
     Until,
     about,
 )
+from vaultsync.mcp_server.toolsets import SESSIONS
 from vaultsync.model.serialization import public_changed, public_new, public_values
 from vaultsync.recall.recall_request import TypeName
 
@@ -63,6 +64,24 @@ def store(memory: AgentMemory, args: StoreFactArgs) -> ToolAnswer:
     values |= {"scope": args.scope or memory.scope, "fields": args.fields | fixed}
     fact = memory.with_note(memory.remember(values.pop("text"), **values))
     return public_new(fact, memory.contradictions(fact))
+
+
+class StoreSessionArgs(ToolArgs, frozen=True):
+    """The arguments of `memory_store_session`."""
+
+    messages: Annotated[
+        tuple[dict[str, Any], ...],
+        about("In order, each with `role` (user or assistant), `content`, maybe `at` and `name`."),
+    ]
+    session: Annotated[str, about("A name of the conversation."), Meta(min_length=1)]
+    scope: Annotated[str | None, about("Yours by default.")] = None
+    tags: Annotated[tuple[str, ...], about("Without #.")] = ()
+
+
+def store_session(memory: AgentMemory, args: StoreSessionArgs) -> ToolAnswer:
+    """`remember --messages`."""
+    values = structs.asdict(args) | {"scope": args.scope or memory.scope, "user": memory.user}
+    return memory.remember_messages(values.pop("messages"), **values)
 
 
 class ObserveArgs(ToolArgs, frozen=True):
@@ -210,6 +229,18 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         "NewFact",
         store,
         proposes=True,
+    ),
+    Tool(
+        "memory_store_session",
+        "Store a conversation",
+        "Store the messages of a conversation, a fact each. Those stored before are not stored"
+        " again, so give it whole as it grows.",
+        StoreSessionArgs,
+        "RememberedSession",
+        store_session,
+        idempotent=True,
+        proposes=True,
+        toolset=SESSIONS,
     ),
     Tool(
         "memory_observe",

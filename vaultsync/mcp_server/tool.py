@@ -32,8 +32,8 @@ def about(description: str) -> Meta:
 
 FactId = Annotated[str, about("`id` of a fact.")]
 Fields = Annotated[dict[str, Any], about("Such as decisionOutcome, aliases or a property.")]
-Since = Annotated[Word | None, about("Such as 2026-02.")]
-Until = Annotated[Word | None, about("Day or month.")]
+Since = Annotated[Word | None, about("Such as 2026-02, 7d.")]
+Until = Annotated[Word | None, about("Likewise.")]
 Types = Annotated[tuple[TypeName, ...], about("As when stored."), Meta(max_length=1_000)]
 Tags = Annotated[Words, about("All of these.")]
 Status = Annotated[str, about("Else not retired.")]

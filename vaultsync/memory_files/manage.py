@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from vaultsync.context_packs.ports import TokenCounter
-from vaultsync.errors import InvalidFieldError, MemoryFileChangedError, UnreadableMemoryFileError
+from vaultsync.errors import InvalidFieldError, MemoryFileChangedError
+from vaultsync.memory_files.block_edits import BlockBases, BlockItem, WrittenBlock, without_removed
 from vaultsync.memory_files.host_limits import HOST_LIMITS, host_of_file
 from vaultsync.memory_files.managed_block import (
     BLOCK_FORMS,
@@ -15,16 +16,18 @@ from vaultsync.memory_files.managed_block import (
     MARKS,
     BlockLimits,
     FilledBlock,
+    block_body,
     by_worth,
     check_marks,
     count_lines,
     edited_lines,
     fill_block,
     find_managed_block,
+    item_text,
 )
 from vaultsync.memory_files.ports import MemoryFile, WriteQueue
 from vaultsync.memory_files.report import ManagedFile
-from vaultsync.memory_files.sections import decode, memory_file_notice
+from vaultsync.memory_files.sections import BOM, decode, decode_exactly, memory_file_notice
 from vaultsync.memory_files.state import SOURCE_PREFIX
 from vaultsync.memory_files.write_queue import (
     LOCK_TIMEOUT,
@@ -49,7 +52,6 @@ MAX_BLOCK_FACTS = 500
 MAX_WRITE_TRIES = 5
 """How often the block is made again because the file was saved meanwhile."""
 EDITED = "edited"
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,13 @@ class ManageRequest:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InvalidFieldError(name, value, "a number from 1 on")
+
+
+_NO_BASES = BlockBases()
+
+
+def _keep_nothing(_: BlockBases) -> None:
+    """For callers that do not know blocks between two writes."""
 
 
 def facts_for_session(
@@ -127,7 +136,7 @@ def refit_block(
     """
     _, limits = _limits(request, name)
     is_long = limits.max_lines is not None and count_lines(text) > limits.max_lines
-    is_large = limits.max_bytes is not None and len(text.encode()) + len(_BOM) > limits.max_bytes
+    is_large = limits.max_bytes is not None and len(text.encode()) + len(BOM) > limits.max_bytes
     if find_managed_block(text) is None or not (is_long or is_large):
         return text
     found, form = facts(), request.form
@@ -135,7 +144,7 @@ def refit_block(
         return text
     return (
         fill_block(
-            text, found, form=form, limits=limits, count=tokens.count, other_bytes=len(_BOM)
+            text, found, form=form, limits=limits, count=tokens.count, other_bytes=len(BOM)
         ).text
         or text
     )
@@ -151,6 +160,17 @@ def _limits(request: ManageRequest, name: str) -> tuple[str, BlockLimits]:
     )
 
 
+def edited_text(file: MemoryFile) -> str | None:
+    """The text of a file whose block a person edited; None if it is as written, or not there.
+
+    Raises:
+        UnreadableMemoryFileError: the file cannot be read, or has half a block.
+    """
+    text, _ = _read(file, file.read(MAX_MEMORY_FILE_BYTES))
+    body = None if text is None else block_body(text)
+    return text if body is not None and body.edited else None
+
+
 def manage_file(
     file: MemoryFile,
     queue: WriteQueue,
@@ -159,6 +179,9 @@ def manage_file(
     tokens: TokenCounter,
     *,
     redact: Callable[[str], str],
+    bases: BlockBases = _NO_BASES,
+    taken: str | None = None,
+    record: Callable[[BlockBases], None] = _keep_nothing,
 ) -> ManagedFile:
     """Write the block of a file, and nothing else of it.
 
@@ -169,6 +192,9 @@ def manage_file(
         request: form and limits.
         tokens: counts them.
         redact: takes the secrets out of what is reported of the file.
+        bases: what is known of the block; facts that were removed from it stay out.
+        taken: the text of the file whose edited block was taken over and may be written.
+        record: keeps what is known from now on; called before the file is written.
 
     Raises:
         UnreadableMemoryFileError: the file is no text, cannot be written, or has half a block.
@@ -176,19 +202,21 @@ def manage_file(
         MemoryFileChangedError: the file was saved again and again meanwhile.
     """
     host, limits = _limits(request, file.name)
+    facts, removed = without_removed(facts, bases)
     tries = 0
     while True:
         tries += 1
         try:
             if request.dry_run:
-                done = _prepare(file, facts, request, limits, tokens)
+                done = _prepare(file, facts, request, limits, tokens).unless_taken(taken)
             else:
                 with file.lock(LOCK_TIMEOUT):
                     if leftovers := file.leftovers():
                         recover_crashed_write(file, queue, leftovers)
-                    done = _prepare(file, facts, request, limits, tokens)
-                    if done.edited is None and done.after not in (None, done.before):
-                        replace_keeping(file, queue, done.after, done.before)
+                    done = _prepare(file, facts, request, limits, tokens).unless_taken(taken)
+                    if done.edited is None:
+                        record(_bases_after(bases, done.filled, request.form))
+                        _write(file, queue, done, keeps=taken is not None)
             break
         except MemoryFileChangedError as error:
             if tries == MAX_WRITE_TRIES:
@@ -219,7 +247,10 @@ def manage_file(
         count_lines(filled.text or ""),
         limits.max_lines,
         [ManagedFact(fact.id, fact.title, fact.path) for fact in filled.taken],
-        [ManagedFact(fact.id, fact.title, fact.path, why) for fact, why in filled.left_out],
+        [
+            ManagedFact(fact.id, fact.title, fact.path, why)
+            for fact, why in (*filled.left_out, *removed)
+        ],
         notices_of(notices),
     )
 
@@ -232,6 +263,10 @@ class _Prepared(NamedTuple):
     filled: FilledBlock
     after: bytes | None
     edited: Sequence[tuple[int, str]] | None
+
+    def unless_taken(self, text: str | None) -> _Prepared:
+        """The same, where an edited block was taken over if the file still has that text."""
+        return self._replace(edited=None) if text is not None and text == self.text else self
 
 
 def _prepare(
@@ -256,11 +291,29 @@ def _read(file: MemoryFile, data: bytes | None) -> tuple[str | None, bytes]:
     """The text of a file, and the byte order mark before it."""
     if data is None:
         return None, b""
-    text, replaced_chars = decode(data, file.name)
-    if replaced_chars:
-        raise UnreadableMemoryFileError(file.name, "not all of it is UTF-8")
+    text, bom = decode_exactly(data, file.name)
     check_marks(text, file.name)
-    return text, _BOM if data.startswith(_BOM) else b""
+    return text, bom
+
+
+def _bases_after(bases: BlockBases, filled: FilledBlock, form: str) -> BlockBases:
+    """What is known of a block that is written next."""
+    body = block_body(filled.text or "")
+    if body is None:
+        return bases
+    items = tuple(BlockItem(fact.id, item_text(fact, form)) for fact in filled.taken)
+    now = WrittenBlock(body.digest, form, items)
+    others = [each for each in bases.written if each.digest != now.digest]
+    return BlockBases((now, *others[:1]), bases.removed)
+
+
+def _write(file: MemoryFile, queue: WriteQueue, done: _Prepared, *, keeps: bool) -> None:
+    """Write a file if it changes; `keeps` the bytes of one that a person edited."""
+    if done.after is None or done.after == done.before:
+        return
+    if keeps and done.before is not None:
+        queue.log({"what": "edited", "file": file.name, "bytes": queue.keep(done.before)})
+    replace_keeping(file, queue, done.after, done.before)
 
 
 def _no_room_notice(name: str, reason: str) -> Notice:

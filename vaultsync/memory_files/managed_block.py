@@ -152,22 +152,48 @@ def edited_lines(text: str, facts: Sequence[Fact], form: str) -> list[tuple[int,
 
     There may be none although it was edited: lines were removed then, or only blanks changed.
     """
+    body = block_body(text)
+    if body is None or not body.edited:
+        return None
+    known = {line for fact in facts for line in _item(fact, form).split("\n")}
+    known.update(_HEAD.split("\n"), _FENCES)
+    found = [
+        (number, line.strip())
+        for number, line in enumerate(body.lines, body.first_line)
+        if line.strip() and line not in known and not _SEALED.fullmatch(line)
+    ]
+    return found[:_MAX_SHOWN]
+
+
+class BlockBody(NamedTuple):
+    """The lines of a block between its marks, without the seal."""
+
+    lines: Sequence[str]
+    first_line: int
+    """The number of the first one in the file."""
+    digest: str
+    """What the seal says; empty if there is none."""
+
+    @property
+    def edited(self) -> bool:
+        """Whether the lines are others than those that were sealed."""
+        return self.digest != _digest("\n".join(self.lines))
+
+    def items(self, form: str) -> Sequence[str]:
+        """The lines, with blanks for those that stand around all items."""
+        around = {*_HEAD.split("\n"), *(_FENCES if form == INDEX else ())}
+        return ["" if line in around else line for line in self.lines]
+
+
+def block_body(text: str) -> BlockBody | None:
+    """The lines of the block of a file; None if there is none."""
     span = find_block(text, MARKS)
     if span is None:
         return None
     lines = text[span[0] : span[1]].replace("\r\n", "\n").split("\n")[1:-1]
-    seal = _SEALED.fullmatch(lines[0]) if lines else None
-    if seal and seal[1] == _digest("\n".join(lines[1:])):
-        return None
-    known = {line for fact in facts for line in _item(fact, form).split("\n")}
-    known.update(_HEAD.split("\n"), _FENCES)
     first = text.count("\n", 0, span[0]) + 2
-    found = [
-        (number, line.strip())
-        for number, line in enumerate(lines, first)
-        if line.strip() and line not in known and not _SEALED.fullmatch(line)
-    ]
-    return found[:_MAX_SHOWN]
+    seal = _SEALED.fullmatch(lines[0]) if lines else None
+    return BlockBody(lines[1:], first + 1, seal[1]) if seal else BlockBody(lines, first, "")
 
 
 def find_managed_block(text: str) -> tuple[int, int] | None:
@@ -221,7 +247,17 @@ def _item(fact: Fact, form: str) -> str:
         piece = PackPiece(fact, "", "", citation_of(fact), fact_body(fact))
         text = PACK_FORMS["markdown"].piece(piece).strip("\n")
         item = "\n\n" + text.replace("\r\n", "\n").replace("\r", "\n")
-    return item.replace("<!--", "&lt;!--")  # it could be a mark
+    return escape_marks(item)
+
+
+def item_text(fact: Fact, form: str) -> str:
+    """What the block says of a fact."""
+    return _item(fact, form).strip("\n")
+
+
+def escape_marks(text: str) -> str:
+    """A text without comments: they could be marks."""
+    return text.replace("<!--", "&lt;!--")
 
 
 def _body(items: Sequence[str], form: str, *, headed: bool = False) -> str:

@@ -27,7 +27,8 @@ class SectionResult(Struct, frozen=True):
 
     action: str
     """`create`, `update`, `forget` or `let_go` of a fact; `rewrite`, `remove` or `return` of a
-    section that follows its fact."""
+    section that follows its fact; `propose` of an edit in the managed block, and `leave_out` of
+    what was removed from it."""
     fact_id: str
     title: str
     line: int | None = None
@@ -107,6 +108,8 @@ class ManagedFile(Struct, frozen=True, rename={"name": "file"}):
     left_out: Sequence[ManagedFact] = ()
     """The most important first."""
     attention: Sequence[ReportedNotice] = ()
+    edits: Sequence[SectionResult] = ()
+    """What a person wrote into the block, and what became of it."""
 
 
 class MemoryFileReport(Struct, frozen=True):

@@ -19,6 +19,7 @@ from vaultsync.memory_files.sections import (
     frontmatter_end,
     normalize,
     read_outline,
+    section_content,
     section_text,
 )
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -195,7 +196,7 @@ def insert_section(text: str, heading: str, body: str, *, replace_all: bool) -> 
         expected = "whole paragraphs, without headings of level 2 and with all code fences closed"
         raise InvalidFieldError("the text", body, expected)
     eol = _line_end(text)
-    body = body.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
+    body = section_content(body)
     own, others = _agents_section(text, title)
     if own is None:
         result = append_section(text, title, body)

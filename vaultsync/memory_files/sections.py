@@ -46,6 +46,8 @@ LARGE_FILE_BYTES = 1 << 20
 """Bytes above which a file is read, but reported as large."""
 MANAGED_MARKER = "<!-- vaultsync-managed -->"
 """Stands below the heading of a section that follows its fact, and that agents may change."""
+BOM = b"\xef\xbb\xbf"
+"""The byte order mark that some editors put before a text; it is none of its characters."""
 _MAX_TITLE_CHARS = 200
 _MAX_INVALID_BYTES = 0.10
 """Share of bytes that are not UTF-8 above which a file counts as binary."""
@@ -213,6 +215,18 @@ def decode(data: bytes, name: str) -> tuple[str, int]:
     return text, replaced
 
 
+def decode_exactly(data: bytes | None, name: str) -> tuple[str, bytes]:
+    """The text of a file that is to be written, and the byte order mark that goes before it.
+
+    Raises:
+        UnreadableMemoryFileError: some of its bytes are not UTF-8, and would be lost.
+    """
+    text, replaced_chars = decode(data or b"", name)
+    if replaced_chars:
+        raise UnreadableMemoryFileError(name, "not all of it is UTF-8")
+    return text, BOM if (data or b"").startswith(BOM) else b""
+
+
 def memory_file_notice(
     kind: str, name: str, message: str, hint: str, line: int | None = None
 ) -> Notice:
@@ -238,13 +252,21 @@ def _metadata(
 
 def normalize(text: str) -> str:
     r"""The text that is hashed: `\n`, no trailing blanks, single blank lines, trimmed."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = _with_plain_line_ends(text)
     if " \n" in text or "\t\n" in text:
         text = _TRAILING.sub("", text)
     if "\n\n\n" in text:
         text = _BLANK_LINES.sub("\n\n", text)
     return text.strip()
+
+
+def _with_plain_line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def section_content(text: str) -> str:
+    r"""A text as sections have it: `\n` as line end, and no blank lines around it."""
+    return _with_plain_line_ends(text).rstrip().strip("\n")
 
 
 def hash_of(text: str) -> str:
@@ -397,7 +419,7 @@ def _sections(
     for number, part in enumerate(_split(text, lines, limit), 1):
         start = part[0].start if part else block.body
         end = part[-1].end if part else block.end
-        content = text[start:end].replace("\r\n", "\n").replace("\r", "\n").rstrip().strip("\n")
+        content = section_content(text[start:end])
         title = derive_title(content, "memory") if alone else block.heading or name
         title = _CONTROL.sub(" ", title).strip()[:_MAX_TITLE_CHARS] or "Untitled"
         yield MemorySection(

@@ -52,6 +52,7 @@ from vaultsync.memory_files.sections import (
     hash_of,
     memory_file_notice,
     read_memory,
+    section_content,
     section_id,
 )
 from vaultsync.memory_files.state import (
@@ -69,7 +70,6 @@ from vaultsync.memory_files.write_back import (
     WrittenBack,
     differing_section,
     in_words_of,
-    section_content,
     write_back,
 )
 from vaultsync.memory_files.write_queue import LOCK_TIMEOUT, drain_write_queue, replace_keeping

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from vaultsync.errors import UnreadableMemoryFileError
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.memory_files.plan import SectionAction
 from vaultsync.memory_files.section_edit import (
@@ -15,12 +14,16 @@ from vaultsync.memory_files.section_edit import (
     imports_file,
     return_section,
 )
-from vaultsync.memory_files.sections import MemorySection, decode, memory_file_notice, normalize
+from vaultsync.memory_files.sections import (
+    MemorySection,
+    decode_exactly,
+    memory_file_notice,
+    normalize,
+    section_content,
+)
 from vaultsync.model.fact import Fact
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
-
-_BOM = b"\xef\xbb\xbf"
 
 
 class FollowedSection(NamedTuple):
@@ -75,11 +78,6 @@ def differing_section(
     return FollowedSection(SectionAction.REWRITE, fact.id, shown.title, content, number)
 
 
-def section_content(text: str) -> str:
-    r"""A text as sections have it: `\n` as line end, and no blank lines around it."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").rstrip().strip("\n")
-
-
 def write_back(
     name: str,
     data: bytes,
@@ -96,9 +94,7 @@ def write_back(
         wanted: what some of them have to become.
         read: reads the sections of a text.
     """
-    text, replaced_chars = decode(data, name)
-    if replaced_chars:
-        raise UnreadableMemoryFileError(name, "not all of it is UTF-8")
+    text, bom = decode_exactly(data, name)
     sections = [section for section, _ in owned]
     why = {}
     changes: dict[int, SectionChange] = {}
@@ -135,7 +131,6 @@ def write_back(
         for each in wanted
         if each not in done or each.fact_id in why
     ]
-    bom = _BOM if data.startswith(_BOM) else b""
     return WrittenBack(text, now, order, done, notices, bom)
 
 

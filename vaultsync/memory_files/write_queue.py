@@ -28,7 +28,7 @@ from vaultsync.errors import (
 from vaultsync.memory_files.ports import MemoryFile, QueuedText, WriteQueue
 from vaultsync.memory_files.report import AddResult
 from vaultsync.memory_files.section_edit import insert_section
-from vaultsync.memory_files.sections import decode
+from vaultsync.memory_files.sections import decode_exactly
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.clock import Clock, time_text
@@ -131,14 +131,11 @@ def _write(
     if data is None and not item.creates:
         why = "it was deleted while a text of an agent waited"
         raise UnreadableMemoryFileError(file.name, why, hint="put it back")
-    text, replaced_chars = decode(data or b"", file.name)
-    if replaced_chars:
-        raise UnreadableMemoryFileError(file.name, "not all of it is UTF-8")
+    text, bom = decode_exactly(data, file.name)
     changed = insert_section(text, item.section, item.text, replace_all=item.replace)
     status = UNCHANGED if changed == text else WRITTEN
     if status == WRITTEN:
-        bom = "\ufeff" if (data or b"").startswith(b"\xef\xbb\xbf") else ""
-        replace_keeping(file, queue, (bom + refit(changed)).encode(), data)
+        replace_keeping(file, queue, bom + refit(changed).encode(), data)
     _log_text(queue, item, status, "")
     queue.drop(item.op)
     return AddResult(file.name, item.section, status)

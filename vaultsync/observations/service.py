@@ -35,10 +35,11 @@ def observe(
     `session` is where it comes from, and `id` its id if that is known before.
 
     Raises:
-        InvalidFieldError: the text is blank, or the scope is that of a team: what one agent
-            noticed is noise to the others.
+        InvalidFieldError: the text is blank, or the scope is that of a team, as that of a vault
+            may be by default: what one agent noticed is noise to the others.
         InvalidScopeError, ScopeDeniedError, IdTakenError: as for any fact.
     """
+    scope = scope or (None if agent else ctx.policy.default_scope)
     if scope is not None and is_team(scope):
         raise InvalidFieldError("scope", scope, "`private-AGENT`, `project-NAME` or `public`")
     return fact_service.remember(

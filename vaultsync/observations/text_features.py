@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from types import MappingProxyType
 
 EXAMINED_CHARS = 4_000
 """Characters of an observation, at its beginning, that are examined."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d[\d.,:]*|[^\w\s]")
+_JAPANESE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+"""Kana and Chinese characters, which are written without blanks between words."""
 _LONGEST_NUMBER = 4
 _PREFIXES = ((4, 4), (6, 6))
 """Letters that a word must exceed, and the length of the prefix that stands for its forms."""
@@ -79,6 +82,9 @@ def text_features(text: str) -> dict[str, str]:
         if word[0].isdigit():
             digits = sum(map(str.isdigit, word))
             found["w:" + "#" * min(digits, _LONGEST_NUMBER)] = "a number"
+            continue
+        if _JAPANESE.match(word):
+            found |= {"c:" + each: each for each in (*word, *map("".join, pairwise(word)))}
             continue
         found["w:" + word] = word
         for longer, length in _PREFIXES:

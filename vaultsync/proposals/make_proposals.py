@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from heapq import nlargest
 from typing import NamedTuple
+from uuid import NAMESPACE_OID, uuid5
 
 from vaultsync.model.decay import last_used
 from vaultsync.model.fact import Fact
@@ -112,12 +113,18 @@ def _new(
     """Those that were never made, about facts that no other open proposal is about."""
     for each in candidates:
         ids = {x.fact_id for x in each.changes} - {""}
-        if busy & ids or proposal_id(kind, each.changes) in known:
+        name = proposal_id(kind, each.changes)
+        if busy & ids or name in known:
             continue
         busy |= ids
         paths = ctx.archive.note_paths(ids)
         changes = tuple(
-            replace(x, fact_id=x.fact_id or ctx.clock.new_id(), path=paths.get(x.fact_id))
-            for x in each.changes
+            replace(x, fact_id=x.fact_id or _id_of_new(name, at), path=paths.get(x.fact_id))
+            for at, x in enumerate(each.changes)
         )
         yield ProposalDraft(kind, each.title, each.why, RULES, each.scope, changes)
+
+
+def _id_of_new(proposal: str, at: int) -> str:
+    """The id of a fact that a proposal makes: the same on every machine that proposes it."""
+    return str(uuid5(NAMESPACE_OID, f"proposal {proposal} {at}"))

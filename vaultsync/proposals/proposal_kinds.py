@@ -24,6 +24,7 @@ KINDS: Mapping[str, ProposalKind] = MappingProxyType(
             ProposalKind(
                 "write", "an agent writes to a scope where it may only propose", reversible=False
             ),
+            ProposalKind("block", "what you wrote into a managed block is only a part of its fact"),
             ProposalKind("duplicates", "two facts say nearly the same: merge them"),
             ProposalKind("contradiction", "a newer fact contradicts an older one"),
             ProposalKind("consolidation", "observations repeat: keep one fact"),

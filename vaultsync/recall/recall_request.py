@@ -33,7 +33,7 @@ Since: TypeAlias = Annotated[
     Word | None,
     Meta(
         description="Only facts from this day, month or year on, such as 2026-02-14, or such as"
-        " last week."
+        " 7d, monday or last week."
     ),
 ]
 Status: TypeAlias = Annotated[

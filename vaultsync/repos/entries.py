@@ -140,7 +140,7 @@ def belongs(fact: Fact, identity: RepoIdentity) -> bool:
     """Whether a fact is about a repository: by its lineage, else by its scope."""
     lineage = fact.value(LINEAGE)
     if lineage:
-        return lineage == identity.lineage
+        return lineage in identity.lineages
     return fact.scope == scope_of(identity.slug)
 
 
@@ -265,12 +265,23 @@ def to_entry(fact: Fact) -> Entry:
     return RepoNote(fact.id, fact.content or fact.title, source, created, updated)
 
 
+def by_kind(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
+    """Facts by the list that they are shown in, each list by time and id."""
+    lists: dict[str, list[Fact]] = {kind: [] for kind in KINDS}
+    for fact in facts:
+        lists[fact.type if fact.type in lists else NOTE].append(fact)
+    for found in lists.values():
+        found.sort(key=_by_time)
+    return lists
+
+
+def _by_time(fact: Fact) -> tuple[str, str]:
+    return fact.created_at, fact.id
+
+
 def to_memory(facts: Iterable[Fact]) -> RepoMemory:
     """The memory that facts make: each list by time and id, summaries the newest first."""
-    ordered = sorted(facts, key=lambda each: (each.created_at, each.id))
-    lists: dict[str, list[Entry]] = {kind: [] for kind in KINDS}
-    for fact in ordered:
-        lists[fact.type if fact.type in lists else NOTE].append(to_entry(fact))
+    lists = {kind: [*map(to_entry, found)] for kind, found in by_kind(facts).items()}
     return RepoMemory(
         tuple(x for x in lists[CONVENTION] if isinstance(x, RepoConvention)),
         tuple(x for x in lists[DECISION] if isinstance(x, RepoDecision)),

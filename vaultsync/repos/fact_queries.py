@@ -1,8 +1,8 @@
-"""The facts of a repository: found by their theme or scope, and filtered by what holds."""
+"""The facts of a repository: found by their theme or scope, then followed by the store's feed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from vaultsync.indexing.note_index_sync import catch_up_note_index
@@ -12,44 +12,85 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import DEFAULT_STATUS
 from vaultsync.repos.entries import KINDS, belongs, scope_of, theme_of
 from vaultsync.repos.repo_identity import RepoIdentity
+from vaultsync.repos.visibility import FactsByPlace
+from vaultsync.storage.feed_cursor import seq_of_version, version_of
 from vaultsync.sync.context import ReadContext
 
 MAX_FACTS = 20_000
 """Facts of one repository that are looked at, the newest first."""
+MAX_ROWS = 2_000
+"""Changes of the store that are read one by one; after more, the index is asked again."""
+_SCHEMA = "1"
 
 
-def repository_facts(
-    ctx: ReadContext, index: NoteIndex, identity: RepoIdentity, *, agent: str | None
-) -> list[Fact]:
-    """The active facts of a repository on all branches, without their secrets.
+class RepositoryFacts:
+    """The active facts of the repository that was asked about last, on all branches.
 
-    Args:
-        ctx: the two sides.
-        index: the note index; where it cannot answer, all facts are looked at.
-        identity: of the repository.
-        agent: who asks; None is the user, who sees all.
-
-    Raises:
-        StoreUnavailableError: the store is away.
+    They are without their secrets. A second question reads what the store has changed since the
+    first one, and nothing else.
     """
+
+    def __init__(self) -> None:
+        self._of: tuple[str, ...] | None = None
+        self._version: str | None = None
+        self._facts = FactsByPlace()
+
+    def read(self, ctx: ReadContext, index: NoteIndex, identity: RepoIdentity) -> FactsByPlace:
+        """Those of a repository as they are now; not to be changed.
+
+        Args:
+            ctx: the two sides.
+            index: the note index; where it cannot answer, all facts are looked at.
+            identity: of the repository.
+
+        Raises:
+            StoreUnavailableError: the store is away.
+        """
+        store, of = ctx.redacted_store, (identity.slug, *identity.lineages)
+        state = store.state()  # before the facts: what is written meanwhile is read again
+        version = version_of(state.store_id, state, _SCHEMA)
+        if of != self._of:
+            self._of, self._version = of, None
+        if version == self._version:
+            return self._facts
+        since = seq_of_version(store, state.store_id, self._version, _SCHEMA)
+        rows = [] if since is None else store.feed(since)
+        self._version = None  # until all of it is read
+        if since is None or len(rows) > MAX_ROWS:
+            self._facts = FactsByPlace(_active(_all(ctx, index, identity), identity))
+        else:
+            found = store.find_many([row.fact_id for row in rows if not row.deleted])
+            kept = {fact.id: fact for fact in _active(found.values(), identity)}
+            for row in rows:
+                if row.fact_id in kept:
+                    self._facts.put(kept[row.fact_id])
+                else:
+                    self._facts.drop(row.fact_id)
+        self._version = version
+        return self._facts
+
+
+def _all(ctx: ReadContext, index: NoteIndex, identity: RepoIdentity) -> Iterable[Fact]:
     if catch_up_note_index(ctx, index).degraded:
-        found = list(ctx.redacted_store.iter_facts())
-    else:
-        found = list(ctx.redacted_store.find_many(_ids(index, identity)).values())
+        return ctx.redacted_store.iter_facts()
+    return ctx.redacted_store.find_many(_ids(index, identity)).values()
+
+
+def _active(facts: Iterable[Fact], identity: RepoIdentity) -> list[Fact]:
     return [
         fact
-        for fact in found
+        for fact in facts
         if fact.type in KINDS
         and fact.status == DEFAULT_STATUS
         and not fact.superseded_by_id
         and belongs(fact, identity)
-        and ctx.policy.permissions.may_read(agent, fact.scope)
     ]
 
 
 def _ids(index: NoteIndex, identity: RepoIdentity) -> Sequence[str]:
     kinds = FactFilters(types=frozenset(KINDS))
-    themed = kinds._replace(themes=frozenset({theme_of(identity.lineage)}))
+    themes = [frozenset({theme_of(each)}) for each in identity.lineages]
     scoped = kinds._replace(scopes=frozenset({scope_of(identity.slug)}))
-    lists = (index.browse(each, order=NEWEST, limit=MAX_FACTS) for each in (themed, scoped))
+    asked = [*(kinds._replace(themes=each) for each in themes), scoped]
+    lists = (index.browse(each, order=NEWEST, limit=MAX_FACTS) for each in asked)
     return [*dict.fromkeys(chain.from_iterable(lists))]

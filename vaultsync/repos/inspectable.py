@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,9 +21,9 @@ from vaultsync.repos.entries import (
     NOTE,
     RepoConvention,
     RepoDecision,
-    RepoMemory,
     RepoNote,
     StepSummary,
+    by_kind,
     check_source,
     clean_path,
     convention_values,
@@ -61,39 +62,37 @@ class MemoryEdits(NamedTuple):
     """Whether all entries are gone at once: then none is removed."""
 
 
-def memory_bytes(
-    memory: RepoMemory, current: bytes | None = None, redact: Callable[[str], str] = str
-) -> bytes:
-    """`memory.json` of a memory.
+class UnknownKeys(NamedTuple):
+    """What another tool wrote into `memory.json`, without secrets."""
+
+    values: Mapping[str, Any]
+    """Of the whole."""
+    entries: Mapping[object, Mapping[str, Any]]
+    """Of entries: by the type of the fact, and the id or, where there is none, the text."""
+
+
+def unknown_keys(current: bytes | None, redact: Callable[[str], str] = str) -> UnknownKeys | None:
+    """The keys of `memory.json` that are not known here; None when it has none.
 
     Args:
-        memory: what it is to say.
-        current: the file as it is, whose unknown keys stay: those of the object, and those of
-            entries that have the same id, or no id and the same text.
-        redact: takes the secrets out of a text that an unknown key has.
+        current: the file as it is.
+        redact: takes the secrets out of a text.
     """
     try:
-        known = json.loads(current or b"{}")
+        found = json.loads(current or b"{}")
     except (ValueError, RecursionError):
-        known = {}  # reading it says what is wrong
-    known = known if isinstance(known, dict) else {}
-    shown: dict[str, object] = {}
-    for name in LISTS.values():
-        found = known.pop(name, ())
-        listed = found if isinstance(found, list) else ()
-        before = {_entry_key(x): x for x in listed if isinstance(x, dict)}
-        entries = [msgspec.to_builtins(each) for each in getattr(memory, name)]
-        for entry in entries:
-            old = before.get(entry["id"]) or before.get(_text_key(entry)) or {}
-            entry.update(_unknown(old, entry, redact))
-        shown[name] = entries
-    shown.update(_unknown(known, shown, redact))
-    return msgspec.json.format(msgspec.json.encode(shown), indent=2) + b"\n"
-
-
-def _entry_key(entry: JsonEntry) -> object:
-    """What tells an entry from others: its id, else its text."""
-    return entry["id"] if isinstance(entry.get("id"), str) else _text_key(entry)
+        found = {}  # reading it says what is wrong
+    found = found if isinstance(found, dict) else {}
+    entries: dict[object, Mapping[str, Any]] = {}
+    for kind, name in LISTS.items():
+        listed = found.get(name)
+        known = _ENTRY_TYPES[kind].__struct_encode_fields__
+        for entry in listed if isinstance(listed, list) else ():
+            if isinstance(entry, dict) and (more := _unknown(entry, known, redact)):
+                key = entry["id"] if isinstance(entry.get("id"), str) else _text_key(entry)
+                entries[kind, key] = more
+    values = _unknown(found, LISTS.values(), redact)
+    return UnknownKeys(values, entries) if values or entries else None
 
 
 def _text_key(entry: JsonEntry) -> tuple[str, str]:
@@ -101,10 +100,8 @@ def _text_key(entry: JsonEntry) -> tuple[str, str]:
 
 
 def _unknown(
-    old: Mapping[str, Any], known: Mapping[str, object], redact: Callable[[str], str]
-) -> dict[str, msgspec.Raw]:
-    """The values of keys that are not known here, as JSON."""
-
+    found: Mapping[str, Any], known: Collection[str], redact: Callable[[str], str]
+) -> dict[str, Any]:
     def plain(value: object) -> object:
         if isinstance(value, str):
             return redact(value)
@@ -114,8 +111,57 @@ def _unknown(
             return {redact(key): plain(each) for key, each in value.items()}
         return value
 
-    unknown = {key: plain(value) for key, value in old.items() if key not in known}
-    return {redact(key): msgspec.Raw(json.dumps(value).encode()) for key, value in unknown.items()}
+    return {redact(key): plain(value) for key, value in found.items() if key not in known}
+
+
+class MemoryRenderer:
+    """Renders `memory.json`; an entry is rendered again only once its fact has changed."""
+
+    def __init__(self) -> None:
+        self._rendered: dict[str, tuple[Fact, str]] = {}
+
+    def render(self, facts: Iterable[Fact], more: UnknownKeys | None = None) -> bytes:
+        """The bytes of the file.
+
+        Args:
+            facts: what it is to say.
+            more: what stays of the file as it is; None for nothing.
+        """
+        before, self._rendered = self._rendered, {}
+        lists, texts = by_kind(facts), []
+        for kind, name in LISTS.items():
+            entries = []
+            for fact in lists[kind]:
+                known = before.get(fact.id)
+                if known is None or (known[0] is not fact and known[0] != fact):
+                    data = msgspec.json.format(msgspec.json.encode(to_entry(fact)), indent=2)
+                    known = fact, _indented(data.decode(), "    ")
+                self._rendered[fact.id] = known
+                entries.append(_with(known[1], fact, kind, more) if more else known[1])
+            body = "[\n    " + ",\n    ".join(entries) + "\n  ]" if entries else "[]"
+            texts.append(f'"{name}": {body}')
+        texts += _members(more.values if more else {}, "  ")
+        return ("{\n  " + ",\n  ".join(texts) + "\n}\n").encode()
+
+
+def _with(shown: str, fact: Fact, kind: str, more: UnknownKeys) -> str:
+    """A rendered entry with what another tool wrote into it."""
+    text = _text_key(msgspec.to_builtins(to_entry(fact)))
+    own = more.entries.get((kind, fact.id)) or more.entries.get((kind, text)) or {}
+    members = (f",\n      {each}" for each in _members(own, "      "))
+    return shown.removesuffix("\n    }") + "".join(members) + "\n    }"
+
+
+def _members(values: Mapping[str, Any], indent: str) -> list[str]:
+    """Members of an object; `json` also writes numbers of any size, and half a character."""
+    return [
+        f"{json.dumps(key)}: {_indented(json.dumps(value, indent=2), indent)}"
+        for key, value in values.items()
+    ]
+
+
+def _indented(text: str, indent: str) -> str:
+    return text.replace("\n", f"\n{indent}")
 
 
 def read_memory(data: bytes | None, path: str) -> JsonMemory:
@@ -127,7 +173,7 @@ def read_memory(data: bytes | None, path: str) -> JsonMemory:
     if data is None:
         return dict.fromkeys(LISTS, ())
     try:
-        found = json.loads(data)
+        found = json.loads(data, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise RepoFileParseError(path, why) from None
@@ -140,6 +186,10 @@ def read_memory(data: bytes | None, path: str) -> JsonMemory:
             raise RepoFileParseError(path, f"{name} is no list of objects")
         lists[kind] = entries
     return lists
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def memory_edits(base: JsonMemory, now: JsonMemory) -> MemoryEdits:
@@ -231,15 +281,20 @@ def nearest_base(bases: Sequence[bytes], now: bytes, path: str) -> JsonMemory:
         now: the edited file.
         path: of the file, for errors.
     """
-    parsed = [read_memory(each, path) for each in bases]
     entries = [x for found in read_memory(now, path).values() for x in found]
 
     def alike(memory: JsonMemory) -> int:
-        known = [x for found in memory.values() for x in found]
-        return sum(x in known for x in entries)
+        known: dict[str, list[JsonEntry]] = {}
+        for each in chain.from_iterable(memory.values()):
+            known.setdefault(str(each.get("id")), []).append(each)
+        return sum(x in known.get(str(x.get("id")), ()) for x in entries)
 
-    found = max(parsed, key=alike, default=read_memory(None, path))
-    return parsed[-1] if parsed and alike(parsed[-1]) == alike(found) else found
+    found, most = read_memory(None, path), -1
+    for each in (*bases[-1:], *bases[:-1]):  # of several that have as many, the first one is it
+        memory = read_memory(each, path)
+        if (count := alike(memory)) > most:
+            found, most = memory, count
+    return found
 
 
 def summary_line(summary: StepSummary) -> bytes:

@@ -48,6 +48,15 @@ class RepoIdentity(Struct, frozen=True):
     slug: str
     """The name in the scope of its facts, `project-<slug>`."""
     warnings: tuple[str, ...] = ()
+    earlier: Annotated[
+        tuple[str, ...],
+        Meta(description="What the lineage was before the first commit, or without the remote."),
+    ] = ()
+
+    @property
+    def lineages(self) -> tuple[str, ...]:
+        """Those whose facts are its facts, too: its own, and the earlier ones."""
+        return (self.lineage, *self.earlier)
 
 
 def sanitize_remote(url: str) -> str:
@@ -176,9 +185,14 @@ def identify(found: WorkingCopy, branch_scope: BranchScope = PER_BRANCH) -> Repo
     if found.branch is None:
         warnings.append("HEAD is detached: the commit stands for the branch")
     place = found.branch if found.branch is not None else found.commit
+    first = found.first_commit
+    less = ((first, None), (None, remote), (None, None))
+    lineage, *earlier = dict.fromkeys(
+        lineage_of(commit, where, found.root) for commit, where in ((first, remote), *less)
+    )
     return RepoIdentity(
         repo_hash(found.root, remote, None if branch_scope == SHARED else place),
-        lineage_of(found.first_commit, remote, found.root),
+        lineage,
         found.root,
         remote,
         found.branch,
@@ -186,4 +200,5 @@ def identify(found: WorkingCopy, branch_scope: BranchScope = PER_BRANCH) -> Repo
         branch_scope,
         repository_slug(found.root, remote),
         tuple(warnings),
+        tuple(earlier),
     )

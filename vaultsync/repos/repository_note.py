@@ -27,13 +27,16 @@ def repository_links(ctx: SyncContext, identity: RepoIdentity) -> tuple[dict[str
     Raises:
         StoreUnavailableError: what the note is called is not known then.
     """
-    title, is_missing = f"{identity.slug} repository", False
-    try:
-        title = fact_service.get(ctx, _id_of(identity), agent=None).title
-    except FactForgottenError as gone:
-        _log.debug("the user deleted the note of the repository: %s", gone)
-    except FactNotFoundError:
-        is_missing = True
+    title, is_missing = f"{identity.slug} repository", True
+    for lineage in identity.lineages:
+        try:
+            title = fact_service.get(ctx, _id_of(lineage), agent=None).title
+        except FactForgottenError as gone:
+            _log.debug("the user deleted the note of the repository: %s", gone)
+        except FactNotFoundError:
+            continue
+        is_missing = False
+        break
     return {REPO: f"[[{title}]]", LINEAGE: identity.lineage}, is_missing
 
 
@@ -45,7 +48,7 @@ def make_repository_note(ctx: SyncContext, identity: RepoIdentity) -> Fact | Non
     """
     where = f" at {identity.remote}" if identity.remote else ""
     values: dict[str, Value] = {
-        "id": _id_of(identity),
+        "id": _id_of(identity.lineage),
         "type": REPOSITORY_TYPE,
         "title": f"{identity.slug} repository",
         "content": f"A git repository{where}. What is known about it links here.",
@@ -59,5 +62,5 @@ def make_repository_note(ctx: SyncContext, identity: RepoIdentity) -> Fact | Non
     return None
 
 
-def _id_of(identity: RepoIdentity) -> str:
-    return str(uuid5(NAMESPACE_OID, f"repository {identity.lineage}"))
+def _id_of(lineage: str) -> str:
+    return str(uuid5(NAMESPACE_OID, f"repository {lineage}"))

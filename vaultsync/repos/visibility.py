@@ -273,18 +273,51 @@ def _places(found: Recorded) -> tuple[Place, ...]:
     return (Place(found.commit, found.branch), *map(Place, found.promoted))
 
 
-def visible_facts(facts: Iterable[Fact], at: Collection[Place]) -> list[Fact]:
-    """The facts that hold where `at` does, without those that others of them replace.
+class FactsByPlace:
+    """The facts of one repository by where they hold, so that not each is asked where it does."""
 
-    Args:
-        facts: of one repository.
-        at: the places that hold.
-    """
-    found, replaced = [], set[str]()
-    for fact in facts:
-        where = recorded(fact)
-        places = _places(where)
-        if not places or any(each in at for each in places):
-            found.append(fact)
-            replaced.update(where.replaces)
-    return [fact for fact in found if fact.id not in replaced]
+    def __init__(self, facts: Iterable[Fact] = ()) -> None:
+        self._places: dict[str, tuple[Place, ...]] = {}
+        self._facts: dict[tuple[Place, ...], dict[str, Fact]] = {}
+        self._replaces: dict[str, tuple[str, ...]] = {}
+        for fact in facts:
+            self.put(fact)
+
+    def put(self, fact: Fact) -> None:
+        """Add a fact, or its new version."""
+        at = recorded(fact)
+        places = _places(at)
+        if self._places.get(fact.id) != places:
+            self.drop(fact.id)
+            self._places[fact.id] = places
+        self._facts.setdefault(places, {})[fact.id] = fact
+        self._replaces.pop(fact.id, None)
+        if at.replaces:
+            self._replaces[fact.id] = at.replaces
+
+    def drop(self, fact_id: str) -> None:
+        """Remove a fact, if it is there."""
+        places = self._places.pop(fact_id, None)
+        if places is not None:
+            del self._facts[places][fact_id]
+            self._replaces.pop(fact_id, None)
+
+    def __iter__(self) -> Iterator[Fact]:
+        """All facts."""
+        return chain.from_iterable(found.values() for found in self._facts.values())
+
+    @property
+    def places(self) -> set[Place]:
+        """Where they were written and promoted to."""
+        return {place for places, found in self._facts.items() if found for place in places}
+
+    def holding(self, at: Collection[Place]) -> list[Fact]:
+        """The facts that hold where these places do, without those that others of them replace."""
+        shown: dict[str, Fact] = {}
+        for places, found in self._facts.items():
+            if not places or any(each in at for each in places):
+                shown.update(found)
+        for replaced in [self._replaces[each] for each in self._replaces if each in shown]:
+            for fact_id in replaced:
+                shown.pop(fact_id, None)
+        return [*shown.values()]

@@ -11,7 +11,7 @@ from vaultsync.errors import NoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.model.serialization import fact_from_json, fact_line
+from vaultsync.model.serialization import fact_from_line_beside, fact_line_beside
 from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.notes.proposal_note import ProposalRecord
 from vaultsync.storage.packed_bytes import pack, unpack
@@ -35,9 +35,9 @@ class Base(NamedTuple):
         """The path of the note."""
         return self.fact.path or VaultPath("")
 
-    def packed(self) -> PackedBase:
-        """The same with its fact packed."""
-        fact, line = self.fact, pack(fact_line(self.fact))
+    def packed(self, note: bytes = b"") -> PackedBase:
+        """The same with its fact packed, beside the bytes of its note if they are given."""
+        fact, line = self.fact, pack(fact_line_beside(self.fact, note))
         return PackedBase(
             fact.id, fact.revision, self.path, line, self.sha, self.stamp, self.missing_since
         )
@@ -50,18 +50,23 @@ class PackedBase(NamedTuple):
     revision: str
     path: VaultPath
     line: bytes
-    """`fact_line()` of the fact, packed where that is shorter."""
+    """`fact_line_beside()` the note of the fact, packed where that is shorter."""
     sha: str
     stamp: FileStamp | None
     missing_since: str | None = None
 
-    def packed(self) -> PackedBase:
+    def packed(self, note: bytes = b"") -> PackedBase:  # noqa: ARG002 - of a base that is not packed
         """As it is."""
         return self
 
-    def unpacked(self) -> Base:
-        """The same with its fact."""
-        fact = fact_from_json(unpack(self.line), path=self.path, revision=self.revision)
+    def unpacked(self, note: bytes | None) -> Base:
+        """The same with its fact; `note` are the bytes with its sha.
+
+        Raises:
+            ValueError: they are damaged, or missing where they are needed.
+        """
+        line, place = unpack(self.line), self.path or None
+        fact = fact_from_line_beside(line, note, path=place, revision=self.revision)
         return Base(fact, self.sha, self.stamp, self.missing_since)
 
 
@@ -225,7 +230,14 @@ class Archive(Protocol):
         """
 
     def put_bases(self, bases: Iterable[Base | PackedBase]) -> None:
-        """Set bases."""
+        """Set bases. Blobs that packed ones stand beside have to be put before."""
+
+    def put_stamps(self, stamps: Iterable[tuple[str, str, FileStamp | None]]) -> None:
+        """Set the stamps of the notes of facts, which were seen, and so are not missing.
+
+        Each is a fact's id, the sha of the bytes that were seen, and the stamp. A base with
+        another sha stays as it is.
+        """
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
         """Forget bases. Their blobs stay until maintenance prunes them."""

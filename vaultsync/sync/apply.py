@@ -519,7 +519,12 @@ class ApplyBatch:
             if item.data is not None and not (item.failed or item.sha in self.kept):
                 self.blobs[item.sha] = item.data
         blobs = _packed(self.ctx, self.blobs)
-        packed = map_in_two(Base.packed, [*bases.values()], self.ctx.background)
+        notes = {item.sha: item.data for item in items if item.data}
+        packed = map_in_two(
+            lambda base: base.packed(notes[base.sha]) if base.sha in notes else base,
+            [*bases.values()],
+            self.ctx.background,
+        )
         with self.ctx.archive.transaction():
             self.ctx.archive.put_blobs(blobs)
             self.ctx.archive.put_bases(packed)
@@ -596,7 +601,7 @@ def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
                     outcome.waiting.append(fact.id)
                     continue
                 file, stamp = again, trusted_stamp(again.stamp, began_ns)
-                base = Base(now.evolve(path=path), file.sha, stamp).packed()
+                base = Base(now.evolve(path=path), file.sha, stamp).packed(file.data)
             outcome.stamps[path] = stamp
             bases.append(base)
             blobs[file.sha] = file.data

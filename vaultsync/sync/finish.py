@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from vaultsync.errors import NoteError, StoreUnavailableError
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.notes.parse import read_note
-from vaultsync.storage.archive import Archive, Base, Notice
+from vaultsync.storage.archive import Notice
 from vaultsync.storage.store import FeedRow
 from vaultsync.storage.vault import FileStamp, FolderListing
 from vaultsync.sync.apply import ApplyOutcome
@@ -23,10 +23,7 @@ from vaultsync.sync.notices import FOREIGN_VALUES_SETTING, new_foreign_values, w
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, stopped_setting
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of
-from vaultsync.sync.snapshot import NewStamp, path_in, trusted_stamp
-
-BASES_IN_MEMORY = 500
-"""Bases that get their new stamps at once."""
+from vaultsync.sync.snapshot import path_in, trusted_stamp
 
 
 def record_absent(work: SyncRun) -> None:
@@ -72,24 +69,12 @@ def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
     if not (settings or folders or notices or restamped):
         return
     with archive.transaction():
-        _put_stamps(archive, restamped)
+        archive.put_stamps([each[1:] for each in restamped])
         archive.set_folders(folders)
         for key, value in settings.items():
             archive.set_setting(key, value)
         for path, listed in notices.items():
             archive.set_notices(path, listed)
-
-
-def _put_stamps(archive: Archive, stamps: Sequence[NewStamp]) -> None:
-    """Give bases the new stamps of their notes, some at a time: a base is large."""
-    for start in range(0, len(stamps), BASES_IN_MEMORY):
-        some = stamps[start : start + BASES_IN_MEMORY]
-        bases = archive.find_bases(each.fact_id for each in some)
-        archive.put_bases(
-            Base(bases[each.fact_id].fact, each.sha, each.stamp)
-            for each in some
-            if each.fact_id in bases
-        )
 
 
 def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:

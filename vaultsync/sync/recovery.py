@@ -364,10 +364,12 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
     Returns:
         The facts whose notes were restored from such a save.
     """
+    if not (displaced_files := ctx.archive.displaced_files()):
+        return []
     rescued: list[str] = []
     expired: list[DisplacedFile] = []
     now = ctx.clock.now().timestamp()
-    for displaced in ctx.archive.displaced_files()[:MAX_EXAMINED]:
+    for displaced in displaced_files[:MAX_EXAMINED]:
         if displaced.fact_id in unrepaired:
             continue
         due = now >= displaced.due or _is_released(ctx, displaced)

@@ -194,7 +194,7 @@ def observe(
     elif feed.is_available:
         resolutions = find_resolutions(ctx, snapshot)
         resolved = [resolve_conflict(ctx, each).fact_id for each in resolutions]
-        settled = settled_by_deletion(resolutions)
+        settled = settled_by_deletion(resolutions) if resolutions else []
     identities = resolve_identities(ctx, snapshot)
     if identities.absent:
         _confirm_absences(ctx, identities)

@@ -17,7 +17,7 @@ from vaultsync.errors import NoteError, UnreadableNoteError
 from vaultsync.markdown.conflict_markers import conflict_marker_line
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
-from vaultsync.model.serialization import fact_line
+from vaultsync.model.serialization import fact_line_beside
 from vaultsync.notes import canonical_form
 from vaultsync.notes.parse import TYPE_FOLDERS, FieldProblem, Note, home_folder, read_note
 from vaultsync.notes.review_note import is_review_note
@@ -48,7 +48,7 @@ class PackedFact(NamedTuple):
     id: str
     revision: str
     line: bytes = b""
-    """`fact_line()`, packed; empty where it was not kept."""
+    """`fact_line_beside()` its note, packed; empty where it was not kept."""
 
 
 class ScannedFile(NamedTuple):
@@ -301,7 +301,7 @@ def _scan_folder(
             snapshot.known.add(path)
     for start in range(0, len(to_read), FILES_PER_LOOKUP):
         some = to_read[start : start + FILES_PER_LOOKUP]
-        bases = ctx.archive.find_bases(fact_id for _, _, fact_id in some if fact_id)
+        bases = ctx.archive.find_bases([fact_id for _, _, fact_id in some if fact_id])
         for path, stamp, fact_id in some:
             _look_at_file(ctx, snapshot, scope, path, stamp, base=bases.get(fact_id))
             if len(snapshot.unread) >= MIN_BULK_FACTS:  # keep few files in memory
@@ -400,7 +400,8 @@ def _pack(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
     lines = texts = [b""] * len(facts)
     if snapshot.packed_bytes < MAX_PACKED_BYTES:
         files = [snapshot.seen[path].file.data for path in facts]
-        packed = map_in_two(pack, [*map(fact_line, facts.values()), *files], ctx.background)
+        beside = map(fact_line_beside, facts.values(), files)
+        packed = map_in_two(pack, [*beside, *files], ctx.background)
         snapshot.packed_bytes += sum(map(len, packed))
         lines, texts = packed[: len(files)], packed[len(files) :]
     for (path, fact), line, text in zip(facts.items(), lines, texts, strict=True):

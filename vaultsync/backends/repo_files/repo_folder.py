@@ -84,6 +84,33 @@ class RepoFolder:
                 return None if found == expect else found
             return _swap(path, data, expect)
 
+    def versions(self) -> list[int]:
+        """The numbers of the versions of `memory.json` that are kept, the oldest first."""
+        with _naming("read", self.indexes), contextlib.suppress(FileNotFoundError):
+            found = (each.name.split(".")[1] for each in self.indexes.glob("memory.*.json"))
+            return sorted(int(each) for each in found if each.isdecimal())
+        return []
+
+    def version(self, number: int) -> bytes | None:
+        """A version of `memory.json`; None when it is not kept."""
+        return self.state(f"memory.{number}.json")
+
+    def keep_version(self, data: bytes, *, most: int) -> int:
+        """Keep a version of `memory.json`, durably, unless it is the newest; returns its number.
+
+        Args:
+            data: of the file.
+            most: the number of versions to keep, of which this one is the newest.
+        """
+        known = self.versions()
+        if known and self.version(known[-1]) == data:
+            return known[-1]
+        number = known[-1] + 1 if known else 1
+        self.put_state(f"memory.{number}.json", data)
+        for old in [*known, number][:-most]:
+            (self.indexes / f"memory.{old}.json").unlink(missing_ok=True)
+        return number
+
     def summaries(self) -> Sequence[bytes]:
         """The whole lines of `summaries.jsonl`, oldest first; what a crash cut off is left out."""
         data = self._read(self.path / SUMMARIES_FILE) or b""

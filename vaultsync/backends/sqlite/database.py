@@ -165,13 +165,13 @@ def compact(db: sqlite3.Connection) -> None:
 
 
 def is_sparse(db: sqlite3.Connection) -> bool:
-    """Whether a fourth of the file is free, and that is worth writing it again."""
+    """Whether an eighth of the file is free, and that is worth writing it again."""
     (free,), (pages,) = (db.execute(f"PRAGMA {x}").fetchone() for x in _SPACE)
-    return bool(free > _MIN_FREE_PAGES and free * 4 > pages)
+    return bool(free > _MIN_FREE_PAGES and free * 8 > pages)
 
 
 def vacuum(db: sqlite3.Connection) -> None:
-    """`compact()` when a fourth of the file is free; else only empty the log."""
+    """`compact()` when an eighth of the file is free; else only empty the log."""
     if is_sparse(db):
         compact(db)
     else:

@@ -42,8 +42,9 @@ SqlRow: TypeAlias = tuple[Any, ...]
 
 SELECT_BASES = (
     "SELECT fact_id, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode,"
-    " missing_since, fact FROM bases "
+    " missing_since, fact, data FROM bases LEFT JOIN blobs USING (sha) "
 )
+SELECT_BLOBS = "SELECT sha, data FROM blobs WHERE sha IN (SELECT value FROM json_each(?))"
 SELECT_BASES_BY_ID = SELECT_BASES + "WHERE fact_id IN (SELECT value FROM json_each(?))"  # noqa: S608 - both are ours
 SELECT_PATHS_BY_ID = (
     "SELECT fact_id, folder, name FROM bases WHERE missing_since IS NULL"
@@ -52,6 +53,14 @@ SELECT_PATHS_BY_ID = (
 SELECT_PLACES_BY_ID = (
     "SELECT fact_id, folder, name, missing_since IS NULL FROM bases"
     " WHERE fact_id IN (SELECT value FROM json_each(?))"
+)
+COUNT_FOUND_AGAIN = (
+    "INSERT OR REPLACE INTO moves (fact_id) SELECT fact_id FROM bases"
+    " WHERE fact_id = ? AND sha = ? AND missing_since IS NOT NULL"
+)
+SET_STAMPS = (
+    "UPDATE bases SET size = ?3, mtime_ns = ?4, ctime_ns = ?5, inode = ?6, missing_since = NULL"
+    " WHERE fact_id = ?1 AND sha = ?2"
 )
 SELECT_PATHS = (
     "SELECT CASE folder WHEN '' THEN name ELSE folder || '/' || name END, fact_id"
@@ -164,8 +173,12 @@ def unpack_blob(held: bytes) -> bytes:
     try:
         return unpack(held)
     except ValueError as error:
-        message = f"the archive is damaged: {error}"
-        raise ArchiveError(message, hint=_DAMAGE_HINT) from error
+        _raise_damaged(error)
+
+
+def _raise_damaged(error: ValueError) -> NoReturn:
+    message = f"the archive is damaged: {error}"
+    raise ArchiveError(message, hint=_DAMAGE_HINT) from error
 
 
 def m001_archive(db: sqlite3.Connection) -> None:
@@ -256,6 +269,22 @@ def m007_moves_in_bulk(db: sqlite3.Connection) -> None:
     db.execute("DROP TRIGGER base_moved")
 
 
+def m008_texts_once(db: sqlite3.Connection) -> None:
+    """The fact of a base stands beside the bytes of its note, which are a blob."""
+    from vaultsync.model.serialization import fact_line_beside
+
+    def beside(held: str | bytes, note: bytes | None) -> str | bytes:
+        if note is None:
+            return held
+        fact = wire.fact_from_json(unpack_column(held))
+        return pack_column(fact_line_beside(fact, unpack_blob(note)).decode())
+
+    db.create_function("beside", 2, beside)
+    db.execute(
+        "UPDATE bases SET fact = beside(fact, (SELECT data FROM blobs WHERE blobs.sha = bases.sha))"
+    )
+
+
 MIGRATIONS: tuple[sqlite_file.Migration, ...] = (
     m001_archive,
     m002_unused_blobs,
@@ -264,6 +293,7 @@ MIGRATIONS: tuple[sqlite_file.Migration, ...] = (
     m005_moves,
     m006_proposals,
     m007_moves_in_bulk,
+    m008_texts_once,
 )
 """In order. A name once released stays."""
 
@@ -300,42 +330,42 @@ def path_from_columns(folder: str | bytes, name: str | bytes) -> VaultPath:
     return VaultPath(prefix + path_from_column(name))
 
 
-def base_to_row(base: Base | PackedBase) -> SqlRow:
+def base_to_row(base: PackedBase) -> SqlRow:
     """A base in the order of its table."""
-    fact_id, revision, path, line, sha, stamp, missing_since = base.packed()
+    fact_id, revision, path, line, sha, stamp, missing_since = base
     folder, _, name = path.rpartition("/")
-    size, mtime_ns, ctime_ns, inode = stamp or (None, None, None, None)
     return (
         fact_id,
         path_to_column(folder),
         path_to_column(name),
         sha,
         revision,
-        size,
-        mtime_ns,
-        ctime_ns,
-        # As text: some file systems use all 64 bits, of which SQLite has but 63.
-        None if inode is None else str(inode),
+        *_stamp_to_columns(stamp),
         missing_since,
         line if isinstance(line, PackedBytes) else line.decode(),
         file_key(name),
     )
 
 
+def _stamp_to_columns(stamp: FileStamp | None) -> SqlRow:
+    """The four columns of a stamp; the inode as text, which in SQLite would lack its 64th bit."""
+    return (*stamp[:3], str(stamp.inode)) if stamp else (None, None, None, None)
+
+
 def base_from_row(row: SqlRow) -> Base:
-    """The reverse of `base_to_row()`."""
-    from vaultsync.storage.archive import Base
+    """The base of a row of `SELECT_BASES`. Raises ArchiveError: it is damaged."""
+    from vaultsync.storage.archive import PackedBase
     from vaultsync.storage.vault import FileStamp
 
-    _, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact = row
-    return Base(
-        wire.fact_from_json(
-            unpack_column(fact), path=path_from_columns(folder, name) or None, revision=revision
-        ),
-        sha,
-        None if inode is None else FileStamp(size, mtime_ns, ctime_ns, int(inode)),
-        since,
-    )
+    fact_id, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact, note = row
+    line = fact.encode() if isinstance(fact, str) else fact
+    stamp = None if inode is None else FileStamp(size, mtime_ns, ctime_ns, int(inode))
+    path = path_from_columns(folder, name)
+    base = PackedBase(fact_id, revision, path, line, sha, stamp, since)
+    try:
+        return base.unpacked(None if note is None else unpack(note))
+    except ValueError as error:
+        _raise_damaged(error)
 
 
 def value_to_json(value: object) -> str:
@@ -601,9 +631,18 @@ class SqliteArchive:
         return [fact_id for (fact_id,) in rows]
 
     def put_bases(self, bases: Iterable[Base | PackedBase]) -> None:
-        rows = list(map(base_to_row, bases))
+        from vaultsync.storage.archive import Base
+
+        given = list(bases)
+        notes = self._notes_of([base.sha for base in given if isinstance(base, Base)])
+        rows = [base_to_row(base.packed(notes.get(base.sha, b""))) for base in given]
         self._count_moves(rows)
         self._change("INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", rows)
+
+    def put_stamps(self, stamps: Iterable[tuple[str, str, FileStamp | None]]) -> None:
+        rows = [(fact_id, sha, *_stamp_to_columns(stamp)) for fact_id, sha, stamp in stamps]
+        self._change(COUNT_FOUND_AGAIN, [row[:2] for row in rows])
+        self._change(SET_STAMPS, rows)
 
     def _count_moves(self, rows: Sequence[SqlRow]) -> None:
         """Count the bases whose notes are elsewhere than before; deletions have a trigger."""
@@ -614,6 +653,11 @@ class SqliteArchive:
             "INSERT OR REPLACE INTO moves (fact_id) VALUES (?)",
             [(place[0],) for place in places if place not in before],
         )
+
+    def _notes_of(self, shas: Sequence[str]) -> dict[str, bytes]:
+        """The bytes that are kept of some notes."""
+        found = self._rows(SELECT_BLOBS, json.dumps(shas)) if shas else ()
+        return {sha: unpack_blob(data) for sha, data in found}
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
         self._change("DELETE FROM bases WHERE fact_id = ?", zip(fact_ids))

@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from vaultsync.backends.replace_file import replace_file
+from vaultsync.memory_files.block_edits import BlockBases
 from vaultsync.sync.report import BlockState
 
 T = TypeVar("T")
 KNOWN_DIR = "memory-files/known"
 BLOCKS_DIR = "memory-files/blocks"
+BASES_DIR = "memory-files/bases"
 
 
 class KnownFile(msgspec.Struct, frozen=True):
@@ -32,10 +34,11 @@ class KnownFile(msgspec.Struct, frozen=True):
 
 
 class KnownMemoryFiles:
-    """One file for each, so that processes need no lock; another for what its block holds."""
+    """One file for each, so that processes need no lock; others for what its block holds."""
 
     def __init__(self, state_dir: Path) -> None:
         self._known, self._blocks = state_dir / KNOWN_DIR, state_dir / BLOCKS_DIR
+        self._bases = state_dir / BASES_DIR
 
     def all(self) -> Sequence[KnownFile]:
         return sorted(_read(self._known, KnownFile), key=lambda each: each.path)
@@ -44,11 +47,21 @@ class KnownMemoryFiles:
         _write(self._known / _name(known), known)
 
     def drop(self, known: KnownFile) -> None:
-        for folder in (self._known, self._blocks):
+        for folder in (self._known, self._blocks, self._bases):
             (folder / _name(known)).unlink(missing_ok=True)
 
     def put_block(self, known: KnownFile, state: BlockState) -> None:
         _write(self._blocks / _name(known), state)
+
+    def put_bases(self, known: KnownFile, bases: BlockBases) -> None:
+        _write(self._bases / _name(known), bases)
+
+    def bases(self, known: KnownFile) -> BlockBases:
+        try:
+            data = (self._bases / _name(known)).read_bytes()
+            return msgspec.json.decode(data, type=BlockBases)
+        except (OSError, msgspec.MsgspecError):
+            return BlockBases()
 
     def blocks(self) -> Sequence[BlockState]:
         return sorted(_read(self._blocks, BlockState), key=lambda each: each.file)
@@ -67,7 +80,7 @@ def _read(folder: Path, kind: type[T]) -> Iterator[T]:
             continue  # another process drops it, or another version wrote it
 
 
-def _write(path: Path, value: KnownFile | BlockState) -> None:
+def _write(path: Path, value: KnownFile | BlockState | BlockBases) -> None:
     data = msgspec.json.encode(value)
     try:
         if path.read_bytes() == data:

@@ -13,7 +13,7 @@ from vaultsync.storage.erasure import Traces
 PURGE_INTENT_NAME = "purging.json"
 _LINES = lazy_pattern(r"\.(?:log|jsonl)(?:\.[0-9a-f]+)?$")
 """Files of lines, of which each is about something else; rotated ones too."""
-DISPOSABLE = ("memory-files/queue", "memory-files/kept", "memory-files/blocks")
+DISPOSABLE = tuple(f"memory-files/{each}" for each in ("queue", "kept", "blocks", "bases"))
 """Folders of files that are dropped whole."""
 
 

@@ -1,0 +1,461 @@
+"""Keeps the facts of a repository and its inspectable files equal, and writes new ones to both."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from vaultsync.api.engine import Engine
+from vaultsync.api.repo_branches import RepoBranches, RepoHandle, read_state
+from vaultsync.backends.repo_files.repo_folder import MEMORY_FILE, RepoFolder
+from vaultsync.errors import (
+    FactNotFoundError,
+    InvalidFieldError,
+    RepoFileParseError,
+    UsageError,
+    VaultsyncError,
+)
+from vaultsync.facts import service as fact_service
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.repos.entries import (
+    CONVENTION,
+    DECISION,
+    REPLACES,
+    SUMMARY,
+    RepoConvention,
+    RepoDecision,
+    RepoNote,
+    StepSummary,
+    by_kind,
+    place_values,
+    recorded,
+    summary_values,
+    to_entry,
+)
+from vaultsync.repos.inspectable import (
+    MemoryEdits,
+    MemoryRenderer,
+    UnknownKeys,
+    added_values,
+    changed_values,
+    kept_lines,
+    memory_edits,
+    nearest_base,
+    read_memory,
+    read_summary,
+    unknown_keys,
+)
+from vaultsync.repos.repo_identity import SHARED, RepoIdentity
+from vaultsync.repos.repository_note import make_repository_note, repository_links
+from vaultsync.settings import RepoSettings
+from vaultsync.sync.context import SyncContext
+
+_log = logging.getLogger(__name__)
+_MOST_VERSIONS = 8
+"""Versions of `memory.json` that an editor may have opened before it saves."""
+_MOST_ROUNDS = 20
+"""How often `memory.json` is written again because it was saved meanwhile."""
+_WRITTEN = "memory.base.json"
+EntryT = TypeVar("EntryT", RepoConvention, RepoDecision, RepoNote, StepSummary)
+
+
+class _Written(msgspec.Struct, frozen=True):
+    """The version of `memory.json` that was written last; a newer one may be left by a crash."""
+
+    number: int = 0
+    is_plain: bool = False
+    """Whether nothing in it is of another tool."""
+
+
+class _FoundFile(NamedTuple):
+    """`memory.json` as it was found."""
+
+    data: bytes | None
+    is_edited: bool
+    is_plain: bool
+    """Whether it is known that nothing in it is of another tool."""
+
+
+class RepoFiles:
+    """The facts of repositories and their files.
+
+    A write costs what it changes: what was read, decoded and rendered before is used again, and
+    versions of `memory.json` are compared as bytes.
+    """
+
+    def __init__(
+        self,
+        branches: RepoBranches,
+        engine: Engine,
+        settings: RepoSettings,
+        wrote: Callable[[], None],
+    ) -> None:
+        """Those of a vault.
+
+        Args:
+            branches: knows which facts hold.
+            engine: writes notes.
+            settings: the limits of the files.
+            wrote: called after each write of the store.
+        """
+        self._branches = branches
+        self._engine = engine
+        self._settings = settings
+        self._wrote = wrote
+        self._renderer = MemoryRenderer()
+
+    @property
+    def _ctx(self) -> SyncContext:
+        return self._engine.ctx
+
+    def register(self, handle: RepoHandle) -> None:
+        """Keep what a hash stands for."""
+        data = msgspec.json.encode(handle.identity)
+        if handle.folder.state("repository.json") != data:
+            handle.folder.put_state("repository.json", data)
+
+    def synced(self, handle: RepoHandle) -> list[Fact]:
+        """The facts that hold, once both files were read and written."""
+        facts = self._branches.holding(handle)
+        if not facts and not handle.folder.exists:
+            return facts
+        self.register(handle)
+        with handle.folder.memory_lock(shared=True):
+            found = self._find(handle.folder)
+            is_current = found.data == self._render(facts, found)
+        if not is_current:
+            with handle.folder.memory_lock():  # what others wrote until now is among them
+                found = self._find(handle.folder)
+                facts = self._take_edits(handle, self._branches.holding(handle), found)
+                facts = self._project(handle, facts, found)
+        with handle.folder.summaries_lock(shared=True):
+            is_current = [*handle.folder.summaries()] == self._lines(facts)
+        if not is_current:
+            with handle.folder.summaries_lock():
+                facts = self._take_lines(handle, self._branches.holding(handle))
+                self._put_lines(handle, facts)
+        return facts
+
+    def put(
+        self,
+        handle: RepoHandle,
+        values: dict[str, Value],
+        entry: type[EntryT],
+        *,
+        fact_id: str | None = None,
+        agent: str | None,
+        unscoped: bool,
+    ) -> EntryT:
+        """Write an entry: all of it, or nothing.
+
+        Args:
+            handle: of the repository.
+            values: of its fact.
+            entry: its type.
+            fact_id: of the entry to change.
+            agent: who writes; None for the user.
+            unscoped: whether it holds on every branch.
+
+        Raises:
+            FactNotFoundError: there is none of this id.
+        """
+        self.register(handle)
+        self._branches.facts(handle)  # what takes long the first time waits for no lock
+        with handle.folder.memory_lock():
+            found = self._find(handle.folder)
+            facts = self._take_edits(handle, self._branches.holding(handle), found)
+            old = _replaced(facts, values, fact_id)
+            before: Fact | None = None
+            if old is not None and (fact_id or _is_of(handle, old, unscoped=unscoped)):
+                before = fact_service.get(self._ctx, old.id, agent=agent)
+
+            def write(ctx: SyncContext) -> Fact:
+                if before is not None:
+                    kept = {key: x for key, x in values.items() if key != "type"}
+                    return fact_service.update(ctx, before.id, kept, agent=agent)
+                more: dict[str, Value] = {REPLACES: [old.id]} if old else {}
+                return self._new(ctx, handle, values | more, agent, unscoped=unscoped)
+
+            fact: Fact = self._engine.proposing(agent, write)
+            gone = {fact.id, *recorded(fact).replaces}
+            shown: list[Fact] = [x for x in facts if x.id not in gone]
+            try:
+                self._project(handle, [*shown, self._ctx.view.redact(fact)], found)
+            except BaseException:
+                self._take_back(fact, before)
+                raise
+        if before is None:
+            self._written(fact, agent)
+        else:
+            self._followed(fact.id)
+        return _as(entry, self._ctx.view.redact(fact))
+
+    def append(
+        self, handle: RepoHandle, values: dict[str, Value], *, agent: str | None
+    ) -> StepSummary:
+        """Write a summary: all of it, or nothing.
+
+        Args:
+            handle: of the repository.
+            values: of its fact.
+            agent: who writes; None for the user.
+        """
+        self.register(handle)
+        self._branches.facts(handle)
+        with handle.folder.summaries_lock():
+            facts = self._take_lines(handle, self._branches.holding(handle))
+
+            def write(ctx: SyncContext) -> Fact:
+                return self._new(ctx, handle, values, agent)
+
+            fact: Fact = self._engine.proposing(agent, write)
+            try:
+                self._put_lines(handle, [*facts, self._ctx.view.redact(fact)])
+            except BaseException:
+                self._take_back(fact, None)
+                raise
+        self._written(fact, agent)
+        return _as(StepSummary, self._ctx.view.redact(fact))
+
+    # --- memory.json
+
+    @staticmethod
+    def _find(folder: RepoFolder) -> _FoundFile:
+        """`memory.json`, and whether it was edited since it was written."""
+        data, numbers = folder.memory(), folder.versions()
+        last = read_state(folder.state(_WRITTEN), _Written())
+        is_written = numbers[-1:] == [last.number]
+        # After a crash, the version before the newest may be there still. An older one that is
+        # there was put there on purpose.
+        is_ours = any(data == folder.version(x) for x in numbers[-1 if is_written else -2 :])
+        return _FoundFile(data, not is_ours, is_ours and is_written and last.is_plain)
+
+    def _take_edits(
+        self, handle: RepoHandle, facts: Sequence[Fact], found: _FoundFile, *bases: bytes
+    ) -> list[Fact]:
+        """Take over what was changed in `memory.json` since it was written.
+
+        Args:
+            handle: of the repository.
+            facts: that hold.
+            found: the file.
+            bases: the versions that it may have been made of; those that are kept without any.
+        """
+        if not found.is_edited or found.data is None:
+            return [*facts]
+        name = str(handle.folder.path / MEMORY_FILE)
+        if not bases:
+            bases = _versions(handle.folder)
+            bases = bases[-1:] if found.data in bases else bases
+        entries = read_memory(found.data, name)
+        by_id = {fact.id: fact for fact in facts}
+        if not bases:  # which is newer is not known: entries of known facts say nothing new
+            entries = {
+                kind: [x for x in many if x.get("id") not in by_id]
+                for kind, many in entries.items()
+            }
+        edits = memory_edits(nearest_base(bases, found.data, name), entries)
+        if edits.is_emptied:
+            _log.warning("%s was emptied: no fact is deleted, and it is written again", name)
+        try:
+            self._apply(handle, edits, by_id)
+        except UsageError as error:
+            raise RepoFileParseError(name, error.message) from error
+        return [*by_id.values()]
+
+    def _apply(self, handle: RepoHandle, edits: MemoryEdits, by_id: dict[str, Fact]) -> None:
+        """Write to the store what was changed in `memory.json`.
+
+        What is new comes last and at once: when an entry is refused, the next look at the file
+        finds all of them again.
+        """
+        new, is_missing = [], False
+        for kind, entry in edits.added:
+            values, is_missing = self._named(self._ctx, handle, added_values(kind, entry))
+            new.append(fact_service.new_fact(self._ctx, values, agent=None))
+        changes = {}
+        for kind, before, after in edits.changed:
+            if (known := by_id.get(str(after.get("id")))) is not None:
+                changes[known.id] = changed_values(known, kind, before, after)
+        for fact_id, values in changes.items():
+            if values:
+                changed = fact_service.update(self._ctx, fact_id, values, agent=None)
+                by_id[fact_id] = self._ctx.view.redact(changed)
+                self._followed(fact_id)
+        for fact_id in edits.removed:
+            if by_id.pop(fact_id, None) is not None:
+                with suppress(FactNotFoundError):
+                    fact_service.forget(self._ctx, fact_id, agent=None)
+                self._followed(fact_id)
+        for fact in filter(None, fact_service.write_new(self._ctx, new, agent=None)):
+            by_id[fact.id] = self._ctx.view.redact(fact)
+            self._written(fact, None)
+        if is_missing:
+            self._introduce(handle.identity)
+
+    def _project(self, handle: RepoHandle, facts: Sequence[Fact], found: _FoundFile) -> list[Fact]:
+        """Write `memory.json`; returns the facts, with what was saved meanwhile.
+
+        Args:
+            handle: of the repository.
+            facts: with the edits of the file.
+            found: the file of which the edits are.
+        """
+        folder, current, expect = handle.folder, [*facts], found.data
+        for _ in range(_MOST_ROUNDS):
+            more = self._unknown(found)
+            data = self._renderer.render(current, more)
+            number = folder.keep_version(data, most=_MOST_VERSIONS)
+            written = _Written(number, is_plain=more is None)
+            if data == expect:
+                break
+            displaced = folder.put_memory(data, expect)
+            if displaced is None:
+                break
+            # It may have been made of any version but the one that was just written.
+            older = [each for each in _versions(folder) if each != data]
+            found = _FoundFile(displaced, is_edited=True, is_plain=False)
+            current = self._take_edits(handle, current, found, *older, expect or b"{}")
+            expect = data
+        self._branches.keep(folder, _WRITTEN, written)
+        return current
+
+    def _unknown(self, found: _FoundFile) -> UnknownKeys | None:
+        if found.is_plain:
+            return None
+        return unknown_keys(found.data, self._ctx.view.redact_text)
+
+    def _render(self, facts: Iterable[Fact], found: _FoundFile) -> bytes:
+        return self._renderer.render(facts, self._unknown(found))
+
+    # --- summaries.jsonl
+
+    def _lines(self, facts: Iterable[Fact]) -> list[bytes]:
+        most = self._settings.summaries_max_entries
+        newest = by_kind(facts)[SUMMARY][: -most - 1 : -1]
+        found = [x for x in map(to_entry, newest) if isinstance(x, StepSummary)]
+        return kept_lines(found, entries=most, size=self._settings.summaries_max_bytes)
+
+    def _take_lines(self, handle: RepoHandle, facts: Sequence[Fact]) -> list[Fact]:
+        """Take over the lines that other programs appended to `summaries.jsonl`."""
+        found = [*facts]
+        lines = [x for x in map(read_summary, handle.folder.summaries()) if x and not x.id]
+        known = {(x.session_id, x.content) for x in facts if x.type == SUMMARY} if lines else set()
+        for summary in lines:
+            if (summary.run_id, summary.summary) in known:
+                continue
+            try:
+                values = summary_values(
+                    summary.run_id, summary.step_id, summary.summary, summary.tags, ()
+                )
+            except InvalidFieldError as error:
+                _log.warning("a line of summaries.jsonl is no summary: %s", error)
+                continue
+            fact = self._new(self._ctx, handle, {**values, "source": "tool"}, None)
+            known.add((summary.run_id, summary.summary))
+            found.append(self._ctx.view.redact(fact))
+            self._written(fact, None)
+        return found
+
+    def _put_lines(self, handle: RepoHandle, facts: Sequence[Fact]) -> None:
+        lines, now = self._lines(facts), [*handle.folder.summaries()]
+        if lines == now:
+            return
+        if lines[:-1] == now:
+            handle.folder.append_summary(lines[-1])
+        else:
+            handle.folder.put_summaries(lines)
+
+    # --- facts
+
+    def _new(
+        self,
+        ctx: SyncContext,
+        handle: RepoHandle,
+        values: dict[str, Value],
+        agent: str | None,
+        *,
+        unscoped: bool = False,
+    ) -> Fact:
+        named, is_missing = self._named(ctx, handle, values, unscoped=unscoped)
+        fact = fact_service.remember(ctx, named, agent=agent)
+        if is_missing and ctx is self._ctx:
+            self._introduce(handle.identity)
+        return fact
+
+    @staticmethod
+    def _named(
+        ctx: SyncContext, handle: RepoHandle, values: Mapping[str, Value], *, unscoped: bool = False
+    ) -> tuple[dict[str, Value], bool]:
+        """The values of an entry with its repository, and whether that has no note yet."""
+        identity = handle.identity
+        unscoped = unscoped or identity.branch_scope == SHARED
+        links, is_missing = repository_links(ctx, identity)
+        return {**values, **place_values(identity, unscoped=unscoped), **links}, is_missing
+
+    def _introduce(self, identity: RepoIdentity) -> None:
+        """Write the note of a repository that has none."""
+        note = make_repository_note(self._ctx, identity)
+        if note is not None:
+            self._written(note, None)
+
+    def _take_back(self, fact: Fact, before: Fact | None) -> None:
+        """Undo a write of the store whose file could not be written."""
+        try:
+            if before is None:
+                fact_service.forget(self._ctx, fact.id, agent=None, expect=fact.revision)
+            else:
+                keys = {"title", "content", "tags", "source", *before.own, *fact.own}
+                values = {key: before.plain(key) for key in keys}
+                fact_service.update(self._ctx, fact.id, values, agent=None, expect=fact.revision)
+        except VaultsyncError as error:
+            _log.warning("what was written of %s stays: %s", fact.id, error)
+
+    def _written(self, fact: Fact, agent: str | None) -> None:
+        self._wrote()
+        self._engine.write_note(fact, actor=agent or "person")
+
+    def _followed(self, fact_id: str) -> None:
+        self._wrote()
+        self._engine.update_notes(fact_id)
+
+
+def _versions(folder: RepoFolder) -> tuple[bytes, ...]:
+    """The versions of `memory.json` that are kept, the newest last."""
+    return tuple(filter(None, map(folder.version, folder.versions())))
+
+
+def _replaced(facts: Sequence[Fact], values: dict[str, Value], fact_id: str | None) -> Fact | None:
+    """The entry that another one is written in place of."""
+    if fact_id is not None:
+        found = next((x for x in facts if x.id == fact_id), None)
+        if found is None or found.type != values["type"]:
+            raise FactNotFoundError(fact_id)
+        return found
+    if values["type"] not in (CONVENTION, DECISION):
+        return None
+    title = str(values["title"]).casefold()
+    same = (x for x in facts if x.type == values["type"] and x.title.casefold() == title)
+    return next(same, None)
+
+
+def _is_of(handle: RepoHandle, fact: Fact, *, unscoped: bool) -> bool:
+    """Whether a fact may change for all that see it: it was written on this branch."""
+    at = recorded(fact)
+    if at.commit is None or unscoped:
+        return at.commit is None
+    identity = handle.identity
+    if identity.branch is None:
+        return at.commit == identity.commit
+    return at.branch == identity.branch
+
+
+def _as(kind: type[EntryT], fact: Fact) -> EntryT:
+    entry = to_entry(fact)
+    assert isinstance(entry, kind)  # noqa: S101 - the type of the fact says so
+    return entry
