@@ -265,7 +265,7 @@ def test_what_was_left_out_would_not_have_fitted(found: list[PackCandidate], bud
 
 
 def test_the_order_is_priority_then_importance_then_recency() -> None:
-    old, new = "2025-01-01T00:00:00Z", "2026-01-01T00:00:00Z"
+    old, new = "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5Z"
     found = [
         candidate(7, priority=4),
         candidate(5, priority=1, createdAt=old),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -302,6 +303,12 @@ def test_a_set_comes_in_the_order_that_is_asked_for(index: NoteIndex) -> None:
     assert index.browse(ALL, limit=0) == []
     put(index, a_fact(A, priority=1, importance=1.0, createdAt=day.format(1)))
     assert index.browse(ALL, limit=2) == [C, A]
+
+
+def test_a_limit_beyond_all_facts_is_none(index: NoteIndex) -> None:
+    put(index, a_fact(A, "Tea."))
+    assert index.browse(ALL, limit=sys.maxsize) == [A]
+    assert [each.fact_id for each in index.search("tea", ALL, limit=sys.maxsize)] == [A]
 
 
 def test_an_empty_index_has_no_set(index: NoteIndex) -> None:

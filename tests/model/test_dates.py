@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.errors import InvalidFieldError
+from vaultsync.model.canonical import from_microseconds
 from vaultsync.model.dates import TimeSpan, date_bounds, day_span, relative_days, time_span
 from vaultsync.model.permissions import Permissions
 from vaultsync.recall.past_facts import past_moment
@@ -113,3 +114,10 @@ WORDS = st.sampled_from(["last", "next", "week", "vor", "3", "days", "ago", "yea
 def test_a_relative_date_is_made_of_days(words: list[str], today: date) -> None:
     days = relative_days(" ".join(words), today)
     assert days is None or (all(map(day_span, days)) and days[0] <= days[1])
+
+
+@given(*3 * [st.integers(-3, 3)])
+def test_a_span_holds_what_lies_between_its_moments(since: int, time: int, until: int) -> None:
+    half = 500_000
+    span = TimeSpan(from_microseconds(since * half), from_microseconds(until * half))
+    assert span.holds(from_microseconds(time * half)) == (since <= time < until)

@@ -636,11 +636,11 @@ def test_what_is_in_the_state_that_is_asked_for_comes_first(world: RecallWorld) 
 def test_of_a_topic_the_newest_or_oldest_comes_first(
     world: RecallWorld, order: str, first: int
 ) -> None:
-    for day in (2, 1, 3):
+    for part, seconds in {2: "00.5", 1: "00", 3: "01"}.items():
         world.agent_remembers(
-            f"Berths are painted, part {day}.",
-            title=f"Painting {day}",
-            createdAt=f"2026-01-0{day}T10:00:00Z",
+            f"Berths are painted, part {part}.",
+            title=f"Painting {part}",
+            createdAt=f"2026-01-02T10:00:{seconds}Z",
         )
     assert world.titles(f"the {order} painting of berths")[0] == f"Painting {first}"
     assert world.titles(f"the {order} type:note")[0] == f"Painting {first}"

@@ -389,3 +389,18 @@ def test_a_new_fact_is_compared_with_older_ones(memory: Memory) -> None:
     new = memory.remember("The slipway has 42 berths.")
     (found,) = memory.contradictions(new)
     assert (found.id, found.title) == (old.id, old.title)
+
+
+def test_no_limit_is_too_large(memory: Memory) -> None:
+    fact = memory.remember("Tea at four.")
+    assert [each.id for each in memory.list(limit=10**30).facts] == [fact.id]
+    assert [each.id for each in memory.recall("tea", limit=10**30).hits] == [fact.id]
+    assert memory.observations(limit=10**30) == ()
+    assert memory.log(limit=10**30) == ()
+
+
+@pytest.mark.parametrize("given", ["~archive", "./~archive", "{root}/~archive"])
+def test_a_folder_may_begin_with_a_tilde(memory: Memory, vault: Path, given: str) -> None:
+    (vault / "~archive").mkdir()
+    (vault / "~archive/a.md").write_text("Old.\n")
+    assert memory.adopt([given.format(root=vault)]).counts["created_in_store"] == 1

@@ -101,6 +101,8 @@ if TYPE_CHECKING:
     )
 
 SIDES = ("vault", "store")
+_MOST = 2**31 - 1
+"""A limit that stands for none: no memory has as many facts or runs."""
 MAX_MATCHING = 2_000
 """Facts that match a filter up to which a list reads only them: of more, a page is soon full."""
 MAX_CALLED = 50
@@ -504,7 +506,7 @@ class Memory:
             self._services.note_index,
             tier=tier,
             agent=self.agent,
-            limit=max(1, _check_number("limit", limit)),
+            limit=max(1, _check_limit(limit)),
         )
         return tuple(map(listed_observation, found))
 
@@ -640,7 +642,7 @@ class Memory:
             until=_check_day("until", until),
             among=self._linked(links_to, links_from),
             newest=newest,
-            limit=_check_number("limit", limit),
+            limit=_check_limit(limit),
             after=after,
             include_deleted=all,
             matching=self._matching,
@@ -1113,7 +1115,7 @@ class Memory:
         return self.answer(
             RecallRequest(
                 _check_text("query", query),
-                limit=_check_number("limit", limit),
+                limit=_check_limit(limit),
                 mode=mode,
                 types=_check_texts("types", types),
                 scopes=_check_texts("scopes", scopes),
@@ -1717,7 +1719,7 @@ class Memory:
 
         span = time_span(_check_day("since", since), None, today=self._ctx.clock.now().date())
         self._engine.record_bases()
-        return run_summaries(self._ctx, limit=limit, agent=self.agent, span=span)
+        return run_summaries(self._ctx, limit=_check_limit(limit), agent=self.agent, span=span)
 
     def write_change_note(
         self, *, since: str | date | None = None, folder: str = "Changes"
@@ -2486,7 +2488,7 @@ class Memory:
 
 def _path_in_vault(text: str, root: Path) -> VaultPath:
     """A path in the vault, given relative to its root or as the system has it."""
-    path = Path(text).expanduser()
+    path = Path(os.path.expanduser(text))  # noqa: PTH111 - `~` of no user
     if not path.is_absolute() and (root / path).exists():
         path = root / path
     try:
@@ -2554,6 +2556,10 @@ def _check_number(name: str, given: int) -> int:
     if not isinstance(given, int) or isinstance(given, bool):
         raise InvalidFieldError(name, given, "a whole number")
     return given
+
+
+def _check_limit(given: int) -> int:
+    return min(_check_number("limit", given), _MOST)
 
 
 def _check_text(name: str, given: str) -> str:

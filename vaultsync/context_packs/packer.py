@@ -44,6 +44,7 @@ from vaultsync.context_packs.pack import (
     detect_intent,
 )
 from vaultsync.context_packs.truncate import RenderedPiece, cut_piece, cut_words
+from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import by_importance
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import tier_of
@@ -92,7 +93,7 @@ def sort_parts(candidates: Sequence[PackCandidate]) -> list[PackCandidate]:
     What a newer fact contradicts follows that one.
     """
     newest_first = sorted(candidates, key=lambda each: each.fact.id)
-    newest_first.sort(key=lambda each: each.fact.created_at, reverse=True)
+    newest_first.sort(key=lambda each: to_microseconds(each.fact.created_at), reverse=True)
     ranked = sorted(newest_first, key=lambda each: by_importance(each.fact))
     heads = {each.fact.id for each in ranked if not each.beside}
     behind = [each for each in ranked if each.beside in heads]

@@ -22,6 +22,7 @@ from vaultsync.context_packs.formats import (
 )
 from vaultsync.errors import UnreadableMemoryFileError
 from vaultsync.hosts.marked_blocks import BlockMarks, find_block, line_end, write_block
+from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import decay_factor, last_used, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -129,7 +130,7 @@ def fill_block(
     def block() -> str:
         # The order is that of the tiers and of time, so that a fact that is used more often
         # moves no other lines.
-        taken.sort(key=lambda fact: (fact.priority, fact.created_at, fact.id))
+        taken.sort(key=lambda x: (x.priority, to_microseconds(x.created_at), x.id))
         return _body([items[fact.id] for fact in taken], form)
 
     by_rank = list(taken)

@@ -29,8 +29,9 @@ class TimeSpan(Struct, frozen=True):
 
     def holds(self, time: str) -> bool:
         """Whether a canonical time lies within."""
-        return (self.since is None or time >= self.since) and (
-            self.until is None or time < self.until
+        moment = to_microseconds(time)  # as texts, 12:00:00.5Z would come before 12:00:00Z
+        return (self.since is None or moment >= to_microseconds(self.since)) and (
+            self.until is None or moment < to_microseconds(self.until)
         )
 
     def within(self, other: TimeSpan) -> TimeSpan:

@@ -21,6 +21,7 @@ from vaultsync.errors import DerivedError, InvalidFieldError, RepositoryError, S
 from vaultsync.indexing.language import ENGLISH, language_of
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
+from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact, origin_of
@@ -754,7 +755,7 @@ class RecallSearch:
         if not order:
             return {each.id: _recency(each, self._now) for each in facts}
         about = [x for x in facts if self._similarities[x.id] >= ORDERED_SIMILARITY]
-        about.sort(key=lambda fact: fact.created_at, reverse=order == NEWEST)
+        about.sort(key=lambda fact: to_microseconds(fact.created_at), reverse=order == NEWEST)
         places = {fact.id: 1 - rank / len(about) for rank, fact in enumerate(about)}
         return {fact.id: places.get(fact.id, 0.0) for fact in facts}
 

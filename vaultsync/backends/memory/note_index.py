@@ -19,6 +19,7 @@ from vaultsync.indexing.text_normalization import (
     query_words,
     split_words,
 )
+from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.decay import by_importance
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -114,7 +115,7 @@ class MemoryIndex:
 
     def browse(self, filters: FactFilters, *, order: str = IMPORTANT, limit: int) -> list[str]:
         facts = [each.fact for each in self._held.values() if filters.admits(each.fact)]
-        facts.sort(key=lambda fact: fact.created_at, reverse=order != OLDEST)
+        facts.sort(key=lambda fact: to_microseconds(fact.created_at), reverse=order != OLDEST)
         if order == IMPORTANT:
             facts.sort(key=by_importance)
         return [fact.id for fact in facts[: max(0, limit)]]

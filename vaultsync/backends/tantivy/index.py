@@ -159,6 +159,7 @@ class TantivyIndex:
             asked = self._query(asking, view, words, phrases, filters)
             if not asked:
                 return []
+            limit = min(limit, view.searcher.num_docs)  # tantivy makes room for as many
             hits = best_hits(view.searcher, asked, ranges, limit)
             if hits is None:
                 hits = best_hits(view.searcher, asked + asking.ranges(ranges), {}, limit)
@@ -190,6 +191,7 @@ class TantivyIndex:
         )
         column, direction = _ORDERS[order]
         with self._reading():
+            limit = min(limit, view.searcher.num_docs)
             hits = view.searcher.search(
                 asked, limit, count=False, order_by_field=column, order=direction
             ).hits
