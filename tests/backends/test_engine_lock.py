@@ -99,6 +99,28 @@ def test_of_two_that_wait_the_second_follows_the_first(lock: EngineLock, tmp_pat
     lock.unlock()
 
 
+def test_who_has_the_engine_for_long_lends_it_to_who_asks(lock: EngineLock, tmp_path: Path) -> None:
+    other, third = EngineLock(tmp_path, "v"), EngineLock(tmp_path, "v")
+    with lock, lock:
+        assert not lock.is_asked_for()
+        with other.asking() as first, third.asking() as second:
+            assert (first, second) == (True, False)
+            assert lock.is_asked_for()
+            times = lock.lend()
+            assert not lock.is_held
+            assert not third.try_lock()
+            with other:
+                assert third.holder() == f"process {os.getpid()}"
+                assert not lock.take_back(times)
+        assert not lock.is_asked_for()
+        assert lock.take_back(times)
+        assert third.holder() == f"process {os.getpid()}"
+        assert not other.try_lock()
+    assert other.try_lock()
+    other.unlock()
+    assert [each.name for each in tmp_path.iterdir()] == ["engine.lock"]
+
+
 def test_the_engine_is_released_by_the_last_of_nested_holders(
     lock: EngineLock, tmp_path: Path
 ) -> None:

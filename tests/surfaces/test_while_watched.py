@@ -333,7 +333,6 @@ def test_the_daemon_fixes_links(home: Home) -> None:
         (("rebuild", "--from", "store"), "stop it first"),
         (("migrate", "--to", "sqlite:other.sqlite3"), "stop it first"),
         (("adopt", "private-indy"), "without a PATH"),
-        (("import-from", "csv", CSV), "stop it for the import"),
         (("watch",), "`--wait`"),
     ],
 )
@@ -341,9 +340,20 @@ def test_what_a_daemon_cannot_do_has_a_hint(home: Home, words: tuple[str, ...], 
     code, shown = result(home, *words)
     assert (code, shown["error"]["kind"]) == (BUSY, "EngineBusyError")
     assert hint in shown["error"]["hint"]
-    if CSV in words:  # it can still be tried
-        code, shown = result(home, *words, "--dry-run")
-        assert shown["facts"] > 0
+
+
+def test_an_import_has_the_vault_until_it_is_done_and_the_daemon_goes_on(
+    home: Home, daemon: str
+) -> None:
+    assert result(home, "import-from", "csv", CSV, "--dry-run")[1]["facts"] == 1
+    done = result(home, "import-from", "csv", CSV)[1]
+    assert done["facts"] == 1
+    notes = home.vault.glob("[!.]*/**/*.md")
+    (note,) = (x for x in notes if "Diesel" in x.read_text(encoding="utf-8"))
+    edit(note, "until noon", "until one")
+    wait_until(lambda: "until one" in home.run("list", "--json").stdout)
+    listed = result(home, "log")[1]["runs"]
+    assert {"import", "watch"} <= {each["kind"] for each in listed}
 
 
 def test_a_rebuild_that_is_refused_makes_no_store(home: Home) -> None:

@@ -44,6 +44,8 @@ MAX_TABLE_ROUNDS = 3
 DERIVE_POLL_SECONDS, DERIVE_STALL_SECONDS = 0.25, 60.0
 """How often the work of another engine is looked at, and how long nothing of it may be seen
 until it is given up."""
+LEND_POLL_SECONDS, LEND_SECONDS = 0.05, 60.0
+"""How often a command looks whether a daemon lends its lock, and for how long."""
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
@@ -88,6 +90,31 @@ class Engine:
             yield self.ctx
         finally:
             self.lock.unlock()
+
+    @contextmanager
+    def borrowed(self, *, hint: str) -> Iterator[SyncContext]:
+        """As `exclusive()`, but a daemon that has the lock lends it, and goes on afterwards.
+
+        Raises:
+            EngineBusyError: it does not lend it, or another process borrows it.
+        """
+        clock = self.ctx.clock
+        until = clock.monotonic() + LEND_SECONDS
+        with self.lock.asking() as first:
+            self._signal_daemon()
+            while True:
+                try:
+                    self.lock.__enter__()
+                    break
+                except EngineBusyError as busy:
+                    if not first or clock.monotonic() > until:
+                        raise busy.watched(hint) from None
+                clock.sleep(LEND_POLL_SECONDS)
+            try:
+                with self.exclusive() as ctx:
+                    yield ctx
+            finally:
+                self.lock.unlock()
 
     def _wait_for_store(self) -> None:
         """Retry requests to a store that is busy or restarts while others may have the lock.

@@ -18,7 +18,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.sync.context import ReadContext
 from vaultsync.sync.report import Progress
 
-_IMPORT_BY_DAEMON = "stop it for the import, which is one run that `undo` reverts"
+_IMPORT_BY_DAEMON = "it lends the vault between two of its runs, so try again, or stop it"
 
 
 class ExportReport(Struct, frozen=True):
@@ -45,7 +45,7 @@ def import_into(
     if form is None:
         raise _unknown(format_name, FORMATS)
     # A dry run writes nothing, so it can go beside a daemon.
-    locked = nullcontext(engine.ctx) if dry_run else engine.exclusive(hint=_IMPORT_BY_DAEMON)
+    locked = nullcontext(engine.ctx) if dry_run else engine.borrowed(hint=_IMPORT_BY_DAEMON)
     with open_source(path.expanduser()) as files, locked as ctx:
         report = import_from(
             ctx, form, files, scope=scope, agent=agent, dry_run=dry_run, progress=progress

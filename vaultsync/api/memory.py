@@ -981,7 +981,7 @@ class Memory:
         Raises:
             UsageError: there is no such format.
             ExchangeFileError: the files cannot be read.
-            EngineBusyError: a daemon has the vault: stop it, or import on its machine.
+            EngineBusyError: a daemon has the vault and did not lend it within a minute.
             InvalidScopeError, ScopeDeniedError, StoreError: nothing, or a part, was imported.
         """
         from vaultsync.api.exchange import import_into

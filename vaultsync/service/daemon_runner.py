@@ -129,6 +129,22 @@ class DaemonWork(Memory):
         finally:
             lock.unlock()
 
+    def lend_lock(self) -> bool:
+        """Leave the vault to a command that asks for it, until it is done; whether one did.
+
+        Raises:
+            DaemonStoppedError: the daemon was asked to stop meanwhile.
+        """
+        lock = self._engine.lock
+        if not lock.is_asked_for():
+            return False
+        times = lock.lend()
+        while lock.is_asked_for() or not lock.take_back(times):
+            if self.stopped():
+                raise DaemonStoppedError
+            time.sleep(LOCK_TRY_SECONDS)
+        return True
+
     def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
         """One run, without derived data."""
         return self._engine.sync(request, derive=False, progress=progress)
@@ -330,7 +346,7 @@ class DaemonRunner:
         return state
 
     def _loop(
-        self, daemon: DaemonLoop, files: MemoryFileWatch, idle: IdleWork, memory: Memory
+        self, daemon: DaemonLoop, files: MemoryFileWatch, idle: IdleWork, memory: DaemonWork
     ) -> None:
         while not self._stopping:
             wait = daemon.tick()
@@ -346,6 +362,8 @@ class DaemonRunner:
             if wait > 0 and self._wake.wait(wait):
                 time.sleep(MIN_TICK_SECONDS)
             self._wake.clear()
+            if memory.lend_lock():
+                daemon.retry_soon()
             if not self._calls.empty():
                 while not self._calls.empty():
                     self._calls.get().do(memory)

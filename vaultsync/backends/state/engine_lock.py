@@ -33,48 +33,52 @@ class EngineLock:
         self._vault = vault
         self._path = state_dir / "engine.lock"
         self._written = False
-        self._next_path = state_dir / "engine.next"
+        self._next = _Request(state_dir / "engine.next")
+        self._asked = _Request(state_dir / "engine.asked")
 
     @cached_property
     def _lock(self) -> filelock.BaseFileLock:
         return _file_lock(self._path)
-
-    @cached_property
-    def _next(self) -> filelock.BaseFileLock:
-        return _file_lock(self._next_path)
 
     def try_lock(self) -> bool:
         """Acquire the lock if it is free; it is reentrant, with one `unlock()` for each time.
 
         Who takes it again and again, for a moment each time, leaves it to a process that waits.
         """
-        if not self.is_held and self._is_awaited():
+        if not self.is_held and (self._next.is_of_another() or self._asked.is_of_another()):
             return False
         return self._try_lock()
 
     @contextmanager
     def going_first(self) -> Iterator[None]:
         """Have each `try_lock()` of others fail meanwhile, for this one waits for the lock."""
-        first = _try_file_lock(self._next)
-        try:
+        with self._next.made():
             yield
-        finally:
-            if first:
-                self._let_others()
 
-    def _is_awaited(self) -> bool:
-        """Whether another one goes first; a crash may have left the file of one."""
-        if not self._next_path.exists() or self._next.is_locked:
+    @contextmanager
+    def asking(self) -> Iterator[bool]:
+        """Ask the process that has the lock for long to lend it; False if another one asks."""
+        with self._asked.made() as first:
+            yield first
+
+    def is_asked_for(self) -> bool:
+        """Whether another process asks for the lock."""
+        return self._asked.is_of_another()
+
+    def lend(self) -> int:
+        """Release the lock, however often it was acquired; returns how often."""
+        times = self._lock.lock_counter
+        while self.is_held:
+            self.unlock()
+        return times
+
+    def take_back(self, times: int) -> bool:
+        """Acquire the lock again as often as before `lend()`; whether it was free."""
+        if not self._try_lock():
             return False
-        if not _try_file_lock(self._next):
-            return True
-        self._let_others()
-        return False
-
-    def _let_others(self) -> None:
-        with suppress(OSError):  # of a system that removes no open file
-            self._next_path.unlink()
-        self._next.release()
+        for _ in range(times - 1):
+            self.__enter__()
+        return True
 
     def _try_lock(self) -> bool:
         return _try_file_lock(self._lock)
@@ -118,6 +122,41 @@ class EngineLock:
     def __exit__(self, *_: object) -> None:
         """Release the lock."""
         self.unlock()
+
+
+class _Request:
+    """A file that a process keeps locked for as long as it waits for the engine."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @cached_property
+    def _lock(self) -> filelock.BaseFileLock:
+        return _file_lock(self._path)
+
+    @contextmanager
+    def made(self) -> Iterator[bool]:
+        """Make it, unless another process did, which it says."""
+        first = _try_file_lock(self._lock)
+        try:
+            yield first
+        finally:
+            if first:
+                self._withdraw()
+
+    def is_of_another(self) -> bool:
+        """Whether another process made it; a crash may have left the file."""
+        if not self._path.exists() or self._lock.is_locked:
+            return False
+        if not _try_file_lock(self._lock):
+            return True
+        self._withdraw()
+        return False
+
+    def _withdraw(self) -> None:
+        with suppress(OSError):  # of a system that removes no open file
+            self._path.unlink()
+        self._lock.release()
 
 
 @contextmanager
