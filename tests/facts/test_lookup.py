@@ -52,18 +52,23 @@ def test_an_agent_cannot_tell_that_a_fact_of_another_exists(world: World) -> Non
         assert find_fact_id(world.ctx, name, agent="ann") == TWO
 
 
-def test_a_forgotten_fact_is_named_by_the_beginning_of_its_id_and_to_restore_it_by_its_title(
+def test_a_forgotten_fact_is_named_by_its_id_and_to_restore_it_by_title_or_path(
     world: World,
 ) -> None:
     remembered(world, id=ONE, title="On tea")
     remembered(world, title="On coffee")
     world.sync()
+    path = str(world.ctx.archive.note_paths([ONE])[ONE])
     facts.forget(world.ctx, ONE, agent=None)
     world.sync()
     assert find_fact_id(world.ctx, ONE[:8], agent=None) == ONE
-    assert find_fact_id(world.ctx, "On tea", agent=None, forgotten=True) == ONE
+    for name in ("On tea", path):
+        assert find_fact_id(world.ctx, name, agent=None, forgotten=True) == ONE
     with pytest.raises(NotFoundError):
         find_fact_id(world.ctx, "On tea", agent=None)
+    remembered(world, id=TWO, title="On tea")
+    world.sync()
+    assert find_fact_id(world.ctx, path, agent=None, forgotten=True) == TWO
 
 
 def test_without_its_store_a_fact_is_named_as_before(world: World) -> None:

@@ -117,6 +117,8 @@ def find_fact(
         with suppress(NotFoundError):
             return among_ids({*ids, *ctx.archive.paths_called([name]).values()})
     paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
+    if forgotten:
+        paths = _paths_of_deleted(ctx, {*paths.values()}) | paths
     return among(_facts(ctx, forgotten=forgotten), paths)
 
 
@@ -182,5 +184,17 @@ def _facts(ctx: SyncContext, *, forgotten: bool) -> Iterable[Fact]:
     facts = ctx.redacted_store.iter_facts()
     if not forgotten:
         return facts
-    deleted = (row.fact_id for row in ctx.store.feed() if row.deleted)
-    return chain(facts, filter(None, map(ctx.redacted_store.tombstone, deleted)))
+    return chain(facts, filter(None, map(ctx.redacted_store.tombstone, _deleted(ctx))))
+
+
+def _deleted(ctx: SyncContext) -> Iterable[str]:
+    return (row.fact_id for row in ctx.store.feed() if row.deleted)
+
+
+def _paths_of_deleted(ctx: SyncContext, used: Collection[str]) -> dict[str, VaultPath]:
+    """Where the notes of deleted facts were, as far as no other note is there."""
+    from vaultsync.sync.history import tombstone_path  # noqa: PLC0415 - to restore alone
+
+    removed = ctx.archive.note_tombstones(_deleted(ctx))
+    found = {fact_id: tombstone_path(each) for fact_id, each in removed.items()}
+    return {fact_id: path for fact_id, path in found.items() if path and path not in used}
