@@ -1,7 +1,6 @@
 """Spans of time, and dates as people write them: a day, a month, a moment, or `last week`.
 
 Relative dates are read in five languages: `last week`, `vor drei Tagen`, `el mes pasado`, `昨日`.
-A date that is asked for may be short as well: `7d`, `2w`, `monday`.
 """
 
 from __future__ import annotations
@@ -16,9 +15,7 @@ from msgspec import Struct
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import clean_time, to_microseconds
 
-WHAT_IS_A_DATE = (
-    'a date, such as 2026-02-14, 2026-02, 2026, 7d, 2w, monday, yesterday or "last week"'
-)
+WHAT_IS_A_DATE = 'a date, such as 2026-02-14, 2026-02, 2026, 7d, 2w, monday or "last week"'
 
 
 class TimeSpan(Struct, frozen=True):
@@ -107,26 +104,22 @@ def date_bounds(name: str, text: str, *, today: date) -> tuple[str, str]:
     if len(text) > DAY_LENGTH and day_span(text[:DAY_LENGTH]):
         moment = clean_time(name, text)
         return moment, moment
-    days = (
-        day_span(text) or year_span(text) or _short_days(text, today) or relative_days(text, today)
-    )
+    days = day_span(text) or year_span(text) or _short(text, today) or relative_days(text, today)
     if days is None:
         raise InvalidFieldError(name, text[:80], WHAT_IS_A_DATE)
     return days
 
 
-def _short_days(text: str, today: date) -> tuple[str, str] | None:
+def _short(text: str, today: date) -> tuple[str, str] | None:
     """The day that `7d` or `monday` names, and the next; None for others."""
     word = text.strip().lower()
-    number, unit = word[:-1], _UNIT_OF_LETTER.get(word[-1:])
-    if unit and number.isdecimal() and len(number) <= MAX_DIGITS:
-        ago = _DAYS[unit] * int(number)
-    elif (weekday := next((n for n, x in enumerate(_WEEKDAYS) if word in x), None)) is not None:
-        ago = (today.weekday() - weekday) % 7
+    if match := re.fullmatch("([0-9]{1,3})([dwmy])", word):
+        ago = int(match[1]) * next(x for unit, x in _DAYS.items() if unit[0] == match[2])
+    elif word in _WEEKDAYS:
+        ago = (today.weekday() - _WEEKDAYS.index(word)) % 7
     else:
         return None
-    day = _days_after(today, -ago)
-    return day.isoformat(), next_day(day)
+    return _days_after(today, -ago).isoformat(), next_day(_days_after(today, -ago))
 
 
 def relative_days(text: str, today: date) -> tuple[str, str] | None:
@@ -275,17 +268,12 @@ _TOMORROW = frozenset({"tomorrow", "demain", "明日"})
 _THIS = ("this", "diese", "ce", "est", "今")
 _NEXT = ("next", "nächste", "kommende")
 _WEEKDAYS = (
-    ("monday", "montag", "lundi", "lunes", "月曜日"),
-    ("tuesday", "dienstag", "mardi", "martes", "火曜日"),
-    ("wednesday", "mittwoch", "mercredi", "miércoles", "水曜日"),
-    ("thursday", "donnerstag", "jeudi", "jueves", "木曜日"),
-    ("friday", "freitag", "vendredi", "viernes", "金曜日"),
-    ("saturday", "samstag", "samedi", "sábado", "土曜日"),
-    ("sunday", "sonntag", "dimanche", "domingo", "日曜日"),
+    *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    *("montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag"),
+    *("lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche"),
+    *("lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"),
+    *("月曜日", "火曜日", "水曜日", "木曜日", "金曜日", "土曜日", "日曜日"),
 )
-_UNIT_OF_LETTER = MappingProxyType({"d": "day", "w": "week", "m": "month", "y": "year"})
-MAX_DIGITS = 3
-"""Of the number in `7d`."""
 _DAYS: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "month": 30, "year": 365})
 """Unit -> days in it, for spans such as the last two months."""
 
