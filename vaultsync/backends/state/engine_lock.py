@@ -52,13 +52,13 @@ class EngineLock:
     @contextmanager
     def going_first(self) -> Iterator[None]:
         """Have each `try_lock()` of others fail meanwhile, for this one waits for the lock."""
-        with self._next.made():
+        with self._next.held():
             yield
 
     @contextmanager
     def asking(self) -> Iterator[bool]:
         """Ask the process that has the lock for long to lend it; False if another one asks."""
-        with self._asked.made() as first:
+        with self._asked.held() as first:
             yield first
 
     def is_asked_for(self) -> bool:
@@ -135,8 +135,8 @@ class _Request:
         return _file_lock(self._path)
 
     @contextmanager
-    def made(self) -> Iterator[bool]:
-        """Make it, unless another process did, which it says."""
+    def held(self) -> Iterator[bool]:
+        """Lock it until the end; says whether no other process has."""
         first = _try_file_lock(self._lock)
         try:
             yield first
@@ -145,7 +145,7 @@ class _Request:
                 self._withdraw()
 
     def is_of_another(self) -> bool:
-        """Whether another process made it; a crash may have left the file."""
+        """Whether another process has it; a crash may have left the file."""
         if not self._path.exists() or self._lock.is_locked:
             return False
         if not _try_file_lock(self._lock):
