@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from vaultsync.backends.replace_file import read_file, read_json, replace_file
+from vaultsync.backends.state import state_files
 from vaultsync.backends.state.process_files import BridgeAddressFile, DaemonFile
 from vaultsync.backends.state.recall_log import RECALL_LOG_NAME, FileRecallLog
 from vaultsync.backends.state.secret_files import TokenFile, read_or_make_key
+from vaultsync.backends.state.vault_marker import claim_state_dir
 from vaultsync.errors import ConfigError
 
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -53,6 +56,21 @@ def test_what_is_in_the_place_of_a_state_file_counts_as_none(
 ) -> None:
     put(tmp_path / name)
     assert read(tmp_path) is None
+
+
+def test_all_files_of_the_state_folder_are_read_with_that_care() -> None:
+    for path in Path(state_files.__file__).parent.glob("*.py"):
+        assert not re.search(r"\.read_(?:bytes|text)\(", path.read_text("utf-8")), path
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("put", [pipe, loop])
+def test_what_is_in_the_place_of_the_vaults_folder_is_replaced(
+    tmp_path: Path, put: Callable[[Path], None]
+) -> None:
+    put(tmp_path / "root")
+    claim_state_dir(tmp_path, tmp_path / "vault", "an id")
+    assert os.fsdecode(read_file(tmp_path / "root")) == f"{tmp_path / 'vault'}\0{tmp_path}"
 
 
 def test_a_recall_is_not_noted_in_a_pipe(tmp_path: Path) -> None:

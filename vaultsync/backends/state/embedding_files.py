@@ -14,7 +14,7 @@ from typing import Any
 
 import filelock
 
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.replace_file import read_json, replace_file
 
 _log = logging.getLogger(__name__)
 _ASKED_EVERY = 0.02
@@ -63,8 +63,8 @@ class EmbeddingFiles:
     def read(self) -> dict[str, Any]:
         """The progress written last, with the `pid` of a process that runs, or None."""
         try:
-            values = json.loads(self._path.read_bytes())
-        except (OSError, ValueError, RecursionError):
+            values = read_json(self._path)
+        except (OSError, ValueError):
             values = None
         if not isinstance(values, dict):
             return {"pid": None}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import convert
 
-from vaultsync.backends.replace_file import read_json, replace_file
+from vaultsync.backends.replace_file import read_file, read_json, replace_file
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.model.schema import Value
 
@@ -55,7 +55,7 @@ class FileWriteQueue:
 
     def begun(self, name: str) -> tuple[str, ...]:
         try:
-            return tuple(self._place(name).read_text("ascii").split())
+            return tuple(read_file(self._place(name)).decode("ascii").split())
         except (FileNotFoundError, UnicodeDecodeError):
             return ()
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.replace_file import read_file, replace_file
 from vaultsync.memory_files.block_edits import BlockBases
 from vaultsync.sync.report import BlockState
 
@@ -75,7 +75,7 @@ def _name(known: KnownFile) -> str:
 def _read(folder: Path, kind: type[T]) -> Iterator[T]:
     for path in folder.glob("*") if folder.is_dir() else ():
         try:
-            yield msgspec.json.decode(path.read_bytes(), type=kind)
+            yield msgspec.json.decode(read_file(path), type=kind)
         except (OSError, msgspec.MsgspecError):
             continue  # another process drops it, or another version wrote it
 
@@ -83,7 +83,7 @@ def _read(folder: Path, kind: type[T]) -> Iterator[T]:
 def _write(path: Path, value: KnownFile | BlockState | BlockBases) -> None:
     data = msgspec.json.encode(value)
     try:
-        if path.read_bytes() == data:
+        if read_file(path) == data:
             return
     except OSError:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

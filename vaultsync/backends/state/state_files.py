@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.replace_file import read_file, read_json, replace_file
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.storage.erasure import Traces
 
@@ -25,7 +25,7 @@ class PurgeIntentFile:
 
     def fact_ids(self) -> tuple[str, ...]:
         try:
-            return tuple(json.loads(self.path.read_text(encoding="utf-8"))["factIds"])
+            return tuple(read_json(self.path)["factIds"])
         except FileNotFoundError:
             return ()
 
@@ -45,7 +45,7 @@ class StateFiles:
     def erase(self, traces: Traces) -> Mapping[str, int]:
         lines = files = 0
         for path in self._files():
-            data = path.read_bytes()
+            data = read_file(path)
             if not traces.mentions(data):
                 continue
             if _LINES.search(path.name):

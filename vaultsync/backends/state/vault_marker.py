@@ -7,7 +7,7 @@ import logging
 import os
 from pathlib import Path
 
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.replace_file import read_file, replace_file
 from vaultsync.backends.state.settings_files import read_marker
 from vaultsync.errors import ConfigError, CopiedVaultError, VaultsyncError
 from vaultsync.settings import parse_toml
@@ -75,7 +75,7 @@ def claim_state_dir(state_dir: Path, root: Path, vault_id: str) -> None:
     """
     file = state_dir / "root"
     try:
-        before, _, state = os.fsdecode(file.read_bytes()).partition("\0")
+        before, _, state = os.fsdecode(read_file(file)).partition("\0")
     except OSError:
         before = state = ""
     if (before, state) == (str(root), str(state_dir)):
