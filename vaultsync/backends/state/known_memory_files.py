@@ -58,7 +58,7 @@ class KnownMemoryFiles:
 
     def bases(self, known: KnownFile) -> BlockBases:
         try:
-            data = (self._bases / _name(known)).read_bytes()
+            data = read_file(self._bases / _name(known))
             return msgspec.json.decode(data, type=BlockBases)
         except (OSError, msgspec.MsgspecError):
             return BlockBases()
