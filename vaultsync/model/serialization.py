@@ -21,7 +21,6 @@ _values_of = attrgetter(*(row.attr for row in FIELDS))
 _EMPTY = Fact("")
 _ATTR = {row.key: row.attr for row in FIELDS} | {"properties": "properties"}
 _UNSET = (None, (), "")
-_CONTENT = "content"
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
 
@@ -71,41 +70,6 @@ def fact_from_values(values: Mapping[str, Value], **attrs: object) -> Fact:
 def fact_from_json(line: str | bytes, **attrs: object) -> Fact:
     """The fact of one line of JSON, with other attributes as given."""
     return fact_from_values(_decode(line), **attrs)
-
-
-_MIN_QUOTED = 64
-"""Characters of a content that is looked for in a text; the place of a shorter one saves little."""
-
-
-def fact_line_beside(fact: Fact, text: bytes) -> bytes:
-    """`fact_line()` beside a text in UTF-8 that has the content of the fact, most often its note.
-
-    Where the content stands in the text, the line has its place instead: the number of bytes
-    before it, and of its own.
-    """
-    if len(fact.content) >= _MIN_QUOTED:
-        content = fact.content.encode()
-        start = text.find(content)
-        if start >= 0:
-            return _encode(fact_to_values(fact) | {_CONTENT: [start, len(content)]})
-    return fact_line(fact)
-
-
-def fact_from_line_beside(line: str | bytes, text: bytes | None, **attrs: object) -> Fact:
-    """The reverse of `fact_line_beside()`, with other attributes as given.
-
-    Raises:
-        ValueError: the content stands in the text, which is missing, or another one.
-    """
-    values = _decode(line)
-    if values.get(_CONTENT).__class__ is list:
-        start, size = values[_CONTENT]
-        content = (text or b"")[start : start + size]
-        if len(content) != size:
-            message = "the text is missing that has the content of a fact"
-            raise ValueError(message)
-        values[_CONTENT] = content.decode()
-    return fact_from_values(values, **attrs)
 
 
 class PublicFact(TypedDict):
