@@ -89,6 +89,8 @@ class Reader:
             return str(self.says("log")["runs"][0]["run"])
         if word == "PROPOSAL_ID":
             return self._proposal()
+        if " (Conflicted copy)" in word:
+            shutil.copy2(word.replace(" (Conflicted copy)", ""), word)
         return self._conflict() if word == "CONFLICT_ID" else word
 
     def _fact(self) -> str:

@@ -24,6 +24,7 @@ def _tier(text: str) -> str | None:
         "Wir haben beschlossen, den Server zu tauschen.",
         "Le serveur est en panne depuis ce matin.",
         "La base de datos se cayó anoche.",
+        "バックアップが失敗しました。",
         "12:01 ERROR the backup failed",
         "The supplier wants a payment of 4,000 EUR more for the contract.",
     ],

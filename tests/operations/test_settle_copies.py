@@ -8,9 +8,11 @@ import pytest
 
 from tests.world import World
 from vaultsync.errors import RevisionMismatchError, UsageError
+from vaultsync.facts.service import history
 from vaultsync.model.paths import CONFLICT_COPIES, LIKELY_COPIES, VaultPath
 from vaultsync.operations.settle_copies import settle_copy, undo_copies
 from vaultsync.operations.undo import undo_run
+from vaultsync.sync.history import COPY_FIELD
 
 LINES = "One at dawn.\n\nTwo at the pier.\n\nThree with a lamp."
 EXAMPLES = [each.example for each in (*CONFLICT_COPIES, *LIKELY_COPIES)]
@@ -54,6 +56,8 @@ def test_both_sides_are_merged_from_the_last_synced_text_and_undone(example: str
     undo_run(world.ctx, run)
     assert "One at noon." in world.text(world.note_path.replace(".md", " 2.md"))
     assert world.content() == LINES.replace("the pier", "the tower")
+    told = history(world.ctx, world.fact_id, agent=None)
+    assert [each.before for each in told if each.field == COPY_FIELD] == [world.copy]
 
 
 def test_the_base_of_a_note_that_was_synced_since_is_its_former_text() -> None:

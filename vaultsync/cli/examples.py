@@ -15,8 +15,8 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync remember --messages talk.json --session 2026-03-01",
     ),
     "observe": (
-        'vaultsync observe "The deploy failed: the disk of the Pier Box is full."',
-        'vaultsync observe "All 41 tests pass." --context "nightly build"',
+        'vaultsync observe --agent indy "The deploy failed: the disk of the Pier Box is full."',
+        'vaultsync observe --agent indy "All 41 tests pass." --context "nightly build"',
         "cat event.json | vaultsync observe - --hook",
     ),
     "observations process": (
