@@ -199,8 +199,11 @@ def test_the_tier_of_the_folder_that_a_person_moved_a_pending_note_to_stands(wor
     assert (now.priority, now.status, now.content) == (0, "active", fact.content)
 
 
-def test_a_person_who_moves_a_shortened_note_up_gets_its_original_back(world: World) -> None:
-    fact = _observed(world)
+@pytest.mark.parametrize("text", [LONG, "Opened a file."], ids=["shortened", "short"])
+def test_a_person_who_moves_a_note_out_of_the_background_gets_it_back(
+    world: World, text: str
+) -> None:
+    fact = _observed(world, text)
     _process(world, BACKGROUND)
     old = world.path(fact.id)
     world.person_renames(old, old.replace("/background/", "/notable/"))

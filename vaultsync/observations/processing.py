@@ -27,7 +27,7 @@ from vaultsync.model.hiding import (
     OBSERVATION,
     ORIGINAL,
     PENDING,
-    is_compressed_observation,
+    is_background_observation,
     is_pending_observation,
 )
 from vaultsync.model.permissions import Reader
@@ -182,7 +182,7 @@ def _decide(
                 decisions.append(_Decision(fact, active, reason))
             else:
                 asked.append((fact, any(map(is_by_person, history))))
-        elif is_compressed_observation(fact) and fact.priority not in TIERS[BACKGROUND] and moved:
+        elif is_background_observation(fact) and fact.priority not in TIERS[BACKGROUND] and moved:
             decisions.append(
                 _Decision(fact, expanded(fact), "a person moved it out of the background")
             )
