@@ -94,8 +94,9 @@ def test_no_observation_lives_in_the_scope_of_a_team(world: World) -> None:
     with pytest.raises(InvalidFieldError, match="scope"):
         observe(world.ctx, "We met.", scope=TEAM, agent="indy")
     ctx = structs.replace(world.ctx, policy=world.ctx.policy._replace(default_scope=TEAM))
-    with pytest.raises(InvalidFieldError, match="scope"):
+    with pytest.raises(InvalidFieldError, match="scope") as refused:
         observe(ctx, "We met.", agent=None)
+    assert "name the agent" in refused.value.hint
     assert observe(ctx, "We met.", agent="indy").scope == PRIVATE
 
 
