@@ -16,6 +16,7 @@ from vaultsync.errors import InvalidFieldError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import COMPRESSED, ORIGINAL
+from vaultsync.model.schema import tier_of
 from vaultsync.notes.render import MAX_ORIGINAL_LENGTH
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
 from vaultsync.observations.compression import MAX_WORDS
@@ -231,6 +232,25 @@ def test_an_observation_whose_classification_was_undone_stays_pending(world: Wor
 
     assert report.classified == 0
     assert world.fact(fact.id).status == "pending"
+
+
+@pytest.mark.parametrize(("first", "tier"), [(BACKGROUND, CRITICAL), (NOTABLE, BACKGROUND)])
+def test_a_note_that_is_moved_after_its_classification_was_undone_has_that_tier(
+    world: World, first: str, tier: str
+) -> None:
+    fact = _observed(world)
+    undo_run(world.ctx, _process(world, first).run)
+    world.quiesce()
+    old = world.path(fact.id)
+    world.person_renames(old, old.replace("/notable/", f"/{tier}/"))
+
+    run = _process(world, NOTABLE).run
+
+    now = world.fact(fact.id)
+    assert (tier_of(now.priority), now.status, now.content) == (tier, "active", fact.content)
+    undo_run(world.ctx, run)
+    world.quiesce()
+    assert (_process(world, NOTABLE).classified, world.fact(fact.id).status) == (0, "pending")
 
 
 def test_what_another_writes_while_it_is_classified_stands_and_is_classified_later(
