@@ -68,6 +68,11 @@ def init(
         CopiedVaultError: it is a copy of a vault, and still has its id.
     """
     root = Path(path).expanduser().absolute()
+    if not (root / MARKER).exists() and root.resolve() in (Path(root.anchor), Path.home()):
+        raise ConfigError(
+            f"{root} holds much more than notes, all of which would be read; nothing was made",
+            hint="make a vault of a folder in your home: `vaultsync init ~/Memory`",
+        )
     if store is not None:  # checked before anything is written
         store_place(Settings(root=root, state_dir=root, store=store))
     outer = None if (root / MARKER).exists() else config.find_vault_above(root.resolve())
