@@ -68,7 +68,7 @@ def test_the_first_reason_speaks_for_the_tier(example: LabelledText) -> None:
     text = ObservedText(example.text)
     first = RuleClassifier().explain(text)[:1]
 
-    assert all(each.startswith(_tier(example.text)) for each in first)
+    assert all(each.startswith(f"{_tier(example.text)}: ") for each in first)
 
 
 def test_the_reasons_are_the_signals_of_the_tier_strongest_first_and_then_others() -> None:
