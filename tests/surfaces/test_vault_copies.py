@@ -156,3 +156,27 @@ def test_no_vault_is_made_of_a_whole_disk_or_home(
     assert made.exit_code == 2
     assert "vaultsync init ~/Memory" in made.output
     assert not Path(folder).expanduser().joinpath(".meta").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["export-to", "markdown", "~no-such-user"],
+        ["import-from", "markdown", "~no-such-user"],
+        ["install", "codex", "--project", "~no-such-user", "--dry-run"],
+        ["memory-file", "sync", "~no-such-user/MEMORY.md"],
+    ],
+)
+def test_the_home_of_no_user_is_a_plain_name(
+    words: list[str], vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(vault.parent)
+    place = ["--vault", str(vault), "--state-dir", str(vault.parent / "state")]
+
+    done = CliRunner().invoke(cli, [*words, *place])
+
+    assert done.exit_code in {0, 2, 3}, done.output
+
+
+def test_a_log_without_runs_says_whether_there_were_any(vault: Path) -> None:
+    assert "in that time" in run(vault, "log", "--since", "2100-01-01").output
