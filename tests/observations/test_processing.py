@@ -217,6 +217,16 @@ def test_a_person_who_moves_a_note_out_of_the_background_gets_it_back(
     assert (now.own, now.expires_at) == ({}, None)
 
 
+def test_what_a_person_archived_stays_archived(world: World) -> None:
+    fact = _observed(world)
+    _process(world, NOTABLE)
+    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+
+    report = _process(world, NOTABLE)
+
+    assert (report.classified, world.fact(fact.id).status) == (0, "archived")
+
+
 def test_a_text_that_was_changed_after_it_was_shortened_stands() -> None:
     fact = Fact("1", type="observation", content="Mine.", own={COMPRESSED: True, ORIGINAL: LONG})
 
