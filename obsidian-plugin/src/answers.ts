@@ -136,7 +136,11 @@ export const conflict = reading<wire.ShownConflict>()({
 });
 export type Conflict = Of<typeof conflict>;
 
-export const conflicts = reading<wire.Conflicts>()({ conflicts: list(conflict) });
+const copy = reading<wire.ConflictCopy>()({ path: text, note: text });
+export type ConflictCopy = Of<typeof copy>;
+
+export const conflicts = reading<wire.ConflictsAndCopies>()({ conflicts: list(conflict), copies: optional(list(copy), []) });
+export type Conflicts = Of<typeof conflicts>;
 
 const values = table(anything);
 

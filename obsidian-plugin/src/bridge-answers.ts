@@ -67,9 +67,17 @@ export interface ChangedFact {
 	updatedAt?: string;
 }
 
-/** The open conflicts. */
-export interface Conflicts {
+/** A second version of a note, which a sync tool put beside it. */
+export interface ConflictCopy {
+	path: string;
+	note: string;
+	fact_id: string;
+}
+
+/** The open conflicts, and the conflict copies of sync tools that nobody has settled. */
+export interface ConflictsAndCopies {
 	conflicts: Array<ShownConflict>;
+	copies: Array<ConflictCopy>;
 }
 
 /** A text within a budget of tokens, and what it is made of. */

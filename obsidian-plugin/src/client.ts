@@ -45,6 +45,8 @@ export interface Edit {
 
 export type Resolution = { take: answers.Side; field?: string } | { field: string; text: string };
 
+export type CopyDecision = "merge" | "keep" | "drop";
+
 export type Verdict = "accept" | "reject";
 
 /** A run over a large vault may take minutes; everything else answers at once. */
@@ -66,8 +68,7 @@ export class Bridge {
 	history = async (id: string): Promise<answers.Change[]> =>
 		(await this.get(`/v1/facts/${part(id)}/history`, answers.history)).history;
 	related = (id: string): Promise<answers.Related> => this.get(`/v1/facts/${part(id)}/related`, answers.related);
-	conflicts = async (): Promise<answers.Conflict[]> =>
-		(await this.get("/v1/conflicts", answers.conflicts)).conflicts;
+	conflicts = (): Promise<answers.Conflicts> => this.get("/v1/conflicts", answers.conflicts);
 	proposals = async (): Promise<answers.Proposal[]> =>
 		(await this.get("/v1/proposals", answers.proposals)).proposals;
 	indexFiles = async (): Promise<{ name: string; bytes: number }[]> =>
@@ -91,6 +92,10 @@ export class Bridge {
 
 	resolve = async (id: string, how: Resolution): Promise<void> => {
 		await this.post(`/v1/conflicts/${part(id)}/resolve`, how, answers.resolved, PATIENT);
+	};
+	/** Settle the conflict copy of a sync tool: merge it into its note, keep it as a note, or drop it. */
+	settleCopy = async (path: string, take: CopyDecision): Promise<void> => {
+		await this.post("/v1/copies/settle", { path, take }, answers.report, PATIENT);
 	};
 	/** Answer proposals; those that are answered together are one run. */
 	answer = ([first, ...also]: readonly [string, ...string[]], verdict: Verdict): Promise<answers.Settled> =>

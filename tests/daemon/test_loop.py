@@ -528,6 +528,16 @@ def test_a_proposal_that_an_agent_makes_is_told(noted: Noted) -> None:
     assert noted.daemon.current_state().proposals == 1
 
 
+def test_what_a_run_only_noticed_is_told(noted: Noted) -> None:
+    noted.rests()
+    copy = noted.path.replace(".md", " (Conflicted copy).md")
+    noted.world.vault.save_in_place(copy, noted.world.vault.read(noted.path))
+    noted.hears(copy)
+    noted.runs(noted.intervals.settle + 1)
+
+    assert [data["attention"] for kind, data in noted.told if kind == "state"][-1] == 1
+
+
 # ------------------------------------------------------------------- what is measured
 
 

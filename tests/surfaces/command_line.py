@@ -214,6 +214,7 @@ ANSWERS: Mapping[str, Any] = {
     "edit": FACT,
     "status": CALM,
     "conflicts": (),
+    "conflict_copies": [],
     "resolve": CONFLICT,
     "proposals": (),
     "accept_proposals": SettledProposals(

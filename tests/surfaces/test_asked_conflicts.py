@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.surfaces.command_line import CONFLICT, FakeMemory, run
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
+from vaultsync.sync.report import ConflictCopy
 
 SIDES = {"v": "vault", "s": "store"}
 
@@ -58,6 +59,20 @@ def test_what_is_answered_is_done_and_nothing_else(terminal: None, answers: tupl
         (named,) = [each for each in (ONE, TWO) if each.id == key]
         found |= {(key, x.field): side for x in named.fields if field in (None, x.field)}
     assert found == wanted
+
+
+def test_a_conflict_copy_is_asked_about_after_the_conflicts(terminal: None) -> None:
+    copy = ConflictCopy("public/Plan (Conflicted copy).md", "public/Plan.md", ONE.fact_id)
+    memory = FakeMemory(conflicts=(ONE,), conflict_copies=[copy], settle_copy=None)
+
+    done = run("resolve", memory=memory, stdin="l\nl\nm\n")
+
+    assert done.exit_code == 3
+    assert "a conflict copy of public/Plan.md: [m]erge, [k]eep, [d]rop, [l]ater" in done.stderr
+    assert memory.call("settle_copy") == ((copy.path,), {"take": "merge"})
+    later = FakeMemory(conflicts=(), conflict_copies=[copy])
+    assert "is a conflict copy of" in run("resolve", memory=later, stdin="l\n").stderr
+    assert not any(name == "settle_copy" for name, *_ in later.calls)
 
 
 def test_one_conflict_and_one_field_are_asked_about(terminal: None) -> None:

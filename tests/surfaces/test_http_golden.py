@@ -174,6 +174,13 @@ def _ctx(pages: Pages, vault: Path) -> None:
     text = {"field": "content", "text": "Gates: as both see it."}
     pages.ask("conflict-resolve-text", "POST", at, text)
 
+    note = next(vault.rglob("*gates.md"))
+    copy = note.with_name(f"{note.stem} (Conflicted copy).md")
+    copy.write_bytes(note.read_bytes().replace(b"see it.", b"see it.\n\nEach gate."))
+    pages.client("POST", "/v1/sync", {})
+    where = {"path": copy.relative_to(vault).as_posix(), "take": "merge"}
+    pages.ask("copy-settle", "POST", "/v1/copies/settle", where)
+
     proposal = _proposal(pages, "Gates")
     pages.ask("proposals", "GET", "/v1/proposals")
     other = _proposal(pages, "Berths")

@@ -154,6 +154,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "resolve_by_hand": lambda m: m.resolve_by_hand(
             planted.conflict, field="content", text=f"{TEXT} by hand"
         ),
+        "conflict_copies": lambda m: (_copy(m), m.sync(), m.conflict_copies()),
         "settle_copy": lambda m: [m.settle_copy(_copy(m), take=x) for x in ("merge", "keep")],
         "proposals": lambda m: m.proposals(),
         "reject_proposals": lambda m: m.reject_proposals([]),
@@ -348,6 +349,8 @@ def _name(planted: Planted, secret: str) -> str:
 def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
     one, other = f"/v1/facts/{planted.fact}", f"/v1/facts/{planted.entity}"
     app = str(repository(planted.folder))
+    with vaultsync.open(planted.vault) as memory:
+        copy = _copy(memory)
     asked: dict[str, list[tuple[str, object]]] = {
         "status": [("/v1/status", None)],
         "list": [("/v1/facts", None), ("/v1/facts?status=forgotten", None)],
@@ -378,6 +381,7 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
         "adopt_all": [("/v1/adopt", {"dry_run": True}), ("/v1/adopt", {})],
         "fix_links": [("/v1/links/fix", {})],
         "resolve": [(f"/v1/conflicts/{planted.conflict}/resolve", {"take": "store"})],
+        "settle_copy": [("/v1/copies/settle", {"path": copy, "take": "merge"})],
         "proposals": [("/v1/proposals", None), ("/v1/proposals?settled=true", None)],
         "accept_proposals": [(f"/v1/proposals/{planted.proposal}/accept", {})],
         "reject_proposals": [(f"/v1/proposals/{planted.proposal}/reject", {})],

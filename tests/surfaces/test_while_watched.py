@@ -20,7 +20,7 @@ from vaultsync.errors import ConflictNotFoundError, EngineBusyError, InvalidFiel
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 
-BUSY, STOPPED, FAILED, WRONG = 5, 4, 1, 2
+BUSY, STOPPED, REVIEW, WRONG, FAILED = 5, 4, 3, 2, 1
 CSV = str(Path(__file__).parents[2] / "golden" / "exchange" / "csv")
 
 
@@ -101,6 +101,25 @@ def test_both_versions_are_merged_by_hand(home: Home, disputed: tuple[str, Path]
         assert done.id == conflict
         assert memory.conflicts() == ()
     assert "It is both." in note.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("daemon")
+def test_a_conflict_copy_is_listed_and_merged(home: Home, disputed: tuple[str, Path]) -> None:
+    assert result(home, "resolve", disputed[0], "--take", "vault")[0] == 0
+    note = disputed[1]
+    copy = note.with_name(f"{note.stem} (Conflicted copy).md")
+    copy.write_bytes(note.read_bytes().replace(b"It is white.", b"It is white.\n\nIt is tall."))
+    wait_until(lambda: result(home, "conflicts")[1]["copies"])
+
+    code, listed = result(home, "conflicts")
+
+    assert code == REVIEW
+    ((path, of),) = [(each["path"], each["note"]) for each in listed["copies"]]
+    assert (Path(path).name, Path(of).name) == (copy.name, note.name)
+    result(home, "resolve", path, "--take", "merge")
+    assert not copy.exists()
+    assert "It is white.\n\nIt is tall." in note.read_text(encoding="utf-8")
+    assert result(home, "conflicts") == (0, {"conflicts": [], "copies": []})
 
 
 @pytest.mark.usefixtures("daemon")

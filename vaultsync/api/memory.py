@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from vaultsync.storage.archive import HistoryEntry
     from vaultsync.sync.agent_view import AnyReport
     from vaultsync.sync.report import (
+        ConflictCopy,
         DoctorCheck,
         MaintenanceReport,
         Progress,
@@ -1562,6 +1563,12 @@ class Memory:
         found = visible_conflicts(self._ctx, agent=self.agent)
         return tuple(redact_conflict(self._ctx, each) for each in found)
 
+    def conflict_copies(self) -> Sequence[ConflictCopy]:
+        """The conflict copies of sync tools that the last sync found and nobody has settled."""
+        from vaultsync.operations.settle_copies import open_copies
+
+        return open_copies(self._engine.ctx, agent=self.agent)
+
     def resolve(
         self, conflict_id: str, *, take: str, field: str | None = None, agent: str | None = None
     ) -> ConflictRecord:
@@ -1586,15 +1593,17 @@ class Memory:
             raise InvalidFieldError("take", take, "`store` or `vault`")
         return self._resolve(conflict_id, take, field, None, agent or self.agent)
 
-    def settle_copy(self, path: str, *, take: str) -> Report:
+    def settle_copy(self, path: str, *, take: str, agent: str | None = None) -> Report:
         """Settle a conflict copy that a sync tool put beside a note.
 
-        The copy goes, and `undo()` of the run brings it back under another name.
+        The copy goes, and `undo()` of the run brings it back under another name. A daemon that
+        has the vault is asked to.
 
         Args:
             path: of the copy, relative to the vault or to the working directory, or absolute.
             take: `merge` brings its changes into the note, and what both changed differently
                 becomes a conflict; `keep` makes a note of its own of it; `drop` removes it.
+            agent: who decides; the agent of this memory when it is None.
 
         Raises:
             InvalidFieldError: `take`.
@@ -1602,18 +1611,23 @@ class Memory:
             UnsafePathError: the path is outside the vault.
             NoteChangedError, RevisionMismatchError: note or fact was changed meanwhile.
             ScopeDeniedError: the agent of this memory may not write there.
-            EngineBusyError: another engine has the vault.
+            EngineBusyError: another engine has the vault and cannot be asked.
         """
         from vaultsync.operations.settle_copies import COPY_DECISIONS, copied_note, settle_copy
+        from vaultsync.sync.report import Report
 
         if take not in COPY_DECISIONS:
             raise InvalidFieldError("take", take, "one of " + ", ".join(COPY_DECISIONS))
-        copy = _path_in_vault(path, self.settings.root)
-        with self._engine.exclusive() as ctx:
-            fact_id = copied_note(ctx, copy, agent=self.agent).fact.id
-            fact_service.check_writable(ctx, [fact_id], agent=self.agent)
-            report = settle_copy(ctx, copy, take=take, actor=self._actor)
-            return self.as_seen(self._engine.derive_after(report))
+        copy, agent = _path_in_vault(path, self.settings.root), agent or self.agent
+        try:
+            with self._engine.exclusive() as ctx:
+                fact_id = copied_note(ctx, copy, agent=agent).fact.id
+                fact_service.check_writable(ctx, [fact_id], agent=agent)
+                report = settle_copy(ctx, copy, take=take, actor=agent or "person")
+                return self.as_seen(self._engine.derive_after(report))
+        except EngineBusyError as busy:
+            body = {"path": copy, "take": take, "agent": agent}
+            return self.as_seen(self._ask_daemon("/v1/copies/settle", body, busy, Report, agent))
 
     def resolve_by_hand(
         self, conflict_id: str, *, field: str, text: str, agent: str | None = None

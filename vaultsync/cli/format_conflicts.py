@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
+from shlex import quote
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
@@ -27,7 +28,7 @@ from vaultsync.cli.output import (
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, is_deletion
 from vaultsync.storage.archive import HistoryEntry
-from vaultsync.sync.report import history_of, resolved_conflict, shown_conflicts
+from vaultsync.sync.report import ConflictCopy, conflicts_and_copies, history_of, resolved_conflict
 
 MAX_WHOLE_LENGTH = 60
 """Maximum number of characters of a value that is shown whole."""
@@ -96,19 +97,25 @@ def _excerpt(line: str, at: int, width: int) -> str:
     return f"{head}{rest[: width - len(head) - 1]}…"
 
 
-def print_conflicts(options: Options, found: Sequence[ConflictRecord]) -> int:
-    """Print the open conflicts, and return the exit code."""
-    code = EXIT_NEEDS_REVIEW if found else EXIT_DONE
+def print_conflicts(
+    options: Options, found: Sequence[ConflictRecord], copies: Sequence[ConflictCopy]
+) -> int:
+    """Print the open conflicts and conflict copies, and return the exit code."""
+    code = EXIT_NEEDS_REVIEW if found or copies else EXIT_DONE
     if options.json:
-        print_json(shown_conflicts(found))
+        print_json(conflicts_and_copies(found, copies))
     elif not is_terminal(sys.stdout):
         table([], [row for each in found for row in _rows(each)])
     else:
         for each in found:
             draw_conflict(each)
-    if not found:
+    for copy in copies:
+        path = clean_one_line(quote(copy.path))
+        message = f"{path} is a conflict copy of {clean_one_line(copy.note)}"
+        print_message(options, f"{message}: `vaultsync resolve {path} --take merge|keep|drop`")
+    if not (found or copies):
         print_message(options, "no open conflicts")
-    else:
+    if found:
         conflict_id = clean_one_line(found[0].id) if len(found) == 1 else "CONFLICT_ID"
         print_message(
             options,

@@ -7,20 +7,19 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from vaultsync.api.memory import SIDES
+from vaultsync.api.memory import SIDES, Memory
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_conflicts import draw_conflict, print_resolved
+from vaultsync.cli.format_conflicts import draw_conflict, print_conflicts, print_resolved
 from vaultsync.cli.format_reports import print_report
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common, completes
 from vaultsync.cli.output import Options, clean_one_line, is_terminal, print_message
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.notes.conflict_note import ConflictRecord
+from vaultsync.sync.report import ConflictCopy
 
 COPY_DECISIONS = ("merge", "keep", "drop")
 LATER, QUIT = "later", "quit"
-ANSWERS = {each[0]: each for each in (*SIDES, LATER, QUIT)}
-"""Letter -> what it answers."""
 Decision = tuple[str, str, str | None]
 """The conflict, the side whose values it takes, and the field; None for all fields."""
 
@@ -42,7 +41,7 @@ def resolve(
     """Resolve a conflict.
 
     Without --take, a terminal shows each field and asks; without CONFLICT_ID, for all
-    conflicts. Nothing is done before the last answer.
+    conflicts and conflict copies. Nothing is done before the last answer.
 
     In place of CONFLICT_ID, the path of a conflict copy that a sync tool made: merge brings
     its changes into its note, keep makes a note of its own of it, and drop removes it.
@@ -63,23 +62,39 @@ def resolve(
         message = "missing option '--take': it is only asked for on a terminal"
         raise click.UsageError(message)
     with open_memory(options) as memory:
-        found = [each for each in memory.conflicts() if each.id.startswith(conflict_id or "")]
-        if conflict_id is not None and len(found) != 1:
-            raise ConflictNotFoundError(conflict_id)
-        if not found:
-            print_message(options, "no open conflicts")
-            return EXIT_DONE
-        try:
-            decisions = ask(found, field)
-        except click.Abort:
-            print_message(options, "stopped: nothing was resolved")
-            return EXIT_NEEDS_REVIEW
-        left: Sequence[ConflictRecord] = found
-        for decided, side, one_field in decisions:
-            resolved = memory.resolve(decided, take=side, field=one_field)
-            left = memory.conflicts()
-            print_resolved(options, resolved, left)
+        return _ask_and_resolve(options, memory, conflict_id, field)
+
+
+def _ask_and_resolve(
+    options: Options, memory: Memory, conflict_id: str | None, field: str | None
+) -> int:
+    found = [each for each in memory.conflicts() if each.id.startswith(conflict_id or "")]
+    if conflict_id is not None and len(found) != 1:
+        raise ConflictNotFoundError(conflict_id)
+    copies = memory.conflict_copies() if conflict_id is field is None else ()
+    if not (found or copies):
+        print_message(options, "no open conflicts")
+        return EXIT_DONE
+    try:
+        decisions = ask(found, field) if found else []
+        answers = {each.path: _ask_about(_named(each), COPY_DECISIONS) for each in copies}
+    except click.Abort:
+        print_message(options, "stopped: nothing was resolved")
+        return EXIT_NEEDS_REVIEW
+    for decided, side, one_field in decisions:
+        resolved = memory.resolve(decided, take=side, field=one_field)
+        print_resolved(options, resolved, memory.conflicts())
+    for path, answer in answers.items():
+        if answer != LATER:
+            memory.settle_copy(path, take=answer)
+    left, copies_left = memory.conflicts(), memory.conflict_copies()
+    if answers:
+        return print_conflicts(options, left, copies_left)
     return EXIT_NEEDS_REVIEW if left else EXIT_DONE
+
+
+def _named(copy: ConflictCopy) -> str:
+    return f"{copy.path}, a conflict copy of {copy.note}"
 
 
 def ask(conflicts: Sequence[ConflictRecord], only: str | None) -> list[Decision]:
@@ -96,7 +111,7 @@ def ask(conflicts: Sequence[ConflictRecord], only: str | None) -> list[Decision]
         asked += len(names)
         if names:
             draw_conflict(each)
-        answers = {name: _ask_about(name) for name in names}
+        answers = {name: _ask_about(name, SIDES) for name in names}
         decisions += _decisions(each, answers)
     if not asked:
         message = f"no conflict is about {only}"
@@ -104,13 +119,14 @@ def ask(conflicts: Sequence[ConflictRecord], only: str | None) -> list[Decision]
     return decisions
 
 
-def _ask_about(field: str) -> str:
-    """The side that the user takes for a field, or `later`."""
-    offered = ", ".join(f"[{word[0]}]{word[1:]}" for word in ANSWERS.values())
+def _ask_about(what: str, choices: Sequence[str]) -> str:
+    """What the user chooses for a field or a copy, or `later`."""
+    words = {each[0]: each for each in (*choices, LATER, QUIT)}
+    offered = ", ".join(f"[{word[0]}]{word[1:]}" for word in words.values())
     while True:
-        given = click.prompt(f"{clean_one_line(field)}: {offered}", err=True).strip().lower()
-        word = ANSWERS.get(given[:1])
-        if word is not None and (given in ANSWERS or given == word):
+        given = click.prompt(f"{clean_one_line(what)}: {offered}", err=True).strip().lower()
+        word = words.get(given[:1])
+        if word is not None and (given in words or given == word):
             break
     if word == QUIT:
         raise click.Abort

@@ -149,10 +149,13 @@ def status(options: Options) -> int:
 @click.command()
 @common
 def conflicts(options: Options) -> int:
-    """List what both sides changed differently."""
+    """List what both sides changed differently.
+
+    Conflict copies, which sync tools put beside notes, are listed as well.
+    """
     with open_memory(options) as memory:
-        found = memory.conflicts()
-    return print_conflicts(options, found)
+        found, copies = memory.conflicts(), memory.conflict_copies()
+    return print_conflicts(options, found, copies)
 
 
 @click.command()

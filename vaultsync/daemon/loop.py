@@ -311,7 +311,9 @@ class DaemonLoop:
             waiting=archive.setting("waiting") or "",
             whole=whole,
         )
-        if self.state.proposals != count_open_proposals(self._work.ctx):  # no report counts them
+        # No report counts these: a run that only noticed something has done nothing.
+        now = (count_open_proposals(self._work.ctx), len(archive.notices()))
+        if (self.state.proposals, self.state.attention) != now:
             self._emit_state()
 
     def _failed(self, error: Exception, now: float) -> None:

@@ -21,6 +21,7 @@ _log = logging.getLogger("vaultsync.bridge")
 ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (errors.ProposedError, HTTPStatus.ACCEPTED),
     (errors.NotFoundError, HTTPStatus.NOT_FOUND),
+    (errors.NoteMissingError, HTTPStatus.NOT_FOUND),
     (errors.RevisionMismatchError, HTTPStatus.CONFLICT),
     (errors.GuardError, HTTPStatus.CONFLICT),
     (errors.MemoryFileGuardError, HTTPStatus.CONFLICT),

@@ -41,16 +41,16 @@ from vaultsync.repos.branch_runs import Copied, Promotion
 from vaultsync.repos.repo_context import RepoContext
 from vaultsync.service.bridge_service import BridgeServices, BridgeStatus
 from vaultsync.sync.report import (
-    Conflicts,
+    ConflictsAndCopies,
     History,
     MaintenanceReport,
     Proposals,
     Report,
     ResolveResult,
     Verification,
+    conflicts_and_copies,
     history_of,
     resolved_conflict,
-    shown_conflicts,
 )
 
 EVENTS_PATH = "/v1/events"
@@ -307,9 +307,18 @@ def verify(bridge: BridgeServices) -> Verification:
 
 
 @route("GET", "/v1/conflicts")
-def conflicts(bridge: BridgeServices) -> Conflicts:
-    """List the open conflicts."""
-    return shown_conflicts(bridge.reading(lambda memory: memory.conflicts()))
+def conflicts(bridge: BridgeServices) -> ConflictsAndCopies:
+    """List the open conflicts, and the conflict copies of sync tools."""
+    return bridge.reading(
+        lambda memory: conflicts_and_copies(memory.conflicts(), memory.conflict_copies())
+    )
+
+
+@route("POST", "/v1/copies/settle")
+def settle_copy(bridge: BridgeServices, body: bodies.SettleCopyBody) -> Report:
+    """Merge a conflict copy of a sync tool into its note, keep it as a note, or drop it."""
+    agent = bridge.asks(body.agent)
+    return bridge.engine(lambda memory: memory.settle_copy(body.path, take=body.take, agent=agent))
 
 
 @route("POST", "/v1/conflicts/{id}/resolve")

@@ -134,6 +134,16 @@ class ResolveBody(EmptyBody):
     """Who resolves it; a bridge of one agent refuses any other."""
 
 
+class SettleCopyBody(EmptyBody):
+    """What becomes of a conflict copy."""
+
+    path: Word
+    """Of the copy, in the vault."""
+    take: Annotated[str, Meta(pattern="^(merge|keep|drop)$")]
+    agent: Word | None = None
+    """Who decides; a bridge of one agent refuses any other."""
+
+
 class ProposalsQuery(EmptyBody):
     """Which proposals are listed."""
 

@@ -8,13 +8,14 @@ what note and copy have in common.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final
 
 from msgspec import structs
 
-from vaultsync.errors import NoteExistsError, RevisionMismatchError, UsageError
+from vaultsync.errors import NoteError, NoteExistsError, RevisionMismatchError, UsageError
 from vaultsync.facts.service import is_visible
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
@@ -30,8 +31,9 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import COPY_FIELD, VAULT_SIDE
 from vaultsync.sync.identity import conflict_copy_at, fact_of_text
 from vaultsync.sync.merge import merge
+from vaultsync.sync.notices import COPY_NOTICE
 from vaultsync.sync.replaced_versions import overwrite
-from vaultsync.sync.report import ActionTaken, Report, counted
+from vaultsync.sync.report import ActionTaken, ConflictCopy, Report, counted
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.snapshot import path_in
 from vaultsync.sync.sync_request import SyncRequest
@@ -63,6 +65,17 @@ def copied_note(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) 
         message = "no conflict copy of a note is there"
         raise UsageError(message, hint="`vaultsync status` lists conflict copies")
     return base
+
+
+def open_copies(ctx: SyncContext, *, agent: str | None = None) -> list[ConflictCopy]:
+    """The conflict copies that the last run found and that are there still, for an agent."""
+    found = []
+    for notice in ctx.archive.notices():
+        if notice.kind == COPY_NOTICE:
+            with suppress(UsageError, NoteError):  # it is gone, or no copy of a fact's note
+                base = copied_note(ctx, notice.path, agent=agent)
+                found.append(ConflictCopy(notice.path, base.path, base.fact.id))
+    return found
 
 
 def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "person") -> Report:

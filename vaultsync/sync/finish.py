@@ -19,7 +19,12 @@ from vaultsync.sync.apply import ApplyOutcome
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
-from vaultsync.sync.notices import FOREIGN_VALUES_SETTING, new_foreign_values, with_foreign_values
+from vaultsync.sync.notices import (
+    COPY_NOTICE,
+    FOREIGN_VALUES_SETTING,
+    new_foreign_values,
+    with_foreign_values,
+)
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, stopped_setting
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of
@@ -277,7 +282,7 @@ def _notice_path_gone(work: SyncRun, path: VaultPath) -> bool:
 LASTING_NOTICES = frozenset(
     {
         *("unreadable", "invalid_field", "scope_move", "foreign_id", "unknown_id", "twins", "odd"),
-        "conflict_copy",
+        COPY_NOTICE,
     }
 )
 """Kinds that stay true until the user does something about them."""

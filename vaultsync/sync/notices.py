@@ -24,6 +24,9 @@ from vaultsync.sync.identity import adopted_folders, conflict_copy_at
 from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path, path_in
 
+COPY_NOTICE = "conflict_copy"
+"""The kind of what is said about a conflict copy of a sync tool."""
+
 
 def redact_notices(ctx: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
     """Notices without secrets: they quote notes, and they are stored and shown to all."""
@@ -179,7 +182,7 @@ def conflict_copy_notice(
     if not exists:
         text += ", and that note is not there"
         hint = f"rename it to {note} if it is the note you want, or delete it"
-    return Notice("conflict_copy", path, text, hint, seen=at)
+    return Notice(COPY_NOTICE, path, text, hint, seen=at)
 
 
 def _file_notices(

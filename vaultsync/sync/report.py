@@ -282,6 +282,22 @@ class Conflicts(Struct, frozen=True):
     conflicts: Sequence[ShownConflict]
 
 
+class ConflictCopy(Struct, frozen=True):
+    """A second version of a note, which a sync tool put beside it."""
+
+    path: str
+    note: str
+    """The path of the note that it is a copy of."""
+    fact_id: str
+    """The fact of that note."""
+
+
+class ConflictsAndCopies(Conflicts, frozen=True):
+    """The open conflicts, and the conflict copies of sync tools that nobody has settled."""
+
+    copies: Sequence[ConflictCopy]
+
+
 class ResolveResult(Conflicts, frozen=True):
     """The conflict that was resolved, and those that are still open."""
 
@@ -303,6 +319,13 @@ class ProposedWrite(Struct, frozen=True):
 def shown_conflicts(found: Iterable[ConflictRecord]) -> Conflicts:
     """Open conflicts, as they are reported."""
     return Conflicts([shown_conflict(each) for each in found])
+
+
+def conflicts_and_copies(
+    found: Iterable[ConflictRecord], copies: Sequence[ConflictCopy]
+) -> ConflictsAndCopies:
+    """Open conflicts and conflict copies, as they are reported."""
+    return ConflictsAndCopies([shown_conflict(each) for each in found], copies)
 
 
 def resolved_conflict(resolved: ConflictRecord, left: Iterable[ConflictRecord]) -> ResolveResult:

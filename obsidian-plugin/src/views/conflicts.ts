@@ -1,8 +1,8 @@
 /** Conflicts: each field of a note side by side; take one side, or write a merged text. */
 
 import { Notice } from "obsidian";
-import type { Conflict, ConflictField, Side } from "../answers";
-import type { Resolution } from "../client";
+import type { Conflict, ConflictCopy, ConflictField, Conflicts, Side } from "../answers";
+import type { CopyDecision, Resolution } from "../client";
 import { bothOf } from "../diff";
 import { VIEWS } from "../host";
 import { deletionOf, fieldName, many, shown } from "../words";
@@ -12,13 +12,19 @@ import { button, empty, icon, iconButton, keepingFocus, link, titleOf } from "./
 
 const NAMES: Record<Side, string> = { vault: "Yours, in the note", store: "The agent’s" };
 
+const SETTLED: Record<CopyDecision, string> = {
+	merge: "The copy was merged into its note. What both changed differently is a conflict.",
+	keep: "The copy is a note of its own.",
+	drop: "The copy was removed; undoing the run brings it back.",
+};
+
 export class ConflictsView extends BridgeView {
 	override navigation = true;
 	private shownNow = "";
 	/** Texts being merged by hand, by conflict and field: they survive a redraw. */
 	private readonly drafts = new Map<string, string>();
 	private readonly bases = new Set<string>();
-	private conflicts: Conflict[] = [];
+	private found: Conflicts = { conflicts: [], copies: [] };
 
 	override getViewType(): string {
 		return VIEWS.conflicts;
@@ -37,25 +43,45 @@ export class ConflictsView extends BridgeView {
 	}
 
 	protected override async update(stale: () => boolean): Promise<void> {
-		const conflicts = await this.host.bridge.conflicts();
-		const now = JSON.stringify(conflicts);
+		const found = await this.host.bridge.conflicts();
+		const now = JSON.stringify(found);
 		if (stale() || now === this.shownNow) return;
 		this.shownNow = now;
-		this.conflicts = conflicts;
+		this.found = found;
 		this.redraw();
 	}
 
 	private redraw(): void {
 		keepingFocus(this.bodyEl, () => {
 			this.bodyEl.empty();
-			if (this.conflicts.length === 0) {
+			const { conflicts, copies } = this.found;
+			if (conflicts.length + copies.length === 0) {
 				empty(this.bodyEl, "check-check", "No conflicts", "When you and an agent change the same field differently, both versions are shown here.");
 				return;
 			}
-			const words = many(this.conflicts.length, "note that you and an agent changed", "notes that you and an agent changed");
-			this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words} differently. The note keeps your version until you choose.` });
-			for (const conflict of this.conflicts) this.drawConflict(conflict);
+			if (conflicts.length > 0) {
+				const words = many(conflicts.length, "note that you and an agent changed", "notes that you and an agent changed");
+				this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words} differently. The note keeps your version until you choose.` });
+			}
+			for (const conflict of conflicts) this.drawConflict(conflict);
+			if (copies.length > 0) {
+				const words = many(copies.length, "copy that a sync tool put beside its note", "copies that a sync tool put beside their notes");
+				this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words}. They are not synced until you choose.` });
+			}
+			for (const copy of copies) this.drawCopy(copy);
 		});
+	}
+
+	private drawCopy({ path, note }: ConflictCopy): void {
+		const el = this.bodyEl.createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": path } });
+		const head = el.createDiv({ cls: "vaultsync-conflict-head" });
+		link(head.createEl("h3", { cls: "vaultsync-conflict-title" }), titleOf(this.app, path), () => this.host.openNote(path)).setAttr("aria-label", `Open ${path}`);
+		const of = el.createDiv({ cls: "vaultsync-muted", text: "a second version of " });
+		link(of, titleOf(this.app, note), () => this.host.openNote(note)).setAttr("aria-label", `Open ${note}`);
+		const actions = el.createDiv({ cls: "vaultsync-actions vaultsync-choose" });
+		button(actions, "Merge into the note", () => this.settle(path, "merge"), "mod-cta");
+		button(actions, "Keep as a note", () => this.settle(path, "keep"));
+		button(actions, "Drop", () => this.settle(path, "drop"), "mod-warning");
 	}
 
 	private drawConflict(conflict: Conflict): void {
@@ -146,6 +172,14 @@ export class ConflictsView extends BridgeView {
 			this.drafts.delete(key);
 			this.redraw();
 		});
+	}
+
+	private async settle(path: string, take: CopyDecision): Promise<void> {
+		this.bodyEl.setAttr("aria-busy", "true");
+		const done = await this.host.attempt(() => this.host.bridge.settleCopy(path, take));
+		this.bodyEl.setAttr("aria-busy", null);
+		if (done) new Notice(SETTLED[take]);
+		await this.refresh();
 	}
 
 	private async resolve(conflict: Conflict, how: Resolution): Promise<void> {

@@ -96,4 +96,15 @@ inBrowser("conflicts", () => {
 		await page.getByText("No conflicts").waitFor();
 		expect((await memory.fact(lamp.id)).content).toContain("with Bente's brother");
 	});
+
+	test("a copy of a sync tool is merged into its note", async () => {
+		const { page } = stage;
+		const copy = lamp.path.replace(/\.md$/, " (Conflicted copy).md");
+		await memory.write(copy, (await memory.read(lamp.path)).replace("The lamp is dark.", "The lamp is dark.\n\nIt flickers at night."));
+		await page.getByText("1 copy that a sync tool put beside its note").waitFor();
+		await page.getByRole("button", { name: "Merge into the note" }).click();
+		await page.getByText("The copy was merged into its note.").waitFor();
+		await expect.poll(() => memory.read(lamp.path)).toContain("It flickers at night.");
+		await page.getByText("No conflicts").waitFor();
+	});
 });

@@ -95,6 +95,10 @@ export class Memory {
 		return readFile(join(this.vault, path), "utf8");
 	}
 
+	write(path: string, text: string): Promise<void> {
+		return writeFile(join(this.vault, path), text);
+	}
+
 	/** A person edits a note, with another editor. */
 	async edit(path: string, from: string, to: string): Promise<void> {
 		const text = await this.read(path);

@@ -13,6 +13,7 @@ const SHAPES: Record<string, Shape<unknown>> = {
 	"conflict-resolve-text": answers.resolved,
 	conflicts: answers.conflicts,
 	context: answers.context,
+	"copy-settle": answers.report,
 	fact: answers.fact,
 	"fact-adopt": answers.report,
 	"fact-forget": answers.forgotten,

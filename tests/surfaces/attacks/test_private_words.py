@@ -140,6 +140,11 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "resolve_by_hand": lambda memory, planted: memory.resolve_by_hand(
         planted.conflict.id, field="content", text="x"
     ),
+    "conflict_copies": lambda memory, planted: (
+        _copy_of_note(planted.home.vault, planted.ids["edited"]),
+        memory.sync(),
+        memory.conflict_copies(),
+    )[-1],
     "settle_copy": lambda memory, planted: [
         memory.settle_copy(_copy_of_note(planted.home.vault, planted.ids["edited"]), take=take)
         for take in ("merge", "keep")
