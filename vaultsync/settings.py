@@ -339,6 +339,14 @@ class SettingSources(Struct, frozen=True):
     store: str | None = None
 
 
+def user_path(path: str | Path) -> Path:
+    """A path in which `~` is a home folder; the `~name` of no user stays, as in a shell."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
 def parse_toml(text: str, where: Path) -> Table:
     """The tables of a file of settings; raises ConfigError if it is no TOML."""
     try:
@@ -441,9 +449,7 @@ def combine_settings(
     folder = sources.environment.get("VAULTSYNC_REPOS_DIR") or found.repos.root
     changed = {
         "repos": structs.replace(found.repos, branch_scope=branch_scope),
-        "repos_dir": Path(folder).expanduser()
-        if folder
-        else repos_dir or Path(_REPOS_DIR).expanduser(),
+        "repos_dir": user_path(folder) if folder else repos_dir or user_path(_REPOS_DIR),
         "embedder": check_embedder(embedder or found.embedder),
         "store": sources.store or found.store,
         "embed_in_background": _switch(

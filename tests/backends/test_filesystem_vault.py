@@ -31,7 +31,7 @@ from vaultsync.errors import (
     VaultMissingError,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.vault import FileStamp
+from vaultsync.storage.vault import OTHER_VAULT, FileStamp
 
 NOTE = VaultPath("public/note.md")
 STAGING = ".meta/staging"
@@ -264,6 +264,26 @@ def test_a_folder_that_goes_while_it_is_listed_is_not_taken_for_empty(
     monkeypatch.setattr(tree, "list_folder", listed_late)
 
     assert set(vault.scan().unreadable) == {"a"}
+
+
+def test_a_vault_inside_the_vault_is_named_and_not_listed(root: Path, vault: VaultFs) -> None:
+    save(root, ".meta/config.toml", b"")
+    save(root, "inner/.meta/config.toml", b"")
+    save(root, "inner/deep/x.md", b"")
+    save(root, "inner/x.canvas", b"{}")
+    save(root, "near/.meta", b"a file")
+    save(root, "near/x.md", b"")
+
+    scan = vault.scan()
+
+    assert scan.unreadable == {"inner": OTHER_VAULT}
+    assert set(scan.folders) == {"", "near", "public"}
+    assert vault.folder(VaultPath("inner")) is None
+    assert vault.folder(VaultPath("inner/deep")) is None
+    assert vault.canvases() == []
+    near = vault.folder(VaultPath("near"))
+    assert near is not None
+    assert set(near.files) == {"x.md"}
 
 
 def test_fingerprints_are_the_same_in_every_process_and_hold_inodes_of_64_bits(root: Path) -> None:

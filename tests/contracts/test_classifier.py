@@ -18,7 +18,7 @@ from vaultsync.observations.rules import RuleClassifier
 TEXTS = [
     ObservedText("We decided to move the bookings to SQLite."),
     ObservedText("Learned that a retry hides the timeout."),
-    ObservedText("Opened a file.", "nightly", ("Good morning.",)),
+    ObservedText("Opened a file.", "nightly"),
     ObservedText(""),
     ObservedText("\0 \U0001f600 " * 500),
 ]

@@ -16,6 +16,7 @@ from vaultsync.errors import InvalidFieldError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import COMPRESSED, ORIGINAL
+from vaultsync.model.schema import tier_of
 from vaultsync.notes.render import MAX_ORIGINAL_LENGTH
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
 from vaultsync.observations.compression import MAX_WORDS
@@ -94,8 +95,9 @@ def test_no_observation_lives_in_the_scope_of_a_team(world: World) -> None:
     with pytest.raises(InvalidFieldError, match="scope"):
         observe(world.ctx, "We met.", scope=TEAM, agent="indy")
     ctx = structs.replace(world.ctx, policy=world.ctx.policy._replace(default_scope=TEAM))
-    with pytest.raises(InvalidFieldError, match="scope"):
+    with pytest.raises(InvalidFieldError, match="scope") as refused:
         observe(ctx, "We met.", agent=None)
+    assert "name the agent" in refused.value.hint
     assert observe(ctx, "We met.", agent="indy").scope == PRIVATE
 
 
@@ -199,8 +201,11 @@ def test_the_tier_of_the_folder_that_a_person_moved_a_pending_note_to_stands(wor
     assert (now.priority, now.status, now.content) == (0, "active", fact.content)
 
 
-def test_a_person_who_moves_a_shortened_note_up_gets_its_original_back(world: World) -> None:
-    fact = _observed(world)
+@pytest.mark.parametrize("text", [LONG, "Opened a file."], ids=["shortened", "short"])
+def test_a_person_who_moves_a_note_out_of_the_background_gets_it_back(
+    world: World, text: str
+) -> None:
+    fact = _observed(world, text)
     _process(world, BACKGROUND)
     old = world.path(fact.id)
     world.person_renames(old, old.replace("/background/", "/notable/"))
@@ -210,6 +215,16 @@ def test_a_person_who_moves_a_shortened_note_up_gets_its_original_back(world: Wo
     now = world.fact(fact.id)
     assert (now.priority, now.status, now.content) == (1, "active", fact.content)
     assert (now.own, now.expires_at) == ({}, None)
+
+
+def test_what_a_person_archived_stays_archived(world: World) -> None:
+    fact = _observed(world)
+    _process(world, NOTABLE)
+    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+
+    report = _process(world, NOTABLE)
+
+    assert (report.classified, world.fact(fact.id).status) == (0, "archived")
 
 
 def test_a_text_that_was_changed_after_it_was_shortened_stands() -> None:
@@ -227,6 +242,25 @@ def test_an_observation_whose_classification_was_undone_stays_pending(world: Wor
 
     assert report.classified == 0
     assert world.fact(fact.id).status == "pending"
+
+
+@pytest.mark.parametrize(("first", "tier"), [(BACKGROUND, CRITICAL), (NOTABLE, BACKGROUND)])
+def test_a_note_that_is_moved_after_its_classification_was_undone_has_that_tier(
+    world: World, first: str, tier: str
+) -> None:
+    fact = _observed(world)
+    undo_run(world.ctx, _process(world, first).run)
+    world.quiesce()
+    old = world.path(fact.id)
+    world.person_renames(old, old.replace("/notable/", f"/{tier}/"))
+
+    run = _process(world, NOTABLE).run
+
+    now = world.fact(fact.id)
+    assert (tier_of(now.priority), now.status, now.content) == (tier, "active", fact.content)
+    undo_run(world.ctx, run)
+    world.quiesce()
+    assert (_process(world, NOTABLE).classified, world.fact(fact.id).status) == (0, "pending")
 
 
 def test_what_another_writes_while_it_is_classified_stands_and_is_classified_later(

@@ -10,6 +10,7 @@ from tests.eval.fit_tiers import left_out
 from tests.eval.tiers import print_tiers, tier_figures
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, ObservedText
 from vaultsync.observations.compression import MAX_WORDS, compress
+from vaultsync.observations.labelled import LabelledText, shipped_examples
 from vaultsync.observations.rules import RuleClassifier
 
 
@@ -62,11 +63,20 @@ def test_routine_denials_small_subjects_and_questions_are_background(text: str) 
     assert _tier(text) == BACKGROUND
 
 
-def test_the_reasons_are_the_signals_strongest_first() -> None:
+@given(st.sampled_from(shipped_examples()))
+def test_the_first_reason_speaks_for_the_tier(example: LabelledText) -> None:
+    text = ObservedText(example.text)
+    first = RuleClassifier().explain(text)[:1]
+
+    assert all(each.startswith(f"{_tier(example.text)}: ") for each in first)
+
+
+def test_the_reasons_are_the_signals_of_the_tier_strongest_first_and_then_others() -> None:
     reasons = RuleClassifier().explain(ObservedText("We decided it. Good to know: 3 % fewer."))
 
-    assert reasons[0] == "critical: decision (decided)"
+    assert reasons[0] == "notable: lesson (good to know)"
     assert "notable: figure (3 %)" in reasons
+    assert reasons[-1] == "critical: decision (decided)"
 
 
 def test_the_tiers_of_examples_that_a_fit_has_not_seen_are_as_good_as_they_were() -> None:
@@ -84,7 +94,7 @@ def test_the_shipped_weights_are_those_of_the_fit() -> None:
     assert found.compressed >= 0.85
 
 
-def test_the_words_that_count_most_are_told_after_the_signals() -> None:
+def test_the_words_that_count_most_are_told_after_the_signals_of_the_tier() -> None:
     *_, last = RuleClassifier().explain(ObservedText("Thanks, good morning everyone!"))
 
     assert last.startswith("background: words (")

@@ -153,6 +153,8 @@ def test_repeated_observations_are_one_fact_that_links_them_and_asked_about_once
 
     ids = observed(1)
     assert world.maintain(kind=kind).proposed == {kind: 1}
+    (note,) = world.review_notes()
+    assert all(f"- [[{world.path(each)[:-3]}|" in world.text(note) for each in ids)
     observed(4)
     assert world.maintain(kind=kind).proposed == {}
     world.ticks(ACCEPT)

@@ -428,6 +428,14 @@ def test_a_change_of_a_long_text_shows_the_lines_that_differ(world: ProposalWorl
     assert decision_in("no frontmatter") is None
 
 
+def test_a_change_of_what_is_related_shows_what_goes(world: ProposalWorld) -> None:
+    old, new = world.mirrored("An old lead.").id, world.mirrored("A new lead.").id
+    fact = world.mirrored("A finding.", relatedFactIds=[old])
+    made = world.proposed(world.change(fact, relatedFactIds=[new]))
+
+    assert f"- {old}\n+ {new}" in world.text(str(made.note_path))
+
+
 def test_secrets_stay_hidden_in_the_note_and_go_to_the_store(world: ProposalWorld) -> None:
     dice = random.Random("proposals")
     token = secrets.token("github", dice)

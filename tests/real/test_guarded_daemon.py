@@ -41,6 +41,12 @@ def _contents(home: Home) -> list[str]:
         return [fact.content for fact in memory.list(limit=500).facts]
 
 
+def _replace(source: str, target: str) -> None:
+    """Copy a file as restoring programs do; one that is half written would be an edit."""
+    shutil.copy2(source, f"{target}.part")
+    Path(f"{target}.part").replace(target)
+
+
 def test_what_busy_agents_wrote_while_the_daemon_was_suspended_does_not_stop_it(home: Home) -> None:
     some = _remembered(home, FACTS)
     daemon = Daemon(home)
@@ -65,7 +71,7 @@ def test_an_older_copy_that_comes_back_under_a_daemon_stops_it_until_it_is_decid
     daemon = Daemon(home)
     daemon.is_ready()
     newest = _contents(home)
-    shutil.copytree(tmp_path / "backup", home.root, dirs_exist_ok=True)
+    shutil.copytree(tmp_path / "backup", home.root, copy_function=_replace, dirs_exist_ok=True)
     wait_until(lambda: daemon.events("error"))
     error = daemon.events("error")[-1]
     assert error["kind"] == "GuardError"

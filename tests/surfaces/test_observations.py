@@ -47,16 +47,16 @@ def test_what_matters_is_linked_weighed_and_embedded_and_the_background_only_kep
     with vaultsync.open(str(vault), agent="indy") as memory:
         memory.remember("A harbour.", title="Skarvik Harbour", type="entity", scope="public")
         decided = memory.observe("We decided to leave Skarvik Harbour.")
-        routine = memory.observe(ROUTINE)
+        routine, short = memory.observe(ROUTINE), memory.observe("All 41 tests pass.")
         memory.process_observations()
 
-        facts = [memory.get(each.id) for each in (decided, routine)]
-        assert [each.importance for each in facts] == [0.85, 0.1]
+        facts = [memory.get(each.id) for each in (decided, routine, short)]
+        assert [each.importance for each in facts] == [0.85, 0.1, 0.1]
         assert "[[Skarvik Harbour]]" in facts[0].content
         index, by_id = memory._services.note_index, {each.id: each for each in facts}
         chunks = embedding_chunks(memory._ctx.store, index, by_id)
-        assert [bool(chunks[each.id]) for each in facts] == [True, False]
-        assert [bool(each.expires_at) for each in facts] == [False, True]
+        assert [bool(chunks[each.id]) for each in facts] == [True, False, False]
+        assert [bool(each.expires_at) for each in facts] == [False, True, True]
 
 
 def test_a_lower_priority_is_asked_for(vault: Path) -> None:

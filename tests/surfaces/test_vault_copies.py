@@ -122,3 +122,61 @@ def test_a_vault_whose_id_is_none_can_be_given_one(vault: Path) -> None:
     assert "vaultsync init --new-id" in refused.output
     assert run(vault, "init", "--new-id", str(vault)).exit_code == 0
     assert run(vault, "status").exit_code == 3  # a note with an id waits for its fact
+
+
+def test_a_vault_inside_another_one_is_left_alone_until_it_is_moved(vault: Path) -> None:
+    inner = vault / "Clone"
+    shutil.copytree(vault, inner)
+    before = {path: path.read_bytes() for path in inner.rglob("*") if path.is_file()}
+    with vaultsync.open(str(vault), state_dir=str(vault.parent / "state")) as memory:
+        fact = memory.remember("The berth is free.", title="Berth")
+        memory.sync()
+        (vault / str(fact.path)).unlink()
+        memory.sync()
+
+    found = run(vault, "sync")
+
+    assert found.exit_code == 3
+    assert "Clone: it is a vault of its own; what is below it is left alone" in found.output
+    assert "name it in `ignore`" in found.output
+    assert {path: path.read_bytes() for path in inner.rglob("*") if path.is_file()} == before
+    assert titles(vault) == ["Meeting"]
+    shutil.rmtree(inner)
+    assert run(vault, "sync").exit_code == 0
+
+
+@pytest.mark.parametrize("folder", ["/", "~"])
+def test_no_vault_is_made_of_a_whole_disk_or_home(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    made = CliRunner().invoke(cli, ["init", folder])
+
+    assert made.exit_code == 2
+    assert "vaultsync init ~/Memory" in made.output
+    assert not Path(folder).expanduser().joinpath(".meta").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["export-to", "markdown", "~no-such-user"],
+        ["import-from", "markdown", "~no-such-user"],
+        ["install", "codex", "--project", "~no-such-user", "--dry-run"],
+        ["memory-file", "sync", "~no-such-user/MEMORY.md"],
+    ],
+)
+def test_the_home_of_no_user_is_a_plain_name(
+    words: list[str], vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(vault.parent)
+    place = ["--vault", str(vault), "--state-dir", str(vault.parent / "state")]
+
+    done = CliRunner().invoke(cli, [*words, *place])
+
+    assert done.exit_code in {0, 2, 3}, done.output
+
+
+def test_a_log_without_runs_says_whether_there_were_any(vault: Path) -> None:
+    assert "in that time" in run(vault, "log", "--since", "2100-01-01").output

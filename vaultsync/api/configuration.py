@@ -23,6 +23,7 @@ from vaultsync.settings import (
     combine_settings,
     parse_toml,
     setting_names,
+    user_path,
 )
 from vaultsync.trust import TrustRecord, pending, requests_of
 
@@ -62,7 +63,7 @@ def find_root(path: str | None) -> Path:
     """The folder given, else the nearest parent that is a vault; raises NotAVaultError."""
     given = path or os.environ.get("VAULTSYNC_VAULT")
     if given:
-        root = Path(given).expanduser()
+        root = user_path(given)
         if not (root / MARKER).is_file():
             raise NotAVaultError(str(root))
         return root.resolve()
@@ -81,7 +82,7 @@ def find_vault_above(folder: Path) -> Path | None:
 def find_repository(folder: str | Path | None = None) -> Path | None:
     """The root of the git repository that a folder is in; of the current one when it is None."""
     try:
-        real = Path(os.path.realpath(os.path.expanduser(folder or ".")))  # noqa: PTH111 - `~` of no user
+        real = Path(os.path.realpath(user_path(folder or ".")))
     except ValueError:  # no file can be called so
         return None
     return next((x for x in (real, *real.parents) if os.path.exists(x / ".git")), None)  # noqa: PTH110 - any name
@@ -189,5 +190,5 @@ def _folder(given: str | None, variable: str, home: str, default: str, *names: s
     """The folder given or in a variable, else that of vaultsync in the user's base folder."""
     chosen = given or os.environ.get(variable)
     if chosen:
-        return Path(chosen).expanduser().absolute()
-    return Path(os.environ.get(home) or default).expanduser().joinpath("vaultsync", *names)
+        return user_path(chosen).absolute()
+    return user_path(os.environ.get(home) or default).joinpath("vaultsync", *names)

@@ -15,6 +15,7 @@ from vaultsync.errors import ExchangeFileError, UsageError
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
 from vaultsync.exchange.service import ImportReport, import_from
 from vaultsync.model.fact import Fact
+from vaultsync.settings import user_path
 from vaultsync.sync.context import ReadContext
 from vaultsync.sync.report import Progress
 
@@ -46,7 +47,7 @@ def import_into(
         raise _unknown(format_name, FORMATS)
     # A dry run writes nothing, so it can go beside a daemon.
     locked = nullcontext(engine.ctx) if dry_run else engine.borrowed(hint=_IMPORT_BY_DAEMON)
-    with open_source(path.expanduser()) as files, locked as ctx:
+    with open_source(user_path(path)) as files, locked as ctx:
         report = import_from(
             ctx, form, files, scope=scope, agent=agent, dry_run=dry_run, progress=progress
         )
@@ -63,7 +64,7 @@ def export_into(
     write = WRITTEN.get(format_name)
     if write is None:
         raise _unknown(format_name, WRITTEN)
-    target = path.expanduser().resolve()
+    target = user_path(path).resolve()
     if find_vault_above(target / "_") is not None:
         why = "it is in a vault, where each file would become a note again"
         raise ExchangeFileError(str(path), why)

@@ -19,6 +19,7 @@ from vaultsync.errors import UsageError
 from vaultsync.hosts.agent_hosts import HOSTS, Host, HostFile
 from vaultsync.hosts.installation import HostChange, Installation, describe, plan_file, receipt_of
 from vaultsync.model.scope import private_scope
+from vaultsync.settings import user_path
 
 INSTRUCTIONS = """\
 ## Memory
@@ -93,7 +94,7 @@ class HostSession:
             config.read_vault_files(root, state_dir=state_dir).refuse_requests()
             words = ["--vault", str(root), *words]
         if state_dir is not None:
-            words += ["--state-dir", str(Path(state_dir).expanduser().absolute())]
+            words += ["--state-dir", str(user_path(state_dir).absolute())]
         self._installation = Installation(
             host,
             server,
@@ -101,7 +102,7 @@ class HostSession:
             shell_command([*program, "hook", host, *words]) if hooks else "",
             INSTRUCTIONS.format(server=server) if instructions else "",
         )
-        folder = None if project is None else Path(project).expanduser().absolute()
+        folder = None if project is None else user_path(project).absolute()
         self._receipts = Receipts(config.config_folder())
         self._decide(known, folder, remove=remove)
 

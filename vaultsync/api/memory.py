@@ -54,7 +54,7 @@ from vaultsync.model.scope import private_scope
 from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
-from vaultsync.settings import MARKER, Settings
+from vaultsync.settings import MARKER, Settings, user_path
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
@@ -2488,7 +2488,7 @@ class Memory:
 
 def _path_in_vault(text: str, root: Path) -> VaultPath:
     """A path in the vault, given relative to its root or as the system has it."""
-    path = Path(os.path.expanduser(text))  # noqa: PTH111 - `~` of no user
+    path = user_path(text)
     if not path.is_absolute() and (root / path).exists():
         path = root / path
     try:

@@ -47,6 +47,7 @@ from vaultsync.memory_files.write_queue import QUEUED, queue_text
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.recall.recall_request import RecallRequest
+from vaultsync.settings import user_path
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import BlockState, ManagedFact, Progress, notices_of
@@ -87,7 +88,7 @@ class MemoryFiles:
         """Bring the store up to what the files say."""
         from vaultsync.memory_files.service import refresh_pending, sync_files  # noqa: PLC0415 - `status` syncs nothing
 
-        given = [Path(each).expanduser() for each in paths]
+        given = [user_path(each) for each in paths]
         found = {
             path: find_memory_files([path], include=include, exclude=exclude) for path in given
         }
@@ -348,7 +349,7 @@ class MemoryFiles:
         """
         settings, found = self._settings, []
         for each in settings.files:
-            path = self._root / Path(each).expanduser()
+            path = self._root / user_path(each)
             files = find_memory_files([path], include=settings.include, exclude=settings.exclude)
             if Path(os.path.normpath(path)).is_relative_to(self._root):
                 outside = [file for file in files if not file.is_relative_to(self._root)]
@@ -495,7 +496,7 @@ class MemoryFiles:
 def _real_path(path: str | Path, folder: str | Path = "") -> Path:
     """The path of a file that a caller names, without links; in a folder, or the current one."""
     try:
-        named = os.path.join(folder, os.path.expanduser(path))  # noqa: PTH111, PTH118 - `~` of no user
+        named = Path(folder, user_path(path))
         return Path(os.path.realpath(named))
     except ValueError as error:
         why = "no file can have this name"

@@ -29,7 +29,7 @@ from vaultsync.modules.report import ModuleAnswer, ModuleStatus, ModuleSyncRepor
 from vaultsync.modules.service import ModuleRules, ModuleWork, ModuleWrite
 from vaultsync.repos.repo_identity import RepoIdentity, identify
 from vaultsync.repos.repository_note import make_repository_note, repository_links
-from vaultsync.settings import ModuleSettings
+from vaultsync.settings import ModuleSettings, user_path
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.sync_request import SyncRequest
@@ -276,7 +276,7 @@ def modules_folder(
 ) -> tuple[Path, Path]:
     """The folder of modules, and the repository or vault that it belongs to."""
     if given is not None:
-        folder = Path(os.path.realpath(Path(given).expanduser()))
+        folder = Path(os.path.realpath(user_path(given)))
         above = find_repository(folder)
         if above is None or above == folder:
             depth = len(Path(settings.folder).parts)

@@ -17,7 +17,7 @@ from vaultsync.backends.state.vault_marker import make_marker
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, NestedVaultError
 from vaultsync.model.scope import PUBLIC
-from vaultsync.settings import MARKER, Settings
+from vaultsync.settings import MARKER, Settings, user_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,12 @@ def init(
         UntrustedVaultError: it is a vault that asks for what the user has not allowed.
         CopiedVaultError: it is a copy of a vault, and still has its id.
     """
-    root = Path(path).expanduser().absolute()
+    root = user_path(path).absolute()
+    if not (root / MARKER).exists() and root.resolve() in (Path(root.anchor), Path.home()):
+        raise ConfigError(
+            f"{root} holds much more than notes, all of which would be read; nothing was made",
+            hint="make a vault of a folder in your home: `vaultsync init ~/Memory`",
+        )
     if store is not None:  # checked before anything is written
         store_place(Settings(root=root, state_dir=root, store=store))
     outer = None if (root / MARKER).exists() else config.find_vault_above(root.resolve())

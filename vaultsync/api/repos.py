@@ -50,6 +50,7 @@ from vaultsync.repos.ports import branch_of
 from vaultsync.repos.repo_context import DEFAULT_CHARS, RepoContext, build_repo_context
 from vaultsync.repos.repo_identity import BranchScope, RepoIdentity
 from vaultsync.repos.visibility import Place, places_of
+from vaultsync.settings import user_path
 from vaultsync.sync.context import SyncContext
 
 _log = logging.getLogger(__name__)
@@ -231,7 +232,7 @@ class Repos:
             InvalidFieldError: the budget is negative.
             HostFileError: the file cannot be read or written, or changed meanwhile.
         """
-        path = Path(file).expanduser()
+        path = user_path(file)
         handle = self._branches.open(path.resolve().parent if repo is None else repo, branch_scope)
         facts = self._for_agent(self._files.synced(handle))
         return write_instructions(

@@ -33,7 +33,7 @@ from vaultsync.links.entity_names import EntityNames
 from vaultsync.model.permissions import Reader
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
-from vaultsync.settings import Settings, weights_of
+from vaultsync.settings import Settings, user_path, weights_of
 from vaultsync.storage.visible_store import VisibleStore
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
 
@@ -576,4 +576,4 @@ def store_place(settings: Settings) -> Path | QdrantConnection:
         )
     if not path:
         return settings.state_dir / "store.sqlite3"
-    return (settings.root / Path(path).expanduser()).absolute()
+    return (settings.root / user_path(path)).absolute()

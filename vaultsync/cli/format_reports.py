@@ -69,13 +69,14 @@ _COUNT_WORDS = (
 )
 
 
-def print_runs(options: Options, runs: Sequence[RunSummary]) -> None:
-    """Print runs, newest first, or the JSON of all."""
+def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | None) -> None:
+    """Print runs since a date, newest first, or the JSON of all."""
     if options.json:
         print_json({"runs": runs})
         return
     if not runs:
-        print_message(options, "no run has changed anything yet")
+        when = " in that time" if since else " yet"
+        print_message(options, f"no run has changed anything{when}")
     rows = [
         (
             _time(each.at),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,6 +37,7 @@ from vaultsync.errors import UsageError
 from vaultsync.model.hiding import describe_hidden
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallStage
+from vaultsync.settings import user_path
 
 if TYPE_CHECKING:  # a question needs no pack
     from vaultsync.context_packs.pack import ContextPack
@@ -201,7 +201,7 @@ def _open_read_only(options: Options) -> read_only.RemoteMemory:
 def _repository(given: str | None) -> str | None:
     """The git repository whose branch counts: the one that is named, else the one we are in."""
     if given is not None:
-        return str(Path(given).expanduser().absolute())
+        return str(user_path(given).absolute())
     found = find_repository()
     return None if found is None else str(found)
 

@@ -197,7 +197,7 @@ def summary(options: Options, *, run: str, step: str, text: str | None, **given:
     "paths",
     metavar="PATH",
     multiple=True,
-    help="A open file; repeatable; default: those with uncommitted changes.",
+    help="An open file; repeatable; default: those with uncommitted changes.",
 )
 @repo_options
 @common

@@ -185,7 +185,7 @@ def log(options: Options, *, limit: int, since: str | None, note: bool, folder: 
         if note:
             return print_change_note(options, memory.write_change_note(since=since, folder=folder))
         runs = memory.log(limit=limit, since=since)
-    print_runs(options, runs)
+    print_runs(options, runs, since=since)
     return EXIT_DONE
 
 

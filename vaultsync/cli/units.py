@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from vaultsync.settings import user_path
+
 
 def unit(
     kind: str, root: str, *, state_dir: str | Path | None, config_dir: Path | None = None
@@ -19,7 +21,7 @@ def unit(
     environment = {} if config_dir is None else {"VAULTSYNC_CONFIG_DIR": str(config_dir)}
     words = [*program_words(), "watch", "--vault", root]
     if state_dir is not None:
-        words += ["--state-dir", str(Path(state_dir).expanduser().absolute())]
+        words += ["--state-dir", str(user_path(state_dir).absolute())]
     make = _systemd if kind == "systemd" else _launchd
     return make(words, root, environment)
 
@@ -68,6 +70,6 @@ def _launchd(words: Sequence[str], root: str, environment: Mapping[str, str]) ->
         "RunAtLoad": True,
         "KeepAlive": {"SuccessfulExit": False},
         "ProcessType": "Background",
-        "StandardErrorPath": str(Path("~/Library/Logs/vaultsync.log").expanduser()),
+        "StandardErrorPath": str(user_path("~/Library/Logs/vaultsync.log")),
     }
     return plistlib.dumps(agent, sort_keys=False).decode()

@@ -22,6 +22,7 @@ from vaultsync.daemon.loop import EventSink
 from vaultsync.errors import EngineBusyError, missing_extra
 from vaultsync.model.schema import Value
 from vaultsync.service.daemon_runner import ServeBridge, WatchService
+from vaultsync.settings import user_path
 
 
 @click.command()
@@ -92,7 +93,7 @@ def watch(
 
 def _unless(folder: Path, default: str) -> Path | None:
     """The folder, or None where it is the default."""
-    return None if folder == Path(default).expanduser() else folder
+    return None if folder == user_path(default) else folder
 
 
 def _bridge_if_installed(port: int | None, log: EventSink) -> tuple[ServeBridge | None, EventSink]:

@@ -9,7 +9,7 @@ from vaultsync.indexing.instructions import instructions_for
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
 from vaultsync.indexing.session_context import CONTEXT_RULES, borrowers, neighbour_texts, turn_of
 from vaultsync.model.fact import Fact
-from vaultsync.model.hiding import is_compressed_observation, is_pending_observation
+from vaultsync.model.hiding import is_background_observation, is_pending_observation
 from vaultsync.storage.store import Store
 
 
@@ -34,7 +34,7 @@ def embedding_chunks(
     contexts = neighbour_texts(store, index, facts)
     return {
         key: []
-        if is_pending_observation(fact) or is_compressed_observation(fact)
+        if is_pending_observation(fact) or is_background_observation(fact)
         else chunk_fact(fact, around=contexts.get(key, ""))
         for key, fact in facts.items()
     }

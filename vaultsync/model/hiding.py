@@ -36,7 +36,7 @@ PENDING = "pending"
 """The status of an observation that no classifier has looked at yet."""
 OBSERVATION = "observation"
 COMPRESSED, ORIGINAL = "observationCompressed", "observationOriginalContent"
-"""The fields of an observation that was shortened: that it was, and what it said before."""
+"""The fields of an observation of the background: if it was shortened, and what it said before."""
 
 
 def is_pending_observation(fact: Fact) -> bool:
@@ -44,9 +44,9 @@ def is_pending_observation(fact: Fact) -> bool:
     return fact.type == OBSERVATION and fact.status == PENDING
 
 
-def is_compressed_observation(fact: Fact) -> bool:
-    """Whether a fact is an observation of the background that was shortened and archived."""
-    return fact.type == OBSERVATION and fact.status == ARCHIVED and fact.own.get(COMPRESSED) is True
+def is_background_observation(fact: Fact) -> bool:
+    """Whether a fact is an observation that was classified as background, and so archived."""
+    return fact.type == OBSERVATION and fact.status == ARCHIVED and COMPRESSED in fact.own
 
 
 class HiddenMatches(Struct, frozen=True):

@@ -1,7 +1,8 @@
 """Proposal <-> the note that shows it.
 
 A proposal is a change that a person has to decide about. Its note is named and written by
-what the proposal says alone, and only its frontmatter and its two boxes are ever read back.
+what the proposal says, with links to its evidence, and only its frontmatter and its two boxes
+are ever read back.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from vaultsync.notes.review_note import (
 PROPOSAL_KIND = "proposal"
 ACCEPTED, REJECTED, EXPIRED = "accepted", "rejected", "expired"
 """How a proposal ends."""
+_EVIDENCE = "relatedFactIds"
 _ACCEPT, _REJECT = "accept", "reject"
 
 
@@ -170,8 +172,19 @@ def shown_proposal(proposal: ProposalRecord) -> ShownProposal:
     )
 
 
-def render_proposal(proposal: ProposalRecord) -> str:
-    """The text of the note of a proposal, without secrets already."""
+def evidence_of(proposal: ProposalRecord) -> frozenset[str]:
+    """The ids of the facts that a proposal would name as related to those that it changes."""
+    named = ((each.after or {}).get(_EVIDENCE) for each in proposal.changes)
+    return frozenset(x for ids in named if isinstance(ids, (list, tuple)) for x in ids)
+
+
+def render_proposal(proposal: ProposalRecord, notes: Mapping[str, VaultPath]) -> str:
+    """The text of the note of a proposal, without secrets already.
+
+    Args:
+        proposal: what is proposed.
+        notes: where the notes of its evidence are, by the ids of their facts.
+    """
     return "\n".join(
         (
             "---",
@@ -191,7 +204,7 @@ def render_proposal(proposal: ProposalRecord) -> str:
             "",
             _what_to_do(proposal),
             "",
-            *chain.from_iterable(map(_shown_change, proposal.changes)),
+            *chain.from_iterable(_shown_change(each, notes) for each in proposal.changes),
         )
     )
 
@@ -219,7 +232,7 @@ def _changed_since(fields: Sequence[str]) -> Iterator[str]:
         yield ""
 
 
-def _shown_change(change: ProposedChange) -> Iterator[str]:
+def _shown_change(change: ProposedChange, notes: Mapping[str, VaultPath]) -> Iterator[str]:
     name = note_link(change.path) if change.path else ""
     title = plain(change.title or change.fact_id)
     if change.after is None:
@@ -232,7 +245,9 @@ def _shown_change(change: ProposedChange) -> Iterator[str]:
     for key in sorted(change.after):
         before, after = change.before.get(key), change.after[key]
         yield from (f"**{plain(key)}**", "")
-        if not change.revision or not shown_value(before):
+        if key == _EVIDENCE and (links := _links(before, after, notes)):
+            yield from (*links, "")
+        elif not change.revision or not shown_value(before):
             yield from (fenced("text", shown_value(after) or "(empty)"), "")
         elif differing := diff_of_texts(before, after):
             yield from (fenced("diff", differing), "")
@@ -240,6 +255,14 @@ def _shown_change(change: ProposedChange) -> Iterator[str]:
             lines = [f"- {line}" for line in (shown_value(before)).split("\n")]
             lines += [f"+ {line}" for line in (shown_value(after) or "(empty)").split("\n")]
             yield from (fenced("diff", "\n".join(lines)), "")
+
+
+def _links(before: Value, after: Value, notes: Mapping[str, VaultPath]) -> list[str]:
+    """Related facts as links; none where one goes, or has no note."""
+    old, new = (each if isinstance(each, (list, tuple)) else () for each in (before, after))
+    if not set(old) <= set(new) <= notes.keys():
+        return []
+    return [f"- {note_link(notes[each]) or code(notes[each])}" for each in new]
 
 
 def proposal_id_in(text: str) -> str | None:

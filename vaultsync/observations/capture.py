@@ -46,7 +46,7 @@ def capture(
     """
     found = split_observations(ctx.view.redact_text(text) for text in texts)
     context = ctx.view.redact_text(hook.context)
-    tiers = classifier.classify([ObservedText(each, context, found) for each in found])
+    tiers = classifier.classify([ObservedText(each, context) for each in found])
     kept: list[KeptObservation] = []
     facts: list[Fact] = []
     known = 0

@@ -13,8 +13,6 @@ class ObservedText(NamedTuple):
 
     content: str
     context: str = ""
-    session: Sequence[str] = ()
-    """What else was observed in its session, oldest first."""
 
 
 class Classifier(Protocol):

@@ -3,7 +3,7 @@
 What is critical or notable becomes active; the background is shortened and archived, with its
 original kept. The word of a person stands: an observation whose note they edited is neither
 shortened nor archived, one that they moved to the folder of a tier has that tier for good, and
-one whose classification they undid stays pending.
+one whose classification they undid stays pending until they move it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import dropwhile
 from typing import NamedTuple
 
 from msgspec import structs
@@ -27,7 +28,7 @@ from vaultsync.model.hiding import (
     OBSERVATION,
     ORIGINAL,
     PENDING,
-    is_compressed_observation,
+    is_background_observation,
     is_pending_observation,
 )
 from vaultsync.model.permissions import Reader
@@ -174,15 +175,16 @@ def _decide(
     asked: list[tuple[Fact, bool]] = []
     for fact in ctx.store.find_many(ids).values():
         history = ctx.archive.history(fact_id=fact.id)
-        moved = any(each.field == "priority" for each in history if is_by_person(each))
-        if is_pending_observation(fact) and not _was_undone(history):
+        latest = _since_its_status(history)
+        moved = any(each.field == "priority" for each in latest if is_by_person(each))
+        if is_pending_observation(fact):
             if moved:
                 active = fact.evolve(status=DEFAULT_STATUS, importance=importance_of(fact))
                 reason = f"{tier_of(fact.priority)}: a person chose the tier"
                 decisions.append(_Decision(fact, active, reason))
-            else:
+            elif not _was_undone(history):
                 asked.append((fact, any(map(is_by_person, history))))
-        elif is_compressed_observation(fact) and fact.priority not in TIERS[BACKGROUND] and moved:
+        elif is_background_observation(fact) and fact.priority not in TIERS[BACKGROUND] and moved:
             decisions.append(
                 _Decision(fact, expanded(fact), "a person moved it out of the background")
             )
@@ -203,6 +205,12 @@ def _observed(ctx: SyncContext, fact: Fact) -> ObservedText:
     """An observation as a classifier may read it, without its secrets."""
     shown = ctx.view.redact(fact)
     return ObservedText(shown.content or shown.title, shown.context or "")
+
+
+def _since_its_status(history: Sequence[HistoryEntry]) -> Sequence[HistoryEntry]:
+    """The history of an observation from the run on that gave it its status."""
+    run = next((each.run for each in reversed(history) if each.field == "status"), None)
+    return [*dropwhile(lambda each: run not in (None, each.run), history)]
 
 
 def _was_undone(history: Sequence[HistoryEntry]) -> bool:

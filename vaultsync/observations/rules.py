@@ -138,12 +138,18 @@ class RuleClassifier:
         return [tier_of_text(each.content) for each in texts]
 
     def explain(self, text: ObservedText) -> tuple[str, ...]:
-        """The signals of a text, those that count most first; then the words that count most."""
-        found = sorted(find_signals(text.content), key=lambda each: -each.weight)
-        reasons = [f"{each.tier}: {each.kind} ({each.text})" for each in found]
+        """The signals and words that speak for the tier of a text, then its other signals.
+
+        Those that count most come first.
+        """
         tier = tier_of_text(text.content)
+        found = sorted(
+            find_signals(text.content), key=lambda each: (each.tier != tier, -each.weight)
+        )
+        reasons = [f"{each.tier}: {each.kind} ({each.text})" for each in found]
+        at = sum(each.tier == tier for each in found)
         if words := telling_words(text.content, tier):
-            reasons.append(f"{tier}: words ({', '.join(words)})")
+            reasons.insert(at, f"{tier}: words ({', '.join(words)})")
         return tuple(reasons)
 
 

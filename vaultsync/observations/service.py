@@ -39,9 +39,12 @@ def observe(
             may be by default: what one agent noticed is noise to the others.
         InvalidScopeError, ScopeDeniedError, IdTakenError: as for any fact.
     """
-    scope = scope or (None if agent else ctx.policy.default_scope)
-    if scope is not None and is_team(scope):
-        raise InvalidFieldError("scope", scope, "`private-AGENT`, `project-NAME` or `public`")
+    home = scope or (None if agent else ctx.policy.default_scope)
+    if home is not None and is_team(home):
+        error = InvalidFieldError("scope", home, "`private-AGENT`, `project-NAME` or `public`")
+        if not scope:
+            error.hint = "name the agent who observed it, or another scope than the vault's default"
+        raise error
     return fact_service.remember(
         ctx,
         {
@@ -49,7 +52,7 @@ def observe(
             "type": OBSERVATION,
             "status": PENDING,
             "context": context,
-            "scope": scope,
+            "scope": home,
             "userId": user,
             "sessionId": session,
             "id": id,

@@ -13,7 +13,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from vaultsync.model.decay import last_used
 from vaultsync.model.fact import Fact
-from vaultsync.notes.proposal_note import ProposalRecord, proposal_id
+from vaultsync.notes.proposal_note import ProposalRecord, evidence_of, proposal_id
 from vaultsync.proposals.answer_counts import answer_counts, forget_answers, silent_kinds
 from vaultsync.proposals.producers import (
     PRODUCERS,
@@ -97,9 +97,7 @@ def _without_evidence(
     candidates: Iterator[Candidate], kind: str, known: Iterable[ProposalRecord]
 ) -> Iterator[Candidate]:
     """Those of which no evidence led to an earlier proposal, however that was answered."""
-    changes = (change for each in known if each.kind == kind for change in each.changes)
-    named = ((change.after or {}).get("relatedFactIds") for change in changes)
-    led = {x for each in named if isinstance(each, (list, tuple)) for x in each}
+    led = {x for each in known if each.kind == kind for x in evidence_of(each)}
     return (each for each in candidates if led.isdisjoint(each.evidence))
 
 

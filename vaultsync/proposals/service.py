@@ -36,6 +36,7 @@ from vaultsync.notes.proposal_note import (
     ProposedChange,
     ShownProposal,
     decision_in,
+    evidence_of,
     proposal_id,
     proposal_id_in,
     render_proposal,
@@ -311,7 +312,8 @@ def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
     if beside is None:
         folder = VaultPath(f"{proposal.scope}/{PROPOSALS_FOLDER}")
         beside = join_path(folder, f"{slug(proposal.title) or proposal.kind}.md")
-    data = render_proposal(_escaped(ctx, redact_proposal(ctx, proposal))).encode()
+    notes = ctx.archive.note_paths(evidence_of(proposal))
+    data = render_proposal(_escaped(ctx, redact_proposal(ctx, proposal)), notes).encode()
     place = ReviewPlace(PROPOSAL_KIND, proposal.id, beside, PROPOSAL_SUFFIX)
     path = proposal.note_path
     if path is None:

@@ -37,6 +37,10 @@ class FolderListing(NamedTuple):
     """Names of conflict copies that sync tools made (`conflict_copy_of()`), sorted: no notes."""
 
 
+OTHER_VAULT = "it is a vault of its own"
+"""Why the folder of a vault inside this one is not listed."""
+
+
 class VaultScan(NamedTuple):
     """What one walk over the vault found."""
 
@@ -74,7 +78,8 @@ class Vault(Protocol):
     def scan(self) -> VaultScan:
         """Walk all folders but those that are ignored (dot-folders, settings).
 
-        A folder that cannot be listed is named in `unreadable` and does not stop the walk.
+        A folder that cannot be listed, or is a vault itself (`OTHER_VAULT`), is named in
+        `unreadable` and does not stop the walk.
 
         Raises:
             VaultMissingError: the root cannot be listed.

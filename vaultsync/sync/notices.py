@@ -16,6 +16,7 @@ from vaultsync.notes.parse import FieldProblem, UnknownPlaceholder, id_in
 from vaultsync.notes.render import add_id_line, rewrite_note
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
+from vaultsync.storage.vault import OTHER_VAULT
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
@@ -119,16 +120,14 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
     if not (snapshot.seen or snapshot.scan.unreadable or snapshot.non_regular):
         return copies
     at, adopted = ctx.now(), identities.adopted
-    listed = [
-        Notice(
-            "unreadable_folder",
-            folder,
-            f"{folder or 'the vault'}: {why}; what is below it is left alone",
-            "give yourself the right to read it; the next sync reads it",
-            seen=at,
-        )
-        for folder, why in snapshot.scan.unreadable.items()
-    ]
+    listed = []
+    for folder, why in snapshot.scan.unreadable.items():
+        kind = "unreadable_folder"
+        hint = "give yourself the right to read it; the next sync reads it"
+        if why == OTHER_VAULT:
+            kind, hint = "nested_vault", "move it out of this vault, or name it in `ignore`"
+        text = f"{folder or 'the vault'}: {why}; what is below it is left alone"
+        listed.append(Notice(kind, folder, text, hint, seen=at))
     for path, what in snapshot.non_regular.items():
         text = f"{path}: is {what}, not a note"
         hint = "vaultsync reads and writes regular files only; rename it or move it away"

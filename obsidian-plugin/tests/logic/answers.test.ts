@@ -64,7 +64,7 @@ describe("the bridge's answers", () => {
 		const unused = new Set([
 			...["adopt", "events", "fact-edit", "graph", "links-fix", "maintain"],
 			...["observation", "observations-create", "observations-list", "observations-process"],
-			...["modules", "modules-sync", "repo-context", "repo-copy", "repo-promote"],
+			...["modules", "modules-sync", "repo-context", "repo-copy", "repo-promote", "session"],
 		]);
 		const others = names.filter((name) => !name.startsWith("error-") && !unused.has(name));
 		expect(others.sort()).toEqual(Object.keys(SHAPES).sort());

@@ -25,7 +25,7 @@ from vaultsync.backends.embedders.word_reranker import WordReranker
 from vaultsync.errors import ConfigError
 from vaultsync.indexing.ports import Embedder
 from vaultsync.recall.ports import Reranker
-from vaultsync.settings import check_embedder
+from vaultsync.settings import check_embedder, user_path
 from vaultsync.storage.clock import Clock
 
 _PACKAGED_NAME = f"{PACKAGED}+{PACKAGED_EXPORT}"
@@ -63,7 +63,7 @@ def embedder_for(
         return _http_embedder(name, clock, key_variable)
     if not name and kind == "local":  # the packaged model is not even looked for before it is used
         return _exported(models / _PACKAGED_NAME, PACKAGED_DIMENSION, PackagedModel)
-    weights = model_in_folder(Path(name).expanduser()) if name else packaged_model()
+    weights = model_in_folder(user_path(name)) if name else packaged_model()
     if kind == "local":
         export = models / f"{weights.name}+{EXPORT}"
         return _exported(export, weights.dimension, lambda: TracedModel(weights))
@@ -87,7 +87,7 @@ def reranker_for(setting: str, embedder: Embedder | None = None) -> Reranker | N
     if setting in {"", "none"}:
         return None
     path = setting.removeprefix("local:")
-    folder = Path(path).expanduser()
+    folder = user_path(path)
     if path != setting or (folder / MODEL_FILE).is_file():
         return OnnxReranker(folder)
     return CrossReranker(folder)

@@ -34,9 +34,12 @@ from vaultsync.model.paths import (
     path_key,
     vault_path,
 )
-from vaultsync.storage.vault import FileStamp, FolderListing, VaultScan
+from vaultsync.storage.vault import OTHER_VAULT, FileStamp, FolderListing, VaultScan
 
-STAGING = ".meta/staging"
+META = ".meta"
+MARKER = f"{META}/config.toml"
+"""What makes a folder a vault."""
+STAGING = f"{META}/staging"
 """Where the staging folder is."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _TICK_NS = 10_000_000
@@ -107,7 +110,11 @@ def is_unusable_name(path: str) -> bool:
 
 
 def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing, list[str]]:
-    """The notes of one folder, and its subfolders; an idle run does little else."""
+    """The notes of one folder, and its subfolders; an idle run does little else.
+
+    Raises:
+        OSError: it cannot be listed, or is another vault below the root.
+    """
     prefix = path and path + "/"
     notes: dict[str, FileStamp] = {}
     irregular: dict[str, tuple[str, FileStamp]] = {}
@@ -116,6 +123,7 @@ def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing,
         for entry in entries:
             name = entry.name
             if name[0] == ".":
+                _refuse_other_vault(fd, path, name)
                 continue
             ending = name[-3:]
             if ending != ".md" and ending.lower() != ".md":
@@ -144,6 +152,19 @@ def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing,
     kinds = {printable_name(name): irregular[name][0] for name in stamps}
     mark, copies = fingerprint(files, stamps), ignore.copies(prefix, ignored)
     return FolderListing(VaultPath(path), mark, files, kinds, copies), below
+
+
+def _refuse_other_vault(fd: int, path: str, hidden: str) -> None:
+    if hidden == META and path and _is_vault(fd):
+        raise OSError(errno.EXDEV, OTHER_VAULT)
+
+
+def _is_vault(fd: int) -> bool:
+    try:
+        syscalls.stat_of(EntryAt(fd, MARKER))
+    except OSError:
+        return False
+    return True
 
 
 def fingerprint(files: Mapping[str, FileStamp], irregular: Mapping[str, FileStamp]) -> bytes:
@@ -301,6 +322,9 @@ class FolderTree:
         for folder, below, names in os.walk(self.where):
             prefix = folder[len(self.where.rstrip("/")) + 1 :]
             prefix = prefix and f"{prefix}/"
+            if prefix and META in below and Path(folder, MARKER).exists():
+                below.clear()
+                continue
             below[:] = [x for x in below if x[0] != "." and not ignore.folder(prefix + x)]
             for name in names:
                 path = prefix + name
@@ -315,10 +339,20 @@ class FolderTree:
         if unseen or ignore.path(path):
             return None
         try:
+            if self._is_in_other_vault(path):
+                return None
             with self.place(f"{path}/." if path else ".") as place:
                 return list_folder(place.folder, path, ignore)[0]
         except (NoteMissingError, UnsafePathError, OSError):
             return None
+
+    def _is_in_other_vault(self, path: str) -> bool:
+        """Whether a folder above this one, below the root, is a vault."""
+        for folder in accumulate(path.split("/")[:-1], "{}/{}".format):
+            with self.place(f"{folder}/.") as place:
+                if _is_vault(place.folder):
+                    return True
+        return False
 
     def names(self, path: str) -> list[str]:
         """The names of the regular files in a folder, sorted; none when it is not there."""

@@ -13,6 +13,7 @@ from vaultsync.backends.git.git_command import SECONDS, GitCommand
 from vaultsync.errors import NotARepositoryError
 from vaultsync.repos.ports import REMOTES, Commit, TrackedFile, Worktree
 from vaultsync.repos.repo_identity import WorkingCopy
+from vaultsync.settings import user_path
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ class GitRepository:
 
     def __init__(self, folder: Path, *, seconds: float = SECONDS) -> None:
         try:
-            asked = Path(os.path.realpath(os.path.expanduser(folder)))  # noqa: PTH111 - `~` of no user
+            asked = Path(os.path.realpath(user_path(folder)))
         except ValueError:
             raise NotARepositoryError(str(folder), "no folder can be called so") from None
         if not os.path.isdir(asked):  # noqa: PTH112 - any name

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from vaultsync.errors import ConfigError
 from vaultsync.model.scope import is_scope
-from vaultsync.settings import QdrantSettings
+from vaultsync.settings import QdrantSettings, user_path
 
 DEFAULT_PORT = 6333
 DEFAULT_DIMENSION = 384
@@ -103,7 +103,7 @@ def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> 
                 hint="put it into the environment as QDRANT_API_KEY",
             )
     elif kind in ("local", "edge") and rest:
-        path = Path(normpath(root / Path(rest).expanduser()))
+        path = Path(normpath(root / user_path(rest)))
     if not (host or path.name):
         raise ConfigError(f"there is no store {url!r}", hint=_HINT)
     if not _SLUG.fullmatch(slug):

@@ -13,7 +13,7 @@ from msgspec import ValidationError, convert, to_builtins
 
 from vaultsync.errors import MissingExtraError, needs_extra
 from vaultsync.modules.remote import MirrorError, RemoteHit, RemoteQuery, RemoteRecord
-from vaultsync.settings import ModuleSettings
+from vaultsync.settings import ModuleSettings, user_path
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -33,7 +33,7 @@ class QdrantRemote:
         self._url, self._settings, self._root = url, settings, root
         self._client: QdrantClient | None = None
         kind, _, rest = url.partition(":")
-        self._path = root / Path(rest).expanduser() if kind == "qdrant+local" else None
+        self._path = root / user_path(rest) if kind == "qdrant+local" else None
         self.name = url if self._path else f"qdrant://{urlsplit(url).hostname}"
 
     def store(self, space: str, record: RemoteRecord) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.observations.hooks import CLAUDE_CODE, CODEX, CURSOR, GEMINI
+from vaultsync.settings import user_path
 
 MAX_BYTES, MAX_LINES = 1 << 20, 400
 """How much of a transcript's end is read."""
@@ -33,7 +34,7 @@ def transcript_end(path: str, host: str) -> str:
         OSError: it cannot be read.
     """
     folder = _folder(host)
-    found = Path(path).expanduser()
+    found = user_path(path)
     try:
         real = found.resolve(strict=True)
     except FileNotFoundError:
@@ -56,7 +57,7 @@ def transcript_end(path: str, host: str) -> str:
 
 def _folder(host: str) -> Path:
     variable, default, inner = _FOLDERS[host]
-    return Path(os.environ.get(variable) or default).expanduser() / inner
+    return user_path(os.environ.get(variable) or default) / inner
 
 
 def _refused(path: str, folder: Path) -> InvalidFieldError:

@@ -15,6 +15,7 @@ from vaultsync.backends.replace_file import read_file, replace_file
 from vaultsync.errors import HostFileError
 from vaultsync.hosts.agent_hosts import HostFile, System
 from vaultsync.hosts.installation import Receipt
+from vaultsync.settings import user_path
 
 _LIMIT = 32 << 20
 
@@ -35,8 +36,8 @@ def place_of(file: HostFile, project: Path | None) -> Path | None:
         return None
     moved = os.environ.get(file.variable) if file.variable else None
     if moved:
-        return Path(moved).expanduser() / Path(user).name
-    return Path(os.path.expandvars(user)).expanduser()
+        return user_path(moved) / Path(user).name
+    return user_path(os.path.expandvars(user))
 
 
 def shell_command(words: Sequence[str]) -> str:
