@@ -18,6 +18,7 @@ from pathlib import Path
 from tests.gits import GitFolder
 from tests.stage import NotAsToldError, Stage, tell
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 GLOVES = "team-core/lessons/Test with wet gloves.md"
 LAMP = """The lamp at berth 12 has been dark since Sunday.
 
@@ -447,9 +448,32 @@ def memory_file(stage: Stage) -> None:
     )
 
 
+def bring_chats(stage: Stage) -> None:
+    stage.step(
+        "What another tool knows comes along",
+        """Mara talked with ChatGPT about the berths, before there was a memory. She has the
+        export of it: one conversation, and one that is empty.""",
+    )
+    shutil.copytree(GOLDEN / "exchange" / "chatgpt", stage.folder / "chatgpt")
+    bring = ("import-from", "chatgpt", "chatgpt")
+    stage.run(*bring, "--dry-run", exits=3)
+    stage.run(*bring, exits=3)
+    (talk,) = [x for x in stage.ask("list")["facts"] if x["title"] == "Berth prices"]
+    note = stage.vault / talk["path"]
+    stage.show(note)
+    again = stage.ask(*bring)
+    stage.claim("a second import adds nothing", holds=not again["facts"])
+    stage.run("undo", "--yes")
+    stage.claim(
+        "undo takes the import back, from the memory and from the vault",
+        holds=not note.exists() and "error" in stage.ask("get", talk["id"], fails=True),
+    )
+
+
 STORY = (
     *(take_in, remember, edit, merge, conflict),
-    *(settle, delete, undo, history, ask, pack, observe, propose, repository, memory_file, equal),
+    *(settle, delete, undo, history, ask, pack, observe, propose, repository),
+    *(memory_file, bring_chats, equal),
 )
 
 
@@ -479,7 +503,7 @@ def main() -> int:
         else:
             with suppress(NotAsToldError):  # there is no vault yet
                 stage.ask("index", "--stop")
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)  # a process that ends removes some, too
     took = time.monotonic() - began
     tell(
         f"\nIt worked: {len(STORY)} steps, {took:.0f} s, every claim checked."

@@ -550,7 +550,8 @@ def _meanings(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, d
                     None if value == IGNORE else canonical(row, value)
                 )
             except UsageError as error:
-                raise _bad_value(f"map.{key}.{word}", value, error.message, where) from None
+                message = f"setting map.{key}.{word}: {error.message}"
+                raise ConfigError(message, hint=f"correct it in {where}") from None
     return found
 
 

@@ -78,6 +78,7 @@ def test_a_value_is_toml_or_a_plain_text(root: Path) -> None:
         ("language", "klingon"),
         ("watch", "1"),
         ("language.x", "1"),
+        ("map.priority.low", "banana"),
         ("vault_id", "1"),
         ("trust.sha256", "1"),
     ],
@@ -86,9 +87,12 @@ def test_what_a_setting_does_not_take_is_refused_and_nothing_is_written(
     root: Path, name: str, text: str
 ) -> None:
     before = marker(root)
-    with pytest.raises(ConfigError):
+    with pytest.raises(ConfigError) as refused:
         change_setting(str(root), name, text)
     assert (marker(root), own(root)) == (before, "")
+    said = f"{refused.value.message} {refused.value.hint}"
+    assert ".toml" not in said  # no file has to be corrected
+    assert said.count("got") <= 1
 
 
 def test_what_reaches_beyond_the_vault_is_set_in_the_users_own_file(root: Path) -> None:

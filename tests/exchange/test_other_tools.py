@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.exchange.sources import contents, read, why
+from tests.exchange.sources import GivenFiles, contents, read, why
+from vaultsync.exchange import markdown_folders
+from vaultsync.exchange.exchange_formats import FORMATS
 from vaultsync.exchange.source_facts import (
     MAX_CONTENT,
     SourceFact,
@@ -162,3 +166,32 @@ def test_a_line_is_cut_where_it_is_too_long() -> None:
     assert line_of("a\nb") == "a b"
     assert len(line_of("x" * 300)) <= 200
     assert line_of(7) == ""
+
+
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [
+        ("markdown", "a.md"),
+        ("basic-memory", "a.md"),
+        ("claude-code", "MEMORY.md"),
+        ("claude-code", "topic.md"),
+        ("cursor", "a.mdc"),
+        ("notion", f"A {'0' * 32}.md"),
+    ],
+)
+def test_a_text_that_never_ends_is_named_and_does_not_fill_the_memory(
+    form: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(markdown_folders, "MAX_TEXT", 1 << 20)
+    taken = 0
+
+    class Endless(GivenFiles):
+        def text(self, name: str) -> Iterator[str]:
+            nonlocal taken
+            while taken < 3 << 20:
+                taken += 1 << 16
+                yield "tide" * (1 << 14)
+
+    (reason,) = why([*FORMATS[form].read(Endless({name: ""}))])
+    assert reason == "it is larger than 1 MiB"
+    assert taken <= 2 << 20

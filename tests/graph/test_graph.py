@@ -173,6 +173,7 @@ def test_a_node_is_found_by_any_of_its_names(graph: Graph) -> None:
     for name in ("Alice", " alice ", "Al", ALICE.id, f"{path}.md", path.title(), path):
         assert neighborhood(graph, name).id == ALICE.id
     assert neighborhood(graph, "convex").label == "Convex"
+    assert neighborhood(build_graph([ALICE]), ALICE.id[:8]).id == ALICE.id
 
 
 def test_neighbours_have_a_distance_and_the_edges_that_lead_to_them(graph: Graph) -> None:

@@ -13,12 +13,14 @@ from vaultsync.api.configuration import VaultFiles
 from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
 from vaultsync.errors import ConfigError
 from vaultsync.privacy.redaction import scrub
-from vaultsync.settings import MARKER, MachineSettings, Table, check_file, setting_names
+from vaultsync.settings import MachineSettings, Table, check_file, setting_names
 from vaultsync.trust import requests_of
 
 VAULT, MACHINE, DEFAULT = "vault", "this machine", "default"
 _OWN = "vault_id"
 """The setting that nothing may change: the state of the vault is found by it."""
+_REQUEST = "what you asked for"
+"""Where a wrong value stands that was never written."""
 
 
 class SettingValue(Struct, frozen=True):
@@ -84,11 +86,11 @@ def change_setting(
         raise ConfigError(f"{name} is not to be set by hand", hint="see `vaultsync trust`")
     value = None if text is None else _parsed(keys, text)
     marker = _with(files.marker, keys, value)
-    check_file(marker, MARKER.as_posix())
+    check_file(marker, _REQUEST)
     # What the vault would ask this machine for is set where it need not ask.
     asks = value is not None and requests_of(marker) != requests_of(files.marker)
     own = machine or asks or name in setting_names(files.machine)
-    check_file(_with(files.machine, keys, value), str(files.machine_file))
+    check_file(_with(files.machine, keys, value), _REQUEST)
     if own:
         edit_machine_file(files.machine_file, {keys: value})
     else:

@@ -192,7 +192,8 @@ def import_from(
 def _print_import(options: Options, report: ImportReport) -> None:
     did = "would be imported" if report.dry_run else "imported"
     kinds = ", ".join(f"{count:,} {name}" for name, count in report.types.items())
-    echo(f"{report.facts:,} facts {did}" + f" ({kinds})" * bool(kinds))
+    facts = "fact" if report.facts == 1 else "facts"
+    echo(f"{report.facts:,} {facts} {did}" + f" ({kinds})" * bool(kinds))
     if report.duplicates:
         print_message(options, f"{report.duplicates:,} are in the memory already")
     for each in report.problems:

@@ -23,6 +23,8 @@ _HEADING = re.compile(r"^#[ \t]+(?P<title>.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _NOTION_NAME = re.compile(r"(?P<title>.*?)[ _](?P<id>[0-9a-f]{32})\Z")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\[\n]*)\]\((?P<target>[^()\s]+\.md)\)")
 _LONGEST_NAME = 40
+MAX_TEXT = 16 << 20
+"""Characters of one file, which is read whole; what reads it takes many times its size."""
 _MARKDOWN = (".md", ".markdown", ".mdc")
 _TIMES = ("createdAt", "created", "created_at", "date")
 _UPDATES = ("updatedAt", "updated", "updated_at", "modified")
@@ -46,7 +48,8 @@ def read_basic_memory(files: SourceFiles) -> Found:
 def read_claude_code(files: SourceFiles) -> Found:
     """Claude Code's memory folder: its topic files, and `MEMORY.md` section by section."""
     for name, text in _documents(files):
-        if name.rpartition("/")[2].casefold() not in {"memory.md", "claude.md"}:
+        is_topic = name.rpartition("/")[2].casefold() not in {"memory.md", "claude.md"}
+        if is_topic or isinstance(text, Unreadable):
             found = _document(name, text, default="note", types=_CLAUDE_TYPES)
             yield found
             continue
@@ -64,7 +67,10 @@ def read_cursor(files: SourceFiles) -> Found:
         last = name.rpartition("/")[2].casefold()
         if not (last.endswith(".mdc") or last == ".cursorrules"):
             continue
-        text = "".join(files.text(name))
+        text = _whole(files, name)
+        if isinstance(text, Unreadable):
+            yield text
+            continue
         try:
             parts, given = split_note(text, name)
         except NoteError as error:
@@ -101,7 +107,11 @@ def read_notion(files: SourceFiles) -> Found:
         return f"[[{title}]]" if match["text"] == title else f"[[{title}|{match['text']}]]"
 
     for name, found in names.items():
-        text = "".join(files.text(name)).replace("\r\n", "\n")
+        text = _whole(files, name)
+        if isinstance(text, Unreadable):
+            yield text
+            continue
+        text = text.replace("\r\n", "\n")
         title = heading_of(text) or found["title"]
         body = _HEADING.sub("", text, count=1) if heading_of(text) else text
         given, body = _notion_properties(body.strip("\n"))
@@ -130,15 +140,34 @@ def _notion_properties(body: str) -> tuple[dict[str, str], str]:
     return {name: value for name, _, value in lines}, rest
 
 
-def _documents(files: SourceFiles) -> Iterator[tuple[str, str]]:
+def _documents(files: SourceFiles) -> Iterator[tuple[str, str | Unreadable]]:
     for name in files.names():
         if name.casefold().endswith(_MARKDOWN):
-            yield name, "".join(files.text(name))
+            yield name, _whole(files, name)
+
+
+def _whole(files: SourceFiles, name: str) -> str | Unreadable:
+    """The text of a file, unless it is too large to be read at once."""
+    pieces: list[str] = []
+    size = 0
+    for piece in files.text(name):
+        size += len(piece)
+        if size > MAX_TEXT:
+            return Unreadable(name, f"it is larger than {MAX_TEXT >> 20} MiB")
+        pieces.append(piece)
+    return "".join(pieces)
 
 
 def _document(
-    name: str, text: str, *, default: str, identity: str = "", types: Mapping[str, str] = _TYPES
+    name: str,
+    text: str | Unreadable,
+    *,
+    default: str,
+    identity: str = "",
+    types: Mapping[str, str] = _TYPES,
 ) -> SourceFact | Unreadable:
+    if isinstance(text, Unreadable):
+        return text
     try:
         parts, given = split_note(text.replace("\r\n", "\n"), name)
     except NoteError as error:

@@ -15,22 +15,16 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts.service import is_visible
-from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, NoteNames, find_by_name
+from vaultsync.links.wikilinks import ID_PREFIX, MAX_NAMES_IN_HINT, NoteNames, find_by_name
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
-from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.paths import VaultPath
 from vaultsync.sync.context import SyncContext
 
-MIN_PREFIX_LENGTH = 8
-"""Minimum length of the beginning of an id that names a fact or a run."""
 UNDO_KIND = "undo "
 """How the kind of a run begins that undid another one, whose id follows."""
 RUNS_SEARCHED = (20, 1000)
 """How many runs `last_undoable_run()` looks back: few first, for each is read with its report."""
-_NAMES = f"give an id or its first {MIN_PREFIX_LENGTH} characters, a path, a title or an alias"
-_PREFIX = lazy_pattern(rf"[0-9a-f-]{{{MIN_PREFIX_LENGTH},}}")
-
 
 CalledLike: TypeAlias = Callable[[str], Iterable[str] | None]
 """Ids of the facts whose title or alias may be a name; None where that is not known."""
@@ -65,16 +59,13 @@ def find_fact_id(
         return check_id(name)
     except InvalidIdError:
         prefix = name.strip().lower()
-    if _PREFIX.fullmatch(prefix):
+    if ID_PREFIX.fullmatch(prefix):
         found = [each for each in _ids_from(ctx, prefix) if is_visible(ctx, each, agent=agent)]
         if len(found) == 1:
             return found[0]
         if found:
             raise AmbiguousNameError("fact", name, found[:MAX_NAMES_IN_HINT], len(found))
-    try:
-        return find_fact(ctx, name, agent=agent, forgotten=forgotten, called=called).id
-    except NotFoundError as error:
-        raise NotFoundError(error.message, hint=_NAMES) from None
+    return find_fact(ctx, name, agent=agent, forgotten=forgotten, called=called).id
 
 
 def find_fact(
@@ -132,7 +123,7 @@ def find_run_id(ctx: SyncContext, name: str, *, agent: str | None = None) -> str
     """
     prefix = name.strip().lower()
     runs: list[str] = []
-    if _PREFIX.fullmatch(prefix):
+    if ID_PREFIX.fullmatch(prefix):
         from vaultsync.sync.status import run_summaries  # noqa: PLC0415 - for runs alone
 
         found = run_summaries(ctx, limit=MAX_NAMES_IN_HINT + 1, prefix=prefix, agent=agent)

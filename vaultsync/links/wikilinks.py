@@ -382,34 +382,43 @@ class NoteNames(NamedTuple):
 
 
 MAX_NAMES_IN_HINT = 5
+MIN_PREFIX_LENGTH = 8
+"""Minimum length of the beginning of an id that names something."""
+ID_PREFIX = lazy_pattern(rf"[0-9a-f-]{{{MIN_PREFIX_LENGTH},}}")
 
 
 def find_by_name(
     name: str, items: Iterable[T], names_of: Callable[[T], NoteNames], *, kind: str
 ) -> T:
-    """The only item with a name: an id or path wins over a title or file name, that over an alias.
+    """The only item with a name.
 
-    Case does not count; `kind` is what the items are, for the error.
+    The beginning of an id, of 8 characters or more, wins over a path, a path over a title or
+    file name, and that over an alias. Case does not count; `kind` is what the items are, for
+    the error.
 
     Raises:
         NotFoundError: no item has the name.
         AmbiguousNameError: more than one has.
     """
     key = fold_case(name.strip())
-    matches: tuple[list[T], ...] = ([], [], [])
+    is_prefix = ID_PREFIX.fullmatch(key) is not None
+    matches: tuple[list[T], ...] = ([], [], [], [])
     for item in items if key else ():
         names = names_of(item)
         path = fold_case(names.path or "")
-        if key in (names.id, path, path.removesuffix(".md")):
+        if key == names.id or (is_prefix and names.id.startswith(key)):
             matches[0].append(item)
-        elif key in (fold_case(names.title), stem_of(path)):
+        elif key in (path, path.removesuffix(".md")):
             matches[1].append(item)
-        elif key in map(fold_case, names.aliases):
+        elif key in (fold_case(names.title), stem_of(path)):
             matches[2].append(item)
+        elif key in map(fold_case, names.aliases):
+            matches[3].append(item)
     found = next(filter(None, matches), [])
     if not found:
         message = f"no {kind} is called {name[:80]!r}"
-        raise NotFoundError(message, hint="give an id, a path, a title or an alias")
+        forms = f"an id or its first {MIN_PREFIX_LENGTH} characters, a path, a title or an alias"
+        raise NotFoundError(message, hint=f"give {forms}")
     if len(found) > 1:
         several = [names_of(each) for each in found[:MAX_NAMES_IN_HINT]]
         listed = [each.path or each.id for each in several]
