@@ -531,7 +531,7 @@ def test_a_proposal_that_an_agent_makes_is_told(noted: Noted) -> None:
 def test_what_a_run_only_noticed_is_told(noted: Noted) -> None:
     noted.rests()
     copy = noted.path.replace(".md", " (Conflicted copy).md")
-    noted.world.vault.save_in_place(copy, noted.world.vault.read(noted.path))
+    noted.world.vault.save_in_place(copy, noted.world.vault.read(noted.path).data)
     noted.hears(copy)
     noted.runs(noted.intervals.settle + 1)
 
