@@ -74,7 +74,7 @@ export interface ConflictCopy {
 	fact_id: string;
 }
 
-/** The open conflicts, and the conflict copies of sync tools that nobody has settled. */
+/** The open conflicts, and the conflict copies of sync tools that are not settled. */
 export interface ConflictsAndCopies {
 	conflicts: Array<ShownConflict>;
 	copies: Array<ConflictCopy>;

@@ -1564,7 +1564,7 @@ class Memory:
         return tuple(redact_conflict(self._ctx, each) for each in found)
 
     def conflict_copies(self) -> Sequence[ConflictCopy]:
-        """The conflict copies of sync tools that the last sync found and nobody has settled."""
+        """The conflict copies of sync tools that the last sync found and that are not settled."""
         from vaultsync.operations.settle_copies import open_copies
 
         return open_copies(self._engine.ctx, agent=self.agent)

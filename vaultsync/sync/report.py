@@ -293,7 +293,7 @@ class ConflictCopy(Struct, frozen=True):
 
 
 class ConflictsAndCopies(Conflicts, frozen=True):
-    """The open conflicts, and the conflict copies of sync tools that nobody has settled."""
+    """The open conflicts, and the conflict copies of sync tools that are not settled."""
 
     copies: Sequence[ConflictCopy]
 
