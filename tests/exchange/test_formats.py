@@ -251,3 +251,13 @@ def test_many_are_written_in_batches_and_one_id_counts_once(
     assert [each for each in seen if each[0] == "import"] == [("import", 2), ("import", 4)]
     with open_source(tmp_path) as files:
         assert import_from(world.ctx, FORMATS["jsonl"], files).duplicates == 7
+
+
+@pytest.mark.parametrize("name", ["chatgpt", "claude"])
+def test_an_export_under_another_name_is_not_passed_over_in_silence(name: str) -> None:
+    report = import_from(World().ctx, FORMATS[name], GivenFiles({"chats.json": "[{}]"}))
+
+    assert (report.facts, report.skipped) == (0, 1)
+    assert [each.why for each in report.problems] == [
+        "nothing to import was found; expected the export, as ZIP, folder or `conversations.json`"
+    ]

@@ -126,6 +126,12 @@ class _Import:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(ImportProblem(line_of(where), line_of(why)))
 
+    def finish(self) -> None:
+        """Say what is read where nothing was found, such as a file under another name."""
+        if not (self._ids or self.skipped):
+            why = f"nothing to import was found; expected {self._form.reads}"
+            self._skip(self._form.title, why)
+
     def take(self, batch: list[Fact], *, dry_run: bool) -> None:
         """Write those of some facts that the memory does not have."""
         known = self._ctx.store.find_many([each.id for each in batch])
@@ -194,6 +200,7 @@ def import_from(
             if progress is not None:
                 progress("import", read, 0)
     work.take(batch, dry_run=dry_run)
+    work.finish()
     run = None
     if work.done and not dry_run:
         request = SyncRequest.for_facts(work.done, RUN_KIND, guarded=False)
