@@ -136,7 +136,7 @@ export const conflict = reading<wire.ShownConflict>()({
 });
 export type Conflict = Of<typeof conflict>;
 
-const copy = reading<wire.ConflictCopy>()({ path: text, note: text });
+const copy = reading<wire.ShownCopy>()({ path: text, note: text });
 export type ConflictCopy = Of<typeof copy>;
 
 export const conflicts = reading<wire.ConflictsAndCopies>()({ conflicts: list(conflict), copies: optional(list(copy), []) });

@@ -67,17 +67,10 @@ export interface ChangedFact {
 	updatedAt?: string;
 }
 
-/** A second version of a note, which a sync tool put beside it. */
-export interface ConflictCopy {
-	path: string;
-	note: string;
-	fact_id: string;
-}
-
 /** The open conflicts, and the conflict copies of sync tools that are not settled. */
 export interface ConflictsAndCopies {
 	conflicts: Array<ShownConflict>;
-	copies: Array<ConflictCopy>;
+	copies: Array<ShownCopy>;
 }
 
 /** A text within a budget of tokens, and what it is made of. */
@@ -597,6 +590,13 @@ export interface ShownConflict {
 	path: string;
 	conflict_path: string | null;
 	fields: Array<FieldConflict>;
+}
+
+/** A second version of a note, which a sync tool put beside it. */
+export interface ShownCopy {
+	path: string;
+	note: string;
+	fact_id: string;
 }
 
 /** An observation with what is not in its note. */

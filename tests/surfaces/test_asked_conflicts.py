@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.surfaces.command_line import CONFLICT, FakeMemory, run
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
-from vaultsync.sync.report import ConflictCopy
+from vaultsync.sync.report import ShownCopy
 
 SIDES = {"v": "vault", "s": "store"}
 
@@ -62,7 +62,7 @@ def test_what_is_answered_is_done_and_nothing_else(terminal: None, answers: tupl
 
 
 def test_a_conflict_copy_is_asked_about_after_the_conflicts(terminal: None) -> None:
-    copy = ConflictCopy("public/Plan (Conflicted copy).md", "public/Plan.md", ONE.fact_id)
+    copy = ShownCopy("public/Plan (Conflicted copy).md", "public/Plan.md", ONE.fact_id)
     memory = FakeMemory(conflicts=(ONE,), conflict_copies=[copy], settle_copy=None)
 
     done = run("resolve", memory=memory, stdin="l\nl\nm\n")

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 import vaultsync
 from vaultsync.cli.main import cli
-from vaultsync.errors import CopiedVaultError, NestedVaultError
+from vaultsync.errors import CopiedVaultError, NestedVaultError, NoteError, UsageError
 
 
 @pytest.fixture
@@ -180,3 +180,14 @@ def test_the_home_of_no_user_is_a_plain_name(
 
 def test_a_log_without_runs_says_whether_there_were_any(vault: Path) -> None:
     assert "in that time" in run(vault, "log", "--since", "2100-01-01").output
+
+
+@pytest.mark.parametrize(
+    "path", ["0" * 300 + ".md", "a\0b.md", "a\ud800.md", "x/" * 3000 + "y.md", "."]
+)
+def test_a_copy_at_an_odd_path_is_not_there(path: str, vault: Path) -> None:
+    with (
+        vaultsync.open(str(vault), state_dir=str(vault.parent / "state")) as memory,
+        pytest.raises((UsageError, NoteError)),
+    ):
+        memory.settle_copy(path, take="merge")

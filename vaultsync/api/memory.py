@@ -90,13 +90,13 @@ if TYPE_CHECKING:
     from vaultsync.storage.archive import HistoryEntry
     from vaultsync.sync.agent_view import AnyReport
     from vaultsync.sync.report import (
-        ConflictCopy,
         DoctorCheck,
         MaintenanceReport,
         Progress,
         Report,
         ReportedNotice,
         RunSummary,
+        ShownCopy,
         Status,
         Verification,
     )
@@ -1563,7 +1563,7 @@ class Memory:
         found = visible_conflicts(self._ctx, agent=self.agent)
         return tuple(redact_conflict(self._ctx, each) for each in found)
 
-    def conflict_copies(self) -> Sequence[ConflictCopy]:
+    def conflict_copies(self) -> Sequence[ShownCopy]:
         """The conflict copies of sync tools that the last sync found and that are not settled."""
         from vaultsync.operations.settle_copies import open_copies
 
@@ -2503,12 +2503,12 @@ class Memory:
 def _path_in_vault(text: str, root: Path) -> VaultPath:
     """A path in the vault, given relative to its root or as the system has it."""
     path = user_path(text)
-    if not path.is_absolute() and (root / path).exists():
+    if not path.is_absolute() and os.path.exists(root / path):  # noqa: PTH110 - any name
         path = root / path
     try:
         inside = Path(os.path.normpath(path.absolute())).relative_to(root)
     except ValueError:
-        if not path.exists():
+        if not os.path.exists(path):  # noqa: PTH110 - any name
             raise NoteMissingError(text) from None
         raise UnsafePathError(text, "it is not inside the vault") from None
     return vault_path(inside.as_posix()) if inside.parts else VaultPath("")

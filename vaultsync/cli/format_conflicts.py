@@ -28,7 +28,7 @@ from vaultsync.cli.output import (
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, is_deletion
 from vaultsync.storage.archive import HistoryEntry
-from vaultsync.sync.report import ConflictCopy, conflicts_and_copies, history_of, resolved_conflict
+from vaultsync.sync.report import ShownCopy, conflicts_and_copies, history_of, resolved_conflict
 
 MAX_WHOLE_LENGTH = 60
 """Maximum number of characters of a value that is shown whole."""
@@ -98,7 +98,7 @@ def _excerpt(line: str, at: int, width: int) -> str:
 
 
 def print_conflicts(
-    options: Options, found: Sequence[ConflictRecord], copies: Sequence[ConflictCopy]
+    options: Options, found: Sequence[ConflictRecord], copies: Sequence[ShownCopy]
 ) -> int:
     """Print the open conflicts and conflict copies, and return the exit code."""
     code = EXIT_NEEDS_REVIEW if found or copies else EXIT_DONE

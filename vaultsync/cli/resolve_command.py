@@ -16,7 +16,7 @@ from vaultsync.cli.options import common, completes
 from vaultsync.cli.output import Options, clean_one_line, is_terminal, print_message
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.notes.conflict_note import ConflictRecord
-from vaultsync.sync.report import ConflictCopy
+from vaultsync.sync.report import ShownCopy
 
 COPY_DECISIONS = ("merge", "keep", "drop")
 LATER, QUIT = "later", "quit"
@@ -93,7 +93,7 @@ def _ask_and_resolve(
     return EXIT_NEEDS_REVIEW if left else EXIT_DONE
 
 
-def _named(copy: ConflictCopy) -> str:
+def _named(copy: ShownCopy) -> str:
     return f"{copy.path}, a conflict copy of {copy.note}"
 
 

@@ -33,7 +33,7 @@ from vaultsync.sync.identity import conflict_copy_at, fact_of_text
 from vaultsync.sync.merge import merge
 from vaultsync.sync.notices import COPY_NOTICE
 from vaultsync.sync.replaced_versions import overwrite
-from vaultsync.sync.report import ActionTaken, ConflictCopy, Report, counted
+from vaultsync.sync.report import ActionTaken, Report, ShownCopy, counted
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.snapshot import path_in
 from vaultsync.sync.sync_request import SyncRequest
@@ -67,14 +67,14 @@ def copied_note(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) 
     return base
 
 
-def open_copies(ctx: SyncContext, *, agent: str | None = None) -> list[ConflictCopy]:
+def open_copies(ctx: SyncContext, *, agent: str | None = None) -> list[ShownCopy]:
     """The conflict copies that the last run found and that are there still, for an agent."""
     found = []
     for notice in ctx.archive.notices():
         if notice.kind == COPY_NOTICE:
             with suppress(UsageError, NoteError):  # it is gone, or no copy of a fact's note
                 base = copied_note(ctx, notice.path, agent=agent)
-                found.append(ConflictCopy(notice.path, base.path, base.fact.id))
+                found.append(ShownCopy(notice.path, base.path, base.fact.id))
     return found
 
 

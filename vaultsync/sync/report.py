@@ -282,7 +282,7 @@ class Conflicts(Struct, frozen=True):
     conflicts: Sequence[ShownConflict]
 
 
-class ConflictCopy(Struct, frozen=True):
+class ShownCopy(Struct, frozen=True):
     """A second version of a note, which a sync tool put beside it."""
 
     path: str
@@ -295,7 +295,7 @@ class ConflictCopy(Struct, frozen=True):
 class ConflictsAndCopies(Conflicts, frozen=True):
     """The open conflicts, and the conflict copies of sync tools that are not settled."""
 
-    copies: Sequence[ConflictCopy]
+    copies: Sequence[ShownCopy]
 
 
 class ResolveResult(Conflicts, frozen=True):
@@ -322,7 +322,7 @@ def shown_conflicts(found: Iterable[ConflictRecord]) -> Conflicts:
 
 
 def conflicts_and_copies(
-    found: Iterable[ConflictRecord], copies: Sequence[ConflictCopy]
+    found: Iterable[ConflictRecord], copies: Sequence[ShownCopy]
 ) -> ConflictsAndCopies:
     """Open conflicts and conflict copies, as they are reported."""
     return ConflictsAndCopies([shown_conflict(each) for each in found], copies)
