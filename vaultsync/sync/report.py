@@ -316,11 +316,6 @@ class ProposedWrite(Struct, frozen=True):
     proposal: ShownProposal
 
 
-def shown_conflicts(found: Iterable[ConflictRecord]) -> Conflicts:
-    """Open conflicts, as they are reported."""
-    return Conflicts([shown_conflict(each) for each in found])
-
-
 def conflicts_and_copies(
     found: Iterable[ConflictRecord], copies: Sequence[ShownCopy]
 ) -> ConflictsAndCopies:
