@@ -21,7 +21,7 @@ from msgspec import json
 from msgspec.structs import replace
 
 import vaultsync
-from tests.bench.asking import bare_query, product
+from tests.bench.asking import bare_answer, product
 from tests.bench.floors import walk
 from tests.eval.questions import questions
 from tests.eval.worlds import MODELS, VAULT
@@ -98,7 +98,7 @@ def measured(memory: Memory, *, rounds: int = ROUNDS) -> Evaluation:
         ctx = memory._ctx
         return memory._services.recall_sources(replace(ctx, clock=FixedClock(ctx.clock, at)))
 
-    floors = {"index": bare_query(memory)}
+    floors = {"index": bare_answer(memory)}
     if memory._services.can_embed:
         floors["fused"] = product(memory, len(paths))
     nothing = Paired("sync/nothing to do", lambda: walk(memory.settings.root), memory.sync)
