@@ -7,6 +7,7 @@ and a further sync has nothing to do.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import shutil
@@ -101,11 +102,17 @@ class Daemons:
         assert not errors, errors
 
 
+def _copy_if_there(source: str, target: str) -> None:
+    """What a run has staged, for one, may go meanwhile."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copy2(source, target)
+
+
 def _copy(home: Home, name: str) -> Home:
     """A copy of the vault as it is just now, with a note more, beside the state of the original."""
     copy = Home(home.where)
     copy.root = home.where / name
-    shutil.copytree(home.root / ".meta", copy.root / ".meta")
+    shutil.copytree(home.root / ".meta", copy.root / ".meta", copy_function=_copy_if_there)
     for path in home.notes():
         try:
             data = home.data(path)

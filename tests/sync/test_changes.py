@@ -68,36 +68,35 @@ def test_the_scope_of_another_folder_is_named(folder: str, scope: str | None) ->
 
 
 @pytest.mark.parametrize(
-    ("base", "current", "known", "deleted", "change"),
+    ("base", "current", "known", "change"),
     [
-        (None, None, False, False, StoreChange.NONE),
-        (None, FACT, True, False, StoreChange.CREATED),
-        (None, None, True, True, StoreChange.TOMBSTONE),
-        (FACT, None, False, False, StoreChange.MISSING),
-        (FACT, None, True, True, StoreChange.DELETED),
-        (FACT, FACT, True, False, StoreChange.UNCHANGED),
-        (FACT, FACT.evolve(revision="2"), True, False, StoreChange.TOUCHED),
+        (None, None, False, StoreChange.NONE),
+        (None, FACT, True, StoreChange.CREATED),
+        (None, None, True, StoreChange.TOMBSTONE),
+        (FACT, None, False, StoreChange.MISSING),
+        (FACT, None, True, StoreChange.DELETED),
+        (FACT, FACT, True, StoreChange.UNCHANGED),
+        (FACT, FACT.evolve(revision="2"), True, StoreChange.TOUCHED),
         (
             FACT,
             FACT.evolve(revision="2", updated_at="2030-01-01T00:00:00Z"),
             True,
-            False,
             StoreChange.TOUCHED,
         ),
-        (FACT, FACT.evolve(revision="2", status="x"), True, False, StoreChange.MODIFIED),
+        (FACT, FACT.evolve(revision="2", status="x"), True, StoreChange.MODIFIED),
     ],
 )
 def test_each_change_of_the_store(
-    base: Fact | None, current: Fact | None, known: bool, deleted: bool, change: StoreChange
+    base: Fact | None, current: Fact | None, known: bool, change: StoreChange
 ) -> None:
-    assert store_change(base, current, known=known, deleted=deleted) is change
+    assert store_change(base, current, known=known) is change
 
 
 @given(st.data())
 def test_a_difference_is_a_modification_and_nothing_else_is(data: st.DataObject) -> None:
     fact = data.draw(facts()).evolve(revision="1")
     after = data.draw(edits(fact)).evolve(revision="2")
-    found = store_change(fact, after, known=True, deleted=False)
+    found = store_change(fact, after, known=True)
     assert (found is StoreChange.MODIFIED) == bool(differing_keys(fact, after))
 
 

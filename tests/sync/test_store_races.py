@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Callable
 
 import pytest
 
 from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, kinds, notice
-from vaultsync.errors import RevisionMismatchError, StoreRewoundError, StoreUnavailableError
+from vaultsync.errors import (
+    FactNotFoundError,
+    RevisionMismatchError,
+    StoreRewoundError,
+    StoreUnavailableError,
+)
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.operations.export_import import import_facts
@@ -194,3 +201,81 @@ def test_an_edit_of_what_nobody_knows_any_more_is_in_the_history(world: World, f
     waited = [x for x in world.archive.history(fact_id=fact.id) if x.field == "outbox"]
     assert [x.after for x in waited] == [{"status": "archived"}]
     assert not world.is_alive(fact.id)
+
+
+# --- an agent is busy while a run reads --------------------------------------------------
+
+
+def _new(world: World) -> str:
+    return world.agent_remembers("Seen.", title="New").id
+
+
+def _edited(world: World) -> str:
+    fact_id = world.mirrored(LINES, title="Edited").id
+    world.person_edits(world.path(fact_id), ALPHA, PERSONS_ALPHA)
+    return fact_id
+
+
+def _updated(world: World) -> str:
+    fact_id = world.mirrored(LINES, title="Updated").id
+    world.agent_updates(fact_id, content=AGENTS)
+    return fact_id
+
+
+def _forgotten(world: World) -> str:
+    fact_id = world.mirrored(LINES, title="Forgotten").id
+    world.agent_forgets(fact_id)
+    return fact_id
+
+
+def _removed(world: World) -> str:
+    fact_id = world.mirrored(LINES, title="Removed").id
+    world.person_deletes(world.path(fact_id))
+    world.sync()
+    return fact_id
+
+
+def _forgets(world: World, fact_id: str) -> None:
+    world.agent_forgets(fact_id, agent="ada")
+
+
+def _restores(world: World, fact_id: str) -> None:
+    fact_work.restore(world.ctx, fact_id, agent="ada")
+
+
+def _updates(world: World, fact_id: str) -> None:
+    world.agent_updates(fact_id, agent="ada", priority=1)
+
+
+MEANWHILE = [
+    *(
+        (state, act)
+        for state in (_new, _edited, _updated, _removed)
+        for act in (_forgets, _updates)
+    ),
+    (_forgotten, _restores),
+]
+"""What happened before the run -> what an agent does during it."""
+
+
+@pytest.mark.parametrize("number", range(1, 31))
+@pytest.mark.parametrize(("state", "act"), MEANWHILE)
+def test_what_an_agent_does_between_two_steps_of_a_run_reaches_the_note(
+    world: World, state: Callable[[World], str], act: Callable[[World, str], None], number: int
+) -> None:
+    fact_id = state(world)
+
+    def meanwhile() -> None:
+        with contextlib.suppress(FactNotFoundError):  # the run has deleted it already
+            act(world, fact_id)
+
+    world.at("", meanwhile, number=number)
+    world.sync()
+    happened = world.store.before.__name__ == "_nothing"
+    world.vault.before = world.store.before = lambda _: None
+    world.sync()
+    world.assert_at_rest()
+    if happened and act is _restores:
+        assert world.fact(fact_id).content == LINES
+    if happened and act is _forgets and state is _new:
+        assert not [path for path in world.vault.files if "New" in path]

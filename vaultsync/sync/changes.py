@@ -128,21 +128,18 @@ def moved_scope(base: Fact, now: Note) -> str | None:
     return scope
 
 
-def store_change(
-    base: Fact | None, current: Fact | None, *, known: bool, deleted: bool
-) -> StoreChange:
-    """How a fact in the store differs from its base.
+def store_change(base: Fact | None, current: Fact | None, *, known: bool) -> StoreChange:
+    """How a fact in the store, None where it was deleted, differs from its base.
 
-    `known` says whether the store ever held the id, `deleted` whether it now holds a
-    tombstone.
+    `known` says whether the store ever held the id.
     """
     if base is None:
         if not known:
             return StoreChange.NONE
-        return StoreChange.TOMBSTONE if deleted else StoreChange.CREATED
+        return StoreChange.TOMBSTONE if current is None else StoreChange.CREATED
     if not known:
         return StoreChange.MISSING
-    if deleted or current is None:
+    if current is None:
         return StoreChange.DELETED
     if current.revision == base.revision:
         return StoreChange.UNCHANGED

@@ -400,12 +400,9 @@ def _store_sides(
         if row is None and not feed.is_whole:
             row = ctx.store.last_write(fact_id)
         base = bases.get(fact_id)
-        change = store_change(
-            base.fact if base else None,
-            current,
-            known=row is not None,
-            deleted=row is not None and row.deleted,
-        )
+        # Whether the fact is there now, not whether it was when the feed was read: an agent
+        # may have forgotten or restored it since.
+        change = store_change(base.fact if base else None, current, known=row is not None)
         last = current or (ctx.store.tombstone(fact_id) if row else None)
         revision = last.revision if last else None
         if row is not None and fact_id in ctx.store.damaged():
