@@ -9,6 +9,7 @@ from tests import secrets
 from tests.proposals.world import ACCEPT, REJECT, ProposalWorld
 from vaultsync.cli.format_reports import counts_in_words
 from vaultsync.errors import (
+    AmbiguousNameError,
     ProposalDeniedError,
     ProposalNotFoundError,
     RevisionMismatchError,
@@ -248,6 +249,29 @@ def test_a_proposal_is_found_by_its_note(world: ProposalWorld) -> None:
     made = world.proposed(world.change(world.mirrored(), title="A better title"))
 
     assert find_proposal(world.ctx, str(made.note_path)).id == made.id
+
+
+def test_a_proposal_is_found_by_its_title(world: ProposalWorld) -> None:
+    made = world.proposed(world.change(world.mirrored(), title="A better title"))
+
+    assert find_proposal(world.ctx, f" {made.title.upper()} ").id == made.id
+    with pytest.raises(ProposalNotFoundError):
+        find_proposal(world.ctx, " ")
+
+
+def test_a_title_of_two_proposals_names_both(world: ProposalWorld) -> None:
+    change = world.change(world.mirrored(title="One"), title="A better title")
+    one, two = world.proposed(change), world.proposed(world.change(world.mirrored(), title="Other"))
+    same = replace(two, title=one.title)
+    with world.ctx.archive.transaction():
+        world.ctx.archive.put_proposal(same)
+
+    with pytest.raises(AmbiguousNameError) as raised:
+        find_proposal(world.ctx, one.title)
+    assert set(raised.value.candidates) == {one.id, two.id}
+
+    reject_proposals(world.ctx, [same])
+    assert find_proposal(world.ctx, one.title).id == one.id
 
 
 def test_a_proposal_overwritten_by_another_is_rejected(world: ProposalWorld) -> None:

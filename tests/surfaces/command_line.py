@@ -216,6 +216,7 @@ ANSWERS: Mapping[str, Any] = {
     "conflicts": (),
     "conflict_copies": [],
     "resolve": CONFLICT,
+    "proposal": PROPOSAL,
     "proposals": (),
     "accept_proposals": SettledProposals(
         (structs.replace(PROPOSAL, outcome="accepted", run=RUN),), RUN

@@ -345,13 +345,13 @@ CASES = {
     "no proposals": case("proposals list"),
     "proposals": case("proposals list --settled", proposals=(PROPOSAL, SETTLED_PROPOSAL)),
     "proposals of a kind": case("proposals list --kind junk", proposals=(PROPOSAL,)),
-    "a proposal": case("proposals show 0123", proposals=(PROPOSAL,)),
-    "a stale proposal": case("proposals show 0123", proposals=(STALE_PROPOSAL,)),
+    "a proposal": case("proposals show 0123"),
+    "a stale proposal": case("proposals show 0123", proposal=STALE_PROPOSAL),
     "a proposal that was accepted": case(
         f"proposals show {PROPOSAL.path}",
-        proposals=(structs.replace(SETTLED_PROPOSAL, path=PROPOSAL.path),),
+        proposal=structs.replace(SETTLED_PROPOSAL, path=PROPOSAL.path),
     ),
-    "no such proposal": case("proposals show 0123"),
+    "no such proposal": case("proposals show 0123", proposal=errors.ProposalNotFoundError("0123")),
     "a proposal is accepted": case("proposals accept 0123"),
     "a kind of proposals is rejected": case(
         "proposals reject --kind duplicates", proposals=(PROPOSAL,)

@@ -156,6 +156,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         ),
         "conflict_copies": lambda m: (_copy(m), m.sync(), m.conflict_copies()),
         "settle_copy": lambda m: [m.settle_copy(_copy(m), take=x) for x in ("merge", "keep")],
+        "proposal": lambda m: m.proposal(planted.proposal),
         "proposals": lambda m: m.proposals(),
         "reject_proposals": lambda m: m.reject_proposals([]),
         "accept_proposals": lambda m: [

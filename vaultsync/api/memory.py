@@ -1666,6 +1666,22 @@ class Memory:
         found = visible_proposals(self._ctx, agent=self.agent, settled=settled)
         return tuple(map(shown_proposal, found))
 
+    def proposal(self, id: str) -> ShownProposal:
+        """One proposal, open or answered.
+
+        Args:
+            id: the beginning of its id, its title, or the path of its note.
+
+        Raises:
+            ProposalNotFoundError.
+            AmbiguousNameError: it stands for more than one.
+        """
+        from vaultsync.notes.proposal_note import shown_proposal
+        from vaultsync.proposals.service import find_proposal, redact_proposal
+
+        found = find_proposal(self._ctx, id, agent=self.agent)
+        return shown_proposal(redact_proposal(self._ctx, found))
+
     def accept_proposals(self, ids: Sequence[str], *, agent: str | None = None) -> SettledProposals:
         """Do what proposals say, all in one run, which `undo()` reverts.
 
@@ -1673,14 +1689,14 @@ class Memory:
         has the vault is asked to.
 
         Args:
-            ids: of the proposals: the beginning of each, or the path of its note.
+            ids: of the proposals: the beginning of each, its title, or the path of its note.
             agent: who accepts them; the agent of this memory when it is None.
 
         Returns:
             The proposals, and the run.
 
         Raises:
-            ProposalNotFoundError.
+            ProposalNotFoundError, AmbiguousNameError.
             ScopeDeniedError: the agent may not write what one proposes.
             EngineBusyError: another engine has the vault and cannot be asked.
         """

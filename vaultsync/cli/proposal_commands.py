@@ -10,8 +10,7 @@ from vaultsync.cli.format_proposals import print_proposal, print_proposals, prin
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import common, completes
 from vaultsync.cli.output import Options
-from vaultsync.errors import ProposalNotFoundError, UsageError
-from vaultsync.notes.proposal_note import ShownProposal
+from vaultsync.errors import UsageError
 from vaultsync.proposals.proposal_kinds import KINDS
 
 kind_option = click.option("--kind", type=click.Choice([*KINDS]), help="Only those of this kind.")
@@ -42,11 +41,11 @@ def list_(options: Options, *, kind: str | None, settled: bool) -> None:
 def show(options: Options, *, proposal_id: str) -> None:
     """Show what a proposal would change, and why.
 
-    ID is its id, the beginning of it, or the path of its note.
+    ID is its id, the beginning of it, its title, or the path of its note.
     """
     with open_memory(options) as memory:
-        known = memory.proposals(settled=True)
-    print_proposal(options, _named(known, proposal_id))
+        found = memory.proposal(proposal_id)
+    print_proposal(options, found)
 
 
 @proposals.command()
@@ -56,8 +55,8 @@ def show(options: Options, *, proposal_id: str) -> None:
 def accept(options: Options, *, ids: Sequence[str], kind: str | None) -> int:
     """Do what proposals say, all in one run.
 
-    ID is the id of a proposal, the beginning of it, or the path of its note. One whose facts
-    changed since is shown again instead.
+    ID is the id of a proposal, the beginning of it, its title, or the path of its note. A
+    proposal whose facts have changed since is shown again instead.
     """
     return _answer(options, ids, kind, accepts=True)
 
@@ -69,7 +68,7 @@ def accept(options: Options, *, ids: Sequence[str], kind: str | None) -> int:
 def reject(options: Options, *, ids: Sequence[str], kind: str | None) -> int:
     """Close proposals for good, without a change.
 
-    ID is the id of a proposal, the beginning of it, or the path of its note.
+    ID is the id of a proposal, the beginning of it, its title, or the path of its note.
     """
     return _answer(options, ids, kind, accepts=False)
 
@@ -85,12 +84,3 @@ def _answer(options: Options, ids: Sequence[str], kind: str | None, *, accepts: 
         answer = memory.accept_proposals if accepts else memory.reject_proposals
         done = answer(wanted)
     return print_settled(options, done, verb)
-
-
-def _named(known: Sequence[ShownProposal], name: str) -> ShownProposal:
-    """The proposal that a name means; an open one where the beginning of the id is of more."""
-    matches = [each for each in known if name == each.path or each.id.startswith(name)]
-    matches = [each for each in matches if not each.outcome] or matches
-    if len(matches) != 1:
-        raise ProposalNotFoundError(name)
-    return matches[0]

@@ -15,6 +15,7 @@ from datetime import timedelta
 from msgspec import Struct
 
 from vaultsync.errors import (
+    AmbiguousNameError,
     FactNotFoundError,
     NoteError,
     NoteMissingError,
@@ -24,6 +25,7 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access, is_visible
+from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, fold_case
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath, join_path, slug
 from vaultsync.model.schema import Value
@@ -140,20 +142,25 @@ def _is_visible(ctx: SyncContext, proposal: ProposalRecord, agent: str | None) -
 
 
 def find_proposal(ctx: SyncContext, name: str, *, agent: str | None = None) -> ProposalRecord:
-    """The proposal that a name means: the path of its note, its id, or the beginning of that.
+    """The proposal that a name means.
 
-    Where more than one id begins so, the only open one is meant.
+    The name is an id, the beginning of one, the path of a note, or a title. Open proposals
+    win over those that were answered.
 
     Raises:
-        ProposalNotFoundError: the agent can see none, or more than one.
+        ProposalNotFoundError: the agent can see none.
+        AmbiguousNameError: it can see more than one.
     """
-    known = ctx.archive.proposals(settled=True)
-    named = [x for x in known if name and (x.id.startswith(name) or name == x.note_path)]
-    matches = [each for each in named if _is_visible(ctx, each, agent)]
+    key = fold_case(name.strip())
+    known = [x for x in ctx.archive.proposals(settled=True) if key and _is_visible(ctx, x, agent)]
+    exact = [x for x in known if key in (x.id, fold_case(x.note_path or ""))]
+    matches = exact or [x for x in known if x.id.startswith(key) or fold_case(x.title) == key]
     matches = [each for each in matches if not each.outcome] or matches
-    matches = [each for each in matches if name in (each.note_path, each.id)] or matches
-    if len(matches) != 1:
+    if not matches:
         raise ProposalNotFoundError(name)
+    if len(matches) > 1:
+        ids = [each.id for each in matches[:MAX_NAMES_IN_HINT]]
+        raise AmbiguousNameError("proposal", name, ids, len(matches))
     return matches[0]
 
 
