@@ -157,6 +157,23 @@ def test_an_export_spares_vault_files(tmp_path: Path, command: str, name: str, w
     assert file.read_text(encoding="utf-8") == "as it was"
 
 
+def test_a_canvas_of_the_vault_is_overwritten_by_force_only(tmp_path: Path) -> None:
+    (tmp_path / ".meta").mkdir()
+    (tmp_path / ".meta" / "config.toml").touch()
+    file = tmp_path / "Plan.canvas"
+    words = ("graph", "export", str(file))
+    assert run(*words).exit_code == 0
+    file.write_text("drawn by hand", encoding="utf-8")
+
+    refused = run(*words)
+    assert refused.exit_code == 2
+    assert "--force" in refused.stderr
+    assert file.read_text(encoding="utf-8") == "drawn by hand"
+
+    assert run(*words, "--force").exit_code == 0
+    assert file.read_text(encoding="utf-8") == "text\n"
+
+
 def test_an_export_may_lie_beside_the_notes(tmp_path: Path) -> None:
     (tmp_path / ".meta").mkdir()
     (tmp_path / ".meta" / "config.toml").touch()

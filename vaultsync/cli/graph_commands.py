@@ -238,12 +238,14 @@ def graph() -> None:
 )
 @depth_option
 @in_scope_option
+@click.option("--force", is_flag=True, help="Overwrite a canvas in the vault.")
 @common
 def export_graph(
     options: Options,
     *,
     file: str,
     form: str | None,
+    force: bool,
     **part: Any,  # noqa: ANN401 - the arguments of `Memory.graph_export`
 ) -> None:
     """Write the graph to FILE; - is stdout.
@@ -258,7 +260,7 @@ def export_graph(
         raise click.UsageError(message)
     with open_memory(options) as memory:
         export = memory.graph_export(format=chosen, **part)
-    with open_output(file) as write:
+    with open_output(file, force=force) as write:
         write(export.text)
     print_exported(options, export, file)
 

@@ -54,8 +54,16 @@ def open_input(file: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def open_output(file: str) -> Iterator[LineWriter]:
-    """Open a file, a pipe or (`-`) stdout, and yield a function that writes a line to it."""
+def open_output(file: str, *, force: bool = False) -> Iterator[LineWriter]:
+    """Open a file, a pipe or (`-`) stdout, and yield a function that writes a line to it.
+
+    Args:
+        file: what the user named.
+        force: whether to overwrite a canvas in a vault.
+
+    Raises:
+        UsageError: it is a file of a vault that is not overwritten.
+    """
     if file == "-":
         yield _stream_writer(sys.stdout.buffer)
         return
@@ -68,13 +76,13 @@ def open_output(file: str) -> Iterator[LineWriter]:
     target = path.resolve()  # a symbolic link is kept
     if not target.parent.is_dir():
         raise NotADirectoryError(ENOTDIR, "no such folder", str(target.parent))
-    _refuse_vault_files(target)
+    _refuse_vault_files(target, force=force)
     with _replacement_file(target) as stream:
         yield _stream_writer(stream)
 
 
-def _refuse_vault_files(target: Path) -> None:
-    """Refuse to overwrite notes and hidden files of a vault.
+def _refuse_vault_files(target: Path, *, force: bool) -> None:
+    """Refuse to overwrite notes, hidden files and, without `force`, canvases of a vault.
 
     Raises:
         UsageError: the file is one of these, or would become one.
@@ -88,6 +96,10 @@ def _refuse_vault_files(target: Path) -> None:
         why = "it is in a hidden folder of the vault"
     elif target.suffix.lower() == ".md":
         why = "it would become a note of the vault"
+    elif target.suffix.lower() == ".canvas" and target.exists() and not force:
+        # Cards and arrows may have been placed by hand, even on an earlier export.
+        message = f"{target} was not written: the canvas exists, and may have changes of yours"
+        raise UsageError(message, hint="--force overwrites it; another name keeps both")
     if why:
         message = f"{target} was not written: {why}"
         raise UsageError(message, hint="write to a file outside the vault, or to a visible one")
