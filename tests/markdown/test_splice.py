@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -366,6 +367,34 @@ def test_an_edit_of_pieces_that_are_no_note_or_of_other_properties_is_not_made(
 ) -> None:
     with pytest.raises(UnsafeSpliceError):
         edit_properties(parts, {"a": 2}, PATH, before=before)
+
+
+@given(
+    st.dictionaries(names, nested, min_size=1, max_size=4),
+    names,
+    nested,
+    st.sampled_from([None, 2]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+@example({"tags": ["journal"], "publish": False}, "id", "0", 2, "\n")
+def test_an_edit_turns_json_into_yaml(
+    values: dict[str, Value], key: str, value: Value, indent: int | None, eol: str
+) -> None:
+    assume(value is not None)
+    block = json.dumps(values, indent=indent).replace("\n", eol)
+    parts, before = split_note(f"---{eol}{block}{eol}---{eol}Body{eol}", PATH)
+    assume(before == values)
+
+    after = edit_properties(parts, {key: value}, PATH)
+
+    assert same(read_properties(after, PATH), values | {key: value})
+    assert (after.head, after.fence, after.body) == (parts.head, parts.fence, parts.body)
+    assert before.get(key) == value or not after.yaml.startswith("{")
+
+
+def test_a_flow_map_that_is_no_json_is_not_edited() -> None:
+    with pytest.raises(UnsafeSpliceError):
+        edit_properties(split_frontmatter("---\n{a: 1}\n---\n"), {"b": 2}, PATH)
 
 
 @settings(max_examples=settings().max_examples * 5)

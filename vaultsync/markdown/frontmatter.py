@@ -1,11 +1,13 @@
 """Split and read frontmatter, and edit the lines of single properties.
 
-Frontmatter is never serialized as a whole. `edit_properties()` replaces the lines of the keys
-that change, then parses the result to prove that all other properties are unchanged.
+Frontmatter is never serialized as a whole, unless it is JSON. `edit_properties()` replaces the
+lines of the keys that change, then parses the result to prove that all other properties are
+unchanged.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from itertools import product
 from typing import NamedTuple
@@ -119,6 +121,8 @@ def edit_properties(
 ) -> NoteParts:
     """Replace the lines of the keys in `changes`; None removes a key, new keys come last.
 
+    Frontmatter in JSON becomes YAML, as it does when Obsidian edits a property.
+
     `before` is the result of `read_properties()`, when the caller has it.
 
     Raises:
@@ -132,6 +136,8 @@ def edit_properties(
         if not edits:
             return parts
         parts = _fenced(parts)
+        if _is_json(parts.yaml):
+            parts, edits, before = parts._replace(yaml=""), expected, {}
         why = "its properties cannot be separated line by line"
         indents = (INDENT, "") if any(map(is_tall, edits.values())) else (INDENT,)
         for indent, find_spans in product(indents, (scan_spans, mark_spans)):
@@ -170,6 +176,17 @@ def _fenced(parts: NoteParts) -> NoteParts:
         return parts
     fence = f"---{parts.eol}"
     return NoteParts(parts.head + fence, "", fence, parts.body, parts.eol)
+
+
+def _is_json(yaml: str) -> bool:
+    """Whether the frontmatter is a JSON object, whose keys may share a line."""
+    if not yaml.startswith("{"):
+        return False
+    try:
+        json.loads(yaml)
+    except ValueError:
+        return False
+    return True
 
 
 def _edited(
