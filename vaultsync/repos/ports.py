@@ -32,15 +32,60 @@ class Commit(Struct, frozen=True, gc=False):
     """When it was committed, in seconds since 1970, by the clock of its committer."""
 
 
-class Worktree(Struct, frozen=True, gc=False):
-    """A working copy of a repository."""
+class CommitHistory(Protocol):
+    """The commits of a repository, as the rules of branch-true memory ask for them."""
 
-    root: str
-    commit: str | None
-    branch: str | None
+    def missing_from(self, head: str, commits: Collection[str]) -> frozenset[str]:
+        """Those of `commits` that are neither `head` nor its ancestors, or not known here."""
+        ...
+
+    def commits_between(
+        self, old: str, new: str, paths: Sequence[str] = (), *, limit: int | None = None
+    ) -> Sequence[Commit]:
+        """The commits that `new` has and `old` lacks, newest first.
+
+        Args:
+            old: a commit; commits that are not known here have no ancestors.
+            new: a commit.
+            paths: only those that touch one of these; empty for all.
+            limit: the maximum number of commits.
+        """
+        ...
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The best common ancestor; None when there is none, or a commit is not known here."""
+        ...
+
+    def touched_paths(self, commit: str) -> Sequence[str]:
+        """The paths that a commit changes against its parent; none for a merge."""
+        ...
+
+    def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
+        """The patch id of the difference of two commits; None when there is none.
+
+        Args:
+            old: a commit.
+            new: a commit.
+            paths: only the difference in these; empty for all.
+        """
+        ...
+
+    def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
+        """The patch ids of commits against their only parent; merges and empty ones have none."""
+        ...
+
+    def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
+        """The contents of files at a commit, by ids; those that are not there are left out."""
+        ...
+
+    def new_blobs(
+        self, commits: Sequence[str], paths: Sequence[str]
+    ) -> Mapping[str, Collection[str]]:
+        """The contents that commits with one parent gave to files, by ids."""
+        ...
 
 
-class Repository(Protocol):
+class Repository(CommitHistory, Protocol):
     """A git repository, for reading. Ids of commits and blobs are in hex.
 
     A repository may be hostile: none of its configuration, hooks, filters and attributes
@@ -66,61 +111,8 @@ class Repository(Protocol):
         """The local branches and those of remotes, as `refs/remotes/origin/name`: their commits."""
         ...
 
-    def worktrees(self) -> Sequence[Worktree]:
-        """All working copies that share its objects."""
-        ...
-
     def resolve(self, name: str) -> str | None:
         """The commit of a branch, tag or id; None when there is none."""
-        ...
-
-    def missing_from(self, head: str, commits: Collection[str]) -> frozenset[str]:
-        """Those of `commits` that are neither `head` nor its ancestors, or not known here."""
-        ...
-
-    def commits_between(
-        self, old: str, new: str, paths: Sequence[str] = (), *, limit: int | None = None
-    ) -> Sequence[Commit]:
-        """The commits that `new` has and `old` lacks, newest first.
-
-        Args:
-            old: a commit; commits that are not known here have no ancestors.
-            new: a commit.
-            paths: only those that touch one of these; empty for all.
-            limit: the maximum number of commits.
-        """
-        ...
-
-    def merge_base(self, one: str, other: str) -> str | None:
-        """The best common ancestor; None when there is none, or a commit is not known here."""
-        ...
-
-    def touched_paths(self, old: str | None, new: str) -> Sequence[str]:
-        """The paths that differ between two commits; `old` is the first parent when None."""
-        ...
-
-    def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
-        """The patch id of the difference of two commits; None when there is none.
-
-        Args:
-            old: a commit.
-            new: a commit.
-            paths: only the difference in these; empty for all.
-        """
-        ...
-
-    def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
-        """The patch ids of commits against their only parent; merges and empty ones have none."""
-        ...
-
-    def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
-        """The contents of files at a commit, by ids; those that are not there are left out."""
-        ...
-
-    def new_blobs(
-        self, commits: Sequence[str], paths: Sequence[str]
-    ) -> Mapping[str, Collection[str]]:
-        """The contents that commits with one parent gave to files, by ids."""
         ...
 
     def changed_paths(self) -> Sequence[str]:

@@ -21,11 +21,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from vaultsync.model.fact import Fact
 from vaultsync.repos.entries import Recorded, recorded
-from vaultsync.repos.ports import Commit
+from vaultsync.repos.ports import Commit, CommitHistory
 
 MAX_COMMITS = 2_000
 """Commits of HEAD that are looked at for one place, the newest first."""
@@ -52,46 +52,6 @@ class Place(NamedTuple):
 
     commit: str
     branch: str | None = None
-
-
-class CommitHistory(Protocol):
-    """What the rules ask of a repository; `Repository` says more."""
-
-    def missing_from(self, head: str, commits: Collection[str]) -> frozenset[str]:
-        """Those that are neither `head` nor its ancestors, or not known."""
-        ...
-
-    def commits_between(
-        self, old: str, new: str, paths: Sequence[str] = (), *, limit: int | None = None
-    ) -> Sequence[Commit]:
-        """What `new` has and `old` lacks, newest first."""
-        ...
-
-    def merge_base(self, one: str, other: str) -> str | None:
-        """The best common ancestor; None when there is none, or one is not known."""
-        ...
-
-    def touched_paths(self, old: str | None, new: str) -> Sequence[str]:
-        """The paths that differ; `old` is the first parent when None."""
-        ...
-
-    def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
-        """The id of the difference of two commits in some paths."""
-        ...
-
-    def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
-        """The ids of the changes of commits with one parent, in some paths."""
-        ...
-
-    def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
-        """The contents of paths at a commit, by ids; those that are not there are left out."""
-        ...
-
-    def new_blobs(
-        self, commits: Sequence[str], paths: Sequence[str]
-    ) -> Mapping[str, Collection[str]]:
-        """The contents that commits with one parent gave to paths."""
-        ...
 
 
 class Arrived(NamedTuple):
@@ -160,7 +120,7 @@ class _Search:
             return found
         if self._history.merge_base(commit, self._head) is None:
             return None
-        paths = self._history.touched_paths(None, commit)
+        paths = self._history.touched_paths(commit)
         own = self._history.patch_ids([commit], paths).get(commit) if paths else None
         if own is None:
             return None if alone else self._by_all(place)
@@ -237,7 +197,7 @@ class _Search:
                 place.branch in named
                 and len(each.parents) == 1
                 and each.time >= at.time
-                and {*paths} <= {*self._history.touched_paths(None, each.id)}
+                and {*paths} <= {*self._history.touched_paths(each.id)}
             ):
                 return each.id
         return None
