@@ -74,12 +74,12 @@ def tier_scores(text: str, strengths: Mapping[str, float]) -> list[float]:
     return scores
 
 
-def telling_words(text: str, tier: str, count: int = 3) -> list[str]:
-    """The words and forms of a text that speak most for a tier, the strongest first."""
+def telling_words(text: str, tier: str) -> list[str]:
+    """The three words or forms of a text that speak most for a tier, the strongest first."""
     weights, place = tier_weights(), TIERS_SCORED.index(tier)
     found: dict[str, float] = {}
     for feature, shown in text_features(text).items():
         if shown[0].isalpha() and not feature.startswith("l:"):
             found[shown] = found.get(shown, 0.0) + weights.of(feature)[place]
     best = sorted((-total, shown) for shown, total in found.items() if total > 0)
-    return [shown for _, shown in best[:count]]
+    return [shown for _, shown in best[:3]]

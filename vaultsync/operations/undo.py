@@ -92,7 +92,7 @@ def undo_run(
     )
     work = _Undo(ctx, request)
     work.undo(run, by_fact)
-    work.keep(denied, "the agent may not write there")
+    work.keep(denied)
     done, kept = undo_canvases(ctx, chain(*by_fact.values()), str(request.run), actor)
     work.actions += done
     work.kept += kept
@@ -159,10 +159,10 @@ class _Undo:
         self._unadopt(adopted)
         self._readopt(unadopted)
 
-    def keep(self, fact_ids: Iterable[str], reason: str) -> None:
-        """Report that facts stay as they are."""
+    def keep(self, fact_ids: Iterable[str]) -> None:
+        """Report that facts stay as they are, because the agent may not change them."""
         for each in sorted(fact_ids):
-            self._record(None, each, reason)
+            self._record(None, each, "the agent may not write there")
 
     def _existed_before(self, fact_id: str, run: str) -> bool:
         """Whether a fact, or its note, existed before a run."""

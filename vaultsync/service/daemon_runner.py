@@ -204,7 +204,6 @@ class DaemonRunner:
         on_event: EventSink = lambda _kind, _data: None,
         once: bool = False,
         wait: bool = False,
-        intervals: Intervals | None = None,
         app: ObsidianApp | None = None,
     ) -> None:
         """Prepare a daemon.
@@ -216,14 +215,13 @@ class DaemonRunner:
                 `memory-file` and `stopped`.
             once: whether to end at the first quiet moment.
             wait: whether to wait for another engine that has the vault.
-            intervals: those of the settings when it is None.
             app: Obsidian, which writes notes while it is open.
         """
         self.settings = settings
         self._on_event = on_event
         self._once = once
         self._wait = wait
-        self._intervals = intervals or intervals_for(settings)
+        self._intervals = intervals_for(settings)
         self._wake = WakeEvent()
         self._stopping = False
         self._calls: queue.SimpleQueue[_EngineCall[Any]] = queue.SimpleQueue()

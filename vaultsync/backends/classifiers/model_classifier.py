@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from vaultsync.backends.model_service import ModelService, RetryableError, ServiceWords
 from vaultsync.errors import DerivedError
@@ -63,7 +62,6 @@ class ModelClassifier:
         clock: Clock,
         key_variable: str = "",
         seconds: float = SECONDS,
-        jitter: Callable[[], float] = random.random,
     ) -> None:
         self._service = ModelService(
             url,
@@ -72,7 +70,6 @@ class ModelClassifier:
             error=DerivedError,
             clock=clock,
             key_variable=key_variable,
-            jitter=jitter,
         )
         self._model = model
         self._clock = clock

@@ -810,7 +810,11 @@ class SqliteArchive:
         return erased
 
     def prune(self, since: KeepSince, *, dry_run: bool = False) -> dict[str, int]:
-        """Remove what is older, as a `Prunable`, and vacuum the file when much was removed."""
+        """Remove what is older, and give its space back; or only count it.
+
+        Returns:
+            How many rows of each kind.
+        """
         from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
         named = since._asdict()
