@@ -139,6 +139,11 @@ def load_settings(
     )
 
 
+def reload_settings(settings: Settings) -> Settings:
+    """The settings of the same vault as they are now; raises what opening it would."""
+    return load_settings(settings.root, state_dir=str(settings.state_dir.parent))
+
+
 def models_folder() -> Path:
     """The folder of exports and of fetched models, shared by all vaults of this machine."""
     return _folder(None, "VAULTSYNC_MODELS", "XDG_CACHE_HOME", "~/.cache", "models")
