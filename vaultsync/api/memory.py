@@ -409,12 +409,11 @@ class Memory:
         user: str | None = None,
         agent: str | None = None,
     ) -> CaptureReport:
-        """Store what matters of what the hook of an agent's host told.
+        """Store what matters in the payload of a hook of an agent's host.
 
-        It is split into observations, without secrets; what the classifier calls background
-        is left out. A hook without text names a transcript, whose end is read where it lies
-        in the host's own folder. What an earlier hook of the session brought is not stored
-        again.
+        It is split into observations, without secrets; background is left out. If the payload
+        has no text but names a transcript in the host's own folder, the end of that is read.
+        What an earlier hook of the session stored is not stored again.
 
         Args:
             payload: the JSON of a hook of Claude Code, Codex, Cursor or Gemini CLI.
@@ -423,7 +422,7 @@ class Memory:
             agent: who observed; the agent of this memory when it is None.
 
         Raises:
-            InvalidFieldError: it is no hook's, or names a file elsewhere.
+            InvalidFieldError: it is not the payload of a hook, or names a file elsewhere.
             UsageError: a value that its field does not take.
         """
         from vaultsync.observations.capture import capture

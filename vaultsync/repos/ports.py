@@ -1,4 +1,4 @@
-"""The contract of a repository: what is read of it. Nothing is ever written to one."""
+"""The contract of a git repository, which is only ever read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from vaultsync.repos.repo_identity import WorkingCopy
 
 REMOTES = "refs/remotes/"
-"""How the names of the branches of remotes begin; a local branch has its plain name."""
+"""The prefix of remote-tracking branches; a local branch has its plain name."""
 
 
 class TrackedFile(Struct, frozen=True, gc=False):
@@ -98,8 +98,8 @@ class Repository(CommitHistory, Protocol):
         """Where it is, and what is checked out.
 
         Args:
-            known: what was found before, from which the first commit is taken where HEAD goes on
-                from there: to find it otherwise takes a walk through the whole history.
+            known: an earlier answer; if HEAD descends from its commit, its first commit is
+                reused, which otherwise takes a walk through the whole history.
         """
         ...
 
@@ -108,7 +108,7 @@ class Repository(CommitHistory, Protocol):
         ...
 
     def branches(self) -> Mapping[str, str]:
-        """The local branches and those of remotes, as `refs/remotes/origin/name`: their commits."""
+        """Local branches, and remote ones as `refs/remotes/origin/name` -> their commits."""
         ...
 
     def resolve(self, name: str) -> str | None:
@@ -116,7 +116,7 @@ class Repository(CommitHistory, Protocol):
         ...
 
     def changed_paths(self) -> Sequence[str]:
-        """The paths with changes that are not committed, and those that are not tracked.
+        """The paths with uncommitted changes, and untracked ones.
 
         An untracked folder is one path that ends with `/`.
         """
@@ -132,5 +132,5 @@ class Repository(CommitHistory, Protocol):
 
 
 def branch_of(name: str) -> str:
-    """What a branch is called in its own repository: that of a remote without the remote."""
+    """The name of a branch without its remote."""
     return name.removeprefix(REMOTES).partition("/")[2] if name.startswith(REMOTES) else name
