@@ -127,7 +127,7 @@ class RepoFiles:
         self.register(handle)
         with handle.folder.memory_lock(shared=True):
             found = self._find(handle.folder)
-            is_current = found.data == self._render(facts, found)
+            is_current = found.data == self._renderer.render(facts, self._unknown(found))
         if not is_current:
             with handle.folder.memory_lock():  # what others wrote until now is among them
                 found = self._find(handle.folder)
@@ -329,9 +329,6 @@ class RepoFiles:
         if found.is_plain:
             return None
         return unknown_keys(found.data, self._ctx.view.redact_text)
-
-    def _render(self, facts: Iterable[Fact], found: _FoundFile) -> bytes:
-        return self._renderer.render(facts, self._unknown(found))
 
     # --- summaries.jsonl
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.schema import Value
 
 OURS = "vaultsync"
@@ -70,7 +71,8 @@ def fact_id(key: str, created_at: str | None) -> str:
         created_at: when the memory was made.
     """
     digest = bytearray(hashlib.sha256(key.encode()).digest()[:16])
-    at = int.from_bytes(digest[:5], "big") if created_at is None else _time(created_at)
+    unknown = int.from_bytes(digest[:5], "big")
+    at = unknown if created_at is None else to_microseconds(created_at) // 1000
     digest[:6] = min(max(at, 0), 2**48 - 1).to_bytes(6, "big")
     digest[6] = 0x70 | digest[6] & 0x0F
     digest[8] = 0x80 | digest[8] & 0x3F
@@ -128,8 +130,3 @@ def line_of(value: object, limit: int = 200) -> str:
         return ""
     line = " ".join(value.split())
     return line if len(line) <= limit else line[: limit - 2].rstrip() + " …"
-
-
-def _time(created_at: str) -> int:
-    """Milliseconds since 1970."""
-    return int((datetime.fromisoformat(created_at) - _EPOCH) / timedelta(milliseconds=1))

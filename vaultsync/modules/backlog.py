@@ -95,9 +95,8 @@ def _plain(cell: str) -> str:
 
 
 def _line(row: BacklogRow) -> str:
-    cells = (" ".join(each.split()).replace("|", r"\|") for each in _values(row))
+    cells = (
+        " ".join(each.split()).replace("|", r"\|")
+        for each in (row.chunk_id, row.reason, row.time, row.agent)
+    )
     return f"| {' | '.join(cells)} |"
-
-
-def _values(row: BacklogRow) -> tuple[str, ...]:
-    return row.chunk_id, row.reason, row.time, row.agent

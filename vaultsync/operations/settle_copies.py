@@ -106,7 +106,14 @@ def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "p
         report = _merge(ctx, base, file, request, actor)
     _remove(ctx, path, file)
     entry = HistoryEntry(
-        run, ctx.now(), base.fact.id, VAULT_SIDE, actor, COPY_FIELD, _place(path, file.sha), None
+        run,
+        ctx.now(),
+        base.fact.id,
+        VAULT_SIDE,
+        actor,
+        COPY_FIELD,
+        {"path": path, "sha": file.sha},
+        None,
     )
     with ctx.archive.transaction():
         ctx.archive.add_history([entry])
@@ -241,7 +248,3 @@ def _create(ctx: SyncContext, data: bytes, folder: VaultPath, name: str) -> Vaul
 def _template(name: str) -> str:
     """The stem of a note, for `str.format()`."""
     return stem_of(name).replace("{", "{{").replace("}", "}}")
-
-
-def _place(path: VaultPath, sha: str) -> dict[str, str]:
-    return {"path": path, "sha": sha}

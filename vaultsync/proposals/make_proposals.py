@@ -85,12 +85,10 @@ def make_proposals(
 
 
 def _freshest(ctx: SyncContext, wanted: Callable[[Fact], bool]) -> list[Fact]:
-    found = nlargest(MAX_EXAMINED, filter(wanted, ctx.store.iter_facts()), key=_freshness)
+    found = nlargest(
+        MAX_EXAMINED, filter(wanted, ctx.store.iter_facts()), key=lambda x: (last_used(x), x.id)
+    )
     return sorted(found, key=lambda each: each.id)
-
-
-def _freshness(fact: Fact) -> tuple[str, str]:
-    return last_used(fact), fact.id
 
 
 def _without_evidence(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -203,7 +203,8 @@ class CodeMapper:
             lines.append(self._file_line(graph.paths[file]))
             lines += [places[place] for place in sorted(places)]
         named = 0
-        for file in _without_definitions(ranked) if not misses else ():
+        undefined = (file for file, count in enumerate(ranked.definition_counts()) if not count)
+        for file in undefined if not misses else ():
             line = self._file_line(graph.paths[file])
             if len(line) > budget:
                 break
@@ -221,11 +222,6 @@ class CodeMapper:
         name = one_line(self._redact(path), _MAX_PATH)
         # A name must not look like a heading or a list item.
         return f"./{name}\n" if _MARKUP.match(name) else f"{name}\n"
-
-
-def _without_definitions(ranked: RankedCode) -> Iterator[int]:
-    counts = ranked.definition_counts()
-    return (file for file, count in enumerate(counts) if not count)
 
 
 def _definition_line(definition: Definition) -> str:

@@ -271,12 +271,8 @@ def by_kind(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
     for fact in facts:
         lists[fact.type if fact.type in lists else NOTE].append(fact)
     for found in lists.values():
-        found.sort(key=_by_time)
+        found.sort(key=lambda fact: (fact.created_at, fact.id))
     return lists
-
-
-def _by_time(fact: Fact) -> tuple[str, str]:
-    return fact.created_at, fact.id
 
 
 def to_memory(facts: Iterable[Fact]) -> RepoMemory:

@@ -152,6 +152,7 @@ class GitCommand:
             yield found
 
     def _run(self, words: Sequence[str], given: bytes) -> tuple[int, bytes, str]:
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ENVIRONMENT
         # Files, not pipes: git may read all, or fill its stderr, before it says anything.
         with ExitStack() as files:
             wrong = files.enter_context(tempfile.TemporaryFile())
@@ -164,7 +165,7 @@ class GitCommand:
                 process = subprocess.Popen(  # noqa: S603 - a list of words, and no shell
                     [*self._start, *words],
                     cwd=self.folder,
-                    env={**_environment(), **self._more},
+                    env={**kept, **self._more},
                     stdin=stdin,
                     stdout=subprocess.PIPE,
                     stderr=wrong,
@@ -201,8 +202,3 @@ class GitCommand:
                 raise GitFailedError(words[0], f"its answer has more than {MOST_BYTES:,} bytes")
             wrong.seek(0)
             return code, answer, wrong.read(8192).decode(errors="replace")
-
-
-def _environment() -> Mapping[str, str]:
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    return {**kept, **_ENVIRONMENT}

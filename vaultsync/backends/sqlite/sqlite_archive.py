@@ -634,7 +634,8 @@ class SqliteArchive:
         from vaultsync.storage.archive import Base
 
         given = list(bases)
-        notes = self._notes_of([base.sha for base in given if isinstance(base, Base)])
+        shas = json.dumps([base.sha for base in given if isinstance(base, Base)])
+        notes = {sha: unpack_blob(data) for sha, data in self._rows(SELECT_BLOBS, shas)}
         rows = [base_to_row(base.packed(notes.get(base.sha, b""))) for base in given]
         self._count_moves(rows)
         self._change("INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", rows)
@@ -653,11 +654,6 @@ class SqliteArchive:
             "INSERT OR REPLACE INTO moves (fact_id) VALUES (?)",
             [(place[0],) for place in places if place not in before],
         )
-
-    def _notes_of(self, shas: Sequence[str]) -> dict[str, bytes]:
-        """The bytes that are kept of some notes."""
-        found = self._rows(SELECT_BLOBS, json.dumps(shas)) if shas else ()
-        return {sha: unpack_blob(data) for sha, data in found}
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
         self._change("DELETE FROM bases WHERE fact_id = ?", zip(fact_ids))
