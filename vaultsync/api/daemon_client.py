@@ -1,4 +1,4 @@
-"""Asks the bridge of a vault for what its process has and this one lacks: a model, the engine."""
+"""Asks the bridge of a vault for the model or the engine that only its process has."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from vaultsync.privacy.error_json import error_from_json
 from vaultsync.settings import Settings
 
 ENGINE_TIMEOUT = 3600.0
-"""Seconds for what the engine does: a run may be in progress, and adopting or verifying a
-hundred thousand notes takes minutes. A user who does not want to wait presses Ctrl-C. A
-process that is suspended is not waited for: `ask_bridge()` finds out."""
+"""Seconds to wait for the engine: a run may be in progress, and adopting or verifying a hundred
+thousand notes takes minutes. A user who does not want to wait presses Ctrl-C; a suspended process
+is detected by `ask_bridge()` and not waited for."""
 T = TypeVar("T")
 _BY_BRIDGE = "it does this by its bridge; where that does not run, stop it first"
 
@@ -31,7 +31,7 @@ def ask_running_bridge(
 ) -> Mapping[str, Any] | None:
     """The answer of the bridge of a vault to a POST, or to a GET without a body.
 
-    It may be an error. None when there is none, or the bridge is another agent's.
+    It may be an error. None if no bridge runs, or if it is another agent's.
 
     Raises:
         TimeoutError: the bridge does not answer.
