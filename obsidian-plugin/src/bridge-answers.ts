@@ -335,7 +335,7 @@ export interface ModuleStatus {
 	attention: Array<ReportedNotice>;
 }
 
-/** What came of a `module sync`. */
+/** The result of a `module sync`. */
 export interface ModuleSyncReport {
 	synced: number;
 	failed: number;

@@ -1,4 +1,4 @@
-"""The mirror of a folder of modules: what a remote has of it, and the backlog of what it lacks."""
+"""The mirror of a folder of modules at a remote, and the backlog of what that lacks."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from vaultsync.sync.context import SyncContext
 _log = logging.getLogger(__name__)
 
 NO_REMOTE = "no remote is set"
-"""Why a module waits for none; it is sent when there is one."""
+"""The reason of modules that wait for a remote to be set."""
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 60.0, 6 * 3600.0
-"""The wait after the first failure in a row, which doubles, and the longest one."""
+"""The wait after the first failure, which doubles with each further one, and its maximum."""
 _MAX_ID_CHARS = 500
 
 
@@ -102,7 +102,7 @@ class ModuleMirror:
     def _is_current(
         self, topic: str, entry: ManifestEntry | None, hit: RemoteHit, remote: Remote
     ) -> bool:
-        """Whether a hit is what the file says now, as far as a remote can tell."""
+        """Whether a hit is the present version of the file, as far as is known."""
         if entry is None:
             return True
         data = self.folder.read(f"{topic}/{entry.file}") if entry.file else None
@@ -115,7 +115,7 @@ class ModuleMirror:
         return hit.checksum == entry.checksum and is_same
 
     def is_moved(self, record: FolderRecord) -> bool:
-        """Whether another remote than this one has what the manifests call synced."""
+        """Whether the manifests were synced with another remote."""
         return self.rules.mirrors and record.remote_key not in ("", self.rules.remote_key)
 
     def replay(
@@ -162,7 +162,7 @@ class ModuleMirror:
     def _queue_removed(self, topics: Sequence[TopicFiles]) -> None:
         """Queue the removal of modules that are in no manifest any more.
 
-        A topic whose manifest is gone or cannot be read says nothing about its modules.
+        A topic whose manifest is missing or unreadable counts as unchanged.
         """
         readable = {each.name for each in topics if each.manifest is not None}
         listed = {x.chunk_id for t in topics if t.manifest for x in t.manifest.entries}
@@ -184,7 +184,7 @@ class ModuleMirror:
         return False
 
     def attempt(self, topic: str, entry: ManifestEntry, text: str) -> tuple[ManifestEntry, str]:
-        """Try once to mirror a module, and record how it went; returns its entry, and why not."""
+        """Try once to mirror a module, and record the result; returns its entry and the failure."""
         record = self._remote_record(topic, entry, text)
         began = self.ctx.clock.monotonic()
         status, remote_id, reason = SYNCED, "", ""
@@ -214,7 +214,7 @@ class ModuleMirror:
         return entry, reason
 
     def _send(self, record: RemoteRecord) -> str:
-        """Store a module, and see that the remote has it."""
+        """Store a module, and verify that the remote has it."""
         remote = self.open_remote()
         if remote is None:
             raise MirrorError(NO_REMOTE)
@@ -234,7 +234,7 @@ class ModuleMirror:
         return remote_id
 
     def _held(self, remote: Remote, record: RemoteRecord) -> RemoteHit | None:
-        """What the remote has of a module, if that is its present version."""
+        """The hit with the present version of a module, if the remote has it."""
         query = RemoteQuery((record.chunk_id,), record.tags, record.title)
         for hit in remote.retrieve(self.rules.space, query):
             if hit.chunk_id != record.chunk_id or hit.checksum != record.checksum:

@@ -1,9 +1,9 @@
 """Write, read and mirror the modules of one folder.
 
-A write goes through in steps, each of which is durable before the next one begins: the module and
-the core file, the manifest, one attempt to mirror it, the backlog if that fails, the index. What
-the agent wrote is kept in the state folder until the last step, so that a crash between any two
-of them is finished by the next command.
+A write has steps, each of which is durable before the next one begins: the module and the core
+file, the manifest, one attempt to mirror it, the backlog if that fails, the index. The agent's
+text is kept in the state folder until the last step, so that after a crash the next command
+completes the write.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _log = logging.getLogger(__name__)
 
 
 class ModuleWrite(Struct, frozen=True):
-    """What an agent writes."""
+    """A write of an agent."""
 
     topic: str
     chunk_id: str
@@ -120,10 +120,10 @@ class ModuleWork:
         return self._written(asked.topic, entry, f"{asked.topic}/{entry.file}", reason)
 
     def draft(self, asked: ModuleWrite) -> ModuleWritten:
-        """Do what `write()` does to the fact alone, on a draft of the store, to propose it.
+        """Write only the fact, on a draft of the store, to propose the write.
 
-        Once it was accepted, `sync()` writes the module, unless a person edited it meanwhile:
-        then both are merged, as with any edit of a fact.
+        Once it is accepted, `sync()` writes the module; if the user edited that meanwhile, both
+        are merged, as with any edit of a fact.
 
         Raises: as `write()`.
         """
@@ -149,7 +149,7 @@ class ModuleWork:
         check_write_limits(self.ctx, draft, agent=asked.agent or self.rules.agent)
 
     def _begin(self, intent: ModuleIntent) -> tuple[ManifestEntry, str]:
-        """Keep a write, so that a crash leaves nothing half done, and carry it out."""
+        """Record a write, so that a crash leaves nothing half done, and carry it out."""
         self.state.put_intent(intent)
         entry, reason = self._carry_out(intent)
         self._push_module(intent.topic, entry, agent=intent.agent)
@@ -210,7 +210,7 @@ class ModuleWork:
         )
 
     def _carry_out(self, intent: ModuleIntent) -> tuple[ManifestEntry, str]:
-        """Do all steps of a write that are not done yet; returns its entry, and why it waits."""
+        """Do the remaining steps of a write; returns its entry, and why it is not mirrored."""
         intent, text = self._put_module(intent)
         change = CoreChange(
             intent.chunk_id,
@@ -257,7 +257,7 @@ class ModuleWork:
         return entry, reason
 
     def _put_module(self, intent: ModuleIntent) -> tuple[ModuleIntent, str]:
-        """Write the module, unless it is written; returns what it says now."""
+        """Write the module, unless it is written; returns the intent and its present text."""
         for _ in range(MAX_TRIES):
             current = self.files.read(intent.path)
             if current == intent.text:
@@ -293,7 +293,7 @@ class ModuleWork:
             self._carry_out(intent)
 
     def read(self, topic: str, chunk_id: str | None = None) -> ModuleAnswer:
-        """What a topic, or one of its modules, says: by the remote, else by the files.
+        """The text of a topic, or of one of its modules: from the remote, else from the files.
 
         Raises:
             ModuleMissingError: neither has it.

@@ -1,4 +1,4 @@
-"""Runs git to read a repository that may be hostile: nothing of it makes a program run.
+"""Runs git to read a repository that may be hostile, without running any program that it names.
 
 The configuration of a repository can name programs: hooks, a file system monitor, drivers of
 diffs, filters, a pager, ssh. So only plumbing runs; what names a program is switched off here,
@@ -25,9 +25,9 @@ from vaultsync.errors import GitFailedError, NotARepositoryError
 _log = logging.getLogger(__name__)
 
 SECONDS = 30.0
-"""How long one command may take."""
+"""The default time limit of one command, in seconds."""
 MOST_BYTES = 256 << 20
-"""What one command may say."""
+"""The maximum output of one command, in bytes."""
 _OFF = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -51,7 +51,7 @@ _OFF = (
     "submodule.recurse=false",
     "uploadpack.packObjectsHook=",
 )
-"""Settings that win over those of the repository."""
+"""Settings that override those of the repository."""
 _ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",

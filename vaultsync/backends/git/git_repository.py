@@ -22,9 +22,9 @@ _HEADS = "refs/heads/"
 _FILE_MODES = ("100644", "100755")
 _SHA1_DIGITS, _SHA256_DIGITS = 40, 64
 _MOST_COMPARED = 64 << 20
-"""Bytes of changed files that are read to find out whether they changed at all."""
+"""Maximum size, in bytes, of touched files that are read to see whether they changed."""
 _AT_ONCE = 32 << 20
-"""Bytes of blobs that git is asked for at once."""
+"""Maximum size, in bytes, of the blobs of one request to git."""
 
 
 class GitRepository:
@@ -59,7 +59,7 @@ class GitRepository:
         self._git.folder = root
 
     def _place(self) -> tuple[Path, bool, Path, Path, str]:
-        """Its root, whether it is shallow, its index, its objects, and what their ids are."""
+        """Its root, whether it is shallow, its index, its objects, and their hash algorithm."""
         asked = "--is-shallow-repository --show-object-format --git-path index --git-path objects"
         words = ("--path-format=absolute", *asked.split(), "--show-toplevel")
         answer = self._git.find("rev-parse", *words, "HEAD", "--symbolic-full-name", "HEAD")

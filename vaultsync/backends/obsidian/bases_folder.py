@@ -32,7 +32,7 @@ class BasesFolder:
     def write(
         self, files: Mapping[str, str], known: Mapping[str, str]
     ) -> tuple[list[str], list[str], list[str], dict[str, str]]:
-        """Write what is missing or was written by this before, and leave all else.
+        """Write files that are missing, or unchanged since they were last written; leave others.
 
         Args:
             files: name -> text.

@@ -1,7 +1,7 @@
 """Points of a collection, as both Qdrant's client and its embedded engine understand them.
 
-What the store and the vectors need of Qdrant, and no more: the embedded engine, the local
-mode and a cluster can each keep the promises of so few calls.
+The interface is as small as the store and the vectors allow, so that the embedded engine, the
+local mode and a cluster can all fulfil it.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 MEMORY_FILE, SUMMARIES_FILE, INDEXES = "memory.json", "summaries.jsonl", "indexes"
 MEMORY_SECONDS, SUMMARIES_SECONDS = 5.0, 1.0
-"""How long a lock is waited for."""
+"""Seconds to wait for each lock."""
 _ACROSS = frozenset({errno.EXDEV, errno.EBUSY})
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 

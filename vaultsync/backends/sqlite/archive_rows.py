@@ -50,8 +50,8 @@ ARCHIVE_PLACES: tuple[tuple[str, str], ...] = (
     ("moves", "DELETE FROM moves WHERE is_erased(fact_id)"),
     ("settings", "UPDATE settings SET value = without_ids(value) WHERE mentions(value)"),
 )
-"""Where the archive holds anything of a fact, and how it is erased there. A table that is
-added has its row here."""
+"""The tables that hold anything of a fact, and how it is erased there. A new table needs a
+row here."""
 _REMOVAL = "(field = 'note' AND \"after\" = 'null')"
 _NEEDED_BLOBS = (
     "SELECT sha FROM bases WHERE sha IS NOT NULL UNION"  # noqa: S608 - ours
@@ -59,7 +59,7 @@ _NEEDED_BLOBS = (
     " SELECT json_extract(\"before\", '$.sha') FROM history"
     " WHERE json_extract(\"before\", '$.sha') IS NOT NULL AND " + _REMOVAL
 )
-"""What bases, unfinished writes and displaced files, and notes that can be restored need."""
+"""The blobs that bases, unfinished writes, displaced files and restorable notes need."""
 PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
     (
         "moves",
@@ -81,9 +81,9 @@ PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
     ("proposals", "proposals", "NOT open AND json_extract(body, '$.settled_at') < :history"),
     ("blobs", "blobs", "unused_since < :blobs"),
 )
-"""What is pruned when it is old: its name, its table, and which rows. Of a run all of its
-history is kept, or none: it can be undone as a whole. Moves come first, and so go with the
-next pruning after their history: a dry run then counts the same."""
+"""The rows that are pruned when they are old, by name, table and condition. The history of a run is
+kept or pruned as a whole, so that it can be undone. Moves come first, and so are pruned the next
+time after their history, which makes a dry run count the same."""
 MARKS = (
     f"UPDATE blobs SET unused_since = NULL WHERE sha IN ({_NEEDED_BLOBS})",  # noqa: S608 - ours
     "UPDATE blobs SET unused_since = :now WHERE unused_since IS NULL"  # noqa: ISC004, S608 - ours
@@ -93,7 +93,7 @@ MARKS = (
 
 DAMAGE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
 PACKED_COLUMNS = (("blobs", "data"), ("bases", "fact"), ("runs", "report"))
-"""What is packed where that is shorter; a text that is packed is a blob to SQLite."""
+"""The columns that are packed if that makes them shorter; a packed text is a blob to SQLite."""
 
 
 def pack_column(held: str | bytes) -> str | bytes:
