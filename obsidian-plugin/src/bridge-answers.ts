@@ -500,7 +500,7 @@ export interface Related {
 	canvases: Array<string>;
 }
 
-/** What became of the messages of a session. */
+/** The result of storing the messages of a session. */
 export interface RememberedSession {
 	session: string;
 	ids: Array<string>;

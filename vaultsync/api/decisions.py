@@ -19,7 +19,6 @@ from vaultsync.proposals.service import (
     find_proposal,
     reject_proposals,
 )
-from vaultsync.settings import Settings
 from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
 from vaultsync.sync.report import ResolveResult
 from vaultsync.sync.run import sync_once
@@ -27,29 +26,18 @@ from vaultsync.sync.sync_request import SyncRequest
 
 
 def settle_conflict(
-    settings: Settings,
     engine: Engine,
     conflict_id: str,
     *,
     take: str,
     field: str | None,
-    text: str | None,
     agent: str | None,
+    text: str | None = None,
 ) -> ConflictRecord:
-    """Resolve a conflict with the values of a side, or one field of it with a text.
+    """Resolve a conflict, as `Memory.resolve()`, or a field with a text, as `resolve_by_hand()`.
 
-    Args:
-        settings: of the vault.
-        engine: of the vault.
-        conflict_id: of the conflict.
-        take: the side, `store` or `vault`.
-        field: the only field that is resolved; all of them when it is None.
-        text: the merged value of the field, which takes the place of that of the side.
-        agent: who resolves it; None is the user.
-
-    Raises:
-        ConflictNotFoundError, InvalidFieldError, ScopeDeniedError.
-        EngineBusyError: another engine has the vault and cannot be asked.
+    Raises: as these, and
+        ScopeDeniedError: the agent may not write the fact.
     """
     try:
         with engine.exclusive() as ctx:
@@ -69,27 +57,15 @@ def settle_conflict(
         value = {"take": take} if text is None else {"text": text}
         body = {"field": field, "agent": agent, **value}
         done = ask_running_engine(
-            settings, path, body, agent=agent, busy=busy, answer=ResolveResult
+            engine.settings, path, body, agent=agent, busy=busy, answer=ResolveResult
         ).resolved
         return ConflictRecord(**structs.asdict(done), actor="", at="", run="")
 
 
 def settle_proposals(
-    settings: Settings, engine: Engine, ids: Sequence[str], *, agent: str | None, accepts: bool
+    engine: Engine, ids: Sequence[str], *, agent: str | None, accepts: bool
 ) -> SettledProposals:
-    """Accept or reject proposals, all in one run.
-
-    Args:
-        settings: of the vault.
-        engine: of the vault.
-        ids: of the proposals: the beginning of each, or the path of its note.
-        agent: who answers; None is the user.
-        accepts: whether they are accepted.
-
-    Raises:
-        ProposalNotFoundError, ScopeDeniedError, ProposalDeniedError.
-        EngineBusyError: another engine has the vault and cannot be asked.
-    """
+    """As `Memory.accept_proposals()` and `Memory.reject_proposals()`."""
     wanted = dict.fromkeys(ids)
     if not wanted:
         return SettledProposals(())
@@ -104,5 +80,5 @@ def settle_proposals(
         path = f"/v1/proposals/{quote(first, safe='')}/{'accept' if accepts else 'reject'}"
         body = {"also": others, "agent": agent}
         return ask_running_engine(
-            settings, path, body, agent=agent, busy=busy, answer=SettledProposals
+            engine.settings, path, body, agent=agent, busy=busy, answer=SettledProposals
         )

@@ -55,7 +55,7 @@ class Engine:
 
     def __init__(self, services: Services) -> None:
         """The engine of the vault that the services are of; the lock is free yet."""
-        settings = services.settings
+        self.settings = settings = services.settings
         self._services = services
         self.ctx = services.sync_context
         """The two sides and the archive."""

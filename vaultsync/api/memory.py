@@ -1582,9 +1582,12 @@ class Memory:
             ConflictNotFoundError, InvalidFieldError.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
+        from vaultsync.api.decisions import settle_conflict
+
         if take not in SIDES:
             raise InvalidFieldError("take", take, "`store` or `vault`")
-        return self._settle(conflict_id, take=take, field=field, agent=agent)
+        agent = agent or self.agent
+        return settle_conflict(self._engine, conflict_id, take=take, field=field, agent=agent)
 
     def settle_copy(self, path: str, *, take: str, agent: str | None = None) -> Report:
         """Settle a conflict copy that a sync tool put beside a note.
@@ -1643,7 +1646,12 @@ class Memory:
             InvalidFieldError: no such field, or it does not take the text.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
-        return self._settle(conflict_id, take="vault", field=field, text=text, agent=agent)
+        from vaultsync.api.decisions import settle_conflict
+
+        agent = agent or self.agent
+        return settle_conflict(
+            self._engine, conflict_id, take="vault", field=field, text=text, agent=agent
+        )
 
     def proposals(self, *, settled: bool = False) -> tuple[ShownProposal, ...]:
         """The proposals that wait for an answer, oldest first.
@@ -1677,7 +1685,10 @@ class Memory:
             ScopeDeniedError: the agent may not write what one proposes.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
-        return self._answer_proposals(ids, agent, accepts=True)
+        from vaultsync.api.decisions import settle_proposals
+
+        ids, agent = check_texts("ids", ids), agent or self.agent
+        return settle_proposals(self._engine, ids, agent=agent, accepts=True)
 
     def reject_proposals(self, ids: Sequence[str], *, agent: str | None = None) -> SettledProposals:
         """Close proposals and change nothing; the same ones are not made again.
@@ -1696,7 +1707,10 @@ class Memory:
             ProposalDeniedError: an agent rejects what it did not make.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
-        return self._answer_proposals(ids, agent, accepts=False)
+        from vaultsync.api.decisions import settle_proposals
+
+        ids, agent = check_texts("ids", ids), agent or self.agent
+        return settle_proposals(self._engine, ids, agent=agent, accepts=False)
 
     def history(self, id: str) -> Sequence[HistoryEntry]:
         """Who changed which field of a fact, when and from which side; oldest first.
@@ -2374,32 +2388,3 @@ class Memory:
         return ask_running_engine(
             self.settings, path, body, agent=agent or self.agent, busy=busy, answer=answer
         )
-
-    def _settle(
-        self,
-        conflict_id: str,
-        *,
-        take: str,
-        field: str | None,
-        text: str | None = None,
-        agent: str | None,
-    ) -> ConflictRecord:
-        from vaultsync.api.decisions import settle_conflict
-
-        return settle_conflict(
-            self.settings,
-            self._engine,
-            conflict_id,
-            take=take,
-            field=field,
-            text=text,
-            agent=agent or self.agent,
-        )
-
-    def _answer_proposals(
-        self, ids: Sequence[str], agent: str | None, *, accepts: bool
-    ) -> SettledProposals:
-        from vaultsync.api.decisions import settle_proposals
-
-        ids, agent = check_texts("ids", ids), agent or self.agent
-        return settle_proposals(self.settings, self._engine, ids, agent=agent, accepts=accepts)

@@ -24,7 +24,7 @@ _NOTION_NAME = re.compile(r"(?P<title>.*?)[ _](?P<id>[0-9a-f]{32})\Z")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\[\n]*)\]\((?P<target>[^()\s]+\.md)\)")
 _LONGEST_NAME = 40
 MAX_TEXT = 16 << 20
-"""Characters of one file, which is read whole; what reads it takes many times its size."""
+"""Maximum number of characters of one file, because parsing takes many times its size in memory."""
 _MARKDOWN = (".md", ".markdown", ".mdc")
 _TIMES = ("createdAt", "created", "created_at", "date")
 _UPDATES = ("updatedAt", "updated", "updated_at", "modified")

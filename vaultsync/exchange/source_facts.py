@@ -27,14 +27,14 @@ class SourceFact:
     """A memory of another tool."""
 
     source_id: str
-    """What the tool calls it, or else its place; it keeps its meaning in the next export."""
+    """Its id in the tool, or else its position; stable across exports."""
     values: Mapping[str, Value]
     """Of the fact by key: at least its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A part of an export that is no memory, or not in the form that the tool writes."""
+    """A part of an export that is no memory, or malformed."""
 
     where: str
     why: str
@@ -81,7 +81,7 @@ def fact_id(key: str, created_at: str | None) -> str:
 
 
 def text_hash(content: str) -> bytes:
-    """What two contents have in common that differ in blanks, case and composition alone."""
+    """A hash of a text that ignores blanks, case and Unicode composition."""
     folded = unicodedata.normalize("NFKC", content).casefold()
     return hashlib.sha256(" ".join(folded.split()).encode()).digest()[:16]
 

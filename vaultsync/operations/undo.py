@@ -51,8 +51,7 @@ def undo_run(
 ) -> Report:
     """Undo the changes of a run. What was changed again since then stays as it is.
 
-    Of a run that also changed facts which the agent cannot see, or may not write, only the
-    others are undone.
+    Changes of facts that the agent cannot see, or may not write, are not undone.
 
     Facts that the run created are deleted (a note that was adopted only loses its id), facts
     that it deleted are restored, and fields get their former values. A sync run comes first,
@@ -209,7 +208,7 @@ class _Undo:
         *,
         unless_equal: bool = False,
     ) -> bool:
-        """Change a fact and write it, again when others were faster; False if there is none."""
+        """Change a fact and write it, with retries if others are faster; False if there is none."""
         for _ in range(MAX_UPDATE_TRIES):
             current = find(fact_id)
             if current is None:
