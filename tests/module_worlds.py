@@ -25,7 +25,8 @@ from vaultsync.modules.remote import (
     RemoteRecord,
 )
 from vaultsync.modules.report import ModuleAnswer, ModuleSyncReport, ModuleWritten
-from vaultsync.modules.service import ModuleRules, ModuleWork, ModuleWrite
+from vaultsync.modules.service import ModuleWork, ModuleWrite
+from vaultsync.modules.topic_files import ModuleRules
 
 SPACE = "nx-monorepo"
 FOLDER = "docs/memories"

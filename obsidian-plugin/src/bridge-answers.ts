@@ -100,7 +100,7 @@ export interface Contradiction {
 	why: string;
 }
 
-/** Facts of a branch that hold on another one now. */
+/** Facts that were copied to another branch. */
 export interface Copied {
 	copied: number;
 	run: string | null;
@@ -335,7 +335,7 @@ export interface ModuleStatus {
 	attention: Array<ReportedNotice>;
 }
 
-/** What came of a `module sync`. */
+/** The result of a `module sync`. */
 export interface ModuleSyncReport {
 	synced: number;
 	failed: number;
@@ -414,7 +414,7 @@ export interface PackedItem {
 	cut: boolean;
 }
 
-/** What a run over the pending observations did, or with `dry_run` would do. */
+/** The result of a run over the pending observations, or with `dry_run` the plan. */
 export interface ProcessReport {
 	run: string;
 	dry_run: boolean;
@@ -430,7 +430,7 @@ export interface ProcessReport {
 	pending: number;
 }
 
-/** Facts that hold on another branch now. */
+/** Facts that were promoted to another branch. */
 export interface Promotion {
 	promoted: number;
 	run: string | null;
@@ -500,7 +500,7 @@ export interface Related {
 	canvases: Array<string>;
 }
 
-/** What became of the messages of a session. */
+/** The result of storing the messages of a session. */
 export interface RememberedSession {
 	session: string;
 	ids: Array<string>;
@@ -509,7 +509,7 @@ export interface RememberedSession {
 	skipped: number;
 }
 
-/** What a step of work should know about its repository. */
+/** Knowledge about a repository for a step of work. */
 export interface RepoContext {
 	text: string;
 	chars: number;
@@ -567,7 +567,7 @@ export interface RunSummary {
 	counts: Record<string, number>;
 }
 
-/** What became of proposals that the user decided about. */
+/** The outcome of proposals that the user answered. */
 export interface SettledProposals {
 	proposals: Array<ShownProposal>;
 	run: string | null;
@@ -599,7 +599,7 @@ export interface ShownCopy {
 	fact_id: string;
 }
 
-/** An observation with what is not in its note. */
+/** An observation with its original and its classification, which its note does not show. */
 export interface ShownObservation {
 	id: string;
 	tier: string;

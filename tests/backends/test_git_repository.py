@@ -79,7 +79,7 @@ def test_a_merge_of_another_history_keeps_the_first_commit(git: GitFolder) -> No
     assert GitRepository(git.root).working_copy().first_commit == first
 
 
-def test_worktrees_and_branches_are_listed(git: GitFolder, tmp_path: Path) -> None:
+def test_branches_are_listed_in_any_working_copy(git: GitFolder, tmp_path: Path) -> None:
     commit = git.commit("a", "1")
     git("worktree", "add", "-q", "-b", "feature/x", str(tmp_path / "beside"))
     git("update-ref", "refs/remotes/origin/main", commit)
@@ -87,10 +87,6 @@ def test_worktrees_and_branches_are_listed(git: GitFolder, tmp_path: Path) -> No
     repository = GitRepository(tmp_path / "beside")
     remote = f"{REMOTES}origin/main"
     assert repository.branches() == {"main": commit, "feature/x": commit, remote: commit}
-    assert {(x.root, x.branch, x.commit) for x in repository.worktrees()} == {
-        (os.path.realpath(git.root), "main", commit),
-        (os.path.realpath(tmp_path / "beside"), "feature/x", commit),
-    }
 
 
 def test_what_a_branch_lacks_is_told(git: GitFolder) -> None:
@@ -117,10 +113,9 @@ def test_what_a_branch_lacks_is_told(git: GitFolder) -> None:
     assert repository.merge_base(two, nowhere) is None
     assert repository.resolve("feature") == two
     assert repository.resolve("nothing") is None
-    assert repository.touched_paths(None, two) == ["b"]
-    assert repository.touched_paths(two, three) == ["b", "c"]
-    assert repository.touched_paths(None, one) == ["a"]
-    assert repository.touched_paths(None, nowhere) == ()
+    assert repository.touched_paths(two) == ["b"]
+    assert repository.touched_paths(one) == ["a"]
+    assert repository.touched_paths(nowhere) == ()
 
 
 def test_a_patch_keeps_its_id_on_another_branch(git: GitFolder) -> None:
@@ -313,10 +308,9 @@ def _hostile(git: GitFolder, evil: str) -> None:
 READERS: dict[str, Callable[[GitRepository, str], object]] = {
     "working_copy": lambda x, _: x.working_copy(),
     "branches": lambda x, _: x.branches(),
-    "worktrees": lambda x, _: x.worktrees(),
     "missing_from": lambda x, head: x.missing_from(head, [head, "e" * 40]),
     "commits_between": lambda x, head: x.commits_between("e" * 40, head, ["a.py"]),
-    "touched_paths": lambda x, head: x.touched_paths(None, head),
+    "touched_paths": lambda x, head: x.touched_paths(head),
     "patch_ids": lambda x, head: x.patch_ids([head, "e" * 40]),
     "changed_paths": lambda x, _: x.changed_paths(),
     "tracked_files": lambda x, _: x.tracked_files(),

@@ -11,7 +11,7 @@ import pytest
 
 from tests.archives import IDS, an_intent
 from tests.snippets import killed
-from vaultsync.backends.sqlite import sqlite_archive as archive_rows
+from vaultsync.backends.sqlite import archive_rows, sqlite_archive
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.errors import ArchiveError
 from vaultsync.model import serialization as wire
@@ -66,8 +66,8 @@ def test_an_archive_in_memory_leaves_no_file_and_a_closed_one_says_so(
 @pytest.mark.parametrize(
     ("ask", "index"),
     [
-        (archive_rows.SELECT_PATHS, "COVERING INDEX bases_by_place"),
-        (archive_rows.SELECT_NON_UTF8_PATHS, "COVERING INDEX bases_by_place"),
+        (sqlite_archive.SELECT_PATHS, "COVERING INDEX bases_by_place"),
+        (sqlite_archive.SELECT_NON_UTF8_PATHS, "COVERING INDEX bases_by_place"),
         ("SELECT DISTINCT folder FROM bases", "COVERING INDEX bases_by_place"),
         ("SELECT * FROM bases WHERE folder = ? AND missing_since IS NULL", "INDEX bases_by_place"),
         (
@@ -233,8 +233,8 @@ def test_notes_facts_and_reports_take_less_than_half_of_their_bytes(
 
 def test_what_an_older_version_wrote_is_packed_and_found_by_its_names(path: Path) -> None:
     with pytest.MonkeyPatch.context() as older:
-        older.setattr(archive_rows, "MIGRATIONS", archive_rows.MIGRATIONS[:2])
-        for module in (archive_rows, stored):
+        older.setattr(sqlite_archive, "MIGRATIONS", archive_rows.MIGRATIONS[:2])
+        for module in (archive_rows, sqlite_archive, stored):
             older.setattr(module, "pack", lambda data: data)
         archive = SqliteArchive.open(path)
         db = database(archive)

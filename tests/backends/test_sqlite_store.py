@@ -14,8 +14,8 @@ import pytest
 
 from tests.fakes import FakeClock
 from tests.snippets import killed
+from vaultsync.backends.sqlite import archive_rows as archive_sqlite
 from vaultsync.backends.sqlite import database as sqlite_file
-from vaultsync.backends.sqlite import sqlite_archive as archive_sqlite
 from vaultsync.backends.sqlite import sqlite_store as store_sqlite
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.backends.system.system_clock import SystemClock

@@ -27,7 +27,7 @@ class ModelCommit:
 
 @dataclass
 class ModelRepository:
-    """What `visibility.CommitHistory` asks of a repository, computed naively."""
+    """What `ports.CommitHistory` asks of a repository, computed naively."""
 
     commits: dict[str, ModelCommit] = field(default_factory=dict)
     _ancestors: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class ModelRepository:
         names = sorted(self.ancestors(new) - self.ancestors(old), reverse=True)
         found = [self.commits[x] for x in names]
         if paths:
-            found = [x for x in found if {*self.touched_paths(None, x.id)} & {*paths}]
+            found = [x for x in found if {*self.touched_paths(x.id)} & {*paths}]
         return [Commit(x.id, x.parents, x.message, x.time) for x in found][:limit]
 
     def merge_base(self, one: str, other: str) -> str | None:
@@ -65,15 +65,11 @@ class ModelRepository:
         best = [x for x in common if not any(x in self.ancestors(y) - {y} for y in common)]
         return max(best, default=None)
 
-    def touched_paths(self, old: str | None, new: str) -> Sequence[str]:
-        if new not in self.commits:
+    def touched_paths(self, commit: str) -> Sequence[str]:
+        made = self.commits.get(commit)
+        if made is None or len(made.parents) > 1:
             return ()
-        made = self.commits[new]
-        if old is None:
-            if len(made.parents) > 1:
-                return ()
-            old = made.parents[0] if made.parents else None
-        before = self.commits[old].content if old else {}
+        before = self.commits[made.parents[0]].content if made.parents else {}
         paths = {*before, *made.content}
         return sorted(x for x in paths if before.get(x, ()) != made.content.get(x, ()))
 
@@ -104,7 +100,7 @@ class ModelRepository:
         found: dict[str, set[str]] = {}
         for each in commits:
             for path, blob in self.blobs(each, paths).items():
-                if path in self.touched_paths(None, each):
+                if path in self.touched_paths(each):
                     found.setdefault(path, set()).add(blob)
         return found
 

@@ -88,14 +88,14 @@ PROJECT_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a text that was not sent is taken for its checksum",
-        "modules/service.py",
+        "modules/mirror.py",
         "        return hit.checksum == entry.checksum and is_same\n",
         "        return hit.checksum == entry.checksum\n",
         f"{SYNCS}::test_a_lie_is_not_taken",
     ),
     Bug(
         "a remote that gives back another text counts as mirrored",
-        "modules/service.py",
+        "modules/mirror.py",
         "        if remote.verbatim and self._held(remote, record) is None:\n",
         "        if False:\n",
         f"{WRITES}::test_what_the_remote_does_not_take_waits_in_the_backlog",

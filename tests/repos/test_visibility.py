@@ -22,7 +22,8 @@ from vaultsync.backends.git.git_repository import GitRepository
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.hiding import BRANCH, HiddenMatches
 from vaultsync.model.schema import Value
-from vaultsync.repos.visibility import CommitHistory, FactsByPlace, Place, arrived, places_of
+from vaultsync.repos.ports import CommitHistory
+from vaultsync.repos.visibility import FactsByPlace, Place, arrived, places_of
 
 NAMES = ("main", "one", "two", "three")
 STEPS = 14
@@ -119,7 +120,7 @@ class RandomHistory:
         before = self.model.commits[made.parents[0]].content
         content = dict(base.content)
         new: set[int] = set()
-        for path in self.model.touched_paths(None, commit):
+        for path in self.model.touched_paths(commit):
             more = [x for x in made.content.get(path, ()) if x not in before.get(path, ())]
             new.update(more)
             content[path] = tuple(sorted({*content.get(path, ()), *more}))

@@ -1,4 +1,4 @@
-"""What Obsidian shows of facts as tables: its Bases, and the types of properties."""
+"""Files that make Obsidian show facts as tables: Bases, and the types of properties."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 
 _SETTING = "bases"
-"""The setting of the archive that has what was written last."""
+"""The setting of the archive with the hashes of the files as last written."""
 
 
 class BasesReport(Struct, frozen=True):
-    """What became of the bases."""
+    """The files of Bases, by what was done with them."""
 
     folder: str
     written: int
     unchanged: int
     edited: tuple[str, ...]
-    """Files that a person changed or made, which were left alone."""
+    """Files that the user edited or made, which were left alone."""
     files: tuple[str, ...]
-    """Those that were written."""
+    """The files that were written."""
 
 
 class PropertyTypes(Struct, frozen=True):
@@ -38,9 +38,9 @@ class PropertyTypes(Struct, frozen=True):
     path: str
     """Where Obsidian keeps them."""
     missing: Mapping[str, str]
-    """Property -> the type that fits, where Obsidian has none."""
+    """Property -> its type, where Obsidian has none."""
     clashes: tuple[PropertyClash, ...]
-    """Those that have another type, which stays."""
+    """Properties that have another type in Obsidian, which stays."""
     written: bool
     """Whether the missing ones were added."""
 

@@ -23,7 +23,7 @@ class ChangeNote(Struct, frozen=True):
 
     path: str
     status: Literal["written", "unchanged", "edited"]
-    """`edited`: a person changed it, or has another file there, and it was left alone."""
+    """`edited` if the user changed it, or has another file there, and it was left alone."""
     counts: dict[str, int]
     """How many facts were `created`, `updated` and `forgotten`, and how many `conflicts` and
     `proposals` there were."""

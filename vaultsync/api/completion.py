@@ -1,6 +1,6 @@
-"""What a shell offers while a user types the name of a fact, a run, a conflict or a scope.
+"""Shell completion of the names of facts, runs, conflicts, proposals and scopes.
 
-It is read from the archive alone, so that a key press costs little.
+Only the archive is read, so that completion is fast.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_OFFERED = 200
 _ID_START = re.compile(r"[0-9a-f-]+")
 
 Offers = Iterable[tuple[str, str]]
-"""Names, each with what it stands for."""
+"""Names, each with its meaning."""
 
 
 def complete_name(
@@ -35,7 +35,7 @@ def complete_name(
     state_dir: str | None = None,
     agent: str | None = None,
 ) -> list[tuple[str, str]]:
-    """The names that begin with what was typed, each with what it stands for.
+    """The completions of a prefix, each with its meaning.
 
     Args:
         kind: `fact`, `run`, `conflict`, `proposal` or `scope`.
@@ -60,7 +60,7 @@ def complete_name(
 def offered_names(
     archive: Archive, kind: str, typed: str, reader: Reader | None
 ) -> list[tuple[str, str]]:
-    """All names of a kind that begin with what was typed and that a reader may see, in order."""
+    """All completions of a prefix that a reader may see, in order."""
     offers = _OFFERS[kind](archive, typed, reader)
     return sorted(each for each in offers if each[0].startswith(typed))
 
@@ -88,7 +88,7 @@ def _runs(archive: Archive, typed: str, reader: Reader | None) -> Offers:
 
 
 def _sees_run(archive: Archive, run: RunRecord, reader: Reader) -> bool:
-    """Whether a run did something to a note, and a fact, of which the agent may know."""
+    """Whether a run changed a fact and a note that the agent may see."""
     actions = convert(run.report.get("actions") or [], list[ActionTaken])
     bases = archive.find_bases([each.fact_id for each in actions])
     facts = {key: base.fact for key, base in bases.items()}

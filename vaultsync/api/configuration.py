@@ -1,6 +1,6 @@
 """Find a vault, and read its settings: its marker, the user's own file, environment, caller.
 
-A vault that asks for more than the user has allowed is refused here, for all who open one.
+A vault that asks for more than the user has allowed is refused here, whichever surface opens it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from vaultsync.settings import (
 from vaultsync.trust import TrustRecord, pending, requests_of
 
 _RECORD = "trust"
-"""The table of the user's own file that says what was allowed."""
+"""The table of the user's own file with the requests that were allowed."""
 
 
 class VaultFiles(Struct, frozen=True):
-    """What the settings of a vault are read from."""
+    """The files with the settings of a vault."""
 
     root: Path
     vault_id: str
@@ -43,11 +43,11 @@ class VaultFiles(Struct, frozen=True):
     requests: Mapping[str, object]
     """All that the marker asks for."""
     record: TrustRecord
-    """What of that the user has allowed."""
+    """The requests that the user has allowed."""
 
     @property
     def pending(self) -> Mapping[str, object]:
-        """The requests that wait for the user's word."""
+        """The requests that the user has not allowed yet."""
         return pending(self.requests, setting_names(self.machine), self.record)
 
     def refuse_requests(self) -> None:
@@ -137,6 +137,11 @@ def load_settings(
         repos_dir=_repos_dir(state_dir),
         trusted=len(files.requests),
     )
+
+
+def reload_settings(settings: Settings) -> Settings:
+    """The settings of the same vault as they are now; raises what opening it would."""
+    return load_settings(settings.root, state_dir=str(settings.state_dir.parent))
 
 
 def models_folder() -> Path:

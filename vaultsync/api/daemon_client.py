@@ -1,9 +1,11 @@
-"""Asks the bridge of a vault for what its process has and this one lacks: a model, the engine."""
+"""Asks the bridge of a vault for the model or the engine that only its process has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+from msgspec import convert
 
 from vaultsync.backends.http.bridge_client import BRIDGE_TIMEOUT, ask_bridge, check_bridge
 from vaultsync.backends.state.process_files import BridgeAddressFile
@@ -13,9 +15,10 @@ from vaultsync.privacy.error_json import error_from_json
 from vaultsync.settings import Settings
 
 ENGINE_TIMEOUT = 3600.0
-"""Seconds for what the engine does: a run may be in progress, and adopting or verifying a
-hundred thousand notes takes minutes. A user who does not want to wait presses Ctrl-C. A
-process that is suspended is not waited for: `ask_bridge()` finds out."""
+"""Seconds to wait for the engine: a run may be in progress, and adopting or verifying a hundred
+thousand notes takes minutes. A user who does not want to wait presses Ctrl-C; a suspended process
+is detected by `ask_bridge()` and not waited for."""
+T = TypeVar("T")
 _BY_BRIDGE = "it does this by its bridge; where that does not run, stop it first"
 
 
@@ -28,7 +31,7 @@ def ask_running_bridge(
 ) -> Mapping[str, Any] | None:
     """The answer of the bridge of a vault to a POST, or to a GET without a body.
 
-    It may be an error. None when there is none, or the bridge is another agent's.
+    It may be an error. None if no bridge runs, or if it is another agent's.
 
     Raises:
         TimeoutError: the bridge does not answer.
@@ -50,9 +53,11 @@ def ask_running_engine(
     settings: Settings,
     path: str,
     body: Mapping[str, object] | None,
+    *,
     agent: str | None,
     busy: EngineBusyError,
-) -> Mapping[str, Any]:
+    answer: type[T],
+) -> T:
     """Have the engine of another process do something, through its bridge.
 
     Raises:
@@ -62,19 +67,19 @@ def ask_running_engine(
     if BridgeAddressFile(settings.state_dir).is_own():
         raise busy  # the bridge of this process waits for this very answer
     place = _find_bridge(settings, agent)
-    answer = None
+    found = None
     if place is not None:
         try:
             check_bridge(*place)  # what a suspended process was asked, it does when it goes on
         except TimeoutError:
             raise busy.silent(begun=False) from None
         try:
-            answer = ask_bridge(*place, path, body, ENGINE_TIMEOUT)
+            found = ask_bridge(*place, path, body, ENGINE_TIMEOUT)
         except TimeoutError:
             raise busy.silent(begun=True) from None
-    if answer is None or answer.get("error", {}).get("kind") == "RouteError":
+    if found is None or found.get("error", {}).get("kind") == "RouteError":
         # There is no bridge, it is of another version, or the path is none of its routes.
         raise busy.watched(_BY_BRIDGE)
-    if "error" in answer:
-        raise error_from_json(answer["error"])
-    return answer
+    if "error" in found:
+        raise error_from_json(found["error"])
+    return convert(found, answer)

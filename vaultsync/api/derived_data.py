@@ -33,13 +33,13 @@ _log = logging.getLogger(__name__)
 
 
 class DerivedParts(Struct, frozen=True, eq=False):
-    """What is derived. What is None is not available on this machine."""
+    """The derived data of a vault; None for parts that this machine lacks."""
 
     note_index: NoteIndex
     links: LinkIndex
     tables: TableInputs
     vectors: VectorIndex | None = None
-    """Those that are made at once; None where a worker makes them."""
+    """The vectors to update at once; None if a worker makes them."""
     embedder: Callable[[], Embedder | None] = lambda: None
     """Makes the embedder, or raises EmbedderError."""
 
@@ -56,9 +56,9 @@ class DerivedReport(Struct, frozen=True):
     seconds: float
     """How long it took."""
     degraded: tuple[str, ...] = ()
-    """What could not be brought up to date, and why."""
+    """The parts that could not be brought up to date, and why."""
     embedding: EmbeddingState | None = None
-    """How far the worker is that makes the vectors; None where none does."""
+    """The progress of the worker that makes the vectors; None if there is none."""
 
 
 def is_derived_current(ctx: SyncContext) -> bool:
@@ -82,10 +82,10 @@ def update_derived(
     approve: Callable[[EmbeddingCost], bool] | None = None,
     progress: Progress | None = None,
 ) -> DerivedReport:
-    """Bring everything up to the store; what fails is reported, and tried again next time.
+    """Bring everything up to the store; failures are reported, and retried next time.
 
-    Without `counts`, the report does not say how many notes the index has, which is opened
-    once more to count them. `approve` is called with the cost before all vectors are rebuilt for
+    Without `counts`, the report lacks the number of indexed notes, which costs another opening
+    of the index. `approve` is called with the cost before all vectors are rebuilt for
     another model; without it, or where it returns false, they stay as they are.
     """
     began = ctx.clock.monotonic()

@@ -1,8 +1,7 @@
-"""The vectors of a vault: made by a worker, in a process of its own, while others go on.
+"""The vectors of a vault, made by a background worker in a process of its own.
 
-What changed facts starts the worker, which costs the start of a process and no waiting. The
-worker holds a lock, so that there is one; it ends when all is done, and the next command
-starts another if it ended before that.
+Commands that changed facts start the worker and do not wait for it. A lock makes sure that there is
+only one. It ends when all is done; if it ends before that, the next command starts another.
 """
 
 from __future__ import annotations
@@ -31,24 +30,24 @@ _log = logging.getLogger(__name__)
 WORKER = "vaultsync.service.embedding_process"
 """The module that runs as the worker."""
 REPLACE, KEEP = "replace", "keep"
-"""Whether a worker makes the vectors of another model again, or leaves them as they are."""
+"""Whether a worker replaces the vectors of another model, or keeps them."""
 FEW_CHANGES = 16
-"""Writes of an agent from which on a worker is worth its start; the next run embeds fewer."""
+"""The number of writes of an agent from which a worker is started; the next run embeds fewer."""
 RETRY_SECONDS = 60.0
-"""Before a worker is started again that had to give up."""
+"""Seconds before a worker that gave up is started again."""
 _ASK_SECONDS = 0.2
 STALL_SECONDS = 120.0
-"""How long a worker that is waited for may tell no progress; a batch takes some seconds."""
+"""Seconds without progress after which a worker is not waited for; a batch takes a few."""
 _STALLED = (
     "the process that embeds texts ({pid}) does not go on: it may be suspended;"
     " `vaultsync index --stop` ends it"
 )
 WRITE_SECONDS, SPEED_SECONDS = 0.5, 60.0
-"""How often its progress is written, and the time that its speed is measured over."""
+"""The interval at which progress is written, and the window in which speed is measured."""
 
 
 class EmbeddingWorker:
-    """Starts and stops the worker of a vault, tells how far it is, and waits for it."""
+    """Starts and stops the worker of a vault, reports its progress, and waits for it."""
 
     def __init__(self, services: Services) -> None:
         """The worker of the vault that the services are of."""
@@ -82,7 +81,7 @@ class EmbeddingWorker:
         return self._start(REPLACE if asked else KEEP)
 
     def is_behind(self, changes: int = 1) -> bool:
-        """Whether that number of writes came since all was embedded; False without a store."""
+        """Whether there were that many writes since all was embedded; False without a store."""
         known = self.files.read()
         try:
             state = self.services.read_context.redacted_store.state()
@@ -110,10 +109,10 @@ class EmbeddingWorker:
         return stopped
 
     def state(self, *, started: bool = False) -> EmbeddingState | None:
-        """How far the texts are embedded; None where there is no model. Loads none.
+        """How far the texts are embedded; None if no model is set. Does not load it.
 
-        With `started`, the process that `start()` made a moment ago counts as one that embeds,
-        though it has not said so itself yet.
+        With `started`, the process that `start()` has just made counts as embedding, although it
+        has not reported that yet.
         """
         if not self.services.can_embed:
             return None
@@ -132,11 +131,11 @@ class EmbeddingWorker:
         return structs.replace(found, complete=complete)
 
     def version(self, state: StoreState) -> str:
-        """Names vectors that are complete, by the store and the setting of the model."""
+        """The version of complete vectors, by the store and the setting of the model."""
         return version_of(state.store_id, state, self.services.settings.embedder)
 
     def take_over(self) -> str:
-        """End a worker in the background; returns how another one is to continue."""
+        """End the background worker; returns how another one continues its work."""
         known = self.files.read()
         how = _text(known, "background") if known["pid"] is not None else ""
         if how:
@@ -152,8 +151,8 @@ class EmbeddingWorker:
     ) -> EmbedReport:
         """Do the work of the worker here, and wait for another process that does the same.
 
-        A worker in the background steps aside: its priority, which can only be lowered, may
-        leave it no time on a busy machine. It goes on if this call is interrupted.
+        The background worker is stopped first, because its low priority cannot be raised and may
+        leave it no time on a busy machine. It is restarted if this call is interrupted.
 
         Args:
             approve: called with the cost before all vectors are made again for another
@@ -233,7 +232,7 @@ class EmbeddingWorker:
 
 
 class _ProgressFile:
-    """Writes down how far the worker is."""
+    """Writes the progress of the worker to its file."""
 
     def __init__(self, worker: EmbeddingWorker, also: Progress | None) -> None:
         self._worker = worker

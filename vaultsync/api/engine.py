@@ -1,4 +1,4 @@
-"""The engine of one vault: its lock, the notes of new facts, and runs with what they derive.
+"""The engine of one vault: its lock, the notes of new facts, runs, and derived data.
 
 What a method needs is imported there: `get` and `list` ask the engine only whether it has
 something to finish, and a cold one took twice as long with all that a run loads.
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 MAX_TABLE_ROUNDS = 3
 """How often `.index/` is written again because others wrote facts meanwhile."""
 DERIVE_POLL_SECONDS, DERIVE_STALL_SECONDS = 0.25, 60.0
-"""How often the work of another engine is looked at, and how long nothing of it may be seen
-until it is given up."""
+"""The interval at which another engine's progress is polled, and the time without progress after
+which waiting ends."""
 LEND_POLL_SECONDS, LEND_SECONDS = 0.05, 60.0
-"""How often a command looks whether a daemon lends its lock, and for how long."""
+"""The interval and the limit of a command's wait for a daemon to lend its lock."""
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class Engine:
 
     def __init__(self, services: Services) -> None:
         """The engine of the vault that the services are of; the lock is free yet."""
-        settings = services.settings
+        self.settings = settings = services.settings
         self._services = services
         self.ctx = services.sync_context
         """The two sides and the archive."""
@@ -74,7 +74,7 @@ class Engine:
 
     @contextmanager
     def exclusive(self, *, hint: str = "") -> Iterator[SyncContext]:
-        """Hold the lock, with everything recorded that a run has to see.
+        """Hold the lock, with pending bases recorded.
 
         Raises:
             EngineBusyError: another engine has this vault, with the hint for a daemon.
@@ -119,7 +119,7 @@ class Engine:
     def _wait_for_store(self) -> None:
         """Retry requests to a store that is busy or restarts while others may have the lock.
 
-        Once they were given up, each request of the run is tried only once.
+        After that failed once, each request of the run is tried only once.
         """
         if self._services.vectors_in_store and not self.lock.is_held:
             try:
@@ -141,7 +141,7 @@ class Engine:
             self._writer.flush()
 
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
-        """Write the note of a new fact, which gets a `path`, unless another engine does it."""
+        """Write the note of a new fact, and set its `path`, unless another engine does that."""
         self._tables_behind = True
         if not self.lock.try_lock():
             self._signal_daemon()
@@ -159,7 +159,7 @@ class Engine:
             self.lock.unlock()
 
     def update_notes(self, *fact_ids: str) -> None:
-        """Bring changes of facts into their notes, unless another engine has the vault."""
+        """Update the notes of changed facts, unless another engine has the vault."""
         from vaultsync.sync.sync_request import SyncRequest
 
         self._tables_behind = True
@@ -190,10 +190,10 @@ class Engine:
             self.lock.unlock()
 
     def proposing(self, agent: str | None, work: Callable[[SyncContext], T]) -> T:
-        """What a write of an agent returns.
+        """Carry out a write of an agent, or propose it; returns its result.
 
         Raises:
-            ProposedError: the agent may only propose it, which it did by this.
+            ProposedError: the agent may only propose it, and the proposal was made.
             VaultsyncError: as the write.
         """
         try:
@@ -216,8 +216,8 @@ class Engine:
     def update_tables(self) -> None:
         """Bring `.index/` up to the facts that were written here, unless another engine does.
 
-        The engine's lock is not held meanwhile: others go on writing notes. Who finds the
-        files being written leaves them to that process, which looks once more at its end.
+        The engine's lock is not held meanwhile, so others go on writing notes. A process that
+        finds the files being written leaves them to the writer, which checks again at its end.
         """
         services, ctx = self._services, self.ctx
         behind, self._tables_behind = self._tables_behind, False
@@ -236,7 +236,7 @@ class Engine:
                 _log.debug("the next run writes `.index/`: %s", error)
 
     def _signal_daemon(self) -> None:
-        """Tell the daemon, which has the vault, that the store was written to."""
+        """Signal the daemon that has the vault that the store was written to."""
         from vaultsync.backends.watchers.collector import signal_store_change
 
         try:
@@ -257,7 +257,7 @@ class Engine:
             return self.derive_after(report, progress) if derive else report
 
     def _run(self, request: SyncRequest, progress: Progress | None = None) -> Report:
-        """One run, after what the user decided about proposals; under the lock."""
+        """One run, after the user's decisions about proposals; requires the lock."""
         from vaultsync.operations.relink import sync_and_relink
 
         settled = None
@@ -277,7 +277,7 @@ class Engine:
 
     @cached_property
     def on_demand(self) -> OnDemandSync:
-        """Knows what `sync_on_demand()` has to look at; watches the vault for that."""
+        """Watches the vault for `sync_on_demand()`."""
         from vaultsync.backends.filesystem.tree import IgnoreRules
         from vaultsync.backends.watchers.choose_watcher import asked_watcher_maker
         from vaultsync.daemon.on_demand import OnDemandSync
@@ -322,10 +322,10 @@ class Engine:
         approve: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
     ) -> DerivedReport:
-        """Bring indexes and tables up to date. To be used under the lock.
+        """Bring indexes and tables up to date; requires the lock.
 
-        The vectors are left to the worker, unless one process at a time has the store: then
-        they are made here, by a run only where texts are embedded without being `asked` to.
+        The vectors are left to the worker, unless only one process at a time can open the store:
+        then they are made here, if `asked` or if texts are embedded without being asked.
         """
         from vaultsync.api.derived_data import DerivedParts, update_derived
 
@@ -357,10 +357,10 @@ class Engine:
                 there are.
 
         Returns:
-            Whether it did; False once no other engine has the vault.
+            Whether it has; False if no other engine has the vault any more.
 
         Raises:
-            EngineBusyError: `busy`, when it does not go on, as while it is suspended.
+            EngineBusyError: `busy`, when it makes no progress, as while it is suspended.
         """
         clock, index = self._services.clock, self._services.note_index
         seen, since = "", clock.monotonic()
@@ -379,7 +379,7 @@ class Engine:
         return True
 
     def make_missing_store(self) -> None:
-        """Make a new store in place of one that is gone, for a rebuild to fill."""
+        """Make an empty store in place of a missing one, for a rebuild to fill."""
         try:
             self.ctx.store.state()
         except StoreUnavailableError:

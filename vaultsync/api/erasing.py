@@ -1,4 +1,4 @@
-"""What a purge or the retention erases in this vault, and where it looks for what is left."""
+"""The places of this vault that a purge or the retention erases, and searches for remnants."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GIT = "the history of the vault's git repository, which is not searched by what
 
 
 def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ()) -> PurgeParts:
-    """The parts of a vault that hold facts, and what else stays, in words."""
+    """The parts of a vault that hold facts, and notes on what stays."""
     settings = services.settings
     intent = PurgeIntentFile(settings.state_dir)
     store = [services.store_files] if services.store_files else []

@@ -1,4 +1,4 @@
-"""Connects the programs that agents run in to a vault, by entries in their own files."""
+"""Connects agents' hosts to a vault, by entries in their own files."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ facts as notes.
 
 
 class HostInstallation(Struct, frozen=True):
-    """What was changed, or would be, in the files of a host."""
+    """The changes of the files of a host; of a dry run, those that would be made."""
 
     host: str
     changes: tuple[HostChange, ...]
     skipped: tuple[str, ...]
-    """What this host has no place for."""
+    """Parts that this host does not support."""
     dry_run: bool
 
 
 class HostSession:
-    """An installation that is decided, and can be shown before it is done."""
+    """A planned installation, which can be shown before it is carried out."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class HostSession:
         instructions: bool = True,
         remove: bool = False,
     ) -> None:
-        """Read the files of the host and decide what each is to hold; nothing is written.
+        """Read the files of the host and plan their changes; nothing is written.
 
         Args:
             host: a name of `HOSTS`.
@@ -143,7 +143,7 @@ class HostSession:
 
         Raises:
             HostFileError: a file has changed in the meantime, or cannot be written. Files
-                before it are changed; another installation does the rest.
+                before it are changed; another installation completes the rest.
         """
         receipts = self._receipts.read()
         for path, seen, base, after in self._planned:

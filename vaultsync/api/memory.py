@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import builtins
 import logging
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -20,7 +18,15 @@ from urllib.parse import quote
 
 from msgspec import Struct, ValidationError, convert, structs
 
-from vaultsync.api.configuration import load_settings
+from vaultsync.api.arguments import (
+    check_day,
+    check_limit,
+    check_number,
+    check_text,
+    check_texts,
+    path_in_vault,
+)
+from vaultsync.api.configuration import reload_settings
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.state.answer_log import AnswerLog, read_answer_times
@@ -31,30 +37,26 @@ from vaultsync.errors import (
     EngineBusyError,
     IdNotInVaultError,
     InvalidFieldError,
-    NoteMissingError,
     NoteNotOpenedError,
     RevisionMismatchError,
     RunNotFoundError,
     ScopeDeniedError,
     StoreUnavailableError,
-    UnsafePathError,
     UsageError,
     VaultsyncError,
 )
 from vaultsync.facts import service as fact_service
 from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
 from vaultsync.indexing.note_index_sync import catch_up_note_index, count_visible_facts
-from vaultsync.indexing.ports import Embedder
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.permissions import Permissions
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import private_scope
 from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
-from vaultsync.settings import MARKER, Settings, user_path
+from vaultsync.settings import MARKER, Settings
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
@@ -102,8 +104,6 @@ if TYPE_CHECKING:
     )
 
 SIDES = ("vault", "store")
-_MOST = 2**31 - 1
-"""A limit that stands for none: no memory has as many facts or runs."""
 MAX_MATCHING = 2_000
 """Facts that match a filter up to which a list reads only them: of more, a page is soon full."""
 MAX_CALLED = 50
@@ -116,7 +116,6 @@ _INDEX_BY_DAEMON = (
     " rebuild it, or for another model, stop it first"
 )
 _PURGE_BY_DAEMON = "stop it first: it keeps files open that are erased; start it again after this"
-_MIGRATE_BY_DAEMON = "stop it first, and start it again when this is done"
 _log = logging.getLogger(__name__)
 
 
@@ -291,14 +290,14 @@ class Memory:
         """
         kind = type or self._ctx.policy.default_type
         named: dict[str, Value] = {
-            "content": _check_text("text", text),
+            "content": check_text("text", text),
             "type": kind,
             "title": title,
             "context": context,
             "scope": scope,
             "priority": priority,
-            "tags": [*_check_texts("tags", tags)],
-            "entities": [*_check_texts("entities", entities)],
+            "tags": [*check_texts("tags", tags)],
+            "entities": [*check_texts("entities", entities)],
             "id": id,
         }
         own = {fact_service.field_key(key, kind): value for key, value in (fields or {}).items()}
@@ -349,7 +348,7 @@ class Memory:
         agent = agent or self.agent
         values: dict[str, Value] = {
             "scope": scope,
-            "tags": [*_check_texts("tags", tags)],
+            "tags": [*check_texts("tags", tags)],
             "userId": user,
         }
         report, facts = self._engine.proposing(
@@ -392,7 +391,7 @@ class Memory:
         agent = agent or self.agent
         fact = observations.observe(
             self._ctx,
-            _check_text("text", text),
+            check_text("text", text),
             context=context,
             scope=scope,
             user=user,
@@ -410,12 +409,11 @@ class Memory:
         user: str | None = None,
         agent: str | None = None,
     ) -> CaptureReport:
-        """Store what matters of what the hook of an agent's host told.
+        """Store what matters in the payload of a hook of an agent's host.
 
-        It is split into observations, without secrets; what the classifier calls background
-        is left out. A hook without text names a transcript, whose end is read where it lies
-        in the host's own folder. What an earlier hook of the session brought is not stored
-        again.
+        It is split into observations, without secrets; background is left out. If the payload
+        has no text but names a transcript in the host's own folder, the end of that is read.
+        What an earlier hook of the session stored is not stored again.
 
         Args:
             payload: the JSON of a hook of Claude Code, Codex, Cursor or Gemini CLI.
@@ -424,13 +422,13 @@ class Memory:
             agent: who observed; the agent of this memory when it is None.
 
         Raises:
-            InvalidFieldError: it is no hook's, or names a file elsewhere.
+            InvalidFieldError: it is not the payload of a hook, or names a file elsewhere.
             UsageError: a value that its field does not take.
         """
         from vaultsync.observations.capture import capture
         from vaultsync.observations.hooks import read_hook, transcript_texts
 
-        hook = read_hook(_check_text("payload", payload))
+        hook = read_hook(check_text("payload", payload))
         texts: Sequence[str] = hook.texts
         if hook.transcript:
             texts = transcript_texts(self._services.transcript_end(hook.transcript, hook.host))
@@ -507,7 +505,7 @@ class Memory:
             self._services.note_index,
             tier=tier,
             agent=self.agent,
-            limit=max(1, _check_limit(limit)),
+            limit=max(1, check_limit(limit)),
         )
         return tuple(map(listed_observation, found))
 
@@ -639,11 +637,11 @@ class Memory:
             scope=scope,
             status=status,
             tag=tag,
-            since=_check_day("since", since),
-            until=_check_day("until", until),
+            since=check_day("since", since),
+            until=check_day("until", until),
             among=self._linked(links_to, links_from),
             newest=newest,
-            limit=_check_limit(limit),
+            limit=check_limit(limit),
             after=after,
             include_deleted=all,
             matching=self._matching,
@@ -686,8 +684,8 @@ class Memory:
         if content is not None:
             values["content"] = content
         tags = {
-            "add_tags": _check_texts("add_tags", add_tags),
-            "remove_tags": _check_texts("remove_tags", remove_tags),
+            "add_tags": check_texts("add_tags", add_tags),
+            "remove_tags": check_texts("remove_tags", remove_tags),
         }
         fact = self._engine.proposing(
             agent,
@@ -1115,21 +1113,21 @@ class Memory:
         """
         return self.answer(
             RecallRequest(
-                _check_text("query", query),
-                limit=_check_limit(limit),
+                check_text("query", query),
+                limit=check_limit(limit),
                 mode=mode,
-                types=_check_texts("types", types),
-                scopes=_check_texts("scopes", scopes),
-                tags=_check_texts("tags", tags),
+                types=check_texts("types", types),
+                scopes=check_texts("scopes", scopes),
+                tags=check_texts("tags", tags),
                 max_priority=(
-                    None if max_priority is None else _check_number("max_priority", max_priority)
+                    None if max_priority is None else check_number("max_priority", max_priority)
                 ),
                 status=status,
                 heads_only=heads_only,
                 all=all,
-                since=_check_day("since", since),
-                until=_check_day("until", until),
-                as_of=_check_day("as_of", as_of),
+                since=check_day("since", since),
+                until=check_day("until", until),
+                as_of=check_day("as_of", as_of),
                 user=user,
                 explain=explain,
                 agent=agent,
@@ -1199,18 +1197,18 @@ class Memory:
         """
         return self.pack(
             ContextRequest(
-                _check_text("query", query),
-                budget=DEFAULT_BUDGET if budget is None else _check_number("budget", budget),
+                check_text("query", query),
+                budget=DEFAULT_BUDGET if budget is None else check_number("budget", budget),
                 format=format,
                 intent=intent,
                 mode=mode,
-                types=_check_texts("types", types),
-                scopes=_check_texts("scopes", scopes),
-                tags=_check_texts("tags", tags),
-                max_priority=_check_number("max_priority", max_priority),
+                types=check_texts("types", types),
+                scopes=check_texts("scopes", scopes),
+                tags=check_texts("tags", tags),
+                max_priority=check_number("max_priority", max_priority),
                 status=status,
                 all=all,
-                since=_check_day("since", since),
+                since=check_day("since", since),
                 user=user,
                 agent=agent,
                 repo=None if repo is None else str(repo),
@@ -1414,7 +1412,7 @@ class Memory:
         from vaultsync.operations.adopt import adopt_notes
         from vaultsync.sync.report import Report
 
-        wanted = [_path_in_vault(each, self.settings.root) for each in _check_texts("paths", paths)]
+        wanted = [path_in_vault(each, self.settings.root) for each in check_texts("paths", paths)]
         try:
             with self._engine.exclusive(hint=_ADOPT_BY_DAEMON) as ctx:
                 report = adopt_notes(
@@ -1543,17 +1541,12 @@ class Memory:
         from vaultsync.sync.report import ReportedNotice
 
         try:
-            self._loaded_settings()
+            reload_settings(self.settings)
         except VaultsyncError as error:
             why = f"{MARKER.as_posix()} was changed, and is not used: {error.message}"
             kind = type(error).__name__
             return [ReportedNotice(kind, "", None, why, error.hint)]
         return []
-
-    def _loaded_settings(self) -> Settings:
-        """The settings as they are now; raises what opening the vault would."""
-        settings = self.settings
-        return load_settings(settings.root, state_dir=str(settings.state_dir.parent))
 
     def conflicts(self) -> tuple[ConflictRecord, ...]:
         """The open conflicts, without those of other agents' private facts."""
@@ -1589,9 +1582,12 @@ class Memory:
             ConflictNotFoundError, InvalidFieldError.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
+        from vaultsync.api.decisions import settle_conflict
+
         if take not in SIDES:
             raise InvalidFieldError("take", take, "`store` or `vault`")
-        return self._resolve(conflict_id, take, field, None, agent or self.agent)
+        agent = agent or self.agent
+        return settle_conflict(self._engine, conflict_id, take=take, field=field, agent=agent)
 
     def settle_copy(self, path: str, *, take: str, agent: str | None = None) -> Report:
         """Settle a conflict copy that a sync tool put beside a note.
@@ -1618,7 +1614,7 @@ class Memory:
 
         if take not in COPY_DECISIONS:
             raise InvalidFieldError("take", take, "one of " + ", ".join(COPY_DECISIONS))
-        copy, agent = _path_in_vault(path, self.settings.root), agent or self.agent
+        copy, agent = path_in_vault(path, self.settings.root), agent or self.agent
         try:
             with self._engine.exclusive() as ctx:
                 fact_id = copied_note(ctx, copy, agent=agent).fact.id
@@ -1650,7 +1646,12 @@ class Memory:
             InvalidFieldError: no such field, or it does not take the text.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
-        return self._resolve(conflict_id, "vault", field, text, agent or self.agent)
+        from vaultsync.api.decisions import settle_conflict
+
+        agent = agent or self.agent
+        return settle_conflict(
+            self._engine, conflict_id, take="vault", field=field, text=text, agent=agent
+        )
 
     def proposals(self, *, settled: bool = False) -> tuple[ShownProposal, ...]:
         """The proposals that wait for an answer, oldest first.
@@ -1700,7 +1701,10 @@ class Memory:
             ScopeDeniedError: the agent may not write what one proposes.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
-        return self._answer_proposals(ids, agent or self.agent, accepts=True)
+        from vaultsync.api.decisions import settle_proposals
+
+        ids, agent = check_texts("ids", ids), agent or self.agent
+        return settle_proposals(self._engine, ids, agent=agent, accepts=True)
 
     def reject_proposals(self, ids: Sequence[str], *, agent: str | None = None) -> SettledProposals:
         """Close proposals and change nothing; the same ones are not made again.
@@ -1719,7 +1723,10 @@ class Memory:
             ProposalDeniedError: an agent rejects what it did not make.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
-        return self._answer_proposals(ids, agent or self.agent, accepts=False)
+        from vaultsync.api.decisions import settle_proposals
+
+        ids, agent = check_texts("ids", ids), agent or self.agent
+        return settle_proposals(self._engine, ids, agent=agent, accepts=False)
 
     def history(self, id: str) -> Sequence[HistoryEntry]:
         """Who changed which field of a fact, when and from which side; oldest first.
@@ -1747,9 +1754,9 @@ class Memory:
         from vaultsync.model.dates import time_span
         from vaultsync.sync.status import run_summaries
 
-        span = time_span(_check_day("since", since), None, today=self._ctx.clock.now().date())
+        span = time_span(check_day("since", since), None, today=self._ctx.clock.now().date())
         self._engine.record_bases()
-        return run_summaries(self._ctx, limit=_check_limit(limit), agent=self.agent, span=span)
+        return run_summaries(self._ctx, limit=check_limit(limit), agent=self.agent, span=span)
 
     def write_change_note(
         self, *, since: str | date | None = None, folder: str = "Changes"
@@ -1774,7 +1781,7 @@ class Memory:
         if self.agent is not None:
             raise ScopeDeniedError(self.agent, "public", proposes=False)
         self._engine.record_bases()
-        return write_change_note(self._ctx, self.settings, _check_day("since", since), folder)
+        return write_change_note(self._ctx, self.settings, check_day("since", since), folder)
 
     def last_undoable_run(self) -> RunSummary:
         """The run that `undo()` takes when it is given none.
@@ -1976,71 +1983,15 @@ class Memory:
             EngineBusyError, VaultError, StoreError.
             MigrationError: not all facts arrived; nothing was switched.
         """
-        from vaultsync.backends.state.settings_files import edit_machine_file
-        from vaultsync.operations.migrate import (
-            MigrationReport,
-            check_copied,
-            copy_store,
-            copy_vectors,
-            expect_store,
-        )
-        from vaultsync.sync.run import sync_once
-        from vaultsync.sync.sync_request import SyncRequest
+        from vaultsync.api.store_migration import migrate
 
-        began = self._ctx.clock.monotonic()
-        settings = structs.replace(self.settings, store=to)
-        with (
-            self._engine.exclusive(hint=_MIGRATE_BY_DAEMON) as ctx,
-            closing(Services(settings)) as target,
-        ):
-            if target.store_path == self.store_path:
-                raise ConfigError(f"the facts are in {to} already", hint="name another store")
-            store = target.open_store(create=True)
-            sync_once(ctx, SyncRequest(actor=self._actor))
-            copied = copy_store(ctx.store, store, progress=progress)
-            facts, tombstones = check_copied(ctx.store, store, progress=progress)
-            vectors = 0
-            if target.vectors_in_store or self._services.vectors_in_store:
-                ours, theirs = self._services.vector_index, target.vector_index
-                if ours is not None and theirs is not None:
-                    vectors = copy_vectors(ours, theirs, store, progress=progress)
-            expect_store(ctx, store)
-            edit_machine_file(self.settings.machine_file, {("store",): to})
-        return MigrationReport(
-            store=target.store_path,
-            facts=facts,
-            tombstones=tombstones,
-            copied=copied,
-            vectors=vectors,
-            seconds=round(self._ctx.clock.monotonic() - began, 3),
-        )
+        return migrate(self._services, self._engine, to, actor=self._actor, progress=progress)
 
     def doctor(self) -> tuple[DoctorCheck, ...]:
         """Check this machine and this vault."""
-        from vaultsync.api.bases import check_property_types
-        from vaultsync.api.privacy import redaction_check
-        from vaultsync.backends.system.host_checks import machine_checks
-        from vaultsync.backends.watchers.watch_checks import watch_checks
-        from vaultsync.sync.report import DoctorCheck
+        from vaultsync.api.doctor import run_checks
 
-        settings, services, ctx = self.settings, self._services, self._ctx
-        holder = self._engine.lock.holder()
-        return (
-            *(
-                DoctorCheck(*each)
-                for each in machine_checks(settings.root, settings.state_dir, services.store_files)
-            ),
-            *(DoctorCheck(*each) for each in watch_checks(settings.root)),
-            _check("vault", ctx.vault.vault_id, lambda _: "the vault answers"),
-            _check("store", ctx.store.state, lambda _: "the store answers"),
-            _check("archive", ctx.archive.count_bases, lambda _: "the archive answers"),
-            _check("settings", lambda: _check_index_folder(settings), str),
-            _check("trust", self._loaded_settings, _describe_trust),
-            _check("properties", lambda: check_property_types(settings), str),
-            DoctorCheck(*redaction_check(settings)),
-            _check("embedder", lambda: services.embedder, _describe_embedder),
-            DoctorCheck("engine", ok=True, message=f"the engine is {holder}"),
-        )
+        return run_checks(self._services, self._engine)
 
     # ------------------------------------------------------------------- memory files
 
@@ -2189,15 +2140,15 @@ class Memory:
         from vaultsync.memory_files.manage import ManageRequest
 
         request = ManageRequest(
-            budget=None if budget is None else _check_number("budget", budget),
-            max_bytes=None if max_bytes is None else _check_number("max_bytes", max_bytes),
-            max_lines=None if max_lines is None else _check_number("max_lines", max_lines),
+            budget=None if budget is None else check_number("budget", budget),
+            max_bytes=None if max_bytes is None else check_number("max_bytes", max_bytes),
+            max_lines=None if max_lines is None else check_number("max_lines", max_lines),
             host=host,
             form=form,
             dry_run=dry_run,
         )
         return self._memory_files.manage(
-            path, request, scopes=_check_texts("scopes", scopes), agent=agent or self.agent
+            path, request, scopes=check_texts("scopes", scopes), agent=agent or self.agent
         )
 
     def watched_memory_files(self) -> builtins.list[Path]:
@@ -2395,7 +2346,6 @@ class Memory:
 
     def _fact_id(self, name: str, agent: str | None = None, *, forgotten: bool = False) -> str:
         # The note index knows the names that the agent of this memory sees, of living facts.
-
         indexed = not forgotten and agent in (None, self.agent)
         return find_fact_id(
             self._ctx,
@@ -2451,148 +2401,6 @@ class Memory:
         """Have the daemon do what it keeps this process from."""
         from vaultsync.api.daemon_client import ask_running_engine
 
-        agent = agent or self.agent
-        return convert(ask_running_engine(self.settings, path, body, agent, busy), answer)
-
-    def _resolve(
-        self, conflict_id: str, take: str, field: str | None, text: str | None, agent: str | None
-    ) -> ConflictRecord:
-        """Resolve with a text, or with the values of a side where there is none."""
-        from vaultsync.facts.service import find_conflict
-        from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
-        from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
-        from vaultsync.sync.report import ResolveResult
-        from vaultsync.sync.run import sync_once
-        from vaultsync.sync.sync_request import SyncRequest
-
-        try:
-            with self._engine.exclusive() as ctx:
-                conflict = find_conflict(ctx, conflict_id, agent=agent)
-                fact_service.check_writable(ctx, [conflict.fact_id], agent=agent)
-                settable = [x for x in conflict.fields if text is None or not is_deletion(x)]
-                fields = tuple(each.field for each in settable)
-                if field is not None and field not in fields:
-                    raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
-                wanted = (field,) if field else fields
-                resolution = ConflictResolution(conflict, take, wanted, text)
-                resolved = resolve_conflict(ctx, resolution, actor=agent or "person")
-                request = SyncRequest.for_facts([conflict.fact_id], "resolve")
-                sync_once(ctx, request)
-                return redact_conflict(ctx, resolved)
-        except EngineBusyError as busy:
-            path = f"/v1/conflicts/{quote(conflict_id, safe='')}/resolve"
-            value = {"take": take} if text is None else {"text": text}
-            body = {"field": field, "agent": agent, **value}
-            done = self._ask_daemon(path, body, busy, ResolveResult, agent).resolved
-            return ConflictRecord(**structs.asdict(done), actor="", at="", run="")
-
-    def _answer_proposals(
-        self, ids: Sequence[str], agent: str | None, *, accepts: bool
-    ) -> SettledProposals:
-        from vaultsync.proposals.service import (
-            SettledProposals,
-            accept_proposals,
-            check_answer,
-            find_proposal,
-            reject_proposals,
+        return ask_running_engine(
+            self.settings, path, body, agent=agent or self.agent, busy=busy, answer=answer
         )
-
-        wanted = dict.fromkeys(_check_texts("ids", ids))
-        if not wanted:
-            return SettledProposals(())
-        try:
-            with self._engine.exclusive() as ctx:
-                found = {
-                    each.id: each for each in (find_proposal(ctx, x, agent=agent) for x in wanted)
-                }
-                check_answer(ctx, [*found.values()], agent=agent, accepts=accepts)
-                answer = accept_proposals if accepts else reject_proposals
-                return answer(ctx, [*found.values()])
-        except EngineBusyError as busy:
-            first, *others = wanted
-            verb = "accept" if accepts else "reject"
-            path = f"/v1/proposals/{quote(first, safe='')}/{verb}"
-            body = {"also": others, "agent": agent}
-            return self._ask_daemon(path, body, busy, SettledProposals, agent)
-
-
-def _path_in_vault(text: str, root: Path) -> VaultPath:
-    """A path in the vault, given relative to its root or as the system has it."""
-    path = user_path(text)
-    if not path.is_absolute() and os.path.exists(root / path):  # noqa: PTH110 - any name
-        path = root / path
-    try:
-        inside = Path(os.path.normpath(path.absolute())).relative_to(root)
-    except ValueError:
-        if not os.path.exists(path):  # noqa: PTH110 - any name
-            raise NoteMissingError(text) from None
-        raise UnsafePathError(text, "it is not inside the vault") from None
-    return vault_path(inside.as_posix()) if inside.parts else VaultPath("")
-
-
-def _check(name: str, ask: Callable[[], T], describe: Callable[[T], str]) -> DoctorCheck:
-    """Whether a part answers, and with what."""
-    from vaultsync.sync.report import DoctorCheck
-
-    try:
-        return DoctorCheck(name, ok=True, message=describe(ask()))
-    except VaultsyncError as error:
-        return DoctorCheck(name, ok=False, message=error.message, hint=error.hint)
-
-
-def _check_index_folder(settings: Settings) -> str:
-    folder = Path(settings.index_folder)
-    for each in (folder, *folder.parents):
-        if (settings.root / each).is_file():
-            message = f"index_folder is {str(folder)!r}, but {str(each)!r} is a file"
-            raise ConfigError(message, hint="name a folder, or a new one")
-    given = [f"{name}: {source}" for name, source in settings.sources.items()]
-    return "; ".join([*given, "all others: default"])
-
-
-def _describe_trust(settings: Settings) -> str:
-    if not settings.trusted:
-        return "the vault asks for nothing beyond its notes"
-    return (
-        f"the vault asks for {settings.trusted} settings of this machine, which you allowed or"
-        f" set yourself in {settings.machine_file}; `vaultsync trust` shows them"
-    )
-
-
-def _describe_embedder(embedder: Embedder | None) -> str:
-    if embedder is None:
-        return "no text is embedded: facts are found by their words"
-    return f"texts are embedded by {embedder.model}"
-
-
-def _check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
-    """A list of texts; one text is refused, because Python would take its characters for a list."""
-    texts = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
-    if (not texts and given) or not all(isinstance(each, str) for each in texts):
-        raise InvalidFieldError(name, given, 'a list of texts, such as ["a", "b"]')
-    return texts
-
-
-def _check_day(name: str, given: str | date | None) -> str | None:
-    """A day, month or time as text; `date` and `datetime` are taken too."""
-    if isinstance(given, date):
-        return given.isoformat()
-    if given is not None and not isinstance(given, str):
-        raise InvalidFieldError(name, given, "a date such as 2026-02-14")
-    return given
-
-
-def _check_number(name: str, given: int) -> int:
-    if not isinstance(given, int) or isinstance(given, bool):
-        raise InvalidFieldError(name, given, "a whole number")
-    return given
-
-
-def _check_limit(given: int) -> int:
-    return min(_check_number("limit", given), _MOST)
-
-
-def _check_text(name: str, given: str) -> str:
-    if not isinstance(given, str):
-        raise InvalidFieldError(name, given, "text")
-    return given

@@ -26,7 +26,8 @@ from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
 from vaultsync.modules.ports import FolderRecord
 from vaultsync.modules.remote import MirrorError, Remote
 from vaultsync.modules.report import ModuleAnswer, ModuleStatus, ModuleSyncReport, ModuleWritten
-from vaultsync.modules.service import ModuleRules, ModuleWork, ModuleWrite
+from vaultsync.modules.service import ModuleWork, ModuleWrite
+from vaultsync.modules.topic_files import ModuleRules
 from vaultsync.repos.repo_identity import RepoIdentity, identify
 from vaultsync.repos.repository_note import make_repository_note, repository_links
 from vaultsync.settings import ModuleSettings, user_path

@@ -32,19 +32,19 @@ class Initialised:
     store: str
     """The file or the collection that holds the facts."""
     settings: str
-    """The user's own settings for it, which are not in the vault; made when there are some."""
+    """The user's own file of settings for it, outside the vault; it may not exist yet."""
     former_id: str | None = None
     """The id that a copy had, and that its original keeps."""
 
 
 class PluginInstallation(Struct, frozen=True):
-    """The plugin is in the vault."""
+    """The result of installing the plugin."""
 
     path: str
     """Its folder, relative to the vault."""
     version: str
     changed: tuple[str, ...]
-    """The files that were written: new ones, and ones that were different."""
+    """The files that were new or different, and were written."""
 
 
 def init(

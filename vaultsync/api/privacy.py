@@ -1,4 +1,4 @@
-"""The view of notes and answers: settings, a key of this machine and its environment."""
+"""The view of notes and answers, from settings, this machine's key, and its environment."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from vaultsync.settings import Settings
 
 KEY_FILE = "hygiene.key"
 MIN_VALUE_LENGTH = 6
-"""Shorter values of variables are no secrets, or words that every text has."""
+"""Minimum length of the value of a variable that counts as a secret."""
 
 
 def note_view_for(settings: Settings, key: bytes | None = None) -> NoteView:
-    """What notes and answers of a vault may show.
+    """The view of a vault's notes and answers.
 
-    Without a key it uses that of this machine. A clone without state takes any: nothing ever
-    resolves its placeholders.
+    Without a key it uses that of this machine. A clone without state uses any key, because its
+    placeholders are never resolved.
 
     Raises:
         ConfigError: the key cannot be read or made.
@@ -34,7 +34,7 @@ def note_view_for(settings: Settings, key: bytes | None = None) -> NoteView:
 
 
 def redaction_check(settings: Settings) -> tuple[str, bool, str, str]:
-    """What of a vault is redacted, and what cannot be, as a row of `doctor`."""
+    """The check of `doctor` that says what is redacted, and what cannot be."""
     hygiene = settings.hygiene
     if not hygiene.secrets:
         hint = "`secrets = true` below `[hygiene]` hides them"

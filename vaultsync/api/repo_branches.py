@@ -28,36 +28,36 @@ from vaultsync.sync.context import ReadContext
 _log = logging.getLogger(__name__)
 _HASH_LENGTH = 64
 _LINEAGES = ".lineages"
-"""The folder of what all working copies of a repository share."""
+"""The folder of data that all working copies of a repository share."""
 _MOST_TIPS = 5
-"""Last commits of a branch that are remembered after it moved or went."""
+"""Maximum number of former tips of a branch that are remembered."""
 T = TypeVar("T")
 
 
 class _Arrivals(msgspec.Struct, frozen=True):
-    """What was found out about the places of facts, kept beside the files."""
+    """The cached answers about places of facts, kept beside the files."""
 
     head: str | None = None
     tips: str = ""
     """A hash of the branches."""
     places: frozenset[Place] = frozenset()
-    """Which were asked about at this head and these branches."""
+    """The places in question at this head and these branches."""
     at: frozenset[Place] = frozenset()
-    """Those of them that hold."""
+    """The places that hold."""
     by: dict[str, tuple[str, ...]] = {}
     """Commit and branch -> the commits by which they arrived."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepoHandle:
-    """A repository at work."""
+    """An open repository."""
 
     identity: RepoIdentity
     folder: RepoFolder
     shared: RepoFolder
     """Of the lineage."""
     repository: GitRepository | None
-    """None where the working copy is gone."""
+    """None if the working copy is gone."""
 
 
 class RepoBranches:
@@ -76,7 +76,7 @@ class RepoBranches:
             settings: of the vault.
             ctx: the store.
             note_index: finds the facts of a repository.
-            known: what was read of them before.
+            known: a cache of their facts.
         """
         self._scope = settings.repos.branch_scope
         self.root = settings.repos_dir
@@ -92,7 +92,7 @@ class RepoBranches:
             branch_scope: that of the settings when it is None.
 
         Raises:
-            NotARepositoryError: it is none, or no hash that was used before.
+            NotARepositoryError: it is neither in a repository nor a known hash.
             GitFailedError: git failed.
         """
         scope = branch_scope or self._scope
@@ -136,7 +136,7 @@ class RepoBranches:
         return [fact for fact in self.facts(handle) if fact.id not in shown]
 
     def facts(self, handle: RepoHandle) -> FactsByPlace:
-        """All facts of a repository, on whichever branch they hold; not to be changed."""
+        """All facts of a repository, on all branches; the caller must not modify the result."""
         return self._known_facts.read(self._ctx(), self._note_index(), handle.identity)
 
     def holding(self, handle: RepoHandle) -> list[Fact]:
@@ -157,7 +157,7 @@ class RepoBranches:
         places: Collection[Place],
         head: str | None,
     ) -> Collection[Place]:
-        """Those of some places that hold at a commit, found once for each state of the branches.
+        """The places that hold at a commit, computed once for each state of the branches.
 
         Args:
             handle: of the repository.
@@ -183,7 +183,7 @@ class RepoBranches:
     def remembered_tips(
         self, handle: RepoHandle, branches: dict[str, str], places: Iterable[Place]
     ) -> dict[str, list[str]]:
-        """The last commits of the branches of places: those that are, and those that were."""
+        """The present and former tips of the branches of places."""
         empty: dict[str, list[str]] = {}
         known = read_state(handle.shared.state("branches.json"), empty)
         names = {place.branch for place in places if place.branch}
@@ -196,7 +196,7 @@ class RepoBranches:
         return found
 
     def keep(self, folder: RepoFolder, name: str, state: object) -> None:
-        """Keep what can be found out again."""
+        """Cache the answers; failures do not matter."""
         try:
             folder.put_state(name, msgspec.json.encode(state), durable=False)
         except RepoFileError as error:
@@ -219,7 +219,7 @@ def _place(key: str) -> Place:
 
 
 def read_state(data: bytes | None, default: T) -> T:
-    """What a state file holds; the default where it cannot be read."""
+    """The value of a state file; the default if it cannot be read."""
     if data is None:
         return default
     try:

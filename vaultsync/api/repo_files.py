@@ -1,4 +1,4 @@
-"""Keeps the facts of a repository and its inspectable files equal, and writes new ones to both."""
+"""Keeps a repository's facts and inspectable files equal, and writes new facts to both."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from vaultsync.sync.context import SyncContext
 
 _log = logging.getLogger(__name__)
 _MOST_VERSIONS = 8
-"""Versions of `memory.json` that an editor may have opened before it saves."""
+"""Maximum number of versions of `memory.json` kept as merge bases for edits."""
 _MOST_ROUNDS = 20
 """How often `memory.json` is written again because it was saved meanwhile."""
 _WRITTEN = "memory.base.json"
@@ -65,11 +65,11 @@ EntryT = TypeVar("EntryT", RepoConvention, RepoDecision, RepoNote, StepSummary)
 
 
 class _Written(msgspec.Struct, frozen=True):
-    """The version of `memory.json` that was written last; a newer one may be left by a crash."""
+    """The version of `memory.json` that was written last; a crash may leave a newer one."""
 
     number: int = 0
     is_plain: bool = False
-    """Whether nothing in it is of another tool."""
+    """Whether it has no unknown keys of other tools."""
 
 
 class _FoundFile(NamedTuple):
@@ -78,13 +78,13 @@ class _FoundFile(NamedTuple):
     data: bytes | None
     is_edited: bool
     is_plain: bool
-    """Whether it is known that nothing in it is of another tool."""
+    """Whether it is known to have no unknown keys of other tools."""
 
 
 class RepoFiles:
     """The facts of repositories and their files.
 
-    A write costs what it changes: what was read, decoded and rendered before is used again, and
+    The cost of a write is proportional to the change: decoded and rendered entries are cached, and
     versions of `memory.json` are compared as bytes.
     """
 
@@ -114,20 +114,20 @@ class RepoFiles:
         return self._engine.ctx
 
     def register(self, handle: RepoHandle) -> None:
-        """Keep what a hash stands for."""
+        """Record which repository a hash names."""
         data = msgspec.json.encode(handle.identity)
         if handle.folder.state("repository.json") != data:
             handle.folder.put_state("repository.json", data)
 
     def synced(self, handle: RepoHandle) -> list[Fact]:
-        """The facts that hold, once both files were read and written."""
+        """The facts that hold, after both files were read and written."""
         facts = self._branches.holding(handle)
         if not facts and not handle.folder.exists:
             return facts
         self.register(handle)
         with handle.folder.memory_lock(shared=True):
             found = self._find(handle.folder)
-            is_current = found.data == self._render(facts, found)
+            is_current = found.data == self._renderer.render(facts, self._unknown(found))
         if not is_current:
             with handle.folder.memory_lock():  # what others wrote until now is among them
                 found = self._find(handle.folder)
@@ -238,7 +238,7 @@ class RepoFiles:
     def _take_edits(
         self, handle: RepoHandle, facts: Sequence[Fact], found: _FoundFile, *bases: bytes
     ) -> list[Fact]:
-        """Take over what was changed in `memory.json` since it was written.
+        """Apply the edits of `memory.json` since it was written.
 
         Args:
             handle: of the repository.
@@ -269,7 +269,7 @@ class RepoFiles:
         return [*by_id.values()]
 
     def _apply(self, handle: RepoHandle, edits: MemoryEdits, by_id: dict[str, Fact]) -> None:
-        """Write to the store what was changed in `memory.json`.
+        """Write the edits of `memory.json` to the store.
 
         What is new comes last and at once: when an entry is refused, the next look at the file
         finds all of them again.
@@ -329,9 +329,6 @@ class RepoFiles:
         if found.is_plain:
             return None
         return unknown_keys(found.data, self._ctx.view.redact_text)
-
-    def _render(self, facts: Iterable[Fact], found: _FoundFile) -> bytes:
-        return self._renderer.render(facts, self._unknown(found))
 
     # --- summaries.jsonl
 
@@ -394,7 +391,7 @@ class RepoFiles:
     def _named(
         ctx: SyncContext, handle: RepoHandle, values: Mapping[str, Value], *, unscoped: bool = False
     ) -> tuple[dict[str, Value], bool]:
-        """The values of an entry with its repository, and whether that has no note yet."""
+        """The values of an entry with links to its repository, and whether that lacks a note."""
         identity = handle.identity
         unscoped = unscoped or identity.branch_scope == SHARED
         links, is_missing = repository_links(ctx, identity)
@@ -433,7 +430,7 @@ def _versions(folder: RepoFolder) -> tuple[bytes, ...]:
 
 
 def _replaced(facts: Sequence[Fact], values: dict[str, Value], fact_id: str | None) -> Fact | None:
-    """The entry that another one is written in place of."""
+    """The entry that a new one replaces."""
     if fact_id is not None:
         found = next((x for x in facts if x.id == fact_id), None)
         if found is None or found.type != values["type"]:
@@ -447,7 +444,7 @@ def _replaced(facts: Sequence[Fact], values: dict[str, Value], fact_id: str | No
 
 
 def _is_of(handle: RepoHandle, fact: Fact, *, unscoped: bool) -> bool:
-    """Whether a fact may change for all that see it: it was written on this branch."""
+    """Whether a fact was written on this branch, and so may change for all branches."""
     at = recorded(fact)
     if at.commit is None or unscoped:
         return at.commit is None

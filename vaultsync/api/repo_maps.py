@@ -27,7 +27,7 @@ from vaultsync.repos.symbols import MAX_FILE_BYTES
 _INDEX = "indexes/code.sqlite3"
 _TEXT = "indexes/repo-map.txt"
 _MOST_OTHERS = 8
-"""Indexes of other branches and clones that are looked into, the newest first."""
+"""Maximum number of indexes of other branches and clones that are reused, newest first."""
 
 
 def map_code(
@@ -39,7 +39,7 @@ def map_code(
     refresh: bool = False,
     max_read: int | None = None,
 ) -> RepoMap | None:
-    """The map of what a repository tracks, from what is kept of earlier maps.
+    """A map of the tracked files of a repository, from the cache of earlier maps.
 
     Args:
         repository: to be read.

@@ -518,7 +518,8 @@ class Repos:
             if fact.type == SUMMARY and recorded(fact).branch == handle.identity.branch
         ]
         folded = 0
-        if len(own) > limits.summaries_max_entries or _size(own) > limits.summaries_max_bytes:
+        size = sum(len(fact.content.encode("utf-8", "surrogatepass")) for fact in own)
+        if len(own) > limits.summaries_max_entries or size > limits.summaries_max_bytes:
             with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
                 done = fold(
                     ctx,
@@ -603,7 +604,3 @@ class Repos:
     def _for_agent(self, facts: Iterable[Fact]) -> list[Fact]:
         may_read = self._ctx.policy.permissions.may_read
         return [fact for fact in facts if may_read(self._agent, fact.scope)]
-
-
-def _size(facts: Iterable[Fact]) -> int:
-    return sum(len(each.content.encode("utf-8", "surrogatepass")) for each in facts)

@@ -53,7 +53,9 @@ def read_settings(path: str | None, name: str | None = None) -> SettingsList:
         ConfigError: its settings are not valid, or none has this name.
     """
     files = _files(path)
-    found = tuple(each for each in _values(files) if name is None or _is_in(each.name, name))
+    found = tuple(
+        each for each in _values(files) if name is None or f"{each.name}.".startswith(f"{name}.")
+    )
     if not found:
         raise ConfigError(
             f"unknown setting {str(name)[:80]!r}", hint="`vaultsync config get` lists them all"
@@ -132,10 +134,6 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield from _flat(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", list(value) if isinstance(value, tuple) else value
-
-
-def _is_in(name: str, asked: str) -> bool:
-    return name == asked or name.startswith(f"{asked}.")
 
 
 def _parsed(keys: tuple[str, ...], text: str) -> object:

@@ -1,7 +1,7 @@
 """Conversations that were exported from ChatGPT and Claude: a fact of type episodic each.
 
-The form of ChatGPT's `conversations.json` is not documented; it is a tree of messages, of which
-the branch that ends at `current_node` is what its user saw. Both were read in exports of 2026.
+The format of ChatGPT's `conversations.json` is not documented; it is a tree of messages, of which
+the user saw the branch that ends at `current_node`. Both formats are those of exports of 2026.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _chatgpt_conversation(given: Mapping[str, Any], where: str) -> Found:
 
 
 def _chatgpt_text(message: Mapping[str, Any]) -> tuple[str, str]:
-    """Who wrote what; no text for what the user never saw."""
+    """The author and the text of a message; no text if the user never saw it."""
     role = _ROLES.get(str(_as_map(message.get("author")).get("role")), "")
     if not role or _as_map(message.get("metadata")).get("is_visually_hidden_from_conversation"):
         return role, ""
@@ -116,7 +116,7 @@ def _claude_text(message: Mapping[str, Any]) -> tuple[str, str]:
 
 
 class _Conversation(NamedTuple):
-    """What the exports of both tools have of one."""
+    """A conversation in the exports of both tools."""
 
     identity: object
     title: object

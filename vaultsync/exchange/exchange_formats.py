@@ -16,12 +16,12 @@ Writer = Callable[[Iterable[Fact]], writers.Files]
 
 @dataclass(frozen=True, slots=True)
 class ExchangeFormat:
-    """A form in which another tool keeps or exports memories."""
+    """A format in which another tool keeps or exports memories."""
 
     name: str
     title: str
     reads: str
-    """What to hand over: a file, a folder or an archive."""
+    """The expected input: a file, a folder or an archive."""
     read: Reader
     write: Writer | None = None
     """Facts -> files; None where it is only read."""

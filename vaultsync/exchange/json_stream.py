@@ -10,11 +10,11 @@ from vaultsync.exchange.source_facts import Unreadable
 
 _BLANK = " \t\r\n"
 MAX_ELEMENT = 64 << 20
-"""Maximum number of characters of one value; what never ends would fill the memory."""
+"""Maximum number of characters of one value, so that an endless one does not fill memory."""
 
 
 class _Buffer:
-    """A text that arrives in pieces, of which only what is not read yet is kept."""
+    """A text that arrives in pieces; only the unread part is kept."""
 
     def __init__(self, pieces: Iterable[str]) -> None:
         self._pieces = iter(pieces)
@@ -48,7 +48,7 @@ class _Buffer:
 def json_values(pieces: Iterable[str]) -> Iterator[Any]:
     """The elements of a JSON array, or the one value of a JSON text, or each line's.
 
-    What follows a flaw cannot be read: the last element is an `Unreadable` then.
+    Reading stops at a syntax error: the last element is an `Unreadable` then.
     """
     buffer = _Buffer(pieces)
     if buffer.peek() == "\ufeff":

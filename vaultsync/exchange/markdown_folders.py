@@ -24,7 +24,7 @@ _NOTION_NAME = re.compile(r"(?P<title>.*?)[ _](?P<id>[0-9a-f]{32})\Z")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\[\n]*)\]\((?P<target>[^()\s]+\.md)\)")
 _LONGEST_NAME = 40
 MAX_TEXT = 16 << 20
-"""Characters of one file, which is read whole; what reads it takes many times its size."""
+"""Maximum number of characters of one file, because parsing takes many times its size in memory."""
 _MARKDOWN = (".md", ".markdown", ".mdc")
 _TIMES = ("createdAt", "created", "created_at", "date")
 _UPDATES = ("updatedAt", "updated", "updated_at", "modified")
@@ -36,13 +36,13 @@ _CLAUDE_TYPES = {"user": "preference", "feedback": "lesson", "project": "note", 
 def read_markdown(files: SourceFiles) -> Found:
     """A folder of Markdown, such as another vault or an export of Mem: a note for each file."""
     for name, text in _documents(files):
-        yield _document(name, text, default="note")
+        yield _document(name, text)
 
 
 def read_basic_memory(files: SourceFiles) -> Found:
     """The notes of basic-memory, by their permalinks; observations and relations stay as lines."""
     for name, text in _documents(files):
-        yield _document(name, text, default="note", identity="permalink")
+        yield _document(name, text, identity="permalink")
 
 
 def read_claude_code(files: SourceFiles) -> Found:
@@ -50,7 +50,7 @@ def read_claude_code(files: SourceFiles) -> Found:
     for name, text in _documents(files):
         is_topic = name.rpartition("/")[2].casefold() not in {"memory.md", "claude.md"}
         if is_topic or isinstance(text, Unreadable):
-            found = _document(name, text, default="note", types=_CLAUDE_TYPES)
+            found = _document(name, text, types=_CLAUDE_TYPES)
             yield found
             continue
         outline = read_outline(text, name=heading_of(text) or "Memory")
@@ -159,12 +159,7 @@ def _whole(files: SourceFiles, name: str) -> str | Unreadable:
 
 
 def _document(
-    name: str,
-    text: str | Unreadable,
-    *,
-    default: str,
-    identity: str = "",
-    types: Mapping[str, str] = _TYPES,
+    name: str, text: str | Unreadable, *, identity: str = "", types: Mapping[str, str] = _TYPES
 ) -> SourceFact | Unreadable:
     if isinstance(text, Unreadable):
         return text
@@ -188,7 +183,7 @@ def _document(
     aliases = given.get("aliases")
     aliases = aliases if isinstance(aliases, list) else []
     values: dict[str, Value] = {
-        "type": types.get(kind, default),
+        "type": types.get(kind, "note"),
         "title": title,
         "context": line_of(given.get("description")) or None,
         "content": content,

@@ -29,15 +29,15 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "sessionId": ("sessionid", "session_id", "run_id", "session"),
     "context": ("context",),
 }
-"""Key of a fact -> names that other tools have for it, the best first."""
+"""Key of a fact -> its names in other tools, the best first."""
 _IDS = ("id", "uuid", "key")
 _MAX_CELL = 1 << 22
 _FORMULA_STARTS = (*"=+-@\t\r\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""What spreadsheets take for the beginning of a formula; the last four are of full width."""
+"""Characters with which spreadsheets begin a formula; the last four are full-width."""
 
 
 def as_text_cell(text: str) -> str:
-    """A text as a cell that no spreadsheet computes: a `'` stands before what looks so."""
+    """A text as a cell that no spreadsheet evaluates: a `'` precedes what looks like a formula."""
     return f"'{text}" if text.lstrip("'").startswith(_FORMULA_STARTS) else text
 
 

@@ -1,4 +1,4 @@
-"""What the readers of other tools' files need from the world."""
+"""The contract of files of other tools."""
 
 from __future__ import annotations
 

@@ -46,14 +46,14 @@ class ImportProblem(Struct, frozen=True):
 
 
 class ImportReport(Struct, frozen=True):
-    """What was imported, or with `dry_run` would be."""
+    """The result of an import, or with `dry_run` its plan."""
 
     run: str | None
     """The run that `undo` takes; None if nothing was imported."""
     format: str
     facts: int
     duplicates: int
-    """What the memory has already: imported before, or with the same text."""
+    """Memories that the vault has already: imported before, or with the same text."""
     skipped: int
     """Parts that could not be read, or are empty."""
     problems: tuple[ImportProblem, ...]
@@ -65,7 +65,7 @@ class ImportReport(Struct, frozen=True):
 
 
 class _Import:
-    """One import on its way."""
+    """An import in progress."""
 
     def __init__(
         self, ctx: SyncContext, form: ExchangeFormat, scope: str, agent: str | None
@@ -83,14 +83,14 @@ class _Import:
         self.problems: list[ImportProblem] = []
 
     def learn(self) -> None:
-        """Note what the memory holds, as far as the agent may see it."""
+        """Index the facts that the agent may see."""
         permissions = self._ctx.policy.permissions
         for fact in self._ctx.store.iter_facts():
             if permissions.may_read(self._agent, fact.scope):
                 self._texts.add(text_hash(fact.content or fact.title))
 
     def facts(self, files: SourceFiles) -> Iterator[Fact]:
-        """The facts in some files that can be made of them, each once."""
+        """The facts in the files, each once."""
         for found in self._form.read(files):
             if isinstance(found, Unreadable):
                 self._skip(found.where, found.why)
@@ -127,13 +127,13 @@ class _Import:
             self.problems.append(ImportProblem(line_of(where), line_of(why)))
 
     def finish(self) -> None:
-        """Say what is read where nothing was found, such as a file under another name."""
+        """Add a problem that names the expected files if nothing was found."""
         if not (self._ids or self.skipped):
             why = f"nothing to import was found; expected {self._form.reads}"
             self._skip(self._form.title, why)
 
     def take(self, batch: list[Fact], *, dry_run: bool) -> None:
-        """Write those of some facts that the memory does not have."""
+        """Write the facts that the vault does not have."""
         known = self._ctx.store.find_many([each.id for each in batch])
         new = []
         for fact in batch:

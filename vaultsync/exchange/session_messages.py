@@ -23,7 +23,7 @@ SPEAKERS: Mapping[str, str] = {
     **dict.fromkeys(("user", "human"), "User"),
     **dict.fromkeys(("assistant", "ai", "model"), "Assistant"),
 }
-"""Role -> who speaks, where the message has no name."""
+"""Role -> the speaker, if the message has no name."""
 UNSPOKEN = frozenset({"system", "developer", "tool", "function"})
 """Roles whose messages are left out."""
 _STEP = 1_000
@@ -31,13 +31,13 @@ _STEP = 1_000
 
 
 class RememberedSession(Struct, frozen=True):
-    """What became of the messages of a session."""
+    """The result of storing the messages of a session."""
 
     session: str
     ids: tuple[str, ...]
     """The new facts, in the order of their messages."""
     facts: int
-    """How many these are."""
+    """The number of new facts."""
     known: int
     """Messages that were stored before."""
     skipped: int
@@ -60,9 +60,9 @@ def remember_session(
 ) -> tuple[RememberedSession, list[Fact]]:
     """Store messages as facts of one session, in their order; returns the new facts, too.
 
-    The id of a fact is made from its session, scope, user and writer, from what was said and when,
-    and from how often that was said before. So what comes again is stored once, and a forgotten
-    message stays forgotten.
+    The id of a fact is derived from session, scope, user, writer, text and time, and from how often
+    that text occurred before. So a repeated message is stored once, and a forgotten one stays
+    forgotten.
 
     Args:
         ctx: the two sides.

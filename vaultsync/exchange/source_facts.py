@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.schema import Value
 
 OURS = "vaultsync"
@@ -26,14 +27,14 @@ class SourceFact:
     """A memory of another tool."""
 
     source_id: str
-    """What the tool calls it, or else its place; it keeps its meaning in the next export."""
+    """Its id in the tool, or else its position; stable across exports."""
     values: Mapping[str, Value]
     """Of the fact by key: at least its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A part of an export that is no memory, or not in the form that the tool writes."""
+    """A part of an export that is no memory, or malformed."""
 
     where: str
     why: str
@@ -70,7 +71,8 @@ def fact_id(key: str, created_at: str | None) -> str:
         created_at: when the memory was made.
     """
     digest = bytearray(hashlib.sha256(key.encode()).digest()[:16])
-    at = int.from_bytes(digest[:5], "big") if created_at is None else _time(created_at)
+    unknown = int.from_bytes(digest[:5], "big")
+    at = unknown if created_at is None else to_microseconds(created_at) // 1000
     digest[:6] = min(max(at, 0), 2**48 - 1).to_bytes(6, "big")
     digest[6] = 0x70 | digest[6] & 0x0F
     digest[8] = 0x80 | digest[8] & 0x3F
@@ -79,7 +81,7 @@ def fact_id(key: str, created_at: str | None) -> str:
 
 
 def text_hash(content: str) -> bytes:
-    """What two contents have in common that differ in blanks, case and composition alone."""
+    """A hash of a text that ignores blanks, case and Unicode composition."""
     folded = unicodedata.normalize("NFKC", content).casefold()
     return hashlib.sha256(" ".join(folded.split()).encode()).digest()[:16]
 
@@ -128,8 +130,3 @@ def line_of(value: object, limit: int = 200) -> str:
         return ""
     line = " ".join(value.split())
     return line if len(line) <= limit else line[: limit - 2].rstrip() + " …"
-
-
-def _time(created_at: str) -> int:
-    """Milliseconds since 1970."""
-    return int((datetime.fromisoformat(created_at) - _EPOCH) / timedelta(milliseconds=1))

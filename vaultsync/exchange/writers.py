@@ -1,6 +1,6 @@
-"""Facts in the forms of other tools. Read again, each is the fact that it was.
+"""Facts in the formats of other tools. Reading them again gives the same facts.
 
-Where a form has a place for metadata, all values of a fact stand there, under `OURS`.
+If a format has metadata, that contains all values of a fact, under `OURS`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def write_lines(facts: Iterable[Fact]) -> Files:
 
 
 def write_markdown(facts: Iterable[Fact]) -> Files:
-    """A file for each fact in the folder of its scope, with what other tools understand of it."""
+    """A file for each fact in the folder of its scope, with properties that other tools know."""
     taken = set[str]()
     for fact in facts:
         name = _free(f"{fact.scope}/{slug(fact.title) or fact.type}", fact.id, taken)
@@ -134,7 +134,7 @@ def _json_list(rows: Iterable[dict[str, object]]) -> Iterator[str]:
 
 
 def _free(name: str, fact_id: str, taken: set[str]) -> str:
-    """A name that no other file has, also where case does not count."""
+    """A name that no other file has, even on case-insensitive file systems."""
     if name.casefold() in taken:
         name = f"{name}-{fact_id[-12:]}"
     taken.add(name.casefold())
@@ -144,7 +144,7 @@ def _free(name: str, fact_id: str, taken: set[str]) -> str:
 def _document(values: dict[str, Value], fact: Fact) -> str:
     """A file of some properties and the content.
 
-    Readers take a heading that is the title away. So one that the content has is written twice.
+    Readers remove a heading that equals the title, so one in the content is written twice.
     """
     head = "".join(emit_property(key, value, "\n") for key, value in values.items() if value)
     title = heading_of(fact.content)

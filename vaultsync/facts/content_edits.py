@@ -34,7 +34,7 @@ class Section(NamedTuple):
         return self.path[-1]
 
     def moved(self, by: int) -> Section:
-        """The same section in a text that is longer before it."""
+        """The same section, shifted by the length of text inserted before it."""
         places = {name: getattr(self, name) + by for name in ("heading", "start", "end")}
         return self._replace(**places)
 
@@ -127,7 +127,7 @@ def replace_section(content: str, title: str, text: str) -> str:
         + (f"\n\n{body}" if body else "")
         + (f"\n\n{rest}" if rest else "")
     )
-    # A text with an open fence or comment would take what follows for its own, for example.
+    # A text with an open fence or comment would swallow what follows, for example.
     number = before.index(section)
     moved = [
         each.moved(len(edited) - len(content)) for each in before if each.heading >= section.end
@@ -159,7 +159,7 @@ def _bare(title: str) -> str:
 
 
 def _paths(title: str) -> Iterator[list[str]]:
-    """The readings of a path: a title may contain the separator itself."""
+    """The ways to split a path: a title may contain the separator itself."""
     names = [_bare(each) for each in title.split(_SEPARATOR)]
     for joined in range(1, min(len(names), _MOST_NAMES)):
         yield [*names[:-joined], _SEPARATOR.join(names[-joined:])]

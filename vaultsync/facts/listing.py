@@ -22,10 +22,9 @@ from vaultsync.storage.store import Store
 from vaultsync.sync.context import SyncContext
 
 MatchingIds: TypeAlias = Callable[[FactFilters], Collection[str] | None]
-"""The ids of all facts that match, where there are few; None where there are many, or where that
-is not known."""
+"""The ids of all facts that match, if they are few; None if they are many or not known."""
 MAX_COUNTED_DELETED = 1_000
-"""Maximum number of deleted facts that are looked at to say how many a list hides."""
+"""Maximum number of deleted facts that are read to count those that a list hides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +70,8 @@ def select_facts(
 ) -> FactPage:
     """The facts that match all filters, superseded ones included, ordered by id.
 
-    `Memory.list()` says what the filters mean, and `matching` saves to look at each fact of the
-    store for the few that match. Ids that are generated here begin with their
-    time, so that the newest facts come first in descending order of ids.
+    `Memory.list()` documents the filters; `matching` finds few facts without reading all of
+    the store. Generated ids begin with their time, so descending order shows the newest first.
 
     Raises:
         UnknownTypeError, InvalidScopeError, InvalidFieldError, InvalidIdError: a filter
@@ -120,7 +118,7 @@ def select_facts(
 
 
 def _facts_of(store: Store, fact_ids: Sequence[str], each_time: int) -> Iterator[Fact]:
-    """The facts in the order of their ids, read as many at a time as a page takes."""
+    """The facts in the order of their ids, read a page at a time."""
     for at in range(0, len(fact_ids), each_time):
         known = store.find_many(fact_ids[at : at + each_time])
         yield from (known[each] for each in fact_ids[at : at + each_time] if each in known)
@@ -129,7 +127,7 @@ def _facts_of(store: Store, fact_ids: Sequence[str], each_time: int) -> Iterator
 def _count_deleted(
     ctx: SyncContext, filters: FactFilters, among: Collection[str] | None
 ) -> tuple[HiddenMatches, ...]:
-    """How many deleted facts match, of the first ones: a list has to stay fast."""
+    """How many of the first deleted facts match; all would take too long."""
     some = islice(ctx.store.iter_facts(deleted=True), MAX_COUNTED_DELETED)
     count = sum(filters.admits(x) and (among is None or x.id in among) for x in some)
     return (HiddenMatches(count, FORGOTTEN),) if count else ()

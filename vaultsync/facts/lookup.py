@@ -22,9 +22,9 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.sync.context import SyncContext
 
 UNDO_KIND = "undo "
-"""How the kind of a run begins that undid another one, whose id follows."""
+"""The prefix of the kind of a run that undid another one, whose id follows."""
 RUNS_SEARCHED = (20, 1000)
-"""How many runs `last_undoable_run()` looks back: few first, for each is read with its report."""
+"""How many runs `last_undoable_run()` reads: few at first, because their reports are large."""
 
 CalledLike: TypeAlias = Callable[[str], Iterable[str] | None]
 """Ids of the facts whose title or alias may be a name; None where that is not known."""
@@ -38,11 +38,11 @@ def find_fact_id(
     forgotten: bool = False,
     called: CalledLike | None = None,
 ) -> str:
-    """The id of the only fact that a name stands for.
+    """The id of the only fact with a name.
 
-    A whole id is returned as it is, whether there is such a fact or not. Otherwise the
-    beginning of an id, of 8 characters or more, wins over a path, a path over a title or
-    file name, and that over an alias.
+    A whole id is returned as it is, whether there is such a fact or not. Otherwise a prefix of
+    an id, of 8 characters or more, wins over a path, a path over a title or file name, and
+    that over an alias.
 
     Args:
         ctx: the two sides.
@@ -114,7 +114,7 @@ def find_fact(
 
 
 def find_run_id(ctx: SyncContext, name: str, *, agent: str | None = None) -> str:
-    """The id of the only run that a whole id, or the beginning of one, stands for.
+    """The id of the only run with an id or a prefix of one.
 
     To an agent there are only runs of which it may know.
 
@@ -155,7 +155,7 @@ def last_undoable_run(ctx: SyncContext, *, agent: str | None = None) -> str:
 
 
 def _ids_from(ctx: SyncContext, prefix: str) -> list[str]:
-    """The ids that begin with a prefix: recorded, queued, or not seen by a run yet."""
+    """The ids with a prefix: recorded, queued, or not yet seen by a run."""
     found = {*ctx.archive.known_ids(prefix)}
     found.update(each.fact_id for each in ctx.archive.outbox() if each.fact_id.startswith(prefix))
     try:

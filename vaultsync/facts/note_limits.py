@@ -11,13 +11,13 @@ from vaultsync.notes.render import render_note
 from vaultsync.sync.context import ReadContext
 
 _SURELY_FITS = 8 * 1024
-"""Bytes of a fact as JSON up to which no note is rendered to see how large it is."""
+"""The size of a fact as JSON, in bytes, up to which its note cannot be too large."""
 _SURELY_FEW = 200
-"""Keys in that JSON, up to which the same holds; a text with `":` counts for more."""
+"""The number of `":` in that JSON up to which its frontmatter cannot be too large."""
 _BYTES_PER_LINK = 600
-"""A link to a related note, with its title, as the note shows it."""
+"""The size of a link to a related note, with its title."""
 _RESERVE = 1024
-"""For what vaultsync adds to a note later: times, and the fact that replaces this one."""
+"""Bytes for what vaultsync adds to a note later: times, and the fact that replaces this one."""
 
 
 def check_note_limits(ctx: ReadContext, fact: Fact) -> None:

@@ -139,7 +139,7 @@ def _linked(ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | No
     Raises:
         NoteLimitError: its note would be too large.
     """
-    # Who reads facts needs neither the names of entities nor what a note looks like.
+    # Readers of facts need neither the names of entities nor the rendering of notes.
     from vaultsync.facts.entity_links import link_entities  # noqa: PLC0415
 
     fact = link_entities(ctx, fact, agent=agent, before=before)

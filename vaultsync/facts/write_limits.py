@@ -1,4 +1,4 @@
-"""The limits of what one agent writes, as the user's table of permissions sets them."""
+"""Limits on what one agent writes, from the user's table of permissions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _HOUR = len("2026-02-14T13")
 def check_write_limits(ctx: SyncContext, *facts: Fact, agent: str | None) -> None:
     """Count facts that an agent is about to write.
 
-    The count is of this machine and of one hour of the clock. It is kept where the table of
-    the agent has such a limit, and what is counted stays so, whatever comes of the write.
+    The count is per machine and clock hour, and is kept only for agents with such a limit. A
+    write counts even if it fails later.
 
     Raises:
         WriteLimitError: a text is too long, or there would be too many in this hour.

@@ -226,11 +226,11 @@ def _our_hooks(text: str, event: str, host: str) -> list[tuple[int, object]]:
     """The entries of an event that call us, with their numbers."""
     node = find(text, ("hooks", event))
     entries = [(n, value_of(text, each)) for n, each in enumerate(node.values if node else ())]
-    return [(n, x) for n, x in entries if _calls_us(json.dumps(x), host)]
-
-
-def _calls_us(entry: str, host: str) -> bool:
-    return PROGRAM in entry and f" hook {host} " in entry
+    return [
+        (n, x)
+        for n, x in entries
+        if PROGRAM in (entry := json.dumps(x)) and f" hook {host} " in entry
+    ]
 
 
 def _is_ours(server: object) -> bool:

@@ -27,7 +27,7 @@ from vaultsync.index_files.paging import (
     paged_files,
     plan_pages,
 )
-from vaultsync.index_files.ports import EntityGroup, EntryTable
+from vaultsync.index_files.ports import EntryTable
 from vaultsync.model.schema import TYPES, tier_of
 
 RECENT_DAYS = 7
@@ -79,7 +79,8 @@ def render_pages(
         return _by_type(table.typed(plan.keys, plan.buckets))
 
     def lettered(plan: PagePlan) -> list[TableLine]:
-        return _by_entity(table.entities(plan.keys, plan.buckets))
+        groups = table.entities(plan.keys, plan.buckets)
+        return [TableLine(line, each.heading) for each in groups for line in each.lines]
 
     yield from _short(paged_files("vault-index", "Vault Index", master, about=about))
     yield from _pages(types, is_stale, typed)
@@ -158,8 +159,3 @@ def _by_type(listed: Iterable[tuple[str, str]]) -> list[TableLine]:
         heading = f"{TYPES[name].folder.capitalize()} ({len(lines):,})"
         items += [TableLine(line, heading) for line in lines]
     return items
-
-
-def _by_entity(groups: Iterable[EntityGroup]) -> list[TableLine]:
-    """Each entity with the facts that mention it, most mentioned first."""
-    return [TableLine(line, each.heading) for each in groups for line in each.lines]

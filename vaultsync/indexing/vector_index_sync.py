@@ -259,7 +259,9 @@ class _EmbeddingRun:
             )
         if goal is None:
             goal = known[-1].seq if known else self.seen
-            record = record._replace(goal=self._version(goal), done=None)
+            record = record._replace(
+                goal=make_version(self.store, self.store_id, goal, self.identity), done=None
+            )
         self.record = record
         self._process_ahead([row for row in known if row.seq > goal])
         queue = self._queue(row for row in known if row.seq <= goal)
@@ -401,7 +403,8 @@ class _EmbeddingRun:
         embedded, failed = self._embed(to_embed)
         took = self.clock.monotonic() - began
         if took > 0 and to_embed:
-            self.texts_per_put = _between(1, len(to_embed) * SECONDS_PER_PUT / took, TEXTS_PER_PUT)
+            in_time = round(len(to_embed) * SECONDS_PER_PUT / took)
+            self.texts_per_put = max(1, min(in_time, TEXTS_PER_PUT))
         known |= embedded
         put = [item for item in batch if item.fact_id in changed]
         rows = [
@@ -502,9 +505,6 @@ class _EmbeddingRun:
             batch.append(ordered.popleft())
         return batch
 
-    def _version(self, seq: int) -> str:
-        return make_version(self.store, self.store_id, seq, self.identity)
-
 
 def _queued(row: FeedRow, fact: Fact | None) -> _Queued:
     """A fact of the feed, and where it stands in the order."""
@@ -514,7 +514,3 @@ def _queued(row: FeedRow, fact: Fact | None) -> _Queued:
     size = len(fact.content)
     texts = 1 + size // CHARS_PER_TEXT if size > MAX_CHUNK_SIZE else 1
     return _Queued((fact.priority, age, -row.seq), row.fact_id, texts)
-
-
-def _between(least: int, number: float, most: int) -> int:
-    return max(least, min(round(number), most))

@@ -116,10 +116,10 @@ class AgentMemory(Memory):
                 missing.append(each)
         return FactPage(tuple(found), None), missing
 
-    def complete(self, kind: str, typed: str) -> list[str]:
-        """The names that begin with what was typed, as of `complete_name()`."""
+    def complete_fact(self, typed: str) -> list[str]:
+        """The names of facts that begin with what was typed, as of `complete_name()`."""
         reader = self._permissions.reader(self.agent)
-        return [name for name, _ in offered_names(self._ctx.archive, kind, typed, reader)]
+        return [name for name, _ in offered_names(self._ctx.archive, "fact", typed, reader)]
 
     def tables(self) -> Mapping[str, str]:
         """The tables of `.index/` by their names, of the facts that the agent may see."""

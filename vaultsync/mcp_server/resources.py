@@ -76,6 +76,6 @@ def read_resource(memory: AgentMemory, uri: str) -> str:
 def complete(memory: AgentMemory, uri: str, typed: str) -> list[str]:
     """What the name in a URI of a template may be: an id or a path of a fact, or a table."""
     if uri.startswith(FACT_URI):
-        return memory.complete("fact", unquote(typed))
+        return memory.complete_fact(unquote(typed))
     names = memory.tables() if uri.startswith(INDEX_URI) else ()
     return [each for each in names if each.startswith(typed)]

@@ -1,4 +1,4 @@
-"""`memory-sync-backlog.md`: what the mirror still has to take, one row of a table for each chunk.
+"""`memory-sync-backlog.md`: a table of the chunks that are not mirrored yet.
 
 People may write what they like around the table, and delete rows.
 """
@@ -24,7 +24,7 @@ _IS_RULE = re.compile(r"[\s|:-]+\Z")
 
 
 class BacklogRow(Struct, frozen=True):
-    """A chunk that waits."""
+    """A chunk that is not mirrored yet."""
 
     chunk_id: str
     reason: str
@@ -95,9 +95,8 @@ def _plain(cell: str) -> str:
 
 
 def _line(row: BacklogRow) -> str:
-    cells = (" ".join(each.split()).replace("|", r"\|") for each in _values(row))
+    cells = (
+        " ".join(each.split()).replace("|", r"\|")
+        for each in (row.chunk_id, row.reason, row.time, row.agent)
+    )
     return f"| {' | '.join(cells)} |"
-
-
-def _values(row: BacklogRow) -> tuple[str, ...]:
-    return row.chunk_id, row.reason, row.time, row.agent

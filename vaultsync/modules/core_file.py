@@ -1,7 +1,7 @@
 """`<topic>.core.md`: the summary of a topic, its links and its log of changes.
 
-People write it, too. For each module there is one line in *TL;DR* and one in *Quick links*; a
-line that vaultsync wrote follows its module, a line that a person worded stays as it is.
+Users write it too. Each module has one line in *TL;DR* and one in *Quick links*; a line that
+vaultsync wrote follows its module, a line that the user reworded stays as it is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BULLET = re.compile(r"[ \t]*[-*+][ \t]")
 
 @dataclass(frozen=True, slots=True)
 class CoreChange:
-    """A module that was written."""
+    """A change of a module."""
 
     chunk_id: str
     title: str
@@ -32,7 +32,7 @@ class CoreChange:
     file: str
     was_title: str
     was_text: str | None
-    """What it said before; None for a new one."""
+    """The former text; None for a new module."""
     agent: str
     day: str
 

@@ -1,4 +1,4 @@
-"""`manifest.yaml` of a topic: what it says of each module, and edits that keep all else.
+"""`manifest.yaml` of a topic: reading its entries, and edits that keep everything else.
 
 People write manifests by hand. An edit goes through ruamel's round trip, so that comments, the
 order and unknown keys stay, and is read again to prove that nothing else changed.
@@ -28,7 +28,7 @@ _WIDEST = 1 << 30
 
 
 class ManifestEntry(Struct, frozen=True):
-    """What a manifest says of one module."""
+    """The entry of one module."""
 
     chunk_id: str
     title: str
@@ -49,7 +49,7 @@ class ManifestEntry(Struct, frozen=True):
 
 
 class ReadManifest(Struct, frozen=True):
-    """The modules of a manifest, and what is wrong with others."""
+    """The valid entries of a manifest, and the problems of others."""
 
     entries: tuple[ManifestEntry, ...] = ()
     problems: tuple[str, ...] = ()
@@ -172,7 +172,7 @@ def _listed(found: Any, name: str) -> Any:  # noqa: ANN401 - YAML
 
 
 def _changed(found: Any, name: str, changes: Mapping[str, Mapping[str, Value]]) -> Value:  # noqa: ANN401
-    """What the manifest has to say afterwards."""
+    """The expected content of the manifest afterwards."""
     _apply(_listed(found, name), changes, dict, list)
     return found  # type: ignore[no-any-return]
 
@@ -198,7 +198,7 @@ def _apply(
 
 
 class _Pieces:
-    """What ruamel writes to."""
+    """A stream for ruamel to write to."""
 
     def __init__(self) -> None:
         self.text = ""

@@ -47,7 +47,7 @@ class ModuleDocument(NamedTuple):
 
 
 class FactEdit(NamedTuple):
-    """What an edited fact wants its file to say."""
+    """The edit of a fact that its file should follow."""
 
     title: str
     content: str
@@ -78,7 +78,7 @@ class ModuleFacts:
         return str(uuid5(_NAMESPACE, f"{self.space}:{key}"))
 
     def edit_of(self, document: ModuleDocument, record: FactRecord | None) -> FactEdit | None:
-        """What the fact of a document says that its file does not; None if the file stands."""
+        """The unwritten edit of a document's fact; None if there is none."""
         if record is None:
             return None
         fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
@@ -110,7 +110,7 @@ class ModuleFacts:
     def push(
         self, document: ModuleDocument, record: FactRecord | None, *, agent: str | None = None
     ) -> FactRecord:
-        """Bring the fact up to what the file says; returns what it says."""
+        """Update the fact from the file; returns its new record."""
         fact_id = self.fact_id(document.key)
         values = self._values(document)
         record_now = FactRecord(fact_id, document.title, str(values["content"]))

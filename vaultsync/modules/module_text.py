@@ -1,4 +1,4 @@
-"""The text of a module: its title, its content, the sentence that sums it up, its file name."""
+"""The text of a module: its title, content, first sentence and file name."""
 
 from __future__ import annotations
 

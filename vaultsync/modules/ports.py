@@ -1,4 +1,4 @@
-"""Contracts: the folder of the modules, and what is kept about it outside."""
+"""Contracts: the folder of the modules, and its state outside."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class ModuleFolder(Protocol):
 
     @property
     def key(self) -> str:
-        """What tells this folder from others on the machine."""
+        """Identifies the folder on this machine."""
         ...
 
     def listing(self) -> ModuleListing:
-        """What is in it; empty when it does not exist."""
+        """Its content; empty if it does not exist."""
         ...
 
     def read(self, path: str) -> bytes | None:
@@ -80,9 +80,9 @@ class ModuleIntent(Struct, frozen=True):
     path: str
     """Of the module, from the folder."""
     text: str
-    """What it is to say."""
+    """The new text."""
     before: str | None
-    """What it said; None for a new one."""
+    """The former text; None for a new module."""
     title: str
     was_title: str
     tags: tuple[str, ...]
@@ -91,7 +91,7 @@ class ModuleIntent(Struct, frozen=True):
 
 
 class FactRecord(Struct, frozen=True):
-    """A document when its fact was last brought up to date."""
+    """The state of a document when its fact was last updated."""
 
     fact_id: str
     title: str
@@ -99,7 +99,7 @@ class FactRecord(Struct, frozen=True):
 
 
 class MirrorRecord(Struct, frozen=True):
-    """A module when the remote last took it."""
+    """The state of a module when it was last mirrored."""
 
     topic: str
     digest: str
@@ -109,7 +109,7 @@ class MirrorRecord(Struct, frozen=True):
 
 
 class FolderRecord(Struct, frozen=True):
-    """What is kept about a folder; when it is lost, it is made again from the files."""
+    """The record of a folder; it can be rebuilt from the files."""
 
     facts: dict[str, FactRecord] = {}
     """By path, from the folder; modules by `topic/chunk`."""
@@ -120,18 +120,18 @@ class FolderRecord(Struct, frozen=True):
     index: str = ""
     """SHA-256 of the index that was generated last."""
     failures: int = 0
-    """How often in a row the remote did not answer."""
+    """The number of consecutive failures of the remote."""
     next_try: str = ""
-    """When it is asked again by itself."""
+    """The time of the next automatic attempt."""
     remote_key: str = ""
-    """Of the remote that has what the manifests call synced; empty where that is not known."""
+    """Of the remote with which the manifests were synced; empty if unknown."""
     space: str = ""
     folder: str = ""
     """The folder's path on this machine."""
 
 
 class ModuleState(Protocol):
-    """What is kept in the state folder about one folder of modules."""
+    """The state of one folder of modules, in the state folder."""
 
     def read(self) -> FolderRecord:
         """The record; an empty one when it is missing or damaged."""

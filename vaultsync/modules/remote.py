@@ -1,4 +1,4 @@
-"""The contract of a remote that mirrors modules, and what goes to it and comes from it."""
+"""The contract of a remote that mirrors modules, and its records."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Protocol
 from msgspec import Struct, json
 
 MIN_CONFIDENCE = 0.4
-"""Confidence from which an answer of a remote is taken."""
+"""The default minimum confidence of an answer that is used."""
 MAX_REMOTE_CHARS = 1 << 20
-"""Characters of an answer; a longer one is none."""
+"""Maximum length of an answer in characters; longer ones are ignored."""
 _HEADER = re.compile(
     r"\A\[module (?P<chunk>\S+) space=(?P<space>\S+) checksum=(?P<checksum>[0-9a-f]{64}|removed)"
     r" record=(?P<digest>[0-9a-f]{64})\]"
@@ -30,7 +30,7 @@ class MirrorError(Exception):
 
 
 class MirrorRefusedError(MirrorError):
-    """The remote does not take a module, however often it is sent."""
+    """The remote refuses a module for good."""
 
 
 class RemoteRecord(Struct, frozen=True):
@@ -48,13 +48,13 @@ class RemoteRecord(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """What changes when anything of it does that the remote has to know."""
+        """A hash of everything that the remote should have."""
         values = (self.chunk_id, self.topic, self.title, self.tags, self.text, self.checksum)
         return sha256(json.encode(values)).hexdigest()
 
 
 class RemoteQuery(Struct, frozen=True):
-    """What a remote is asked for."""
+    """A query to a remote."""
 
     chunk_ids: tuple[str, ...]
     tags: tuple[str, ...] = ()
@@ -63,12 +63,12 @@ class RemoteQuery(Struct, frozen=True):
 
 
 class RemoteHit(Struct, frozen=True):
-    """What a remote answers; it may be wrong, or made up."""
+    """An answer of a remote, which is not trusted."""
 
     text: str
     confidence: float
     chunk_id: str | None = None
-    """None where the remote does not know."""
+    """None if the remote does not know."""
     checksum: str | None = None
     remote_id: str | None = None
     digest: str | None = None
@@ -78,18 +78,18 @@ class RemoteHit(Struct, frozen=True):
 class Remote(Protocol):
     """A place that mirrors the modules of a space.
 
-    A method waits for an answer no longer than the time-out of the settings. What a remote
-    answers is not trusted: `checked_hits()` tells what can be used.
+    A method waits for an answer no longer than the time-out of the settings. Answers are not
+    trusted: `usable()` filters them.
     """
 
     @property
     def name(self) -> str:
-        """What it is called in messages, without a secret."""
+        """Its name in messages, without secrets."""
         ...
 
     @property
     def verbatim(self) -> bool:
-        """Whether it gives back what it was given, and names the checksum; some digest it."""
+        """Whether it returns texts unchanged and with their checksum; some remotes rewrite them."""
         ...
 
     def store(self, space: str, record: RemoteRecord) -> str:
@@ -104,7 +104,7 @@ class Remote(Protocol):
         ...
 
     def retrieve(self, space: str, query: RemoteQuery) -> Sequence[RemoteHit]:
-        """What the remote has of some chunks.
+        """The hits for some chunks.
 
         Raises:
             MirrorError: the remote did not answer.
@@ -112,7 +112,7 @@ class Remote(Protocol):
         ...
 
     def remove(self, space: str, chunk_id: str) -> None:
-        """Remove a module; nothing happens where there is none.
+        """Remove a module; harmless if there is none.
 
         Raises:
             MirrorError: it is not known whether the remote still has it.
@@ -125,7 +125,7 @@ class Remote(Protocol):
 
 
 def with_header(space: str, record: RemoteRecord, *, title: bool = True) -> str:
-    """The text of a module for a remote that has texts only: a line says what it is.
+    """The text of a module for a remote of plain texts, with a header line that identifies it.
 
     With `title`, the title follows, which helps to find it.
     """
@@ -137,7 +137,7 @@ def with_header(space: str, record: RemoteRecord, *, title: bool = True) -> str:
 
 
 def from_header(space: str, text: str, confidence: float, remote_id: str | None) -> RemoteHit:
-    """A hit with what the line says that `with_header()` wrote, where it is there.
+    """A hit with the values of its header line, if `with_header()` wrote one.
 
     A hit of another space has no chunk and no confidence.
     """

@@ -1,4 +1,4 @@
-"""What commands about modules answer; each struct is its JSON."""
+"""Reports of the commands about modules; each struct is its JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ModuleWritten(Struct, frozen=True):
     sync_status: str
     """`synced`, `pending` or `failed`."""
     remote_id: str | None
-    """What the remote calls it; None until the remote has it."""
+    """Its id at the remote; None until the remote has it."""
     path: str
     """Of the module, from the repository's root."""
     checksum: str
@@ -28,12 +28,12 @@ class ModuleWritten(Struct, frozen=True):
 
 
 class ModuleAnswer(Struct, frozen=True):
-    """What a topic, or one module of it, says."""
+    """The text of a topic, or of one of its modules."""
 
     source: str
     """`remote` or `files`."""
     confidence: float | None
-    """What the remote gave; None where it was not asked or had nothing."""
+    """The confidence of the remote; None if it was not asked or had nothing."""
     text: str
     chunks: Sequence[str] = ()
     paths: Sequence[str] = ()
@@ -41,14 +41,14 @@ class ModuleAnswer(Struct, frozen=True):
     checksum: str | None = None
     """Of a single module, for `expect`."""
     reason: str = ""
-    """Why the remote's answer was not taken."""
+    """Why the remote's answer was not used."""
 
 
 class ModuleSyncReport(Struct, frozen=True):
-    """What came of a `module sync`."""
+    """The result of a `module sync`."""
 
     synced: int
-    """Modules that the remote has taken now."""
+    """Modules that were mirrored."""
     failed: int
     """Attempts that failed."""
     pending: int
@@ -80,7 +80,7 @@ class ModuleStatus(Struct, frozen=True):
     folder: str
     space: str
     remote: str
-    """What it is; empty where the settings name none."""
+    """The remote; empty if the settings name none."""
     sync_success_total: int
     sync_failure_total: int
     attention: Sequence[ReportedNotice] = ()

@@ -1,3 +1,3 @@
-"""Observations: what agents notice, classified into tiers by rules that can be seen."""
+"""Observations: what agents notice, classified into tiers by rules that explain themselves."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Store what a hook told: split, without secrets, and without what the classifier calls noise."""
+"""Store the texts of a hook as observations, without secrets and without noise."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def capture(
     user: str | None = None,
     agent: str | None,
 ) -> tuple[CaptureReport, list[Fact]]:
-    """Store the observations that a hook brought; returns the new facts, too.
+    """Store the observations in the texts of a hook; returns the new facts, too.
 
-    Their ids come from the session and the text, so that what a session's next hook brings
-    again is stored once. Secrets are gone before anything is classified or stored: it
-    was not chosen to be remembered.
+    Their ids are made from the session and the text, so that what a later hook of the session
+    repeats is stored once. Secrets are redacted before anything is classified or stored,
+    because no one chose to remember these texts.
 
     Args:
         ctx: the two sides.
-        hook: what told it.
+        hook: the payload that the host sent.
         texts: of the hook, or of its transcript.
-        classifier: what it calls background is left out; what it does not answer is kept.
+        classifier: background is left out; texts that it does not classify are kept.
         scope: who may see them, as in `observe()`.
         user: the user whom they are about.
         agent: who observed.

@@ -16,17 +16,17 @@ class ObservedText(NamedTuple):
 
 
 class Classifier(Protocol):
-    """Tells what matters. It writes nothing, and may be asked for the same text again."""
+    """Assigns tiers. It has no side effects, so that a call may be repeated."""
 
     @property
     def name(self) -> str:
-        """What the classifier is called in reports."""
+        """The name of the classifier in reports."""
         ...
 
     def classify(self, texts: Sequence[ObservedText]) -> list[str | None]:
-        """The tier of each text, in order; None for one that was not answered in time."""
+        """The tier of each text, in order; None where there was no answer in time."""
         ...
 
     def explain(self, text: ObservedText) -> tuple[str, ...]:
-        """Why a text has its tier, a line for each reason; empty where that is not known."""
+        """The reasons for the tier of a text, one per line; empty where they are not known."""
         ...

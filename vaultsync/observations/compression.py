@@ -1,7 +1,7 @@
 """Shorten an observation to one sentence of at most 20 words, all of them its own.
 
-The clause that carries most stands; what room is left goes to the next best ones, in the order of
-the text.
+The clause with the highest weight is kept; the next best ones follow while there is room, in the
+order of the text.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from vaultsync.observations.text_features import EXAMINED_CHARS
 
 MAX_WORDS = 20
 NUMBER_WEIGHT, NAME_WEIGHT, WORD_WEIGHT = 4.0, 1.5, 0.6
-"""What a number, a name and another content word of a clause carry."""
+"""The weights of a number, a name and another content word of a clause."""
 SIGNAL_WEIGHTS: Mapping[str, float] = {CRITICAL: 2.0, NOTABLE: 1.0}
-"""What each kind of signal carries, by its tier."""
+"""The weight of a signal, by its tier."""
 LENGTH_EXPONENT = 0.3
 """How much a clause loses by its length. Measured, as the weights are, on the development half of
 golden/observations."""
@@ -43,7 +43,7 @@ class _Clause(NamedTuple):
 
 
 def compress(text: str) -> str:
-    """At most 20 words of a text that say most of it; the text itself where it is that short."""
+    """A summary of at most 20 words, taken from the text; a text that short is its own summary."""
     if len(text.split()) <= MAX_WORDS:
         return " ".join(text.split())
     clauses = _clauses(text[:EXAMINED_CHARS])
@@ -70,7 +70,7 @@ def _clauses(text: str) -> list[_Clause]:
 
 
 def _weight(words: tuple[str, ...]) -> float:
-    """What some words carry together."""
+    """The total weight of some words."""
     total = sum(_word_weight(word, is_first=not place) for place, word in enumerate(words))
     kinds = {(each.kind, each.tier) for each in find_signals(" ".join(words))}
     total += sum(SIGNAL_WEIGHTS.get(tier, 0.0) for _, tier in kinds)

@@ -21,8 +21,8 @@ from vaultsync.observations.text_features import text_features
 TIERS_SCORED = (CRITICAL, NOTABLE, BACKGROUND)
 BUCKETS = 8192
 SIGNAL_SCALE = 0.3
-"""What a signal counts beside the words. More of it trusts the table of phrases too much: on
-texts that its author had not seen it is right less often than the words."""
+"""The weight of a signal relative to the words. A larger one trusts the table of phrases too much:
+on texts that its author had not seen, the words are right more often."""
 
 
 class TierWeights(NamedTuple):
@@ -56,11 +56,11 @@ def bucket_of(feature: str) -> int:
 
 
 def tier_scores(text: str, strengths: Mapping[str, float]) -> list[float]:
-    """How much a text resembles each tier, in the order of `TIERS_SCORED`; about 0 to 1.
+    """The score of a text for each tier, in the order of `TIERS_SCORED`; about 0 to 1.
 
     Args:
         text: the observation.
-        strengths: what its signals count, by name.
+        strengths: the strengths of its signals, by name.
     """
     weights, features = tier_weights(), text_features(text)
     scores = list(weights.bias)
@@ -74,12 +74,12 @@ def tier_scores(text: str, strengths: Mapping[str, float]) -> list[float]:
     return scores
 
 
-def telling_words(text: str, tier: str, count: int = 3) -> list[str]:
-    """The words and forms of a text that speak most for a tier, the strongest first."""
+def telling_words(text: str, tier: str) -> list[str]:
+    """The three words or forms of a text that speak most for a tier, the strongest first."""
     weights, place = tier_weights(), TIERS_SCORED.index(tier)
     found: dict[str, float] = {}
     for feature, shown in text_features(text).items():
         if shown[0].isalpha() and not feature.startswith("l:"):
             found[shown] = found.get(shown, 0.0) + weights.of(feature)[place]
     best = sorted((-total, shown) for shown, total in found.items() if total > 0)
-    return [shown for _, shown in best[:count]]
+    return [shown for _, shown in best[:3]]

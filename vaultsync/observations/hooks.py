@@ -1,6 +1,6 @@
-"""What the hooks of agents' hosts tell: read their JSON, and split it into observations.
+"""Reads the JSON that hooks of agents' hosts send, and splits its texts into observations.
 
-| host | tells |
+| host | sends |
 |---|---|
 | Claude Code, Codex | `PostToolUse`, `Stop`, `PreCompact`, `SessionEnd` with snake-case keys |
 | Codex, as `notify` | `agent-turn-complete` with hyphens in its keys |
@@ -23,9 +23,9 @@ from vaultsync.errors import InvalidFieldError
 
 CLAUDE_CODE, CODEX, CURSOR, GEMINI = "Claude Code", "Codex", "Cursor", "Gemini CLI"
 MAX_HOOK_BYTES = 8 << 20
-"""A longer text is no hook's."""
+"""The largest payload, in bytes."""
 MAX_OBSERVATIONS = 60
-"""Observations that one hook brings, the last ones; the session goes on in the next."""
+"""Maximum number of observations from one hook; the last ones are kept."""
 MAX_CHARS, MIN_WORDS = 1_000, 3
 _MAX_DEPTH = 8
 _GEMINI_EVENTS = frozenset({"AfterTool", "AfterAgent", "AfterModel", "PreCompress"})
@@ -37,11 +37,11 @@ _TEXT_KEYS = (
     "error",
     "error_message",
 )
-"""Keys of what an agent said, or of what went wrong."""
+"""Keys of an agent's message or of an error."""
 _RESULT_KEYS = ("tool_response", "tool_output", "output", "result_json")
-"""Keys of what a tool returned."""
+"""Keys of the result of a tool."""
 _INNER_KEYS = ("stderr", "stdout", "output", "error", "llmContent", "content", "text", "message")
-"""Keys of the texts in what a tool returned."""
+"""Keys of the texts in the result of a tool."""
 _FENCE = re.compile(r"^ *(```+|~~~+)[^\n]*\n.*?(?:^ *\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _ITEM = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>|\[[ xX]\])\s+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -49,44 +49,44 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class Hook(NamedTuple):
-    """What a hook payload."""
+    """The payload of a hook."""
 
     host: str
     event: str
     session: str
     texts: tuple[str, ...]
     context: str
-    """Where its texts come from: the host, and the tool with what it was asked."""
+    """The origin of its texts: the host, and the tool with its input."""
     transcript: str
-    """The path of the transcript, where the hook brought no text; else empty."""
+    """The path of the transcript if the payload has no text; else empty."""
 
 
 class KeptObservation(Struct, frozen=True):
-    """An observation that a hook brought, and that was stored."""
+    """A stored observation of a hook."""
 
     id: str
     tier: str
-    """What the classifier called it; `pending` where it did not answer."""
+    """As classified; `pending` if the classifier did not answer."""
     content: str
 
 
 class CaptureReport(Struct, frozen=True):
-    """What became of what a hook payload."""
+    """The result of storing the observations of a hook."""
 
     host: str
     event: str
     session: str
     seen: int
-    """Observations that it was split into."""
+    """The number of observations in the payload."""
     noise: int
-    """How many were background, and were not stored."""
+    """How many were background and were not stored."""
     known: int
-    """How many an earlier hook of the session had brought."""
+    """How many an earlier hook of the session had stored."""
     kept: tuple[KeptObservation, ...]
 
 
 def is_hook(text: str) -> bool:
-    """Whether a text looks like what a hook tells."""
+    """Whether a text looks like the payload of a hook."""
     start = text[:4096]
     return start.lstrip().startswith("{") and any(
         each in text[:MAX_HOOK_BYTES] for each in ('"hook_event_name"', '"agent-turn-complete"')
@@ -94,7 +94,7 @@ def is_hook(text: str) -> bool:
 
 
 def read_hook(text: str) -> Hook:
-    """What a hook payload.
+    """Parse the payload of a hook.
 
     Raises:
         InvalidFieldError: it is too long, no JSON object, or of no known host.
@@ -160,7 +160,7 @@ def _texts(payload: Mapping[str, object]) -> Iterator[str]:
 
 
 def _inner_texts(value: object, depth: int) -> Iterator[str]:
-    """The texts in what a tool returned; it may be a text that is JSON itself."""
+    """The texts in the result of a tool, which may be JSON in a string."""
     if depth == 0:
         return
     if isinstance(value, str):
@@ -182,10 +182,10 @@ def _inner_texts(value: object, depth: int) -> Iterator[str]:
 
 
 def transcript_texts(transcript: str) -> list[str]:
-    """What user and agent said in a transcript, or in its end, oldest first.
+    """The messages of user and agent in a transcript, or in its end, oldest first.
 
-    It is JSON Lines, of which a first line may be cut, or one object with `messages`. What
-    tools returned is left out, and what a host put in between.
+    It is JSON Lines, whose first line may be cut, or one object with `messages`. Results of
+    tools, and what the host inserted, are left out.
     """
     rows: list[Any] = []
     for line in transcript.splitlines():
@@ -221,7 +221,7 @@ def _spoken(row: Mapping[str, Any]) -> Iterator[str]:
 def split_observations(texts: Iterable[str]) -> list[str]:
     """The observations in some texts: a paragraph, an item of a list or a line each, in order.
 
-    Fenced code is left out, and what has fewer than 3 words; what is said twice is said once.
+    Fenced code, texts of fewer than 3 words and repetitions are left out.
     """
     found: dict[str, None] = {}
     for text in texts:
@@ -236,7 +236,7 @@ def split_observations(texts: Iterable[str]) -> list[str]:
 
 
 def _of_paragraph(paragraph: str) -> Iterator[str]:
-    """A paragraph as one text where it is prose, which goes on with small letters; else lines."""
+    """A paragraph of prose as one text, where lines continue in lower case; else its lines."""
     gathered: list[str] = []
     for line in paragraph.split("\n"):
         bare = line.strip()

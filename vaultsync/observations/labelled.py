@@ -14,7 +14,7 @@ from vaultsync.sync.context import ReadContext
 from vaultsync.sync.history import is_by_person
 
 MAX_LABELLED = 1_000
-"""Observations of a vault that serve as examples, the last that a person moved."""
+"""Maximum number of examples from a vault: those that the user moved last."""
 
 
 class LabelledText(NamedTuple):
@@ -37,7 +37,7 @@ def shipped_examples() -> tuple[LabelledText, ...]:
 
 
 def moved_by_people(ctx: ReadContext) -> list[LabelledText]:
-    """The observations that a person gave another priority, which moving their notes does."""
+    """The observations whose priority the user changed, such as by moving their notes."""
     moved: dict[str, None] = {}
     for entry in ctx.archive.history(field="priority"):
         if is_by_person(entry):

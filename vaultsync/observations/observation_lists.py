@@ -18,7 +18,7 @@ from vaultsync.sync.context import ReadContext, SyncContext
 from vaultsync.sync.report import ObservationCounts
 
 LISTED_TIERS = (*TIERS, PENDING)
-"""What observations can be listed by: their tier, or that they have none yet."""
+"""The filters of a list: a tier, or `pending`."""
 
 
 class ListedObservation(Struct, frozen=True):
@@ -41,11 +41,11 @@ class Observations(Struct, frozen=True):
 
 
 class ShownObservation(ListedObservation, frozen=True):
-    """An observation with what is not in its note."""
+    """An observation with its original and its classification, which its note does not show."""
 
     context: str | None
     original: str
-    """What it said before it was shortened; its content where it was not."""
+    """The text before it was shortened; the content if it was not."""
     compressed: bool
     why: tuple[str, ...]
     """The signals in the original that count most, strongest first."""
@@ -77,8 +77,8 @@ def count_observations(
 ) -> ObservationCounts:
     """How many observations an agent may see; never writes the index.
 
-    What the index has not followed yet is read from the store; while that is unavailable, the
-    counts are those of the index.
+    Facts that the index lacks are read from the store; while that is unavailable, the counts
+    are those of the index.
     """
     late: set[str] = set()
     changed: dict[str, Fact] = {}
@@ -118,7 +118,7 @@ def listed_observation(fact: Fact) -> ListedObservation:
 
 
 def shown_observation(fact: Fact, classifier: Classifier) -> ShownObservation:
-    """An observation with its original, and why the classifier says what it says.
+    """An observation with its original and the reasons of the classifier.
 
     Raises:
         InvalidFieldError: it is a fact of another type.

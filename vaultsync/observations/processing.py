@@ -1,9 +1,9 @@
 """Classify pending observations, as a run that `undo` reverts.
 
-What is critical or notable becomes active; the background is shortened and archived, with its
-original kept. The word of a person stands: an observation whose note they edited is neither
-shortened nor archived, one that they moved to the folder of a tier has that tier for good, and
-one whose classification they undid stays pending until they move it.
+Critical and notable observations become active; background is shortened and archived, and keeps
+its original. The user's decisions stand: an observation whose note they edited is neither
+shortened nor archived, one that they moved to the folder of a tier keeps that tier, and one whose
+classification they undid stays pending until they move it.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ from vaultsync.sync.sync_request import SyncRequest
 RUN_KIND = "observations"
 """The kind of the runs, and who the history says made their changes."""
 MAX_PER_RUN = 10_000
-"""Observations that one run looks at, the oldest first."""
+"""Maximum number of observations of one run, the oldest first."""
 TEXTS_PER_BATCH = 250
-"""Observations that are classified, and written, at once."""
+"""Observations per batch of classifying and writing."""
 HALF_LIVES_KEPT = 4
-"""Half-lives after which the background expires."""
+"""The number of half-lives after which background expires."""
 IMPORTANCE: Mapping[str, float] = {CRITICAL: 0.8, NOTABLE: 0.5, BACKGROUND: 0.1}
 """Importance by tier; each entity that an observation is about adds to it."""
 IMPORTANCE_PER_ENTITY, MAX_COUNTED_ENTITIES = 0.05, 4
 
 
 class ProcessReport(Report, frozen=True):
-    """What a run over the pending observations did, or with `dry_run` would do."""
+    """The result of a run over the pending observations, or with `dry_run` the plan."""
 
     classified: int = 0
     critical: int = 0
@@ -73,11 +73,11 @@ class ProcessReport(Report, frozen=True):
     compressed: int = 0
     """Of the background, how many were shortened."""
     pending: int = 0
-    """How many wait: the classifier did not answer, or they changed meanwhile."""
+    """How many still wait, because the classifier did not answer or they changed meanwhile."""
 
 
 class _Decision(NamedTuple):
-    """What becomes of an observation."""
+    """The outcome for one observation."""
 
     before: Fact
     after: Fact
@@ -97,13 +97,13 @@ def process(
 ) -> ProcessReport:
     """Classify the pending observations that an agent may see.
 
-    A sync run comes first, so that edits and moves of notes are known; another one brings the
-    changes into the notes. What others write in the meantime stays, and waits for the next run.
+    A sync run comes first, so that edits and moves of notes are known; another one writes the
+    changes to the notes. Concurrent changes stay, and those facts wait for the next run.
 
     Args:
         ctx: the two sides.
         index: the note index, which finds pending observations.
-        classifier: tells the tiers.
+        classifier: assigns the tiers.
         agent: who asks; None is the user, who sees all.
         dry_run: whether to report what would be done, and do nothing.
         is_synced: whether a run has just looked at the whole vault.
@@ -170,7 +170,7 @@ def _ids(
 def _decide(
     ctx: SyncContext, classifier: Classifier, ids: Sequence[str]
 ) -> tuple[list[_Decision], int]:
-    """What becomes of some observations, and how many the classifier did not answer."""
+    """The outcomes for some observations, and how many the classifier did not answer."""
     decisions: list[_Decision] = []
     asked: list[tuple[Fact, bool]] = []
     for fact in ctx.store.find_many(ids).values():
@@ -208,7 +208,7 @@ def _observed(ctx: SyncContext, fact: Fact) -> ObservedText:
 
 
 def _since_its_status(history: Sequence[HistoryEntry]) -> Sequence[HistoryEntry]:
-    """The history of an observation from the run on that gave it its status."""
+    """The history of an observation since the run that set its status."""
     run = next((each.run for each in reversed(history) if each.field == "status"), None)
     return [*dropwhile(lambda each: run not in (None, each.run), history)]
 
@@ -224,7 +224,7 @@ def _was_undone(history: Sequence[HistoryEntry]) -> bool:
 def importance_of(fact: Fact) -> float:
     """The importance of an observation: by its tier, and 0.05 for each of up to 4 entities.
 
-    They are those of its field and those that its text links, which `observe` sees to.
+    Entities are those of its field and those that its text links to.
     """
     linked = {name_key(each.target) for each in find_links(fact.content)}
     named = {name_key(link.target) for each in fact.entities if (link := whole_link(each))}
@@ -257,7 +257,7 @@ def _expiry(fact: Fact) -> str | None:
 
 
 def expanded(fact: Fact) -> Fact:
-    """A shortened observation with its original; the text stands if it was changed since."""
+    """A shortened observation with its original text, unless it was edited since."""
     own = {key: value for key, value in fact.own.items() if key not in (COMPRESSED, ORIGINAL)}
     original = fact.own.get(ORIGINAL)
     if isinstance(original, str) and compress(original) == fact.content:

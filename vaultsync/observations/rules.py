@@ -1,9 +1,9 @@
 """Classify observations by rules: phrases of four languages, in `signals.toml`, and fitted weights.
 
-The rules are deterministic and offline, and say why. A text is read sentence by sentence: what is
-denied does not count, what is asked counts little, and a small subject (lunch, a flaky test)
-makes what was decided or failed small. What the signals, the words and the form of a text count
-was fitted to labelled observations (`fitted_tiers.py`).
+The rules are deterministic, offline and explainable. A text is read sentence by sentence: denied
+signals do not count, questions count little, and a small subject (lunch, a flaky test) makes a
+decision or a failure small. The weights of signals, words and form were fitted to labelled
+observations (`fitted_tiers.py`).
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ LANGUAGES = ("en", "de", "fr", "es")
 SMALL = "small"
 """The tier of the subjects that make others small."""
 CRITICAL_MARGIN, KEPT_MARGIN = 0.15, 0.05
-"""How much less a text may resemble what is critical, or notable, and be of that tier. What is put
-into the background is hidden, so that in doubt a text is kept."""
+"""By how much the score of a tier may be below the best and the text still be critical, or notable.
+Background is hidden, so that in doubt a text is kept."""
 PLAINLY_CRITICAL = 1.0
-"""The strength of critical signals, without that of small and routine ones, that keeps any text:
-a decision, a promise or a failure has it, money alone has not."""
+"""The strength of critical signals, less that of small and routine ones, from which any text is
+kept: a decision, a promise or a failure reaches it, money alone does not."""
 ALL_CRITICAL, ALL_SMALL, ALL_ROUTINE = f"all {CRITICAL}", f"all {SMALL}", f"all {BACKGROUND}"
-"""What the strengths of all signals of these tiers are called."""
+"""The names of the strengths of all signals of these tiers."""
 QUESTION_SHARE = 0.4
-"""What a signal in a question counts."""
+"""The weight of a signal in a question."""
 LEVEL_WEIGHT, AMOUNT_WEIGHT, FIGURE_WEIGHT = 0.7, 0.6, 0.6
-"""What the level of a log line (ERROR), an amount of money and a percentage count."""
+"""The weights of the level of a log line (ERROR), an amount of money and a percentage."""
 SUPPORT = 0.4
-"""What each further signal of a tier adds to the strongest one."""
+"""The share that each further signal of a tier adds to the strongest one."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 _DENIED = re.compile(
@@ -69,7 +69,7 @@ class SignalMatch(NamedTuple):
     kind: str
     tier: str
     weight: float
-    """What it counts where it stands."""
+    """Its weight in its sentence."""
     text: str
 
 
@@ -129,7 +129,7 @@ def _is_denied(signal: Signal, found: re.Match[str]) -> bool:
 
 
 class RuleClassifier:
-    """Tiers by the signals of a text, and by the words and forms that it has."""
+    """Classifies by the signals, words and form of a text."""
 
     name = "rules"
 
@@ -154,16 +154,16 @@ class RuleClassifier:
 
 
 def tier_of_text(text: str) -> str:
-    """The tier of a text by its signals, its words and its form."""
+    """The tier of a text."""
     strengths = signal_strengths(text)
     return tier_by_scores(text, tier_scores(text, strengths), strengths)
 
 
 def tier_by_scores(text: str, scores: Sequence[float], strengths: Mapping[str, float]) -> str:
-    """The tier of a text; in doubt the one that keeps it. Where nothing is said, nothing is.
+    """The tier of a text; in doubt, one that keeps it. A text without words is background.
 
-    What signals alone call critical, and neither a small subject nor routine makes small, is not
-    hidden because of its other words.
+    A text with critical signals, and without a small or routine subject, is not hidden because
+    of its other words.
     """
     if not text.strip():
         return BACKGROUND
@@ -178,7 +178,7 @@ def tier_by_scores(text: str, scores: Sequence[float], strengths: Mapping[str, f
 
 
 def signal_strengths(text: str) -> dict[str, float]:
-    """What the signals of a text count: each kind, and `all TIER` for those of a tier."""
+    """The strengths of the signals of a text: by kind, and as `all TIER` by tier."""
     kinds: dict[str, float] = {}
     tiers: dict[str, dict[str, float]] = {}
     for each in find_signals(text):

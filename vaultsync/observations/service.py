@@ -1,4 +1,4 @@
-"""Observe: store what an agent noticed at once, for a classifier to look at later."""
+"""Store what an agent noticed at once, to be classified later."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def observe(
     `session` is where it comes from, and `id` its id if that is known before.
 
     Raises:
-        InvalidFieldError: the text is blank, or the scope is that of a team, as that of a vault
-            may be by default: what one agent noticed is noise to the others.
+        InvalidFieldError: the text is blank, or the scope (perhaps the default of the vault) is
+            that of a team, to whom what one agent noticed is noise.
         InvalidScopeError, ScopeDeniedError, IdTakenError: as for any fact.
     """
     home = scope or (None if agent else ctx.policy.default_scope)

@@ -1,6 +1,6 @@
-"""What a text is made of, for a classifier that adds up weights: words, their parts, and form.
+"""The features of a text for a linear classifier: words, their parts, and form.
 
-Numbers count by their length alone, so that no weight belongs to one amount or one day.
+A number is only its length, so that no weight is fitted to one amount or one day.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 EXAMINED_CHARS = 4_000
-"""Characters of an observation, at its beginning, that are examined."""
+"""How many characters at the beginning of an observation are examined."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d[\d.,:]*|[^\w\s]")
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -70,11 +70,11 @@ FORMS: Mapping[str, re.Pattern[str]] = MappingProxyType(
         ),
     }
 )
-"""How an observation can look, and what shows it."""
+"""The forms that an observation can have, and the pattern of each."""
 
 
 def text_features(text: str) -> dict[str, str]:
-    """What a text is made of: each feature, with how a reason names it."""
+    """The features of a text, each with its name in a reason."""
     text = text[:EXAMINED_CHARS].replace("’", "'")
     found: dict[str, str] = {}
     words = _WORD.findall(text.lower())

@@ -31,10 +31,10 @@ from vaultsync.sync.snapshot import parts_by_folder, path_in
 from vaultsync.sync.sync_request import SyncRequest
 
 BYTES_IN_MEMORY = 6 << 20
-"""Bytes of notes that are adopted in one run; a folder with more is adopted as a whole. A run
-holds seven times as much, and of more than one batch it decides while it waits for the disk."""
+"""Maximum size, in bytes, of the notes of one batch; a larger folder is one batch. A run needs
+seven times as much memory, and plans the next batch while it waits for the disk."""
 BYTES_PER_NOTE = 2 << 10
-"""What a note counts at least."""
+"""The minimum size that is counted for a note."""
 
 
 def adopt_notes(
@@ -110,9 +110,9 @@ def _adopt_in_parts(
     sizes: Mapping[VaultPath, int],
     progress: Progress | None,
 ) -> Report:
-    """One run, some folders at a time, so that few notes are in memory at once.
+    """One run, a few folders at a time, to limit memory.
 
-    At the end, the whole vault is looked at as by any sync, which finds little left to do.
+    At the end, the whole vault is synced, which finds little left to do.
     """
     done: Report | None = None
     if not request.dry_run and sum(map(sizes.__getitem__, request.adopt)) > BYTES_IN_MEMORY:

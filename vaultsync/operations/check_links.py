@@ -55,7 +55,7 @@ class LinkProblem(Struct, frozen=True):
     """The property that contains it; None in the body."""
     why: str
     candidates: tuple[VaultPath, ...]
-    """The notes that it leads to, or was meant to lead to."""
+    """The notes that it leads to, or probably should."""
     fix: str | None
     """The fixed link; None if there is more than one possible target, or none."""
 
@@ -97,7 +97,7 @@ def check_links(
 ) -> LinkReport:
     """Check every link of every note, as Obsidian resolves it; changes nothing.
 
-    For an agent, the notes that it may not know of are as if they were not there.
+    For an agent, notes that it may not see do not exist.
 
     Raises:
         VaultMissingError: the vault cannot be listed.
@@ -108,7 +108,7 @@ def check_links(
 def fixed_links_for(
     ctx: SyncContext, agent: str, done: LinkReport, *, files: VaultFiles = tuple
 ) -> LinkReport:
-    """What `fix_links()` did, as far as an agent may know of it, and the links that are left."""
+    """The part of a report of `fix_links()` that an agent may see, with the remaining problems."""
     view = AgentView(ctx, agent)
     fixed = tuple(
         each for each in done.fixed if all(map(view.sees_note, (each.path, *each.candidates)))
@@ -195,7 +195,7 @@ class _LinkChecker:
         return [each for each in paths if whole or self._view.sees_note(each)]
 
     def _read(self, path: VaultPath) -> bool:
-        """Read a note; whether the agent may know of it, which may be that of a fact of others."""
+        """Read a note; returns whether the agent may see it."""
         try:
             text = self._ctx.vault.read(path).data.decode()
         except (NoteError, UnicodeDecodeError):
@@ -259,7 +259,7 @@ class _LinkChecker:
     def _on_canvas(
         self, path: VaultPath, found: CanvasLink, resolution: LinkTargetCheck
     ) -> LinkProblem:
-        """The problem of a link on a canvas, which nothing fixes: the canvas is a person's."""
+        """The problem of a link on a canvas; it is never fixed, because canvases are the user's."""
         redact, candidates = self._ctx.view.redact_text, resolution.candidates
         written, why = redact(found.written), redact(resolution.why)
         return LinkProblem(path, found.line, written, CANVAS_KIND, None, why, candidates, None)

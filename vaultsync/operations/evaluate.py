@@ -1,4 +1,4 @@
-"""Evaluate recall, context packs and sync on a vault: how good, and how long beside a floor."""
+"""Evaluate recall, context packs and sync on a vault: quality, and time relative to a floor."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from vaultsync.recall.service import RecallSearch
 
 FIRST_HITS = 5
 RANKED_HITS = 10
-"""Hits that are looked at; an expected one beyond them counts as not found."""
+"""Number of hits that are examined; an expected one beyond them counts as not found."""
 INDEX_FIRST = "index-first"
-"""As a command asks, which loads a model only where keyword search is not sure."""
+"""The mode of a command, which loads a model only if keyword search is not sure."""
 ASKED_MODES: Mapping[str, str] = {
     "index": "index",
     "vector": "vector",
@@ -50,7 +50,7 @@ class EvalQuestion(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     all: bool = False
     """Whether to include what is hidden by default."""
     at: datetime | None = None
-    """When it is asked, where that matters; otherwise now."""
+    """The time at which it is asked, if that matters; else now."""
 
 
 class _QuestionPage(Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,28 +66,28 @@ class Figure(Struct, frozen=True):
     better: str = ""
     """`higher` or `lower`; empty for a value that only informs."""
     noise: float = 0.0
-    """By how much it differs from one measurement to the next."""
+    """The difference between repeated measurements."""
 
 
 class Evaluation(Struct, frozen=True):
-    """What came of the questions."""
+    """The results of an evaluation."""
 
     questions: int
     unanswerable: int
-    """Those of them that nothing answers."""
+    """The number of questions without an answer in the vault."""
     digest: str
-    """Of the questions: figures of other questions do not compare."""
+    """A hash of the questions; only figures of the same questions compare."""
     figures: dict[str, Figure]
     """By subject, way of asking and measure, such as `retrieval/index/relevance@5`."""
     missing: tuple[str, ...] = ()
-    """What could not be measured, and why; a sentence each."""
+    """The figures that could not be measured, each with the reason in a sentence."""
 
 
 Act: TypeAlias = Callable[[], object]
 
 
 class Paired(NamedTuple):
-    """What is timed, and its floor: the least that the same work could cost."""
+    """Work to be timed, and its floor: the least that it could cost."""
 
     name: str
     floor: Act
@@ -99,12 +99,12 @@ class EvaluationParts:
     """What an evaluation needs."""
 
     sources: Callable[[datetime | None], RecallSources]
-    """What is asked, at a time or now."""
+    """The sources of recall, at a time or now."""
     tokens: TokenCounter
     ids: Mapping[str, str]
     """Of facts, by their ids and by the paths of their notes."""
     seconds: Callable[[], float]
-    """Processor time: it hardly changes while other processes are busy."""
+    """Processor time, which other processes hardly affect."""
     agent: str | None = None
     """Who asks; None is the user of the machine, who sees everything."""
     user: str | None = None
@@ -113,7 +113,7 @@ class EvaluationParts:
     """The least work for a question, by the way of asking; by default a search of the index or
     the vectors alone."""
     others: Sequence[Paired] = ()
-    """What else is timed."""
+    """Further work to be timed."""
 
 
 def parse_questions(text: str) -> tuple[EvalQuestion, ...]:
@@ -187,7 +187,7 @@ class _Asked:
         self.expected = {parts.ids[each] for each in question.expected}
 
     def search(self, way: str) -> RecallSearch:
-        """Recall, to be asked."""
+        """Run recall."""
         sources = replace(self._sources, warm=False)
         return RecallSearch(sources, self._request(ASKED_MODES[way], RANKED_HITS))
 
@@ -202,7 +202,7 @@ class _Asked:
         )
 
     def reason_against(self, way: str) -> str:
-        """Why it cannot be asked in a way; empty where it can. Loads the model."""
+        """Why a way of asking is not available; empty if it is. Loads the model."""
         if way == "index":
             return ""
         answer = self.search("fused").answer()
@@ -220,7 +220,7 @@ class _Asked:
         )
 
     def packed(self, request: ContextRequest) -> tuple[int, set[str]]:
-        """The tokens of a context pack, and its facts without the entities beside them."""
+        """The tokens of a context pack, and its facts without entities."""
         pack = build_context(self._sources, self._parts.tokens, request)
         return pack.tokens, {each.id for each in pack.items if each.tier != ENTITY_TIER}
 
@@ -263,7 +263,7 @@ def _retrieval(way: str, asked: Sequence[_Asked], count: Callable[[str], int]) -
 
 
 class _Found(NamedTuple):
-    """What was found for a question."""
+    """The hits for a question."""
 
     expected: Collection[str]
     found: Sequence[str]
@@ -273,7 +273,7 @@ class _Found(NamedTuple):
 
 
 def _found_figures(name: str, answers: Sequence[_Found]) -> dict[str, Figure]:
-    """How much of what is expected is found, at which rank, and how long it takes."""
+    """The figures of retrieval: recall, ranks and time."""
     shares, hits, ranks = [], [], []
     tokens: list[float] = []
     for each in answers:
@@ -310,7 +310,7 @@ def _context(asked: Sequence[_Asked], budget: int) -> dict[str, Figure]:
 
 
 class _Pack(NamedTuple):
-    """What was packed for a question."""
+    """The context pack of a question."""
 
     expected: Collection[str]
     packed: Collection[str]
@@ -318,7 +318,7 @@ class _Pack(NamedTuple):
 
 
 def _pack_figures(packs: Sequence[_Pack]) -> dict[str, Figure]:
-    """Of packs: the share of what is expected, of what is packed, and of empty ones."""
+    """The figures of context packs: recall, precision, and the share of empty ones."""
     recall, precision, silent = [], [], []
     tokens: list[float] = []
     for each in packs:
@@ -345,14 +345,14 @@ def _pack_figures(packs: Sequence[_Pack]) -> dict[str, Figure]:
 
 
 class ToolAnswer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What another tool answered to a question."""
+    """The answer of another tool to a question."""
 
     question: Annotated[str, Meta(min_length=1)]
     """The question, or its `id`."""
     found: tuple[str, ...] = ()
-    """What it found, best first, named as `expected` of the questions names it."""
+    """Its hits, best first, named as in `expected` of the questions."""
     packed: tuple[str, ...] | None = None
-    """What it would put into a prompt; left out where it packs nothing."""
+    """The facts that it would put into a prompt; left out if it packs none."""
     found_tokens: Annotated[float, Meta(ge=0)] | None = None
     packed_tokens: Annotated[float, Meta(ge=0)] | None = None
     seconds: Annotated[float, Meta(ge=0)] | None = None
@@ -433,10 +433,10 @@ def score_answers(questions: Sequence[EvalQuestion], answers: Sequence[ToolAnswe
 def _ratios(
     timed: Sequence[Paired], seconds: Callable[[], float], rounds: int
 ) -> dict[str, Figure]:
-    """How many times as long as its floor each takes; in turns, so that a busy moment hits both.
+    """The ratios of times to their floors; measured in turns, so that load affects both.
 
-    A round gives one ratio, that of the medians. The figure is their median, its noise half of
-    what lies between them.
+    Each round gives one ratio, that of the medians. The figure is their median; its noise is half
+    of their range.
     """
     found: dict[str, list[float]] = {}
     for _ in range(rounds):
@@ -465,7 +465,7 @@ def _one_round(
 
 
 def _means(some: Mapping[str, tuple[Sequence[float], str]]) -> dict[str, Figure]:
-    """The mean of each that has values."""
+    """The means of those with values."""
     return {name: Figure(fmean(each), better) for name, (each, better) in some.items() if each}
 
 

@@ -46,8 +46,7 @@ def export_facts(
 def import_facts(ctx: SyncContext, lines: Iterable[str], *, agent: str | None = None) -> int:
     """Import facts from lines of JSON: all of them or, if one is invalid, none.
 
-    A line overwrites a fact that the store has, and restores one that was deleted, if the agent
-    may see it.
+    A line overwrites an existing fact, or restores a deleted one, if the agent may see it.
 
     Returns: the number of facts.
 
@@ -104,7 +103,7 @@ def _read(ctx: SyncContext, number: int, line: str, agent: str | None) -> Fact:
 
 
 def imported_fact(ctx: SyncContext, exported: Mapping[str, Value]) -> Fact:
-    """A fact of the values that an export has of it; those that are missing are filled in.
+    """A fact from exported values; missing ones are filled in.
 
     Raises:
         UsageError: a value is invalid, there is neither content nor title, or its note would be
@@ -149,7 +148,7 @@ def _field_values(exported: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def write_imported(ctx: SyncContext, facts: list[Fact], agent: str | None) -> None:
-    """Write facts over what the store has of them, and restore those that were deleted.
+    """Write facts, overwriting existing ones and restoring deleted ones.
 
     Raises:
         RevisionMismatchError: others write one of them all the time.

@@ -1,7 +1,7 @@
 """Maintenance: delete expired and faded facts and collapse long chains, as a run to be undone.
 
-It also compares the revisions of all facts. The feed names what was written; what a store lost
-by itself, such as a replica restored from an old backup, only a full comparison finds.
+It also compares the revisions of all facts. The feed names only writes; what a store has lost, such
+as a replica restored from an old backup, is found only by a full comparison.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def run_maintenance(
     """Delete expired and faded facts and collapse long chains, in the store and the notes.
 
     A sync run comes first, so that recent edits are known and facts that the store lost are
-    restored; another one updates the notes. What others write in the meantime stays. `floor` and
-    `longest` are those of `plan_retention()`; `confirm` is the id of a maintenance run that the
-    guard stopped, to carry it out.
+    restored; another one updates the notes. Concurrent changes stay. `floor` and `longest` are
+    those of `plan_retention()`; `confirm` is the id of a maintenance run that the guard stopped,
+    to carry it out.
 
     Raises:
         StoreUnavailableError: nothing was done.

@@ -36,8 +36,8 @@ class MigrationReport(Struct, frozen=True):
 def copy_store(source: Store, target: Store, *, progress: Progress | None = None) -> int:
     """Copy every fact and tombstone that the target lacks; returns the number of writes.
 
-    An interrupted copy can be started again. What others wrote to the target is newer, and
-    stays.
+    An interrupted copy can be repeated. Facts that others wrote to the target are newer, and
+    stay.
 
     Raises:
         StoreUnavailableError: one of the stores is unavailable; try again later.
@@ -93,7 +93,7 @@ def _missing_writes(
 
 
 def _last_versions(store: Store, page: Sequence[FeedRow]) -> dict[str, Fact]:
-    """The facts of some rows; deleted ones as they last were."""
+    """The facts of some rows; of deleted ones, the last versions."""
     found = store.find_many([row.fact_id for row in page])
     for row in page:
         if row.fact_id not in found:
@@ -110,7 +110,7 @@ def _text(fact: Fact | None) -> str | None:
 def check_copied(
     source: Store, target: Store, *, progress: Progress | None = None
 ) -> tuple[int, int]:
-    """Prove that the target has everything that the source has, by number and by content.
+    """Verify that the target has all that the source has, by count and content.
 
     Returns: the number of facts and of tombstones of the source.
 

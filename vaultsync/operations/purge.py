@@ -1,8 +1,8 @@
 """Purge: erase facts for good, on both sides and everywhere else, and prove it.
 
-A fact is forgotten first, so that its note goes as after any deletion and other machines
-learn of it. Then each place that holds something of it erases that. The store comes last:
-until then an interrupted purge still knows which texts to look for.
+A fact is forgotten first, so that its note is removed as by any deletion, and other machines learn
+of it. Then each place that holds anything of it erases that. The store comes last, because an
+interrupted purge takes the texts to search for from there.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from vaultsync.sync.sync_request import SyncRequest
 PURGE_ACTOR = "purge"
 """The writer's name in the store's feed."""
 _TRIES = 5
-"""How often a fact is forgotten again because another program wrote to it in the meantime."""
+"""How often a fact is forgotten again because another program wrote it meanwhile."""
 _TEXT_FIELDS = frozenset({"content", "title", "context"})
 _STATE_SUMMARY = VaultPath(".meta/sync-state.json")
 
@@ -55,7 +55,7 @@ class FoundTrace(Struct, frozen=True):
 
 
 class PurgeReport(Struct, frozen=True):
-    """What was erased, and what a search of every byte found afterwards."""
+    """The erased data, and the results of a search of every byte afterwards."""
 
     purged: tuple[str, ...]
     """The ids of the facts."""
@@ -75,7 +75,7 @@ class PurgeReport(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class PurgeParts:
-    """What holds facts besides the notes, and what proves that it does not any more."""
+    """The places that hold facts besides the notes, and the search that verifies a purge."""
 
     derived: Sequence[Erasable]
     """Indexes, vectors and small files."""
@@ -90,7 +90,7 @@ class PurgeParts:
 
 
 def facts_of_user(ctx: SyncContext, user: str) -> tuple[str, ...]:
-    """The ids of all facts about a user, those that were forgotten too."""
+    """The ids of all facts about a user, forgotten ones included."""
     return tuple(fact.id for fact in _all_versions(ctx) if fact.user_id == user)
 
 
@@ -232,7 +232,7 @@ def _texts(fact: Fact) -> Iterator[str]:
 def _forget(ctx: SyncContext, ids: Sequence[str]) -> Counter[str]:
     """Remove what other facts say of the facts, then the facts and their notes.
 
-    In this order: a note's link to another is known to be ours while that one is there.
+    In this order, because a link in a note is known to be ours only while its target exists.
     """
     places: Counter[str] = Counter()
 
@@ -253,7 +253,7 @@ def _forget(ctx: SyncContext, ids: Sequence[str]) -> Counter[str]:
 def _write_until_none(
     ctx: SyncContext, ids: Sequence[str], needed: Callable[[], list[StoreWrite]]
 ) -> int:
-    """Do the writes that are needed, and bring them into the notes, until there are none."""
+    """Repeat writes, and the sync of their notes, until none are needed."""
     written: dict[str, None] = {}
     for _ in range(_TRIES):
         writes = needed()
@@ -279,7 +279,7 @@ def _without_references(fact: Fact, ids: Sequence[str]) -> Fact | None:
 
 
 def _quotes(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, set[str]]]:
-    """Other facts that say the same words, and which."""
+    """Other facts with the same pieces of text, and those pieces."""
     for fact in _all_versions(ctx):
         if fact.id not in traces.fact_ids:
             names = set(traces.found_in(fact_to_json(fact).encode()))
@@ -312,7 +312,7 @@ def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
 def _searched(
     ids: Sequence[str], found: Sequence[Remnant], quoting: Iterable[str] = ()
 ) -> PurgeReport:
-    """What a search found: in what vaultsync keeps, and in what is the user's."""
+    """The remnants that a search found: in vaultsync's files, and in the user's."""
     left = [each for each in found if not each.theirs]
     theirs = [each.path for each in found if each.theirs]
     return PurgeReport(

@@ -60,8 +60,8 @@ def rebuild(
     store: each note becomes what its fact says; notes that the store does not know are left
     alone.
 
-    Changes of the other side that were never synced, and newer versions than those of
-    `source`, are only overwritten when `confirm` names the rebuild that was stopped.
+    Unsynced changes of the other side, and versions newer than those of `source`, are only
+    overwritten if `confirm` names the rebuild that the guard stopped.
 
     Raises:
         StoreUnavailableError: both sides are needed.

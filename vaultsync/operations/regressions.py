@@ -1,4 +1,4 @@
-"""Compare an evaluation with a baseline: what became worse than noise explains."""
+"""Compare an evaluation with a baseline, and find regressions beyond noise."""
 
 from __future__ import annotations
 

@@ -40,11 +40,11 @@ from vaultsync.sync.sync_request import SyncRequest
 _log = logging.getLogger(__name__)
 
 NOTES_IN_MEMORY = 1_000
-"""Notes that are rewritten at once; those of a folder with more are rewritten together."""
+"""Maximum number of notes per batch; a larger folder is one batch."""
 MAX_REWRITE_ROUNDS = 3
-"""How often notes are tried that others are writing to."""
+"""Maximum number of tries for notes that others are writing."""
 LINKS_ACTOR = "links"
-"""Who rewrites links, in the history."""
+"""The actor of rewritten links in the history."""
 RELINK_REASON = "a note that it links to moved"
 VaultFiles: TypeAlias = Callable[[], Iterable[VaultPath]]
 """Lists all files of the vault, attachments included; called when they are needed."""
@@ -90,14 +90,14 @@ def rewrite_note_links_of(
 
 
 def _parts(ctx: SyncContext, fact_ids: Collection[str]) -> Iterator[list[str]]:
-    """The facts of notes in some folders at a time: a hub may be linked from every note."""
+    """The facts in batches of folders, because every note may link to a hub."""
     ids = {path: fact_id for fact_id, path in ctx.archive.note_paths(fact_ids).items()}
     for paths in parts_by_folder(ids, NOTES_IN_MEMORY):
         yield sorted(ids[path] for path in paths)
 
 
 class LinkRewriter:
-    """Plans by the decision table; rewrites links where that has nothing to do."""
+    """Plans by the decision table, and rewrites links if that has nothing to do."""
 
     def __init__(self, targets: LinkTargets, reason: str) -> None:
         self._targets = targets

@@ -1,7 +1,7 @@
 """Rewrite the links of canvases to notes that moved, and undo that.
 
-A canvas is a person's: only the texts that link to a moved note change, by an exchange with a
-look at what it displaced. The bytes before are kept for undo.
+Canvases are the user's: only the texts that link to a moved note change, by a checked exchange. The
+former bytes are kept for undo.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def undo_canvases(
 
 
 class _Rewriting(NamedTuple):
-    """Who rewrites a canvas, in which run."""
+    """The actor and the run of a rewrite."""
 
     ctx: SyncContext
     run: str

@@ -1,6 +1,6 @@
-"""Which facts a memory can do without: expired ones, faded ones, middle versions of chains.
+"""Facts that can be deleted: expired ones, faded ones, and middle versions of chains.
 
-What the user wrote never fades, nor does a critical fact or one that is still in use.
+Facts that the user wrote, critical facts and facts in use never fade.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Settle conflict copies, which sync tools put beside notes: merge, keep, or drop them.
 
-A copy is one side of a merge with its note. The base is what both sides last agreed on, if the
-note was changed since; otherwise the former text of the note that the copy is nearest to, or
-what note and copy have in common.
+A copy is one side of a merge with its note. The merge base is the base of the fact, if the note was
+changed since; otherwise the former text of the note that is most similar to the copy, or the
+lines that both have in common.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def open_copies(ctx: SyncContext, *, agent: str | None = None) -> list[ShownCopy
 def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "person") -> Report:
     """Merge a conflict copy into its note, keep it as a note of its own, or drop it.
 
-    What both changed differently becomes a conflict, in which the note's values stand. The
-    archive keeps the bytes of the copy, and `undo_copies()` puts it back.
+    Conflicting changes become a conflict, in which the note's values win. The archive keeps the
+    bytes of the copy, and `undo_copies()` puts it back.
 
     Args:
         ctx: the two sides.
@@ -106,7 +106,14 @@ def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "p
         report = _merge(ctx, base, file, request, actor)
     _remove(ctx, path, file)
     entry = HistoryEntry(
-        run, ctx.now(), base.fact.id, VAULT_SIDE, actor, COPY_FIELD, _place(path, file.sha), None
+        run,
+        ctx.now(),
+        base.fact.id,
+        VAULT_SIDE,
+        actor,
+        COPY_FIELD,
+        {"path": path, "sha": file.sha},
+        None,
     )
     with ctx.archive.transaction():
         ctx.archive.add_history([entry])
@@ -156,7 +163,7 @@ def _merge(
 
 
 def _ancestor(note: Fact, copy: Fact, known: Sequence[str]) -> Fact:
-    """What a copy and its note come from: the fields that are equal, and a text.
+    """The merge base of a copy and its note: the fields that are equal, and a text.
 
     That is the former text of the note that the copy is nearest to, if it is not nearer to the
     note as it is; otherwise the lines that both have.
@@ -177,7 +184,7 @@ def _ancestor(note: Fact, copy: Fact, known: Sequence[str]) -> Fact:
 
 
 def _keep(ctx: SyncContext, path: VaultPath, file: NoteFile, actor: str) -> Report:
-    """Make a note of its own of a copy, under a free name and without the id of the other."""
+    """Turn a copy into a separate note, under a free name and without the id."""
     found = conflict_copy_of(file_name_of(path))
     stem = _template(found.note if found else file_name_of(path))
     data = remove_id_line(read_note(file.data, path))
@@ -241,7 +248,3 @@ def _create(ctx: SyncContext, data: bytes, folder: VaultPath, name: str) -> Vaul
 def _template(name: str) -> str:
     """The stem of a note, for `str.format()`."""
     return stem_of(name).replace("{", "{{").replace("}", "}}")
-
-
-def _place(path: VaultPath, sha: str) -> dict[str, str]:
-    return {"path": path, "sha": sha}

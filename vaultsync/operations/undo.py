@@ -51,8 +51,7 @@ def undo_run(
 ) -> Report:
     """Undo the changes of a run. What was changed again since then stays as it is.
 
-    Of a run that also changed facts which the agent cannot see, or may not write, only the
-    others are undone.
+    Changes of facts that the agent cannot see, or may not write, are not undone.
 
     Facts that the run created are deleted (a note that was adopted only loses its id), facts
     that it deleted are restored, and fields get their former values. A sync run comes first,
@@ -92,7 +91,7 @@ def undo_run(
     )
     work = _Undo(ctx, request)
     work.undo(run, by_fact)
-    work.keep(denied, "the agent may not write there")
+    work.keep(denied)
     done, kept = undo_canvases(ctx, chain(*by_fact.values()), str(request.run), actor)
     work.actions += done
     work.kept += kept
@@ -159,10 +158,10 @@ class _Undo:
         self._unadopt(adopted)
         self._readopt(unadopted)
 
-    def keep(self, fact_ids: Iterable[str], reason: str) -> None:
-        """Report that facts stay as they are."""
+    def keep(self, fact_ids: Iterable[str]) -> None:
+        """Report that facts stay as they are, because the agent may not change them."""
         for each in sorted(fact_ids):
-            self._record(None, each, reason)
+            self._record(None, each, "the agent may not write there")
 
     def _existed_before(self, fact_id: str, run: str) -> bool:
         """Whether a fact, or its note, existed before a run."""
@@ -209,7 +208,7 @@ class _Undo:
         *,
         unless_equal: bool = False,
     ) -> bool:
-        """Change a fact and write it, again when others were faster; False if there is none."""
+        """Change a fact and write it, with retries if others are faster; False if there is none."""
         for _ in range(MAX_UPDATE_TRIES):
             current = find(fact_id)
             if current is None:

@@ -159,14 +159,10 @@ def is_surely_clean(text: str) -> bool:
     return _UNSEEN.isdisjoint(non_ascii(letters)) and not stems_in(text)
 
 
-def _one_by_one(text: str) -> bytes:
-    """One byte per character; those outside of Latin-1 become `?`."""
-    return text.encode("latin-1", "replace")
-
-
 def _tokens(text: str) -> Iterator[SecretSpan]:
     near, far = [], []
-    runs = _one_by_one(text).translate(_RUNS)
+    # One byte per character; those outside of Latin-1 become `?`.
+    runs = text.encode("latin-1", "replace").translate(_RUNS)
     at = runs.find(_LONG)
     while at >= 0:
         end = runs.find(b" ", at)

@@ -1,1 +1,1 @@
-"""Proposals: changes that agents and rules suggest, and a person decides about."""
+"""Proposals: changes that agents and rules suggest, and the user accepts or rejects."""

@@ -1,4 +1,4 @@
-"""How the user answered the proposals of rules, from which the rules learn when to be silent."""
+"""Counts of the user's answers to proposals; kinds that are mostly rejected fall silent."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from vaultsync.sync.context import SyncContext
 ANSWERS_SETTING = "proposal_answers"
 """The setting of the archive: kind -> how many were accepted, and how many rejected."""
 MIN_ANSWERS = 10
-"""Answers from which on a kind may fall silent."""
+"""The number of answers from which a kind may fall silent."""
 REJECTED_SHARE = 0.7
-"""Share of rejected ones from which on it does."""
+"""The share of rejected ones from which it does."""
 
 
 def answer_counts(archive: Archive) -> Mapping[str, tuple[int, int]]:
@@ -23,7 +23,7 @@ def answer_counts(archive: Archive) -> Mapping[str, tuple[int, int]]:
 
 
 def count_answers(ctx: SyncContext, kinds: Iterable[str], *, accepted: bool) -> None:
-    """Count answers, one for each kind that is named."""
+    """Add answers, one for each kind in the list."""
     counts = dict(answer_counts(ctx.archive))
     for kind in kinds:
         yes, no = counts.get(kind, (0, 0))
@@ -32,7 +32,7 @@ def count_answers(ctx: SyncContext, kinds: Iterable[str], *, accepted: bool) -> 
 
 
 def forget_answers(ctx: SyncContext, kinds: Iterable[str]) -> None:
-    """Forget the answers about kinds; a user who switches one off and on starts again."""
+    """Reset the counts of kinds, as when the user switches one off and on again."""
     counts = answer_counts(ctx.archive)
     off = frozenset(kinds)
     if off & counts.keys():
@@ -40,7 +40,7 @@ def forget_answers(ctx: SyncContext, kinds: Iterable[str]) -> None:
 
 
 def silent_kinds(counts: Mapping[str, tuple[int, int]]) -> Mapping[str, str]:
-    """The kinds that make no proposals any more, each with the reason in words."""
+    """The kinds that have fallen silent, each with the reason in words."""
     found = {}
     for kind, (yes, no) in counts.items():
         answers = yes + no

@@ -1,4 +1,4 @@
-"""Make the proposals of rules, as often as the settings and the user's answers allow.
+"""Make the proposals of rules, within the settings and the user's answers.
 
 Maintenance does this, never a sync: a proposal is never urgent.
 """
@@ -26,26 +26,26 @@ from vaultsync.proposals.service import ProposalDraft, accept_proposals, propose
 from vaultsync.sync.context import SyncContext
 
 MAX_EXAMINED = 5_000
-"""Facts that one run of maintenance looks at: those written or used last."""
+"""Maximum number of facts of one run of maintenance: those written or used last."""
 OFF, PROPOSE, AUTO = "off", "propose", "auto"
-"""What a setting says about a kind."""
+"""The values of the setting of a kind."""
 
 
 class MadeProposals(NamedTuple):
-    """What the rules proposed in one run of maintenance."""
+    """The proposals of one run of maintenance."""
 
     proposed: Mapping[str, int]
     """How many of each kind are new."""
     accepted: Mapping[str, int]
     """How many of these were accepted at once, as the settings say."""
     silent: Sequence[str]
-    """Kinds that propose nothing because the user rejected most of them, in words."""
+    """Kinds that propose nothing because the user rejected most of their proposals, in words."""
 
 
 def make_proposals(
     ctx: SyncContext, modes: Mapping[str, str], *, dry_run: bool = False
 ) -> MadeProposals:
-    """Let each rule look at the facts; to be used under the engine's lock.
+    """Run each rule over the facts; requires the engine's lock.
 
     Args:
         ctx: the two sides.
@@ -85,18 +85,16 @@ def make_proposals(
 
 
 def _freshest(ctx: SyncContext, wanted: Callable[[Fact], bool]) -> list[Fact]:
-    found = nlargest(MAX_EXAMINED, filter(wanted, ctx.store.iter_facts()), key=_freshness)
+    found = nlargest(
+        MAX_EXAMINED, filter(wanted, ctx.store.iter_facts()), key=lambda x: (last_used(x), x.id)
+    )
     return sorted(found, key=lambda each: each.id)
-
-
-def _freshness(fact: Fact) -> tuple[str, str]:
-    return last_used(fact), fact.id
 
 
 def _without_evidence(
     candidates: Iterator[Candidate], kind: str, known: Iterable[ProposalRecord]
 ) -> Iterator[Candidate]:
-    """Those of which no evidence led to an earlier proposal, however that was answered."""
+    """Those without evidence that led to an earlier proposal, however that was answered."""
     led = {x for each in known if each.kind == kind for x in evidence_of(each)}
     return (each for each in candidates if led.isdisjoint(each.evidence))
 
@@ -108,7 +106,7 @@ def _new(
     known: Collection[str],
     busy: set[str],
 ) -> Iterator[ProposalDraft]:
-    """Those that were never made, about facts that no other open proposal is about."""
+    """Those that were never made before, about facts without another open proposal."""
     for each in candidates:
         ids = {x.fact_id for x in each.changes} - {""}
         name = proposal_id(kind, each.changes)
@@ -124,5 +122,5 @@ def _new(
 
 
 def _id_of_new(proposal: str, at: int) -> str:
-    """The id of a fact that a proposal makes: the same on every machine that proposes it."""
+    """The id of a fact that a proposal creates, the same on every machine."""
     return str(uuid5(NAMESPACE_OID, f"proposal {proposal} {at}"))

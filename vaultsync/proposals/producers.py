@@ -1,7 +1,7 @@
 """What rules propose: duplicates, contradictions, notes for names, better titles, junk.
 
-Each rule is pure: facts go in, proposals come out. A proposal that is missed costs less than
-one that the user has to reject, so each rule leaves out what it is not sure of.
+Each rule is pure: facts go in, proposals come out. Precision matters more than recall, because a
+missed proposal costs less than one that the user has to reject.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.recall.contradictions import Statement, contradiction, statement_of
 
 RULES = "rules"
-"""Who makes these proposals."""
+"""The author of these proposals."""
 MIN_MENTIONS = 5
-"""Facts that name something which has no note, from which on it gets one."""
+"""The number of facts that must mention a name without a note before a note is proposed."""
 MIN_NAME_LENGTH = 3
-"""Characters of such a name."""
+"""The minimum length of such a name, in characters."""
 JUNK_DAYS = 90
-"""Days for which a fact of the tier background was neither used nor changed."""
+"""The days without use or change after which a background fact counts as junk."""
 MIN_TITLE_WORDS, MAX_TITLE_LENGTH = 3, 60
-"""Words and characters of a title that is proposed."""
+"""The minimum number of words, and maximum number of characters, of a proposed title."""
 MAX_SENTENCES = 3
-"""Sentences of a fact that may contradict another. Longer texts are documents and messages,
-where almost every contradiction that the rules find is none (docs/decisions/0049)."""
+"""Maximum number of sentences of a fact that may contradict another. Longer texts are documents and
+messages, in which almost every match of the rules is a false positive (docs/decisions/0049)."""
 OBSERVATION = "observation"
 RECORDS = frozenset({"episodic", OBSERVATION})
-"""Types of what happened: what came later repeats it, or is otherwise, and both hold."""
+"""Types of events: a later one may repeat or differ from an earlier one, and both hold."""
 MAX_SHARING = 50
-"""Facts that may have a word in common for it to lead to what contradicts a fact."""
+"""Maximum number of facts that share a word for it to be used to find contradictions."""
 
 WINDOW_DAYS = 30
-"""Days within which observations repeat."""
+"""The number of days within which observations count as repeated."""
 MIN_SEEN = 3
-"""Observations that say the same, from which on it is a fact."""
+"""The number of repeated observations from which a fact is proposed."""
 MAX_EVIDENCE = 50
-"""Observations that a fact names as its evidence: the newest."""
+"""Maximum number of observations that a fact names as evidence, the newest first."""
 IMPORTANCE_STEP = 0.1
-"""By how much more important a fact becomes that was seen again."""
+"""The increase of importance of a fact that was observed again."""
 _NUMBERS = re.compile(r"\b(?=\w*\d)[\w.,:/-]*\w")
-"""Numbers, times, versions and hashes: what differs each time."""
+"""Numbers, times, versions and hashes, which differ from one observation to the next."""
 _COLON = r"[*_]*\s*(?:\([^)\n]*\))?\s*:"
 _FORMS = {
     "decision": (
@@ -83,11 +83,11 @@ FORMS: Mapping[str, re.Pattern[str]] = MappingProxyType(
         for name, words in _FORMS.items()
     }
 )
-"""How a text begins that says of itself what type it is."""
+"""The beginnings of texts that state their type."""
 
 
 class Candidate(NamedTuple):
-    """A proposal that may be made."""
+    """A proposal of a rule."""
 
     title: str
     why: str
@@ -95,7 +95,7 @@ class Candidate(NamedTuple):
     changes: tuple[ProposedChange, ...]
     """Without paths; the id of a new fact is empty."""
     evidence: frozenset[str] = frozenset()
-    """The facts that led to it: no second proposal of the kind is made of any of them."""
+    """The facts that led to it, of none of which a second proposal of the kind is made."""
 
 
 class Producer(NamedTuple):
@@ -103,30 +103,30 @@ class Producer(NamedTuple):
 
     find: Callable[[Sequence[Fact], datetime], Iterator[Candidate]]
     most: int
-    """Proposals of this kind that one run of maintenance makes at most."""
+    """Maximum number of proposals of this kind in one run of maintenance."""
     reads_archived: bool = False
-    """Whether it also looks at observations of the archive."""
+    """Whether it also reads archived observations."""
 
 
 def is_archived_observation(fact: Fact) -> bool:
-    """Whether a fact was observed, and archived because it seemed not to matter."""
+    """Whether a fact is an observation that was archived as background."""
     return fact.type == OBSERVATION and fact.status == ARCHIVED
 
 
 def is_live(fact: Fact) -> bool:
-    """Whether nothing retired a fact."""
+    """Whether a fact is not retired."""
     return fact.superseded_by_id is None and fact.status not in RETIRED_STATUSES
 
 
 def _is_statement(fact: Fact) -> bool:
-    """Whether a fact says what is so, rather than what happened or was said."""
+    """Whether a fact states what holds, rather than what happened or was said."""
     return fact.type not in RECORDS and not fact.session_id
 
 
 def duplicates(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
-    """Two facts of one scope and type say nearly the same: keep one, with what both say.
+    """Two facts of one scope and type say nearly the same: merge them into one.
 
-    The one that goes is an agent's. Names, numbers and denials must be the same in both.
+    The one that is removed is an agent's. Both must have the same names, numbers and denials.
     """
     groups: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
     for fact in filter(_is_statement, facts):
@@ -139,7 +139,7 @@ def duplicates(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
 
 
 def _rank(fact: Fact) -> tuple[bool, int, str, str]:
-    """Sorts facts by what is kept of several: the user's own, what is used, the oldest."""
+    """The sort key for which of several facts is kept: the user's own, used ones, the oldest."""
     return fact.agent_id is not None, -fact.access_count, fact.created_at, fact.id
 
 
@@ -150,7 +150,7 @@ def _says_the_same(one: Fact, other: Fact) -> bool:
 
 
 def _names(text: str) -> Counter[str]:
-    """The words in capitals within sentences."""
+    """The capitalised words within sentences."""
     return Counter(re.findall(r"(?<![.!?:#>*-] )(?<=\S )[A-ZÀ-ÖØ-Þ]\w+", text))
 
 
@@ -166,9 +166,9 @@ def _merged(kept: Fact, gone: Fact) -> Candidate:
 
 
 def contradictions(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
-    """A newer fact of a scope gives another value than an older one, which it supersedes.
+    """A newer fact of a scope states another value than an older one: supersede the older one.
 
-    What one merely denies stays: most denials are a turn of speech (docs/decisions/0049).
+    Denials are not proposed: most are a turn of speech (docs/decisions/0049).
     """
     statements = map(_values_of, sorted(filter(_is_statement, facts), key=_age))
     some = [each for each in statements if len(each.claims) <= MAX_SENTENCES]
@@ -182,7 +182,7 @@ def contradictions(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]
 
 
 def _values_of(fact: Fact) -> Statement:
-    """What a fact says, as far as it gives amounts, dates and states."""
+    """The amounts, dates and states that a fact gives."""
     found = statement_of(fact)
     claims = tuple(structs.replace(each, denied=False, never=()) for each in found.claims)
     return structs.replace(found, claims=claims)
@@ -193,7 +193,7 @@ def _age(fact: Fact) -> tuple[str, str]:
 
 
 def _may_disagree(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
-    """Pairs that share the rarest word of a sentence, without which they share no subject."""
+    """Pairs of facts that share the rarest word of a sentence, and so perhaps a subject."""
     frequency = Counter(
         word
         for each in statements
@@ -227,7 +227,7 @@ def _superseding(newer: Fact, older: Fact, why: str) -> Candidate:
 
 
 def links(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
-    """A name that several facts of a scope mention, and that has no note, gets one."""
+    """Several facts of a scope mention a name without a note: create one."""
     known: set[str] = set()
     for fact in facts:
         if TYPES[fact.type].named:
@@ -247,7 +247,7 @@ def links(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
 
 
 def titles(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
-    """A title that is a sentence cut off gets the first clause of it instead."""
+    """A title is a truncated sentence: use its first clause."""
     for fact in facts:
         if not fact.title.endswith("…") or fact.title[:-1] not in " ".join(fact.content.split()):
             continue
@@ -259,7 +259,7 @@ def titles(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
 
 
 def junk(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
-    """An agent's fact of the tier background that nothing ever used goes."""
+    """An agent's background fact was never used: remove it."""
     until = now - timedelta(days=JUNK_DAYS)
     for fact in facts:
         used = last_used(fact)
@@ -271,10 +271,10 @@ def junk(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
 
 
 def consolidations(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
-    """Observations of one scope that repeat become one fact, which names them as its evidence.
+    """Observations of one scope repeat: make them one fact, with them as its evidence.
 
-    They say nearly the same but for numbers, and name the same. Where a fact says it already,
-    it becomes more important instead.
+    They say nearly the same but for numbers, and mention the same names. Where a fact says it
+    already, its importance is increased instead.
     """
     since = to_microseconds((now - timedelta(days=WINDOW_DAYS)).isoformat())
     groups: defaultdict[str, list[Fact]] = defaultdict(list)
@@ -293,7 +293,7 @@ def consolidations(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
 
 
 def _repeating(facts: Sequence[Fact]) -> Iterator[list[Fact]]:
-    """Facts that repeat each other, in groups."""
+    """Groups of facts that repeat each other."""
     texts = [_NUMBERS.sub(" ", _original(each)) for each in facts]
     group_of = [*range(len(facts))]
 
@@ -312,7 +312,7 @@ def _repeating(facts: Sequence[Fact]) -> Iterator[list[Fact]]:
 
 
 def _original(fact: Fact) -> str:
-    """What was observed, before it was shortened."""
+    """The text of an observation before it was shortened."""
     found = fact.value("observationOriginalContent")
     return found if isinstance(found, str) and found else fact.content
 
@@ -352,7 +352,7 @@ def _seen_often(seen: Sequence[Fact]) -> str:
 
 
 def retypes(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
-    """A note whose text says of itself what it is, such as “Decision: …”, gets that type."""
+    """A note states its type in its text, such as “Decision: …”: change the type."""
     for fact in facts:
         if fact.type != "note" or fact.session_id:
             continue
@@ -365,7 +365,7 @@ def retypes(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
 
 
 def _change(fact: Fact, after: Mapping[str, Value]) -> ProposedChange:
-    """A change of the fields that differ; the content must stay what the rule has read."""
+    """A change of the fields that differ, valid while the content is what the rule has read."""
     differing = {key: value for key, value in after.items() if fact.plain(key) != value}
     before = {key: fact.plain(key) for key in ("content", *differing)}
     return ProposedChange(fact.id, fact.revision or "", before, differing, None, fact.title)

@@ -14,7 +14,7 @@ class ProposalKind(NamedTuple):
     says: str
     """One line for the docs."""
     reversible: bool = True
-    """Whether `undo` takes it back completely: only such a kind may be set to `auto`."""
+    """Whether `undo` reverts it completely: only such a kind may be set to `auto`."""
 
 
 KINDS: Mapping[str, ProposalKind] = MappingProxyType(

@@ -1,7 +1,7 @@
 """Make proposals, show them in the vault, and do what the user decides.
 
-A proposal is recorded at once. The next run writes its note, finds what was ticked since,
-and applies it as a run of its own: compare-and-set, historied, undone like any other.
+A proposal is recorded at once. The next run writes its note, reads which boxes were ticked, and
+applies the accepted ones as a run of its own, with history and undo like any other.
 """
 
 from __future__ import annotations
@@ -67,26 +67,26 @@ from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
 RUN_KIND = "proposals"
-"""What the archive records the run as that applies proposals, and who writes then."""
+"""The kind of the runs that apply proposals, and the actor of their writes."""
 EXPIRY_DAYS = 30
 PROPOSALS_FOLDER = "proposals"
 """The folder of a scope with the notes of proposals that are about no note."""
 
 
 class SettledProposals(Struct, frozen=True):
-    """What became of proposals that the user decided about."""
+    """The outcome of proposals that the user answered."""
 
     proposals: tuple[ShownProposal, ...]
-    """Each with its outcome; one without an outcome changed since it was made, and waits for
-    another look."""
+    """Each with its outcome; one without an outcome is shown again, because its facts changed since
+    it was made."""
     run: str | None = None
-    """The run that applied those that were accepted; None when none was."""
+    """The run that applied the accepted ones; None if there were none."""
     attention: tuple[ReportedNotice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalDraft:
-    """A proposal that is to be made."""
+    """A proposal to be recorded."""
 
     kind: str
     title: str
@@ -100,8 +100,8 @@ class ProposalDraft:
 def propose(ctx: SyncContext, draft: ProposalDraft) -> ProposalRecord:
     """Record a proposal; the next run shows it in the vault.
 
-    The same proposal is made once: while it is open, and after the user rejected it, the
-    recorded one is returned.
+    The same proposal is recorded once: while it is open, and after the user rejected it, the
+    existing one is returned.
     """
     now = ctx.clock.now()
     new = ProposalRecord(
@@ -142,7 +142,7 @@ def _is_visible(ctx: SyncContext, proposal: ProposalRecord, agent: str | None) -
 
 
 def find_proposal(ctx: SyncContext, name: str, *, agent: str | None = None) -> ProposalRecord:
-    """The proposal that a name means.
+    """The proposal with a name.
 
     The name is an id, the beginning of one, the path of a note, or a title. Open proposals
     win over those that were answered.
@@ -192,15 +192,15 @@ def check_answer(
 
 
 def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | None:
-    """Bring the notes of proposals up to date, and do what the user decided in them.
+    """Bring the notes of proposals up to date, and carry out the decisions in them.
 
-    To be used under the engine's lock, before a run.
+    Called before a run, under the engine's lock.
 
     Returns:
-        The report of what was done, or would be; None when there was nothing to do.
+        The report, or the plan of a dry run; None when there was nothing to do.
 
     Raises:
-        VaultMissingError, VaultMismatchError: a note that is not there says nothing then.
+        VaultMissingError, VaultMismatchError: a missing note would mean nothing then.
         StoreMismatchError, StoreRewoundError: what is accepted has to wait.
     """
     found = ctx.archive.proposals()
@@ -230,12 +230,12 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
 def accept_proposals(
     ctx: SyncContext, proposals: Sequence[ProposalRecord], *, learns: bool = True
 ) -> SettledProposals:
-    """Apply proposals as one run; the user's word, so that settled ones may be among them.
+    """Apply proposals as one run, on the user's word: settled ones too.
 
     Args:
         ctx: the two sides.
         proposals: what to apply.
-        learns: whether it is an answer of the user, from which the rules learn.
+        learns: whether the answer is the user's, and counts for the rules.
 
     Raises:
         StoreUnavailableError: nothing was done.
@@ -262,7 +262,7 @@ def _bring_up_to_date(ctx: SyncContext, proposals: Sequence[ProposalRecord]) -> 
 
 
 def _decision(ctx: SyncContext, proposal: ProposalRecord, *, dry_run: bool) -> str | None:
-    """What the user decided in the note of a proposal, or that its time is over."""
+    """The user's decision in the note of a proposal, or its expiry."""
     path = proposal.note_path
     decided = None
     if path is not None:
@@ -288,7 +288,7 @@ def _decision(ctx: SyncContext, proposal: ProposalRecord, *, dry_run: bool) -> s
 
 
 def _moved_note(ctx: SyncContext, proposal: ProposalRecord, scan: VaultScan) -> VaultPath | None:
-    """Where the user moved the note of a proposal; None when it is nowhere."""
+    """The path to which the user moved the note of a proposal; None if it is gone."""
     for folder in scan.folders.values():
         for name in folder.files:
             path = join_path(folder.path, name)
@@ -311,9 +311,9 @@ def _remove_note(ctx: SyncContext, proposal: ProposalRecord) -> None:
 
 
 def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
-    """Write the note of a proposal: in place of that which it has, or beside what it is about.
+    """Write the note of a proposal: over its present note, or beside the note of its fact.
 
-    None when that was not possible now.
+    None when that is not possible now.
     """
     beside = next((x.path for x in proposal.changes if x.path), None)
     if beside is None:
@@ -371,7 +371,7 @@ def _escaped(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord:
 
 
 class _Settling:
-    """What becomes of proposals, and the report of it."""
+    """Settles proposals, and collects the report."""
 
     def __init__(self, ctx: SyncContext, *, learns: bool = True) -> None:
         self._ctx = ctx
@@ -409,11 +409,10 @@ class _Settling:
     def accept(self, proposals: Sequence[ProposalRecord]) -> None:
         """Apply proposals, all in one run; those whose facts changed since wait.
 
-        What the user just wrote in the notes of these facts is synced before, so that it
-        counts as a change.
+        The notes of these facts are synced first, so that unsynced edits count as changes.
 
         Raises:
-            StoreUnavailableError: what was written is found again by the next try.
+            StoreUnavailableError: the next try continues where this one stopped.
             StoreMismatchError, StoreRewoundError: nothing was done.
         """
         known = dict.fromkeys(x.fact_id for each in proposals for x in each.changes if x.revision)
@@ -467,7 +466,7 @@ class _Settling:
         return done if before is None else join_reports(before, done)
 
     def settled(self, ids: Sequence[str]) -> SettledProposals:
-        """What became of the proposals with these ids."""
+        """The outcome of the proposals with these ids."""
         found = filter(None, map(self._ctx.archive.find_proposal, ids))
         return SettledProposals(
             tuple(shown_proposal(redact_proposal(self._ctx, each)) for each in found),
@@ -477,7 +476,7 @@ class _Settling:
 
 
 _WORDS = {ACCEPTED: "accept", REJECTED: "reject", EXPIRED: "expire"}
-"""How a proposal ended -> the action of the report."""
+"""Outcome of a proposal -> the action of the report."""
 
 
 def _apply(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
@@ -524,7 +523,7 @@ def _changed(old: ProposedChange, new: ProposedChange) -> Iterator[str]:
 
 
 def _with_current(change: ProposedChange, fact: Fact | None) -> ProposedChange:
-    """A change with the present values as those that it replaces, unless it is done already."""
+    """A change with the present values as those that it replaces, unless they are the new ones."""
     if fact is None or not change.revision:
         return change
     done = change.after or {}

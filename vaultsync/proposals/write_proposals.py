@@ -1,7 +1,7 @@
-"""What an agent would write in a scope where it may only propose becomes a proposal.
+"""Turns writes to a scope in which an agent may only propose into proposals.
 
-The very operation runs, with all its checks, on a draft of the store: what it would have
-written there is what is proposed.
+The operation itself runs, with all its checks, on a draft of the store; the writes that the draft
+collects are proposed.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from vaultsync.sync.context import SyncContext
 WRITE: Final = "write"
 """The kind of these proposals."""
 MAX_CHANGES = 100
-"""Facts that one proposal is about at most: a person has to read it."""
+"""Maximum number of facts of one proposal, because the user has to read it."""
 DRAFT: Final = "draft"
-"""The revision of what is not written yet."""
+"""The revision of facts that are not written yet."""
 _COMPUTED = frozenset({"id", "updatedAt"})
-"""Of a new fact: they are set when it is written."""
+"""Fields of a new fact that are set when it is written."""
 T = TypeVar("T")
 
 
 class DraftStore(ReadOnlyStore):
-    """A store as it would be after some writes, which it keeps and does not do.
+    """A store as it would be after some writes, which are kept and not carried out.
 
-    Implements `Store` as far as writers need it; the contract is in `storage/store.py`. What
-    fails because the store is away raises an error that no caller takes for that, because a
-    writer would queue its change then.
+    Implements `Store` as far as writers need it; the contract is in `storage/store.py`. While
+    the store is unavailable, it raises an error other than `StoreUnavailableError`, on which a
+    writer would queue its change.
     """
 
     def __init__(self, store: Store) -> None:
@@ -83,7 +83,7 @@ class DraftStore(ReadOnlyStore):
         return fact
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
-        """Those of the facts that there would be."""
+        """Those of the facts that would exist."""
         wanted = list(fact_ids)
         with _needed():
             found = self._store.find_many(wanted)
@@ -122,10 +122,10 @@ class DraftStore(ReadOnlyStore):
         return any(self._store.tombstone(each) is not None for each in new if each not in known)
 
     def changes(self, at: str) -> Iterator[ProposedChange]:
-        """What the drafts change, without the paths of notes.
+        """The changes of the drafts, without the paths of notes.
 
         Args:
-            at: the time from which on a fact is new.
+            at: the time since when facts count as new.
         """
         before = self._store.find_many(self._drafts)
         for fact_id, fact in self._drafts.items():
@@ -144,7 +144,7 @@ class DraftStore(ReadOnlyStore):
 
 
 def _new_values(fact: Fact, at: str) -> dict[str, Value]:
-    """The values of a new fact, but for what is only known when it is written."""
+    """The values of a new fact, without those that are set when it is written."""
     values = {key: value for key, value in fact_to_values(fact).items() if key not in _COMPUTED}
     if fact.created_at >= at:
         del values["createdAt"]
@@ -153,7 +153,7 @@ def _new_values(fact: Fact, at: str) -> dict[str, Value]:
 
 
 class _AwayError(Exception):
-    """The store is away while something is drafted."""
+    """The store is unavailable while a proposal is drafted."""
 
     def __init__(self, error: StoreUnavailableError) -> None:
         super().__init__(error.message)
@@ -179,15 +179,15 @@ def propose_write(
 
     Args:
         ctx: the two sides.
-        work: what the agent would do.
-        denied: what it got for that.
+        work: the operation of the agent.
+        denied: the error that it raised.
         agent: who proposes.
 
     Returns:
-        The proposal; what the work returns where it changes nothing.
+        The proposal; if the work changes nothing, its result.
 
     Raises:
-        StoreUnavailableError: what it would write is not known then, and not queued.
+        StoreUnavailableError: nothing was proposed or queued.
         UsageError: it would change too much to be proposed at once.
         ScopeDeniedError, ImportLineError: `denied`, when a deleted fact would come back.
         VaultsyncError: as the work itself.
@@ -215,7 +215,7 @@ def propose_write(
 
 
 def _scopes(ctx: SyncContext, change: ProposedChange) -> Iterator[str]:
-    """The scopes that a fact has and gets."""
+    """The present and the new scope of a fact."""
     yield from (fact.scope for fact in ctx.store.find_many([change.fact_id]).values())
     after = (change.after or {}).get("scope")
     if isinstance(after, str):
@@ -223,12 +223,12 @@ def _scopes(ctx: SyncContext, change: ProposedChange) -> Iterator[str]:
 
 
 def _readers(scope: str) -> tuple[bool, bool, str]:
-    """Sorts scopes by how few may read them."""
+    """The sort key of scopes by how widely they can be read."""
     return not is_private(scope), scope == PUBLIC, scope
 
 
 def _title(changes: Sequence[ProposedChange]) -> str:
-    """What is proposed, in one line."""
+    """The proposal in one line."""
     change, *others = changes
     if [(each.after or {}).get("supersedesId") for each in others] == [change.fact_id]:
         return f"Replace “{change.title}” by “{others[0].title}”"

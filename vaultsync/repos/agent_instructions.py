@@ -1,7 +1,7 @@
 """The conventions of a repository as a block of `AGENTS.md`, `CLAUDE.md` and the like.
 
 Agents' hosts read such a file at the start of each session. The block stands between two
-marks; everything else in the file is the user's and stays as it is, byte for byte.
+markers; the rest of the file belongs to the user and stays as it is, byte for byte.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ memory.
 
 
 class InstructionsReport(Struct, frozen=True):
-    """What a file of instructions holds now, or would."""
+    """The state of a file of instructions; of a dry run, as it would be."""
 
     file: str
     changed: bool
@@ -42,7 +42,7 @@ class InstructionsReport(Struct, frozen=True):
 
 
 class InstructionBlock(NamedTuple):
-    """The lines of a block, and what is in them."""
+    """The lines of a block, and the conventions in it."""
 
     body: str
     """Empty if there are no conventions, or none fits."""
@@ -54,7 +54,7 @@ class InstructionBlock(NamedTuple):
 def make_block(
     conventions: Sequence[Fact], *, count: Callable[[str], int], budget: int = DEFAULT_BUDGET
 ) -> InstructionBlock:
-    """The block of some conventions: whole ones, the most important first, then by title.
+    """A block of whole conventions, the most important first, then by title.
 
     Args:
         conventions: in any order.
@@ -94,7 +94,7 @@ def put_block(text: str | None, body: str) -> str | None:
 
 
 def _item(fact: Fact) -> str:
-    """A convention as an item of a list; nothing in it ends the block or the list."""
+    """A convention as a list item, escaped so that it cannot end the block or the list."""
     lines = fact.content.replace("<!--", "&lt;!--").splitlines()
     title = " ".join(fact.title.replace("<!--", "&lt;!--").split())
     if not any(line.strip() for line in lines) or fact.content.strip() == fact.title.strip():

@@ -38,11 +38,11 @@ from vaultsync.sync.sync_request import SyncRequest
 RUN_KIND = "repos"
 """The kind of the runs, and who the history says made their changes."""
 KEPT_SHARE = 0.75
-"""What is left of the limit when old summaries are folded, so that not each one makes a run."""
+"""The share of the limit that folding leaves, so that not every new summary triggers a run."""
 
 
 class Promotion(Struct, frozen=True):
-    """Facts that hold on another branch now."""
+    """Facts that were promoted to another branch."""
 
     promoted: int
     run: str | None = None
@@ -51,7 +51,7 @@ class Promotion(Struct, frozen=True):
 
 
 class Copied(Struct, frozen=True):
-    """Facts of a branch that hold on another one now."""
+    """Facts that were copied to another branch."""
 
     copied: int
     run: str | None = None
@@ -66,11 +66,11 @@ class Folded(Struct, frozen=True):
 
 
 def promote(ctx: SyncContext, commits: Mapping[str, str], *, actor: str) -> Promotion:
-    """Let facts hold at other commits, too, in one run; to be used under the engine's lock.
+    """Make facts hold at other commits too, in one run; requires the engine's lock.
 
     Args:
         ctx: the two sides.
-        commits: id of a fact -> the commit at which it holds, too.
+        commits: id of a fact -> the further commit at which it holds.
         actor: who does it.
 
     Raises:
@@ -89,16 +89,16 @@ def promote(ctx: SyncContext, commits: Mapping[str, str], *, actor: str) -> Prom
 def fold(
     ctx: SyncContext, summaries: Sequence[Fact], *, entries: int, size: int, actor: str
 ) -> Folded:
-    """Fold the oldest summaries of a branch into weekly digests, where there are too many.
+    """Fold the oldest summaries of a branch into weekly digests if there are too many.
 
     A digest is a note with the decisions, the open follow-ups and a line for each step. The
     summaries are forgotten: the history has them, and `undo` and `restore` bring them back.
 
     Args:
         ctx: the two sides.
-        summaries: those of one branch, the newest first.
-        entries: how many may stay.
-        size: how many bytes they may have.
+        summaries: of one branch, newest first.
+        entries: the maximum number that stays.
+        size: their maximum size in bytes.
         actor: who does it.
 
     Raises:
@@ -120,7 +120,7 @@ def fold(
 
 
 def _kept(summaries: Sequence[Fact], *, entries: int, size: int) -> int:
-    """How many of the newest summaries stay; all where they are within the limits."""
+    """How many of the newest summaries stay; all if they are within the limits."""
     sizes = [len(each.content.encode("utf-8", "surrogatepass")) for each in summaries]
     if len(sizes) <= entries and sum(sizes) <= size:
         return len(sizes)
@@ -136,7 +136,7 @@ def week_of(fact: Fact) -> str:
 
 
 def _digest(ctx: SyncContext, week: str, facts: Sequence[Fact], newer: Sequence[Fact]) -> Fact:
-    """The digest of the summaries of a week, which are the oldest first."""
+    """The digest of a week's summaries, which are given oldest first."""
     last = facts[-1]
     at = recorded(last)
     content = digest_text(facts, newer)
@@ -158,11 +158,11 @@ def _digest(ctx: SyncContext, week: str, facts: Sequence[Fact], newer: Sequence[
 
 
 def digest_text(facts: Sequence[Fact], newer: Sequence[Fact]) -> str:
-    """What is kept of the summaries of a week: decisions, open follow-ups, a line for each.
+    """The text of a digest: decisions, open follow-ups, and a line for each summary.
 
     Args:
         facts: the summaries, the oldest first.
-        newer: later ones, which may close follow-ups.
+        newer: later summaries, which may close follow-ups.
     """
     decided = [f"- Decision: {line}" for fact in facts for line in decided_in(fact)]
     mine = {text for fact in facts for text in open_follow_ups([fact])}
@@ -174,11 +174,11 @@ def digest_text(facts: Sequence[Fact], newer: Sequence[Fact]) -> str:
 
 
 def keep_branch(branch: str, facts: Sequence[Fact]) -> ProposalDraft:
-    """The proposal to keep what was known on a branch that was deleted before it was merged.
+    """A proposal to keep the facts of a branch that was deleted before it was merged.
 
     Args:
         branch: its name.
-        facts: what is to hold on every branch, if the user wants.
+        facts: those that would hold on every branch.
     """
     kinds = Counter(fact.type for fact in facts)
     many = ", ".join(f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in sorted(kinds.items()))
@@ -205,7 +205,7 @@ def _write(
     actor: str,
     why: str,
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Write to the store, and bring the notes up to date; returns the run and what changed."""
+    """Write to the store, and update the notes; returns the run and the changed facts."""
     at = ctx.today()
     writes = [StoreWrite(fact.id, fact, None, RUN_KIND) for fact in new]
     for old, after in changes:

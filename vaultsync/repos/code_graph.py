@@ -1,11 +1,11 @@
 """The graph of references between files, and PageRank over it.
 
-A file refers to the definitions of other files; a definition is worth what the files that
-refer to it are worth (Brin and Page, 1998). For the files of a change, half of the jumps go
-to them. PageRank is linear in where the jumps go (Jeh and Widom, *Scaling personalized web
-search*, 2003), so that the ranks for a change are the mean of two: those of the whole, which
-are computed once, and those around the change, which forward push finds without looking at
-the rest (Andersen, Chung & Lang, *Local graph partitioning using PageRank vectors*, 2006).
+Files refer to definitions in other files, and a definition ranks as high as the files that refer
+to it (Brin and Page, 1998). If there are changed files, half of the jumps go to them. PageRank is
+linear in its jump distribution (Jeh and Widom, *Scaling personalized web search*, 2003), so the
+ranks for a change are the mean of the global ranks, computed once, and the ranks personalised to
+the change, which forward push approximates locally (Andersen, Chung & Lang, *Local graph
+partitioning using PageRank vectors*, 2006).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ PRECISION = 1e-6
 """Of the sum of all ranks, which is 1 or less."""
 STEPS = 60
 MAX_DEFINERS = 8
-"""Files with a definition of one name above which the name says nothing about any of them."""
+"""Number of files that define a name, above which references to it are ignored."""
 PUSH_PRECISION = 2e-3
-"""The share of the jumps that is not followed any further."""
+"""The residual below which forward push stops."""
 UNSURE = "."
-"""Before a name of a member or a local variable, which may be the name of something else."""
+"""The prefix of names of members and local variables, which may mean something else."""
 _TELLING, _PRIVATE = 10.0, 0.1
-"""Factors of the weights of names that are telling, and of those that begin with `_`."""
+"""Weight factors of distinctive names, and of those that begin with `_`."""
 _LONG_NAME = 8
-"""Characters from which a name of several words is telling."""
+"""Minimum length of a distinctive name, which has several words."""
 _ASIDE_JUMP = 0.1
-"""How often a jump goes to a file that is beside the product, compared with others."""
+"""The relative jump probability of files such as tests and examples."""
 _ASIDE = re.compile(
     r"(?:^|/)(?:tests?|specs?|__tests__|testdata|testing|fixtures|benchmarks?|bench|examples?"
     r"|vendor|node_modules|third_party|docs?)/|(?:^|/)(?:test_|conftest)|[_.](?:test|spec)\.\w+$"
@@ -92,7 +92,7 @@ _Definers: TypeAlias = Mapping[tuple[str, str], Sequence[_Definer]]
 
 
 def is_telling(name: str) -> bool:
-    """Whether a name is long and of several words, so that two uses of it mean the same."""
+    """Whether a name is long and has several words, so that equal names mean the same thing."""
     return len(name) >= _LONG_NAME and (
         "_" in name.strip("_") or (name != name.lower() and name != name.upper())
     )
@@ -153,8 +153,8 @@ def _weights(
 ) -> list[tuple[int, float]]:
     """The definitions of other files that a file refers to, with their weights.
 
-    Of what is unsure, only a telling name is taken for that of a definition somewhere. A name
-    that the file defines itself is most likely its own.
+    An unsure reference counts only if its name is distinctive. A name that the file defines
+    itself most likely refers to that.
     """
     found: defaultdict[int, float] = defaultdict(float)
     for key, count in names.items():
@@ -181,10 +181,10 @@ def _pagerank(
     shares: array[float],
     homes: array[int],
 ) -> array[float]:
-    """The ranks of all files; what a file without references has is lost, as push loses it.
+    """The ranks of all files. Like forward push, it drops the rank of files without references.
 
     Args:
-        jumps: file -> how often a jump goes to it, compared with others.
+        jumps: file -> its relative jump probability.
         first: as `first_references`.
         targets: as `targets`.
         shares: as `shares`.
@@ -214,7 +214,7 @@ def _pagerank(
 
 
 class RankedCode:
-    """A graph that is asked for its definitions by rank."""
+    """Definitions of a graph, by rank."""
 
     def __init__(self, graph: CodeGraph) -> None:
         self.graph = graph
@@ -242,7 +242,7 @@ class RankedCode:
         """The definitions, the best first.
 
         Args:
-            changed: paths around which definitions count more; unknown ones do not matter.
+            changed: paths to which the ranks are personalised; unknown ones are ignored.
         """
         near = self._near(changed)
         scores = {each: near[each] + self._ranks[each] for each in near}
@@ -255,7 +255,7 @@ class RankedCode:
         yield from best
 
     def _near(self, changed: Collection[str]) -> dict[int, float]:
-        """The ranks of definitions if all jumps go to the changed files, by forward push."""
+        """The ranks of definitions with all jumps to the changed files, by forward push."""
         given = {*changed}
         seeds = [at for at, path in enumerate(self.graph.paths) if path in given] if given else []
         rest = dict.fromkeys(seeds, 1 / max(len(seeds), 1))

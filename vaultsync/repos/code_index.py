@@ -1,4 +1,4 @@
-"""Contracts of the repo map: what reads symbols, and what keeps them between two maps."""
+"""Contracts of the repo map: reading symbols, and caching them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vaultsync.repos.symbols import Definition, FileSymbols
 
 
 class SymbolKey(NamedTuple):
-    """What symbols are kept by: the same bytes in another language have other symbols."""
+    """The cache key of a file's symbols: its content and its language."""
 
     blob: str
     """The id of the content, which git gives it."""
@@ -22,11 +22,11 @@ class SymbolReader(Protocol):
 
     @property
     def parser(self) -> str:
-        """What reads them: symbols of another parser are read again."""
+        """Name and version of the parser; symbols of another one are read again."""
         ...
 
     def read(self, files: Sequence[tuple[str, bytes]]) -> list[FileSymbols]:
-        """The symbols of each file, of a language and a source; none of what cannot be read."""
+        """The symbols of files, each a language and a source; none if one cannot be parsed."""
         ...
 
     def close(self) -> None:
@@ -35,18 +35,18 @@ class SymbolReader(Protocol):
 
 
 class CodeIndex(Protocol):
-    """Keeps symbols and graphs of one repository. It is derived: everything can be read again."""
+    """A cache of the symbols and graphs of one repository; it can always be rebuilt."""
 
     def missing(self, keys: Collection[SymbolKey], parser: str) -> set[SymbolKey]:
-        """Those keys whose symbols are not here, or are of another parser."""
+        """Those keys whose symbols are not cached, or are of another parser."""
         ...
 
     def load(self, keys: Collection[SymbolKey], parser: str) -> Mapping[SymbolKey, FileSymbols]:
-        """The symbols of those keys that are here and of this parser."""
+        """The cached symbols of this parser, by key."""
         ...
 
     def save(self, symbols: Mapping[SymbolKey, FileSymbols], parser: str) -> None:
-        """Keep symbols, in place of what was kept for their keys."""
+        """Cache symbols, replacing earlier ones of their keys."""
         ...
 
     def definitions(self, keys: Iterable[SymbolKey]) -> Iterator[tuple[Definition, ...]]:
@@ -62,7 +62,7 @@ class CodeIndex(Protocol):
         ...
 
     def save_graph(self, version: str, graph: CodeGraph, keys: Collection[SymbolKey]) -> None:
-        """Keep the graph of a version, and of what older versions need only a little.
+        """Save the graph of a version, and drop old graphs and symbols that fill the cache.
 
         Args:
             version: of the files.

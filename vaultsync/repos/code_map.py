@@ -1,7 +1,7 @@
 """The repo map: the most referenced definitions of a repository, file by file, within a budget.
 
-A map is a text for agents. It is made of what git tracks, as it was last added or committed:
-what is being edited is known to who edits it. Only what is new since the last map is read.
+A map is a text for agents. It shows tracked files as they were last added or committed, because
+an agent knows what it is editing. Only files that are new since the last map are read.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -24,10 +24,10 @@ from vaultsync.repos.symbols import Definition, FileSymbols, is_source, language
 DEFAULT_MAX_CHARS = 4_000
 """About 1,000 tokens, which is what the map of aider takes."""
 FORMAT = "1"
-"""Of what is kept: another one is read again."""
+"""The version of cached symbols; those of another version are read again."""
 _BATCH_FILES = 256
 _MAX_MISSES = 20
-"""Definitions that are too long for the rest of the budget, after which no more are tried."""
+"""Give up after this number of definitions that do not fit into the rest of the budget."""
 _MAX_PATH = 200
 _MARKUP = re.compile(r"[#>+*`~=|<\[-]|[0-9]{1,9}[.)](?:\s|$)")
 _TAIL = len("… 1,000,000 more definitions and 1,000,000 more files\n")
@@ -43,7 +43,7 @@ class RepoMap(Struct, frozen=True, kw_only=True):
     chars: int
     max_chars: int
     cached: bool
-    """Whether no file had to be read."""
+    """Whether no file was read for it."""
     read: int
     """The number of files that were read for it."""
     files: int
@@ -55,12 +55,12 @@ class RepoMap(Struct, frozen=True, kw_only=True):
 
 
 class PatternReader:
-    """Reads symbols by patterns: what is left without parsers."""
+    """Reads symbols by patterns, where no parser is installed."""
 
     parser = PATTERNS
 
     def read(self, files: Sequence[tuple[str, bytes]]) -> list[FileSymbols]:
-        """The symbols of each file, of a language and a source."""
+        """The symbols of files, each given as language and source."""
         return [read_by_patterns(language, source) for language, source in files]
 
     def close(self) -> None:
@@ -111,7 +111,7 @@ class CodeMapper:
             max_read: the maximum number of files to read; any number when it is None.
 
         Returns:
-            The map; None if it takes reading more files.
+            The map; None if more than `max_read` files would have to be read.
         """
         version = self._version(files)
         graph = None if refresh else self._index.find_graph(version)
@@ -162,7 +162,7 @@ class CodeMapper:
         return len(missing)
 
     def _without_secrets(self, source: bytes) -> bytes:
-        """Source to be parsed; what is kept and shown of it then holds no part of a secret."""
+        """Source without secrets, so that neither the cache nor the map has a part of one."""
         text = source.decode("utf-8", "replace")
         redacted = self._redact(text)
         return source if redacted == text else redacted.encode()
@@ -203,7 +203,8 @@ class CodeMapper:
             lines.append(self._file_line(graph.paths[file]))
             lines += [places[place] for place in sorted(places)]
         named = 0
-        for file in _without_definitions(ranked) if not misses else ():
+        undefined = (file for file, count in enumerate(ranked.definition_counts()) if not count)
+        for file in undefined if not misses else ():
             line = self._file_line(graph.paths[file])
             if len(line) > budget:
                 break
@@ -219,13 +220,8 @@ class CodeMapper:
 
     def _file_line(self, path: str) -> str:
         name = one_line(self._redact(path), _MAX_PATH)
-        # A name is not to look like a heading or an item of a list.
+        # A name must not look like a heading or a list item.
         return f"./{name}\n" if _MARKUP.match(name) else f"{name}\n"
-
-
-def _without_definitions(ranked: RankedCode) -> Iterator[int]:
-    counts = ranked.definition_counts()
-    return (file for file, count in enumerate(counts) if not count)
 
 
 def _definition_line(definition: Definition) -> str:

@@ -1,4 +1,4 @@
-"""What is known about a repository, as programs and the inspectable files have it, and as facts."""
+"""Entries about a repository as facts, as values for programs, and as in the inspectable files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REPOSITORY_TYPE = "project"
 REPO, BRANCH, COMMIT = "repo", "branch", "commit"
 PROMOTED, REPLACES, STEP, PATHS = "promotedTo", "replaces", "stepId", "impactedPaths"
 WEEK = "week"
-"""Of a digest: that whose summaries it has."""
+"""The property of a digest that names its week."""
 """Properties of the facts of a repository, beside the link to its note."""
 DECISION_PATHS, DECISION_RATIONALE = "decisionImpactedPaths", "decisionRationale"
 _OPEN = re.compile(
@@ -41,7 +41,7 @@ _DECIDED = re.compile(r"^\s*(?:[-*+]\s+)?(?:decision|decided)\s*:\s*(.+)$", re.I
 
 
 class RepoConvention(Struct, frozen=True, rename="camel"):
-    """How things are done in a repository."""
+    """A rule for work in a repository."""
 
     id: str
     title: str
@@ -52,7 +52,7 @@ class RepoConvention(Struct, frozen=True, rename="camel"):
 
 
 class RepoDecision(Struct, frozen=True, rename="camel"):
-    """What was decided, why, and which files it is about."""
+    """A decision, its reason, and the files that it affects."""
 
     id: str
     summary: str
@@ -63,7 +63,7 @@ class RepoDecision(Struct, frozen=True, rename="camel"):
 
 
 class RepoNote(Struct, frozen=True, rename="camel"):
-    """Anything else that is worth knowing."""
+    """Any other knowledge."""
 
     id: str
     content: str
@@ -73,7 +73,7 @@ class RepoNote(Struct, frozen=True, rename="camel"):
 
 
 class StepSummary(Struct, frozen=True, rename="camel"):
-    """What happened in a step of work: a line of `summaries.jsonl`."""
+    """The summary of a step of work: a line of `summaries.jsonl`."""
 
     run_id: str
     step_id: str
@@ -88,7 +88,7 @@ Entry = RepoConvention | RepoDecision | RepoNote | StepSummary
 
 
 class RepoMemory(Struct, frozen=True):
-    """All that holds on a branch of a repository."""
+    """All entries that hold on a branch of a repository."""
 
     conventions: tuple[RepoConvention, ...] = ()
     decisions: tuple[RepoDecision, ...] = ()
@@ -103,13 +103,13 @@ class Recorded(Struct, frozen=True):
     commit: Annotated[str | None, Meta(description="None: it holds on every branch.")]
     branch: str | None
     promoted: tuple[str, ...] = ()
-    """Commits at which it holds, too."""
+    """Further commits at which it holds."""
     replaces: tuple[str, ...] = ()
     """Facts that do not hold where this one does."""
 
 
 def recorded(fact: Fact) -> Recorded:
-    """Where a fact was written, by its properties; a person may have changed them."""
+    """Where a fact was written, by its properties, which the user may have edited."""
     get = fact.properties.get  # none of these is a field of its own
     commit, branch = get(COMMIT), get(BRANCH)
     return Recorded(
@@ -150,7 +150,7 @@ def paths_of(fact: Fact) -> tuple[str, ...]:
 
 
 def place_values(identity: RepoIdentity, *, unscoped: bool = False) -> dict[str, Value]:
-    """What a new fact says of where it was written.
+    """The properties of a new fact that record where it was written.
 
     Args:
         identity: of the repository.
@@ -227,7 +227,7 @@ def summary_values(
 
 
 def check_source(source: str) -> str:
-    """Who a note comes from; raises InvalidFieldError for another word."""
+    """The origin of a note; raises InvalidFieldError for an unknown one."""
     if source not in SOURCES:
         raise InvalidFieldError("source", source, "manual, agent or tool")
     return source
@@ -266,21 +266,17 @@ def to_entry(fact: Fact) -> Entry:
 
 
 def by_kind(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
-    """Facts by the list that they are shown in, each list by time and id."""
+    """Facts by the list in which they are shown, each sorted by time and id."""
     lists: dict[str, list[Fact]] = {kind: [] for kind in KINDS}
     for fact in facts:
         lists[fact.type if fact.type in lists else NOTE].append(fact)
     for found in lists.values():
-        found.sort(key=_by_time)
+        found.sort(key=lambda fact: (fact.created_at, fact.id))
     return lists
 
 
-def _by_time(fact: Fact) -> tuple[str, str]:
-    return fact.created_at, fact.id
-
-
 def to_memory(facts: Iterable[Fact]) -> RepoMemory:
-    """The memory that facts make: each list by time and id, summaries the newest first."""
+    """The entries of facts, each list sorted by time and id, summaries newest first."""
     lists = {kind: [*map(to_entry, found)] for kind, found in by_kind(facts).items()}
     return RepoMemory(
         tuple(x for x in lists[CONVENTION] if isinstance(x, RepoConvention)),
@@ -291,10 +287,10 @@ def to_memory(facts: Iterable[Fact]) -> RepoMemory:
 
 
 def open_follow_ups(summaries: Sequence[Fact]) -> list[str]:
-    """What summaries leave to be done, newest first: open boxes and lines such as `Next: …`.
+    """The open follow-ups of summaries, newest first: unticked boxes and lines such as `Next: …`.
 
     Args:
-        summaries: facts, the newest first. One that ticks a box closes it in older ones.
+        summaries: facts, newest first. A ticked box closes the same one in older summaries.
     """
     found: dict[str, str] = {}
     closed: set[str] = set()
@@ -308,13 +304,13 @@ def open_follow_ups(summaries: Sequence[Fact]) -> list[str]:
 
 
 def without_boxes(text: str) -> str:
-    """A summary without its follow-ups that are boxes, which stand in a list of their own."""
+    """A summary without its boxes, which are listed separately."""
     lines = (x for x in text.splitlines() if not (_DONE.match(x) or _OPEN_BOX.match(x)))
     return "\n".join(lines).strip()
 
 
 def decided_in(summary: Fact) -> list[str]:
-    """The lines of a summary that tell a decision."""
+    """The lines of a summary that state a decision."""
     lines = map(_DECIDED.match, summary.content.splitlines())
     return [each[1].strip() for each in lines if each]
 

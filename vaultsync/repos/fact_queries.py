@@ -17,17 +17,16 @@ from vaultsync.storage.feed_cursor import seq_of_version, version_of
 from vaultsync.sync.context import ReadContext
 
 MAX_FACTS = 20_000
-"""Facts of one repository that are looked at, the newest first."""
+"""Maximum number of facts of one repository, newest first."""
 MAX_ROWS = 2_000
-"""Changes of the store that are read one by one; after more, the index is asked again."""
+"""Maximum number of changes to read from the feed; after more, the index is queried again."""
 _SCHEMA = "1"
 
 
 class RepositoryFacts:
-    """The active facts of the repository that was asked about last, on all branches.
+    """A cache of the active facts of one repository, on all branches and without secrets.
 
-    They are without their secrets. A second question reads what the store has changed since the
-    first one, and nothing else.
+    After the first call, only changes of the store are read.
     """
 
     def __init__(self) -> None:
@@ -36,11 +35,11 @@ class RepositoryFacts:
         self._facts = FactsByPlace()
 
     def read(self, ctx: ReadContext, index: NoteIndex, identity: RepoIdentity) -> FactsByPlace:
-        """Those of a repository as they are now; not to be changed.
+        """The present facts of a repository; the caller must not modify the result.
 
         Args:
             ctx: the two sides.
-            index: the note index; where it cannot answer, all facts are looked at.
+            index: the note index; if it cannot answer, all facts are read.
             identity: of the repository.
 
         Raises:

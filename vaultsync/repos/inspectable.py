@@ -35,7 +35,7 @@ from vaultsync.repos.entries import (
 LISTS = {CONVENTION: "conventions", DECISION: "decisions", NOTE: "notes"}
 """Type of a fact -> its list in `memory.json`."""
 MANY = 3
-"""From this number of entries on, a file that lost all of them deletes nothing."""
+"""If at least this many entries disappear from a file at once, none is deleted."""
 _ENTRY_TYPES = {CONVENTION: RepoConvention, DECISION: RepoDecision, NOTE: RepoNote}
 _FACT_KEYS: Mapping[str, Mapping[str, str]] = {
     CONVENTION: {"title": "title", "content": "content", "tags": "tags"},
@@ -55,20 +55,20 @@ class MemoryEdits(NamedTuple):
     added: Sequence[tuple[str, JsonEntry]]
     """Type and entry."""
     changed: Sequence[tuple[str, JsonEntry, JsonEntry]]
-    """Type, the entry as it was written, and as it is."""
+    """Type, the entry as it was written, and the edited entry."""
     removed: Sequence[str]
     """Ids."""
     is_emptied: bool = False
-    """Whether all entries are gone at once: then none is removed."""
+    """Whether all entries disappeared at once; none is removed then."""
 
 
 class UnknownKeys(NamedTuple):
-    """What another tool wrote into `memory.json`, without secrets."""
+    """Keys in `memory.json` of other tools, without secrets."""
 
     values: Mapping[str, Any]
-    """Of the whole."""
+    """At the top level."""
     entries: Mapping[object, Mapping[str, Any]]
-    """Of entries: by the type of the fact, and the id or, where there is none, the text."""
+    """In entries, by the type of the fact and its id, or its text if it has none."""
 
 
 def unknown_keys(current: bytes | None, redact: Callable[[str], str] = str) -> UnknownKeys | None:
@@ -124,8 +124,8 @@ class MemoryRenderer:
         """The bytes of the file.
 
         Args:
-            facts: what it is to say.
-            more: what stays of the file as it is; None for nothing.
+            facts: those to render.
+            more: unknown keys that stay; None for none.
         """
         before, self._rendered = self._rendered, {}
         lists, texts = by_kind(facts), []
@@ -145,7 +145,7 @@ class MemoryRenderer:
 
 
 def _with(shown: str, fact: Fact, kind: str, more: UnknownKeys) -> str:
-    """A rendered entry with what another tool wrote into it."""
+    """A rendered entry with the unknown keys of other tools."""
     text = _text_key(msgspec.to_builtins(to_entry(fact)))
     own = more.entries.get((kind, fact.id)) or more.entries.get((kind, text)) or {}
     members = (f",\n      {each}" for each in _members(own, "      "))
@@ -153,7 +153,7 @@ def _with(shown: str, fact: Fact, kind: str, more: UnknownKeys) -> str:
 
 
 def _members(values: Mapping[str, Any], indent: str) -> list[str]:
-    """Members of an object; `json` also writes numbers of any size, and half a character."""
+    """Members of an object; unlike msgspec, `json` writes big numbers and lone surrogates."""
     return [
         f"{json.dumps(key)}: {_indented(json.dumps(value, indent=2), indent)}"
         for key, value in values.items()
@@ -165,7 +165,7 @@ def _indented(text: str, indent: str) -> str:
 
 
 def read_memory(data: bytes | None, path: str) -> JsonMemory:
-    """The entries of `memory.json`, by the type of their facts; none where there is no file.
+    """The entries of `memory.json`, by the type of their facts; none if there is no file.
 
     Raises:
         RepoFileParseError: it is no JSON object of lists of objects.
@@ -232,8 +232,8 @@ def added_values(kind: str, entry: JsonEntry) -> dict[str, Value]:
 def changed_values(fact: Fact, kind: str, before: JsonEntry, after: JsonEntry) -> dict[str, Value]:
     """What a changed entry changes in its fact.
 
-    Where the fact changed meanwhile, both texts are merged; where both changed the same lines,
-    those of the file stand.
+    If the fact changed meanwhile, both texts are merged; if both changed the same lines, the
+    file wins.
 
     Args:
         fact: as it is now.
@@ -270,11 +270,11 @@ def _checked(name: str, value: object) -> Value:
 
 
 def nearest_base(bases: Sequence[bytes], now: bytes, path: str) -> JsonMemory:
-    """The version that an edited file was made of, of several that may be it.
+    """The version from which an edited file was probably made.
 
-    It has the most entries of the file, so that what was changed after an editor had opened
-    the file is not changed back when it saves. Of those that have as many, it is the newest
-    version of all, else the oldest: an editor that had an older one knows nothing of the next.
+    It is the one that shares the most entries with the file, so that changes made after an
+    editor opened the file are not reverted when it saves. Ties go to the newest version of
+    all, else to the oldest: an editor with an older version knows nothing of later ones.
 
     Args:
         bases: the versions, the newest last.
@@ -312,7 +312,7 @@ def read_summary(line: bytes) -> StepSummary | None:
 
 
 def kept_lines(summaries: Iterable[StepSummary], *, entries: int, size: int) -> list[bytes]:
-    """The lines of the newest summaries that the limits of the file leave, oldest first.
+    """The lines of the newest summaries within the limits of the file, oldest first.
 
     Args:
         summaries: newest first.

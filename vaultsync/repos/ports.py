@@ -1,4 +1,4 @@
-"""The contract of a repository: what is read of it. Nothing is ever written to one."""
+"""The contract of a git repository, which is only ever read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from vaultsync.repos.repo_identity import WorkingCopy
 
 REMOTES = "refs/remotes/"
-"""How the names of the branches of remotes begin; a local branch has its plain name."""
+"""The prefix of remote-tracking branches; a local branch has its plain name."""
 
 
 class TrackedFile(Struct, frozen=True, gc=False):
@@ -32,47 +32,8 @@ class Commit(Struct, frozen=True, gc=False):
     """When it was committed, in seconds since 1970, by the clock of its committer."""
 
 
-class Worktree(Struct, frozen=True, gc=False):
-    """A working copy of a repository."""
-
-    root: str
-    commit: str | None
-    branch: str | None
-
-
-class Repository(Protocol):
-    """A git repository, for reading. Ids of commits and blobs are in hex.
-
-    A repository may be hostile: none of its configuration, hooks, filters and attributes
-    makes a program run, and no method reaches for a network.
-
-    Every method may raise RepositoryError: git failed, took too long, or said too much.
-    """
-
-    def working_copy(self, known: WorkingCopy | None = None) -> WorkingCopy:
-        """Where it is, and what is checked out.
-
-        Args:
-            known: what was found before, from which the first commit is taken where HEAD goes on
-                from there: to find it otherwise takes a walk through the whole history.
-        """
-        ...
-
-    def head(self) -> str | None:
-        """The commit that is checked out; None before the first."""
-        ...
-
-    def branches(self) -> Mapping[str, str]:
-        """The local branches and those of remotes, as `refs/remotes/origin/name`: their commits."""
-        ...
-
-    def worktrees(self) -> Sequence[Worktree]:
-        """All working copies that share its objects."""
-        ...
-
-    def resolve(self, name: str) -> str | None:
-        """The commit of a branch, tag or id; None when there is none."""
-        ...
+class CommitHistory(Protocol):
+    """The commits of a repository, as the rules of branch-true memory ask for them."""
 
     def missing_from(self, head: str, commits: Collection[str]) -> frozenset[str]:
         """Those of `commits` that are neither `head` nor its ancestors, or not known here."""
@@ -95,8 +56,8 @@ class Repository(Protocol):
         """The best common ancestor; None when there is none, or a commit is not known here."""
         ...
 
-    def touched_paths(self, old: str | None, new: str) -> Sequence[str]:
-        """The paths that differ between two commits; `old` is the first parent when None."""
+    def touched_paths(self, commit: str) -> Sequence[str]:
+        """The paths that a commit changes against its parent; none for a merge."""
         ...
 
     def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
@@ -123,8 +84,39 @@ class Repository(Protocol):
         """The contents that commits with one parent gave to files, by ids."""
         ...
 
+
+class Repository(CommitHistory, Protocol):
+    """A git repository, for reading. Ids of commits and blobs are in hex.
+
+    A repository may be hostile: none of its configuration, hooks, filters and attributes
+    makes a program run, and no method reaches for a network.
+
+    Every method may raise RepositoryError: git failed, took too long, or said too much.
+    """
+
+    def working_copy(self, known: WorkingCopy | None = None) -> WorkingCopy:
+        """Where it is, and what is checked out.
+
+        Args:
+            known: an earlier answer; if HEAD descends from its commit, its first commit is
+                reused, which otherwise takes a walk through the whole history.
+        """
+        ...
+
+    def head(self) -> str | None:
+        """The commit that is checked out; None before the first."""
+        ...
+
+    def branches(self) -> Mapping[str, str]:
+        """Local branches, and remote ones as `refs/remotes/origin/name` -> their commits."""
+        ...
+
+    def resolve(self, name: str) -> str | None:
+        """The commit of a branch, tag or id; None when there is none."""
+        ...
+
     def changed_paths(self) -> Sequence[str]:
-        """The paths with changes that are not committed, and those that are not tracked.
+        """The paths with uncommitted changes, and untracked ones.
 
         An untracked folder is one path that ends with `/`.
         """
@@ -140,5 +132,5 @@ class Repository(Protocol):
 
 
 def branch_of(name: str) -> str:
-    """What a branch is called in its own repository: that of a remote without the remote."""
+    """The name of a branch without its remote."""
     return name.removeprefix(REMOTES).partition("/")[2] if name.startswith(REMOTES) else name

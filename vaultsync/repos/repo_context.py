@@ -49,7 +49,7 @@ class RepoLeftOut(Struct, frozen=True):
 
 
 class RepoContext(Struct, frozen=True):
-    """What a step of work should know about its repository."""
+    """Knowledge about a repository for a step of work."""
 
     text: str
     """In Markdown."""
@@ -69,16 +69,16 @@ def build_repo_context(
 ) -> RepoContext:
     """Pack what holds on a branch: conventions first, then decisions about the open files.
 
-    Open follow-ups, the latest summaries, notes and a map of the repository follow. What does
-    not fit is left out whole, and named.
+    Open follow-ups, the latest summaries, notes and a map of the repository follow. Items that
+    do not fit are left out whole, and listed.
 
     Args:
         facts: that hold on the branch.
-        open_files: paths that are worked on, relative to the root; a folder ends with `/`. Where
-            there are none, all decisions count.
+        open_files: paths that are worked on, relative to the root; a folder ends with `/`. All
+            decisions count if there are none.
         max_chars: of the text.
         max_summaries: the maximum number of summaries.
-        repo_map: makes the map of what is left of the budget.
+        repo_map: makes a map for the rest of the budget.
     """
     pack = _RepoPack(max_chars)
     ordered = sorted(facts, key=lambda each: (each.created_at, each.id), reverse=True)
@@ -109,7 +109,7 @@ def build_repo_context(
 
 
 def touches(paths: Iterable[str], open_files: Iterable[str]) -> bool:
-    """Whether one of some paths is one of others, in a folder among them, or around one."""
+    """Whether a path of one list equals, contains or lies in one of the other."""
     others = [each.rstrip("/") for each in open_files]
     for path in paths:
         bare = path.rstrip("/")
@@ -159,7 +159,7 @@ class _RepoPack:
         self._left_out: list[RepoLeftOut] = []
 
     def add(self, section: str, kind: str, fact_id: str, title: str, text: str) -> None:
-        """Add an entry as an item of a list, if it fits."""
+        """Add an entry as a list item, if it fits."""
         lines = text.strip().split("\n")
         entry = "\n".join([f"- {lines[0]}", *(f"  {x}" if x else "" for x in lines[1:])])
         self._put(section, kind, fact_id, title, f"{entry}\n")
@@ -178,7 +178,7 @@ class _RepoPack:
         self._items.append(RepoContextItem(kind, fact_id, title, len(part)))
 
     def add_map(self, repo_map: RepoMapText) -> None:
-        """Add the map in what is left."""
+        """Add the map within the rest of the budget."""
         heading = len("\n## Map\n\n\n")
         left = self._max - self._chars - heading
         text = repo_map(left).strip("\n") if left > 0 else ""
@@ -186,7 +186,7 @@ class _RepoPack:
             self._put("Map", MAP, "", "Map", f"{text}\n")
 
     def leave_out(self, kind: str, fact_id: str, title: str, why: str) -> None:
-        """Say what is not in the text, and why."""
+        """List an item that is not in the text, with the reason."""
         self._left_out.append(RepoLeftOut(kind, fact_id, title, why))
 
     def packed(self) -> RepoContext:

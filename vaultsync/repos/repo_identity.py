@@ -17,20 +17,20 @@ from msgspec import Meta, Struct
 from vaultsync.model.paths import slug
 
 BranchScope = Literal["perBranch", "sharedRepo"]
-"""Whether each branch has a memory of its own, or all branches share one."""
+"""Whether each branch has its own memory, or all share one."""
 PER_BRANCH: Final = "perBranch"
 SHARED: Final = "sharedRepo"
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _SSH = ("ssh", "git+ssh", "ssh+git")
 _URL = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]*)://(.*)\Z", re.DOTALL)
 _SCP = re.compile(r"\A(?:[^/@]*@)?(\[[^\]/]*\]|[^/:\[\]@]+):(.*)\Z", re.DOTALL)
-"""`user@host:path`, which git takes for SSH when no slash is before the colon."""
+"""`user@host:path`, which git reads as SSH if no slash precedes the colon."""
 _AT = re.compile(r"(?<!/)@")
 _HOST = re.compile(r"\A(\[[^\]]*\]|[^:]*)(?::([0-9]*))?\Z")
 
 
 class RepoIdentity(Struct, frozen=True):
-    """A repository as memory knows it: one working copy, at one branch or commit."""
+    """A working copy of a repository, at one branch or commit."""
 
     repo_hash: Annotated[str, Meta(description="SHA-256 of path, remote and branch.")]
     lineage: Annotated[
@@ -55,7 +55,7 @@ class RepoIdentity(Struct, frozen=True):
 
     @property
     def lineages(self) -> tuple[str, ...]:
-        """Those whose facts are its facts, too: its own, and the earlier ones."""
+        """Its own lineage and earlier ones, whose facts belong to it too."""
         return (self.lineage, *self.earlier)
 
 
@@ -93,8 +93,8 @@ def sanitize_remote(url: str) -> str:
 def _without_user(rest: str) -> str:
     """What follows `//`, without `user:password@`, and without query and fragment.
 
-    A password may hold `@`, `/`, `?` and `#`, though it should not: where there is one, all
-    before the last `@` is taken for it, unless that begins a part of the path (`/@scope/`).
+    A password may contain an unescaped `@`, `/`, `?` or `#`, so it extends to the last `@` that
+    does not begin a part of the path (`/@scope/`).
     """
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     user, at, _ = authority.partition("@")
@@ -114,7 +114,7 @@ def _trimmed(path: str) -> str:
 
 
 def repo_hash(path: str, remote: str | None, branch: str | None) -> str:
-    """SHA-256 of what tells one memory file from another, joined by line breaks, as hex.
+    """SHA-256 of path, remote and branch, joined by line breaks, as hex.
 
     Args:
         path: the canonical path of the working copy.
@@ -151,11 +151,11 @@ def repository_slug(root: str, remote: str | None) -> str:
 
 
 class WorkingCopy(Struct, frozen=True):
-    """What git says about the folder that it was asked about."""
+    """The answers of git about a folder."""
 
     root: str
     remote: str | None
-    """As git has it; it may hold a password."""
+    """As configured in git; it may contain a password."""
     branch: str | None
     commit: str | None
     first_commit: str | None

@@ -1,4 +1,4 @@
-"""The note of a repository, to which all notes about it link."""
+"""The note of a repository, to which the notes about it link."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _log = logging.getLogger(__name__)
 
 
 def repository_links(ctx: SyncContext, identity: RepoIdentity) -> tuple[dict[str, Value], bool]:
-    """The properties by which a fact names its repository, and whether its note is still missing.
+    """The properties that link a fact to its repository, and whether its note is missing.
 
     Args:
         ctx: the two sides.
         identity: of the repository.
 
     Raises:
-        StoreUnavailableError: what the note is called is not known then.
+        StoreUnavailableError: the name of the note is not known then.
     """
     title, is_missing = f"{identity.slug} repository", True
     for lineage in identity.lineages:
@@ -41,10 +41,10 @@ def repository_links(ctx: SyncContext, identity: RepoIdentity) -> tuple[dict[str
 
 
 def make_repository_note(ctx: SyncContext, identity: RepoIdentity) -> Fact | None:
-    """Write the fact of a repository; None when another process has just done that.
+    """Write the fact of a repository; None if another process has just written it.
 
-    To be used after a fact that links to it was written: an agent that may not write that one
-    makes no note either.
+    Called after a fact that links to it was written, so that an agent without the permission
+    creates no note.
     """
     where = f" at {identity.remote}" if identity.remote else ""
     values: dict[str, Value] = {

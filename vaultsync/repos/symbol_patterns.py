@@ -1,7 +1,7 @@
 """Find definitions by patterns, line by line: for languages without a parser.
 
-It sees what a definition looks like and nothing of its context, so it misses some and takes
-some for granted. A parser is better; `PARSER` in an answer says that there was none.
+Patterns see a line without its context, so there are false negatives and false positives. A
+parser is better; `PARSER` in an answer says that there was none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vaultsync.repos.symbols import (
 
 PARSER = "patterns"
 _MAX_LINE = 400
-"""Characters of a line above which it is code for machines."""
+"""The length above which a line counts as generated."""
 _NAME = r"(?P<name>[^\W\d][\w$]*)"
 _CLASS, _TYPE, _FUNCTION = "class", "type", "function"
 _MODIFIERS = (

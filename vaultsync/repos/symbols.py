@@ -1,7 +1,6 @@
 """Symbols: what a file of source code defines, and which names it refers to.
 
-All texts come from files of others: they are one line each, without control characters, and
-cut to a length.
+All texts are untrusted: they are cut to a length and one line, without control characters.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 MAX_FILE_BYTES = 512 * 1024
-"""Size above which a file is listed by name only: most often it is generated."""
+"""Size above which a file is listed by name only, because most such files are generated."""
 _MAX_LINE_BYTES = 500
 """Mean length of the lines above which a file is minified."""
 MAX_DEFINITIONS = 400
@@ -54,7 +53,7 @@ LANGUAGES: Mapping[str, str] = MappingProxyType(
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {"typescript": "javascript", "tsx": "javascript", "cpp": "c", "kotlin": "java", "scala": "java"}
 )
-"""Language -> the language whose names it shares; others share with none."""
+"""Language -> the language with which it shares names; others share none."""
 
 
 class Definition(Struct, frozen=True, array_like=True):
@@ -92,7 +91,7 @@ def family_of(language: str) -> str:
 
 
 def is_source(source: bytes) -> bool:
-    """Whether a file can hold source that people write: not empty, not binary, not minified."""
+    """Whether a file can be hand-written source: not empty, binary or minified."""
     lines = source.count(b"\n") + 1
     return 0 < len(source) <= min(MAX_FILE_BYTES, lines * _MAX_LINE_BYTES) and b"\0" not in source
 

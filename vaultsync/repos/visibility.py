@@ -12,8 +12,8 @@ A fact that was written at commit C of branch B holds at HEAD when
 5. such a commit with one parent has the message of a merge request of B, is not older than C,
    and touches every file that C touches.
 
-A fact without a commit holds everywhere; one that was promoted also holds where a commit does
-at which it was. For a merge, which has no change of its own, all commits that HEAD lacks count.
+A fact without a commit holds everywhere; one that was promoted also holds wherever the commit of
+its promotion does. A merge has no change of its own, so all of its commits that HEAD lacks count.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from vaultsync.model.fact import Fact
 from vaultsync.repos.entries import Recorded, recorded
-from vaultsync.repos.ports import Commit
+from vaultsync.repos.ports import Commit, CommitHistory
 
 MAX_COMMITS = 2_000
-"""Commits of HEAD that are looked at for one place, the newest first."""
+"""Maximum number of commits of HEAD that are examined for one place, newest first."""
 MAX_WAYS = 5
-"""Commits that are remembered by which a place arrived somewhere."""
+"""Maximum number of remembered commits by which a place arrived."""
 MAX_SQUASHES = 100
-"""Parts of a branch that are compared with commits of HEAD."""
+"""Maximum number of parts of a branch that are compared with commits of HEAD."""
 MAX_TIPS = 50
-"""Later commits of a branch that a squash is looked for at."""
+"""Maximum number of later commits of a branch that may end a squash."""
 _NAMED = re.compile(
     r"^(?:commit ([0-9a-f]{40,64})\s*|\(cherry picked from commit ([0-9a-f]{40,64})\))$",
     re.MULTILINE,
@@ -52,46 +52,6 @@ class Place(NamedTuple):
 
     commit: str
     branch: str | None = None
-
-
-class CommitHistory(Protocol):
-    """What the rules ask of a repository; `Repository` says more."""
-
-    def missing_from(self, head: str, commits: Collection[str]) -> frozenset[str]:
-        """Those that are neither `head` nor its ancestors, or not known."""
-        ...
-
-    def commits_between(
-        self, old: str, new: str, paths: Sequence[str] = (), *, limit: int | None = None
-    ) -> Sequence[Commit]:
-        """What `new` has and `old` lacks, newest first."""
-        ...
-
-    def merge_base(self, one: str, other: str) -> str | None:
-        """The best common ancestor; None when there is none, or one is not known."""
-        ...
-
-    def touched_paths(self, old: str | None, new: str) -> Sequence[str]:
-        """The paths that differ; `old` is the first parent when None."""
-        ...
-
-    def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
-        """The id of the difference of two commits in some paths."""
-        ...
-
-    def patch_ids(self, commits: Sequence[str], paths: Sequence[str] = ()) -> Mapping[str, str]:
-        """The ids of the changes of commits with one parent, in some paths."""
-        ...
-
-    def blobs(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
-        """The contents of paths at a commit, by ids; those that are not there are left out."""
-        ...
-
-    def new_blobs(
-        self, commits: Sequence[str], paths: Sequence[str]
-    ) -> Mapping[str, Collection[str]]:
-        """The contents that commits with one parent gave to paths."""
-        ...
 
 
 class Arrived(NamedTuple):
@@ -114,10 +74,10 @@ def arrived(
     Args:
         history: of the repository.
         head: the commit that is checked out; None before the first.
-        places: to be asked about.
-        tips: branch -> commits that it has or had as its last.
-        known: by which commits places had arrived where they were asked about before: what
-            arrived on one branch by a squash may go on to another one by a rebase.
+        places: those in question.
+        tips: branch -> its present and former tips.
+        known: place -> the commits by which it arrived, from earlier calls: what arrived on one
+            branch by a squash may reach another one by a rebase.
     """
     if head is None or not places:
         return Arrived(frozenset(), {})
@@ -151,7 +111,7 @@ class _Search:
 
         Args:
             place: that HEAD lacks.
-            alone: whether a merge or an empty commit is no reason to ask about others.
+            alone: whether not to follow a merge or an empty commit to others.
         """
         commit = place.commit
         newer = self._history.commits_between(commit, self._head, limit=MAX_COMMITS)
@@ -160,7 +120,7 @@ class _Search:
             return found
         if self._history.merge_base(commit, self._head) is None:
             return None
-        paths = self._history.touched_paths(None, commit)
+        paths = self._history.touched_paths(commit)
         own = self._history.patch_ids([commit], paths).get(commit) if paths else None
         if own is None:
             return None if alone else self._by_all(place)
@@ -181,7 +141,7 @@ class _Search:
         return self._by_message(place, newer, paths)
 
     def _later(self, place: Place) -> Iterator[str]:
-        """The commit of a place, and those that branches put on top of it."""
+        """The commit of a place, and later commits of its branch."""
         yield place.commit
         seen = {place.commit}
         own = list(self._tips.get(place.branch or "", ()))
@@ -190,7 +150,7 @@ class _Search:
             if tip in seen or self._history.missing_from(tip, [place.commit]):
                 continue
             for each in self._history.commits_between(place.commit, tip, limit=MAX_TIPS):
-                # Those of another branch, which was merged into this one, do not have it.
+                # Commits of another branch, merged into this one, do not have it.
                 if each.id not in seen and not self._history.missing_from(each.id, [place.commit]):
                     yield each.id
                 seen.add(each.id)
@@ -198,9 +158,9 @@ class _Search:
     def _squashed(
         self, place: Place, ends: Sequence[str], paths: Sequence[str]
     ) -> Iterator[str | None]:
-        """What a branch changes in some paths, from where it left that of HEAD to each end.
+        """The patches of a branch in some paths, from its fork point to each end.
 
-        Where a part of it was squashed before, the rest begins at a commit before the place.
+        If a part of it was squashed before, the rest begins at a commit before the place.
         """
         before = self._history.commits_between(self._head, place.commit, limit=MAX_TIPS)[1:]
         pairs: list[tuple[str, str]] = []
@@ -212,7 +172,7 @@ class _Search:
             yield self._history.patch_id(start, end, paths)
 
     def _is_equal(self, ends: Sequence[str], touching: Sequence[str], paths: Sequence[str]) -> bool:
-        """Whether paths had, on the branch of HEAD, the contents that they have at an end."""
+        """Whether paths had the same contents on the branch of HEAD as at an end."""
         known = self._history.new_blobs(touching, paths)
         for end in ends:
             base = self._history.merge_base(end, self._head)
@@ -237,7 +197,7 @@ class _Search:
                 place.branch in named
                 and len(each.parents) == 1
                 and each.time >= at.time
-                and {*paths} <= {*self._history.touched_paths(None, each.id)}
+                and {*paths} <= {*self._history.touched_paths(each.id)}
             ):
                 return each.id
         return None
@@ -274,7 +234,7 @@ def _places(found: Recorded) -> tuple[Place, ...]:
 
 
 class FactsByPlace:
-    """The facts of one repository by where they hold, so that not each is asked where it does."""
+    """The facts of one repository, grouped by the places where they hold."""
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
         self._places: dict[str, tuple[Place, ...]] = {}
@@ -312,7 +272,7 @@ class FactsByPlace:
         return {place for places, found in self._facts.items() if found for place in places}
 
     def holding(self, at: Collection[Place]) -> list[Fact]:
-        """The facts that hold where these places do, without those that others of them replace."""
+        """The facts that hold at these places, without those that others of them replace."""
         shown: dict[str, Fact] = {}
         for places, found in self._facts.items():
             if not places or any(each in at for each in places):

@@ -1,8 +1,8 @@
-"""What a bridge serves: who does the work, who receives events, who may ask.
+"""The services of a bridge: workers, events and authorisation.
 
-Alone, it has one `Memory` that answers and one that writes, each in a thread of its own. In
-`watch`, the daemon's worker does what needs the engine, and a `Memory` beside it writes
-facts: the daemon sees them in the store's feed and writes their notes.
+A standalone bridge has one `Memory` for reading and one for writing, each in a thread of its own.
+In `watch`, the daemon's worker does what needs the engine, and a separate `Memory` writes facts,
+which the daemon sees in the store's feed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class BridgeStatus(Status, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class BridgeServices:
-    """What a bridge needs."""
+    """The parts of a bridge."""
 
     settings: Settings
     reading: MemoryRunner
@@ -64,7 +64,7 @@ class BridgeServices:
     writing: MemoryRunner
     """Writes facts for agents."""
     engine: MemoryRunner
-    """Does what needs the engine's lock."""
+    """Runs work that needs the engine's lock."""
     events: EventBus
     writes: ObsidianWrites
     token: Callable[[], str]
@@ -77,7 +77,7 @@ class BridgeServices:
         return bridge_status(self.settings, self.writes, memory.status())
 
     def asks(self, agent: str | None) -> str | None:
-        """The agent that a request is for, by the one that it names.
+        """The agent of a request, given the one that it names.
 
         Raises:
             ScopeDeniedError: the bridge is another agent's.
@@ -96,7 +96,7 @@ class BridgeServices:
         self.writes.on_reply(write, WriteReply(applied, found, reason))
 
     def announce(self, port: int) -> None:
-        """Write down where the bridge listens, beside its token.
+        """Record the address of the bridge, beside its token.
 
         Raises:
             OSError.
@@ -106,7 +106,7 @@ class BridgeServices:
         BridgeAddressFile(self.settings.state_dir).write(port, self.settings.agent)
 
     def withdraw_address(self) -> None:
-        """Remove what `announce()` wrote."""
+        """Remove the recorded address."""
         BridgeAddressFile(self.settings.state_dir).remove_own()
 
 
@@ -121,10 +121,10 @@ def bridge_status(settings: Settings, writes: ObsidianWrites, status: Status) ->
 
 
 class StateBroadcaster:
-    """Publishes the state of a vault after something happened; called from any thread.
+    """Publishes the state of a vault after an event; thread-safe.
 
-    It never blocks: the worker reads the state when its turn comes, once for everything that
-    happened until then.
+    It never blocks: the worker reads the state when its turn comes, once for all events until
+    then.
     """
 
     def __init__(self, services: BridgeServices, worker: MemoryWorker[Memory]) -> None:
@@ -134,7 +134,7 @@ class StateBroadcaster:
         self._pending = False
 
     def __call__(self) -> None:
-        """Something happened."""
+        """Request a broadcast."""
         with self._lock:
             pending, self._pending = self._pending, True
         if not pending:
@@ -218,7 +218,7 @@ def serve_on_loopback(
 ) -> RunningServer:
     """Serve an ASGI application on this machine, to clients that know the token of a vault.
 
-    Nothing listens in any other way, so every request passes the guard.
+    All servers are started here, so that every request passes the guard.
 
     Args:
         app: the application.

@@ -41,20 +41,20 @@ from vaultsync.sync.telemetry import TelemetryRecorder
 
 T = TypeVar("T")
 IDLE_SECONDS = 30.0
-"""How long a worker that embeds waits for the next change: its model takes a second to load."""
+"""Seconds that an embedding worker waits for further changes, because loading a model takes one."""
 LOCK_TRIES = 100
 """Attempts at the engine's lock, within two seconds, when not told to wait."""
 LOCK_TRY_SECONDS, LOCK_WAIT_SECONDS = 0.02, 0.25
-"""Between these attempts, and between those after them."""
+"""Seconds between these attempts, and between later ones."""
 TELEMETRY_SECONDS = 2.0
-"""Seconds between two writes of what was measured, if anything was."""
+"""Seconds between two writes of new measurements."""
 MIN_TICK_SECONDS = 0.005
-"""The least number of seconds between two steps: in a storm of events each would be one."""
+"""Minimum number of seconds between two steps, against storms of events."""
 _log = logging.getLogger(__name__)
 
 
 class WakeEvent:
-    """What one thread waits for, and any other thread, or a signal handler, sets.
+    """An event that one thread waits for, and any thread or signal handler may set.
 
     A signal is handled in the thread that waits, between any two of its steps. There an
     event of `threading` may find its own lock held by the code that was interrupted, and
@@ -130,7 +130,7 @@ class DaemonWork(Memory):
             lock.unlock()
 
     def lend_lock(self) -> bool:
-        """Leave the vault to a command that asks for it, until it is done; whether one did.
+        """Lend the vault to a command that asks for it, until it is done; returns whether one did.
 
         Raises:
             DaemonStoppedError: the daemon was asked to stop meanwhile.
@@ -204,7 +204,6 @@ class DaemonRunner:
         on_event: EventSink = lambda _kind, _data: None,
         once: bool = False,
         wait: bool = False,
-        intervals: Intervals | None = None,
         app: ObsidianApp | None = None,
     ) -> None:
         """Prepare a daemon.
@@ -216,14 +215,13 @@ class DaemonRunner:
                 `memory-file` and `stopped`.
             once: whether to end at the first quiet moment.
             wait: whether to wait for another engine that has the vault.
-            intervals: those of the settings when it is None.
             app: Obsidian, which writes notes while it is open.
         """
         self.settings = settings
         self._on_event = on_event
         self._once = once
         self._wait = wait
-        self._intervals = intervals or intervals_for(settings)
+        self._intervals = intervals_for(settings)
         self._wake = WakeEvent()
         self._stopping = False
         self._calls: queue.SimpleQueue[_EngineCall[Any]] = queue.SimpleQueue()
@@ -244,7 +242,7 @@ class DaemonRunner:
         """Watch until `stop()`, or (`once`) until nothing is left to do.
 
         Returns:
-            What `status` shows of a daemon.
+            The state of the daemon, as in `status`.
 
         Raises:
             EngineBusyError: another engine has the vault.
@@ -280,7 +278,7 @@ class DaemonRunner:
         return None if daemon is None else to_builtins(daemon.current_state())
 
     def status(self) -> Status:
-        """What `status` shows, as far as it is known without looking at the vault.
+        """The data of `status` that is known without reading the vault.
 
         Raises:
             DaemonStoppedError: it does not run.
@@ -396,13 +394,13 @@ class DaemonRunner:
             self._publish("state", to_builtins(daemon.state))
 
     def record_answer(self, source: str, seconds: float) -> None:
-        """Take the time of an answer of the bridge."""
+        """Record the response time of the bridge."""
         daemon = self._daemon
         if daemon is not None:
             daemon.telemetry.record_answer(source, seconds)
 
     def _keep_telemetry(self, daemon: DaemonLoop) -> None:
-        """Write down what was measured, at most every few seconds; for `status`, too."""
+        """Write the telemetry for `status`, at most every few seconds."""
         now = time.monotonic()
         if self._once or not daemon.telemetry.is_changed:
             return
@@ -412,7 +410,7 @@ class DaemonRunner:
             self._file.write(to_builtins(daemon.current_state()))
 
     def _retry_lock(self) -> bool:
-        """Wait a moment; whether to try again to get the lock.
+        """Wait before the next attempt at the lock; returns whether to try again.
 
         Another engine may be a command that is done in a moment, or agents that have the lock
         for each of their writes, hence many attempts.

@@ -2,11 +2,10 @@
 
 `python -m vaultsync.service.embedding_process VAULT STATE_DIR STORE IDLE keep|replace`
 
-It ends when everything is embedded and nothing came for IDLE seconds, when another worker
-has the vault, and when the vault's state folder is gone. A command that waits for the vectors
-ends it and makes them itself: at this priority it might never get there. SIGTERM ends it at
-once, as a kill does: its writes are such that it may end at any moment, and loses the texts
-of a few seconds.
+It ends when everything is embedded and nothing new came for IDLE seconds, when another worker has
+the vault, and when the vault's state folder is gone. A command that waits for the vectors ends it
+and makes them itself, because at this priority it might never finish. SIGTERM ends it at once,
+like a kill: it is crash-safe, and loses the work of a few seconds.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from vaultsync.settings import Settings
 
 _log = logging.getLogger(__name__)
 FIRST_SECONDS = 0.3
-"""For the lock: a command that asks whether a worker runs has it for a moment."""
+"""Seconds to wait for the lock, which a command holds briefly to see whether a worker runs."""
 POLL_SECONDS = 1.0
-"""Between two looks at the store while nothing is to be done."""
+"""Seconds between two polls of the idle store."""
 
 
 def embed_all(settings: Settings, *, idle: float, how: str) -> None:

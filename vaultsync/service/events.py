@@ -13,7 +13,7 @@ from typing import NamedTuple
 from vaultsync.model.schema import Value
 
 MAX_UNFETCHED = 1_000
-"""The number of events not fetched at which a subscription ends."""
+"""Maximum number of unfetched events; a subscription with more ends."""
 
 
 class Event(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a daemon does while it has nothing else to do."""
+"""Background work of an idle daemon."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ R = TypeVar("R")
 CHECK_INTERVAL = 600.0
 """Seconds between two checks of the date."""
 FIRST_RETRY, LONGEST_RETRY = 60.0, 3600.0
-"""Seconds until the classifier is asked again for what it did not answer, or what failed."""
+"""The first and the longest wait before unanswered or failed observations are classified again."""
 REPOSITORY_INTERVAL = 60.0
-"""Seconds between two looks at all repositories that were used."""
+"""Seconds between two checks of all known repositories."""
 MODULE_INTERVAL = 60.0
-"""Seconds between two syncs of modules; what the remote does not take waits longer each time."""
+"""Seconds between two syncs of modules; after failures, the wait grows."""
 LAST_MAINTENANCE = "maintained"
 """The setting of the archive that has the day of the last maintenance."""
 
 
 class IdleWork:
-    """Upkeep of a memory, and of the files beside it, when a daemon has nothing else to do.
+    """Upkeep of a memory, and of the files beside it, while a daemon is idle.
 
     Classifies once the store was written to, maintains once a day, syncs modules, and looks
     after repositories. The day on which a memory is first seen counts as maintained.
@@ -118,7 +118,7 @@ class IdleWork:
                 self._memory.repos.maintain(root)
 
     def _attempt(self, work: Callable[[], R]) -> R | None:
-        """What some work returns; None, and the error recorded, if it failed."""
+        """The result of some work; None if it failed, with the error recorded."""
         try:
             return work()
         except (VaultsyncError, OSError) as error:

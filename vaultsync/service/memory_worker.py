@@ -20,7 +20,7 @@ class MemoryRunner(Protocol):
     """Runs work on a `Memory` of its own, one piece at a time."""
 
     def __call__(self, work: Callable[[Memory], T], /) -> T:
-        """Do the work; returns and raises what it does. Safe in any thread."""
+        """Do the work; returns its result and raises its errors. Thread-safe."""
         ...
 
 
@@ -40,7 +40,7 @@ class MemoryWorker(Generic[M]):
         return self.submit(work).result()
 
     def submit(self, work: Callable[[M], T]) -> Future[T]:
-        """Have the work done when its turn comes."""
+        """Queue the work."""
         return self._pool.submit(self._do, work)
 
     def soon(self, work: Callable[[M], object]) -> None:

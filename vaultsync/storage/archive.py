@@ -19,7 +19,7 @@ from vaultsync.storage.vault import FileStamp
 
 
 class Base(NamedTuple):
-    """What both sides last agreed on about one fact."""
+    """The last state of one fact on which both sides were equal."""
 
     fact: Fact
     """With the revision of the store's version and the path of the note."""
@@ -44,7 +44,7 @@ class Base(NamedTuple):
 
 
 class PackedBase(NamedTuple):
-    """A base as it is kept: more of them fit into memory, and nothing is packed again."""
+    """A base in its packed form, which takes less memory and need not be packed again."""
 
     fact_id: str
     revision: str
@@ -71,7 +71,7 @@ class PackedBase(NamedTuple):
 
 
 class WriteIntent(NamedTuple):
-    """A write that was begun, by which the next run repairs what a crash left."""
+    """A write in progress, from which the next run recovers after a crash."""
 
     op: str
     fact_id: str
@@ -108,7 +108,7 @@ class OutboxEntry(NamedTuple):
     actor: str
     at: str
     expect: str | None = None
-    """The revision that it is for; any when it is None."""
+    """The expected revision; any when it is None."""
 
 
 class HistoryEntry(NamedTuple):
@@ -128,7 +128,7 @@ class HistoryEntry(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """Something that the user has to know or do."""
+    """Something that the user should know or do."""
 
     kind: str
     path: VaultPath

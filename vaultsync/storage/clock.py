@@ -1,4 +1,4 @@
-"""The clock: time and ids."""
+"""The clock: time and new ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def time_text(time: datetime, precision: str = "seconds") -> str:
 
 
 class Clock(Protocol):
-    """Time and ids: the only things that differ from run to run."""
+    """The source of time and ids, and of nothing else that differs from run to run."""
 
     def now(self) -> datetime:
         """The time, in UTC."""

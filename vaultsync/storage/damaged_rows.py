@@ -1,6 +1,6 @@
 """Rows of a store that hold no fact any more, because the disk or another program damaged them.
 
-One of them takes nothing from the others: it is left out, and named where it matters.
+A damaged row does not affect others: it is left out, and named where it matters.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from vaultsync.model.fact import Fact
 P = ParamSpec("P")
 _log = logging.getLogger(__name__)
 _ERRORS = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
-"""What reading a fact of text that holds none raises."""
+"""The errors of decoding a fact from invalid text."""
 MAX_REASON_CHARS = 100
 
 
 class DamagedRows:
-    """The damaged rows that a handle of a store met."""
+    """The damaged rows that an open store has met."""
 
     def __init__(self) -> None:
         self._reasons: dict[str, str] = {}
@@ -34,7 +34,7 @@ class DamagedRows:
 
         Args:
             fact_id: of the row.
-            read: makes the fact of what the row holds; None when it should hold none.
+            read: decodes the fact; None if the row should have none.
             given: what `read` takes.
             named: the same, by name.
         """

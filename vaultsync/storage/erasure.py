@@ -1,4 +1,4 @@
-"""Erasing facts for good: what gives a fact away, and what every place of it has to do."""
+"""Erasing facts for good: the traces of a fact, and the contract of every place that holds one."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _WORDS = lazy_pattern(rb"[0-9A-Za-z\x80-\xff]+")
 MIN_PIECE, MAX_PIECE = 12, 60
 """Characters. Shorter pieces occur anywhere; a long one may lie across two pages of a file."""
 _FEW_FORMS = 64
-"""Looking for each of so few takes a half of the time of looking at each word, or less."""
+"""Up to this number, searching each form takes at most half the time of matching each word."""
 _MIN_TEXT = 8
 """Characters of a text that has no piece, and is recognised as a whole."""
 
 
 def distinctive_pieces(text: str) -> set[str]:
-    """Pieces of a text by which it is recognised.
+    """Pieces of a text that identify it.
 
-    A shorter text is its own piece, unless it is a single word: that may stand anywhere.
+    A short text is its own piece, unless it is a single word, which may occur anywhere.
     """
     pieces = set()
     for part in _BREAKS.split(text):
@@ -91,7 +91,7 @@ class Traces:
         return bool(value and self.found_in(value))
 
     def without(self, names: Collection[str]) -> Traces:
-        """The traces without those that others have a right to."""
+        """The traces without those that other facts share."""
         return Traces(self.fact_ids, self.pieces - set(names))
 
 
@@ -107,10 +107,10 @@ class Remnant(NamedTuple):
 
 
 class Erasable(Protocol):
-    """A part of the memory that holds facts, and can erase them."""
+    """A part of the memory that holds facts and can erase them."""
 
     def erase(self, traces: Traces) -> Mapping[str, int]:
-        """Erase what it holds of the facts, and compact its files, in a way to be repeated.
+        """Erase the facts, and compact its files; idempotent.
 
         Returns:
             How much was erased, by place.

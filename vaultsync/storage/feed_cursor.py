@@ -8,7 +8,7 @@ from vaultsync.storage.store import FeedRow, Store, StoreState
 
 
 class FeedBacklog(NamedTuple):
-    """What derived data has to catch up with."""
+    """The changes that derived data has not followed yet."""
 
     rows: list[FeedRow]
     """The rows of the feed, by seq."""
@@ -16,11 +16,11 @@ class FeedBacklog(NamedTuple):
     end: FeedRow | StoreState
     """Where the feed ends."""
     is_full: bool
-    """It belongs to another store, schema or history, and has to be built from scratch."""
+    """Whether it belongs to another store, schema or history, and has to be rebuilt."""
 
 
 def feed_backlog(store: Store, version: str | None, schema: str) -> FeedBacklog:
-    """What derived data at a version has to catch up with.
+    """The changes that derived data at a version has not followed yet.
 
     Raises:
         StoreUnavailableError: the store is away.

@@ -1,7 +1,7 @@
-"""Bytes that take less room: packed where that makes them shorter, and as they are elsewhere.
+"""Bytes that are compressed if that makes them shorter, and kept as they are otherwise.
 
-What is packed begins with a header, so that it is recognised wherever it lies, even in the
-middle of a file: a purge proves that nothing of a fact is left in packed bytes either.
+Packed bytes begin with a header, so that they can be recognised even in the middle of a file: a
+purge also proves that no packed bytes contain a fact.
 
 zlib, which comes with Python: on notes, zstd is no smaller (0.407 of the bytes against 0.408),
 and takes half as long.
@@ -26,7 +26,7 @@ _MEMORY_BELOW_WINDOW, _MAX_MEMORY = 6, 8
 
 
 class PackedBytes(bytes):
-    """Bytes that `pack()` made, and leaves as they are."""
+    """Bytes that `pack()` returned; packing them again does nothing."""
 
 
 def pack(data: bytes) -> bytes:
@@ -72,7 +72,7 @@ def unpack(held: bytes) -> bytes:
 
 
 def packed_in(data: bytes | mmap) -> Iterator[bytes]:
-    """The contents of all that was packed in some bytes, each as far as it can be read."""
+    """The unpacked contents within some bytes, each as far as it can be read."""
     at = data.find(HEADER)
     while at >= 0:
         start = at + len(HEADER)
@@ -81,7 +81,7 @@ def packed_in(data: bytes | mmap) -> Iterator[bytes]:
 
 
 def _readable(data: bytes | mmap, start: int) -> bytes:
-    """What a stream says up to its end, or up to where it is broken."""
+    """The contents of a stream up to its end, or to where it is damaged."""
     import zlib  # noqa: PLC0415 - as above
 
     reader, found = zlib.decompressobj(), []

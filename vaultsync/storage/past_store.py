@@ -1,4 +1,4 @@
-"""A store as it was: some facts, to be read."""
+"""A read-only store of past versions of facts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vaultsync.storage.store import FeedRow, StoreState
 
 
 class PastStore(ReadOnlyStore):
-    """A read-only store of some versions of facts. Implements `Store`, see `storage/store.py`.
+    """Serves past versions of facts. Implements `Store`, see `storage/store.py`.
 
     Args:
         facts: by id, each in the version that held.
@@ -71,5 +71,5 @@ class PastStore(ReadOnlyStore):
         return {}
 
     def was_applied(self, fact_id: str, op: str) -> bool:
-        """Not supported: the past stays as it was."""
+        """Not supported."""
         raise NotImplementedError

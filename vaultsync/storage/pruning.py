@@ -1,10 +1,9 @@
-"""How long what is only kept for undo and restore is kept, and what every keeper of it does."""
+"""How long is kept what only undo and restore need."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from vaultsync.storage.clock import time_text
 
@@ -34,14 +33,3 @@ class KeepSince(NamedTuple):
                 return ""
 
         return cls(time_text(now), since(history), since(runs), since(blobs), since(tombstones))
-
-
-class Prunable(Protocol):
-    """A part of the memory that keeps what may be pruned when it is old."""
-
-    def prune(self, since: KeepSince, *, dry_run: bool = False) -> Mapping[str, int]:
-        """Remove what is older, and give the space back; or say what would be removed.
-
-        Returns:
-            How many rows of each kind.
-        """

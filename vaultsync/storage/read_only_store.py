@@ -1,4 +1,4 @@
-"""What a store refuses that is only read."""
+"""The base of read-only views of a store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vaultsync.storage.store import AccessCount, ReplacedVersion, RevisionMismat
 
 
 class ReadOnlyStore:
-    """The methods of a `Store` that write, or serve those that do: none is supported.
+    """Refuses the methods of a `Store` that write, or serve writers.
 
     Agents write through `facts/service.py`, which checks them; a sync, which records replaced
     versions, sees all facts.

@@ -1,7 +1,7 @@
 """The store as answers and indexes see it: without the secrets of its facts.
 
-Everything that shows facts, or derives data from them, reads them here. What decides and
-writes uses the store itself.
+All code that shows facts, or derives data from them, reads this view; code that decides or writes
+uses the store itself.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MAX_CACHED_FACTS = 500
 
 
 class FactCache:
-    """Facts that were read, for readers that want the same ones soon after.
+    """A cache of facts for several readers of the same feed rows.
 
-    A cached fact is used only in the revision that the feed showed last. Where the feed shows
-    more facts than fit, none is cached: the next reader begins with others than the last ones.
+    A cached fact is valid only at the revision that the feed showed last. If the feed shows more
+    facts than fit, none is cached, because each reader starts from the first ones.
     """
 
     def __init__(self) -> None:

@@ -41,19 +41,19 @@ class StoreWrite(NamedTuple):
     fact: Fact | None
     """The new version; None makes a tombstone, which keeps the last version."""
     expect: str | None
-    """The revision that this replaces; None when the store must not have the id."""
+    """The revision that this replaces; None if the id must be new to the store."""
     actor: str
     needs: str | None = None
-    """The fact of an earlier write of the same batch: where that is refused, so is this."""
+    """The fact of an earlier write of the batch; if that is refused, so is this one."""
     op: str = ""
-    """Names the write, so that `was_applied` can find it when the answer was lost."""
+    """The id of the write, by which `was_applied` finds it if the answer was lost."""
     recorded: bool = False
     """Whether the writer's archive has the version that this replaces, or is about to: the
     store need not keep it then."""
 
 
 class AccessCount(NamedTuple):
-    """How often a fact was used, and when last."""
+    """How often a fact was used, and when it was last."""
 
     times: int
     at: str
@@ -91,7 +91,7 @@ class Store(Protocol):
         """The last write of each fact written after `since`, tombstones too, by seq."""
 
     def last_write(self, fact_id: str) -> FeedRow | None:
-        """The last write of one fact; None when the store never knew it."""
+        """The last write of one fact; None if the store never had it."""
 
     def revision_at(self, seq: int) -> str | None:
         """The revision that was written under a number; None when there was none.

@@ -1,6 +1,6 @@
 """The vault: the files of one vault.
 
-A *stamp* is what the file system tells about a file without reading it: a hint only. A
+A *stamp* is the metadata of a file, known without reading it: a hint only. A
 *sha* is the hex sha256 of a file's bytes, which all decisions depend on. An *op* is the id
 of one intended write, and the name of its file in the staging folder.
 """

@@ -1,4 +1,4 @@
-"""The store as one agent may see it: what is derived from it holds nothing of other agents."""
+"""The store as one agent may see it, from which data for that agent is derived."""
 
 from __future__ import annotations
 

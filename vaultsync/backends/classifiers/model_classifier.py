@@ -1,15 +1,14 @@
 """Tiers by a language model behind a service with OpenAI's API.
 
-The model answers with one word. Any other answer means background, and is logged: what a model
-says is never read for more. An observation that is not answered within 2 seconds stays pending.
+The model answers with one word; any other answer means background, and is logged. Nothing else is
+read from the answer. An observation without an answer within 2 seconds stays pending.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from vaultsync.backends.model_service import ModelService, RetryableError, ServiceWords
 from vaultsync.errors import DerivedError
@@ -18,7 +17,7 @@ from vaultsync.observations.classifier import BACKGROUND, ObservedText
 from vaultsync.storage.clock import Clock
 
 SECONDS = 2.0
-"""How long one observation may take, with its retries."""
+"""The time limit for one observation, including retries."""
 MAX_TOKENS = 10
 _MAX_PARALLEL = 4
 _TRIES = 3
@@ -48,8 +47,8 @@ _log = logging.getLogger(__name__)
 class ModelClassifier:
     """A model behind `POST URL/v1/chat/completions`, at temperature 0.
 
-    Four observations are asked for at once. When all four fail, the service is taken to be away,
-    and the rest stays pending without being sent.
+    Four observations are sent at once. If all four fail, the service counts as unavailable, and
+    the rest stays pending without being sent.
 
     Raises:
         ConfigError: the address is not one of a service, or `key_variable` is no name.
@@ -63,7 +62,6 @@ class ModelClassifier:
         clock: Clock,
         key_variable: str = "",
         seconds: float = SECONDS,
-        jitter: Callable[[], float] = random.random,
     ) -> None:
         self._service = ModelService(
             url,
@@ -72,7 +70,6 @@ class ModelClassifier:
             error=DerivedError,
             clock=clock,
             key_variable=key_variable,
-            jitter=jitter,
         )
         self._model = model
         self._clock = clock

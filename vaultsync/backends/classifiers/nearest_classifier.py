@@ -1,9 +1,9 @@
-"""Tiers by what labelled observations mean, beside what the rules say.
+"""Tiers by semantic similarity to labelled observations, combined with the rules.
 
-The examples are those of the package, and the observations whose notes a person moved between
-the folders of the tiers. A ridge regression of the tiers on the vectors of all examples says how
-much a text resembles each. Those of a person count more, and the more of them lie near a text,
-the less do the rules.
+The examples are those of the package, and the observations whose notes the user moved between the
+folders of the tiers. A ridge regression of the tiers on the vectors of all examples scores a text.
+The user's examples have a higher weight, and the more of them are near a text, the less weight
+the rules have.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from vaultsync.observations.text_features import EXAMINED_CHARS
 
 NEIGHBOURS = 12
 MIN_SIMILARITY = 0.2
-"""The cosine from which an example says something about a text."""
+"""The minimum cosine of an example that counts."""
 PERSON_WEIGHT = 4.0
-"""How much more the example of a person counts."""
+"""The relative weight of the user's examples."""
 RULES_SHARE = 0.6
-"""What the rules count, where no example of a person is near."""
+"""The weight of the rules if no example of the user is near."""
 RIDGE, BIAS = 2.0, 0.3
-"""How much the weights are damped, and what a constant feature counts."""
+"""The regularisation of the regression, and the value of its constant feature."""
 _SHOWN_CHARS = 80
 _log = logging.getLogger(__name__)
 
 
 class NearestClassifier:
-    """What examples of a similar meaning say, with what the rules say.
+    """Combines similar examples with the rules.
 
     Args:
         embedder: makes the vectors; while it fails, observations stay pending.
@@ -124,7 +124,7 @@ class _Examples:
         return tier_by_scores(text, list(scores + (1 - share) * (meaning + of_people)), strengths)
 
     def nearest(self, vector: NDArray[np.float64]) -> list[str]:
-        """What lies nearest, in words."""
+        """The nearest examples, in words."""
         near, similarities = self._near(vector)
         return [
             f"{self._texts[at].tier}: {'moved by a person' if at < self._moved else 'an example'},"
@@ -140,6 +140,6 @@ class _Examples:
 
 
 def _with_constant(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Vectors with one more number, which is the same for all."""
+    """Vectors with an appended constant feature."""
     constant = np.full((*vectors.shape[:-1], 1), BIAS**0.5)
     return np.concatenate([vectors, constant], axis=-1)

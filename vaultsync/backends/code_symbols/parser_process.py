@@ -26,13 +26,13 @@ _log = logging.getLogger(__name__)
 _ANSWER = msgspec.msgpack.Decoder(list[FileSymbols])
 _CHUNK = 1 << 16
 START_SECONDS = 60.0
-"""For the process to start."""
+"""The time limit for the process to start."""
 BATCH_SECONDS = 20.0
-"""For many files; a file takes milliseconds, and the machine may be busy."""
+"""The time limit for a batch; a file takes milliseconds, but the machine may be busy."""
 FILE_SECONDS = 3.0
-"""For one file, after the batch it was in failed."""
+"""The time limit for one file, after its batch failed."""
 MAX_CRASHES = 10
-"""Of one reader, after which it parses nothing any more."""
+"""The number of crashes after which a reader stops parsing."""
 
 
 @cache
@@ -98,7 +98,7 @@ class TreeSitterReader:
         together = self._ask(files, self._batch_seconds)
         if together is not None:
             return together
-        # One of them is the reason: the others are parsed without it.
+        # One of them is to blame; the others are parsed without it.
         found = []
         for file in files:
             alone = self._ask([file], self._file_seconds)
@@ -106,7 +106,7 @@ class TreeSitterReader:
         return found
 
     def _ask(self, files: Sequence[tuple[str, bytes]], seconds: float) -> list[FileSymbols] | None:
-        """What the process answers; None when it crashes, or does not answer in time."""
+        """The answer of the process; None if it crashes or times out."""
         if self._crashes > MAX_CRASHES:
             return None
         try:

@@ -66,7 +66,7 @@ def load_grammars() -> Mapping[str, object]:
 
 
 class _Tools(NamedTuple):
-    """What one language is parsed with."""
+    """The parser and the queries of one language."""
 
     parser: tree_sitter.Parser
     definitions: tree_sitter.Query
@@ -145,7 +145,7 @@ def _signature(
 ) -> str:
     """The source of a definition up to its body.
 
-    Of what has a value nothing of it is shown: it may be long, or a secret.
+    Values are left out, because they may be long, or secrets.
     """
     first = node
     while first.type in _DECLARATORS and first.parent is not None:

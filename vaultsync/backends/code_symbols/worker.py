@@ -2,8 +2,8 @@
 
 `python -m vaultsync.backends.code_symbols.worker`
 
-A parser is C: what makes it crash, or run for ever, ends this process and not the one that
-asked. It reads frames from stdin and answers each on stdout; it ends when stdin ends.
+Parsers are written in C: a file that crashes one, or makes it hang, ends this process only. The
+process reads frames from stdin and answers each on stdout; it ends when stdin ends.
 A frame is its length in 4 bytes, the highest first, and that much MessagePack.
 """
 

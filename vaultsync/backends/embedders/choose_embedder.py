@@ -1,6 +1,6 @@
 """The embedder and the reranker that the settings name.
 
-Only the chosen one is loaded, because a cold command line waits for it.
+Only the chosen one is loaded, to keep the start of commands fast.
 """
 
 from __future__ import annotations

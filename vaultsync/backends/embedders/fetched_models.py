@@ -1,8 +1,8 @@
 """Models that the user fetched by name, each in a folder as the Hugging Face hub lays it out.
 
-A file is downloaded beside its place, flushed to the disk and renamed when it is whole, so
-that a folder never holds half a file. What an interruption leaves is continued by a request
-for the rest, if the server says that it is still the same file.
+A file is downloaded to a temporary name, flushed and renamed when it is complete, so that a folder
+never has a partial file. After an interruption a range request fetches the rest, if the server
+confirms that the file is still the same.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _REVISION = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 _SHA = re.compile(r"[0-9a-f]{64}")
 _BLOCK = 1 << 18
 _SECONDS = 30.0
-"""How long the server may send nothing."""
+"""Seconds without data after which a download fails."""
 _TRIES = 3
 _OK, _PARTIAL, _MISSING, _RANGE = 200, 206, (401, 403, 404), 416
 
@@ -93,7 +93,7 @@ class ModelFetcher:
         self._progress = progress
 
     def fetch(self, name: str, *, revision: str = "main", sha256: str = "") -> FetchedModel:
-        """Fetch a model, or what is missing of it.
+        """Fetch a model, or its missing files.
 
         Args:
             name: as the hub calls it, `ORGANISATION/MODEL`.
@@ -179,7 +179,7 @@ class ModelFetcher:
 
 
 class _BrokenAnswerError(Exception):
-    """A download that did not come to its end."""
+    """A download ended early."""
 
 
 class _Part:
@@ -201,7 +201,7 @@ class _Part:
         return headers
 
     def receive(self, answer: Any, progress: Callable[[str, int, int], None]) -> None:  # noqa: ANN401 - of urllib
-        """Write an answer behind what is there, and give the file its name when it is whole.
+        """Append an answer, and rename the file when it is complete.
 
         Raises:
             _BrokenAnswerError: it ended before its end.
@@ -298,7 +298,7 @@ def _check_address(url: str) -> None:
 
 
 def _record(folder: Path) -> FetchedModel | None:
-    """What was fetched into a folder, even if files of it are gone."""
+    """The record of what was fetched into a folder, even if files of it are gone."""
     try:
         return FetchedModel(**json.loads((folder / _RECORD).read_bytes()), path=str(folder))
     except (OSError, ValueError, TypeError):

@@ -30,7 +30,7 @@ _MAX_LENGTH = 256
 """Tokens that the model was trained to read."""
 _VOCABULARY = "bert_uncased.txt"
 _PREFIX = "inner."
-"""What the names in the file begin with."""
+"""The prefix of names in the file."""
 
 
 class PackagedModel:

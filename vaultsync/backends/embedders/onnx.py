@@ -54,7 +54,7 @@ class OnnxEmbedder:
         return self._started().words(texts)
 
     def word_vectors(self) -> Array:
-        """A row of bytes for each word, which its vector is a multiple of.
+        """A row of bytes for each word; its vector is a multiple of it.
 
         Only the export of the packaged model has them.
 
@@ -130,9 +130,9 @@ def _is_whole(file: Path, entry: Mapping[str, object]) -> bool:
 class _Running:
     """The loaded model.
 
-    Each text runs alone on one thread, as many at once as there are cores. Texts in one
-    batch would share the scale by which activations are quantized, and so change each
-    other's vectors (cosine 0.98), without a gain: from fifty tokens on a batch is no faster.
+    Each text runs alone on one thread, one per core. Texts in a batch would share the scale by
+    which activations are quantized, and so change each other's vectors (cosine 0.98); and from
+    fifty tokens on, a batch is no faster.
     """
 
     def __init__(self, folder: Path, manifest: Mapping[str, Any], threads: int) -> None:

@@ -81,7 +81,7 @@ class FileByteSearch:
             yield Remnant(str(path), "text", texts, theirs=not ours)
 
     def _search_rows(self, path: Path, traces: Traces) -> Mapping[str, int]:
-        """A long row lies in pieces of its file, of which only the first can be unpacked."""
+        """Search unpacked rows: SQLite may split a packed row over several pages of the file."""
         unpacked = self._packed[path]() if path in self._packed else ()
         return _total(map(traces.found_in, unpacked))
 

@@ -15,7 +15,7 @@ from vaultsync.exchange.ports import SourceFiles
 
 _PIECE = 1 << 20
 MAX_FILE = 8 << 30
-"""Bytes of one file, unpacked; more is taken for an archive that is made to fill the memory."""
+"""Maximum size of one unpacked file, in bytes, against ZIP bombs."""
 MAX_FILES = 1_000_000
 _SHOWN_FOLDERS = frozenset({".cursor", ".cursorrules"})
 

@@ -86,9 +86,9 @@ class VaultFs:
         self._staging.close()
 
     def vault_id(self) -> str:
-        """From now on the root is the folder that has this marker.
+        """The id in the marker, whose folder is the root from now on.
 
-        While another folder has its path, everything else fails.
+        While another folder has its path, all other methods fail.
         """
         try:
             self._tree.verify()
@@ -308,7 +308,7 @@ class VaultFs:
 
     def drop_meta(self, path: VaultPath) -> None:
         _check_derived(path)
-        # What is not there needs no removal.
+        # It is gone already.
         with contextlib.suppress(NoteMissingError), self._tree.place(path) as place:
             syscalls.remove_any(place)
             self._tree.forget(path)

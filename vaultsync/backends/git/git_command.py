@@ -1,4 +1,4 @@
-"""Runs git to read a repository that may be hostile: nothing of it makes a program run.
+"""Runs git to read a repository that may be hostile, without running any program that it names.
 
 The configuration of a repository can name programs: hooks, a file system monitor, drivers of
 diffs, filters, a pager, ssh. So only plumbing runs; what names a program is switched off here,
@@ -25,9 +25,9 @@ from vaultsync.errors import GitFailedError, NotARepositoryError
 _log = logging.getLogger(__name__)
 
 SECONDS = 30.0
-"""How long one command may take."""
+"""The default time limit of one command, in seconds."""
 MOST_BYTES = 256 << 20
-"""What one command may say."""
+"""The maximum output of one command, in bytes."""
 _OFF = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -51,7 +51,7 @@ _OFF = (
     "submodule.recurse=false",
     "uploadpack.packObjectsHook=",
 )
-"""Settings that win over those of the repository."""
+"""Settings that override those of the repository."""
 _ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -152,6 +152,7 @@ class GitCommand:
             yield found
 
     def _run(self, words: Sequence[str], given: bytes) -> tuple[int, bytes, str]:
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ENVIRONMENT
         # Files, not pipes: git may read all, or fill its stderr, before it says anything.
         with ExitStack() as files:
             wrong = files.enter_context(tempfile.TemporaryFile())
@@ -164,7 +165,7 @@ class GitCommand:
                 process = subprocess.Popen(  # noqa: S603 - a list of words, and no shell
                     [*self._start, *words],
                     cwd=self.folder,
-                    env={**_environment(), **self._more},
+                    env={**kept, **self._more},
                     stdin=stdin,
                     stdout=subprocess.PIPE,
                     stderr=wrong,
@@ -201,8 +202,3 @@ class GitCommand:
                 raise GitFailedError(words[0], f"its answer has more than {MOST_BYTES:,} bytes")
             wrong.seek(0)
             return code, answer, wrong.read(8192).decode(errors="replace")
-
-
-def _environment() -> Mapping[str, str]:
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    return {**kept, **_ENVIRONMENT}

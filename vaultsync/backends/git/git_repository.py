@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vaultsync.backends.git.git_command import SECONDS, GitCommand
 from vaultsync.errors import NotARepositoryError
-from vaultsync.repos.ports import REMOTES, Commit, TrackedFile, Worktree
+from vaultsync.repos.ports import REMOTES, Commit, TrackedFile
 from vaultsync.repos.repo_identity import WorkingCopy
 from vaultsync.settings import user_path
 
@@ -22,9 +22,9 @@ _HEADS = "refs/heads/"
 _FILE_MODES = ("100644", "100755")
 _SHA1_DIGITS, _SHA256_DIGITS = 40, 64
 _MOST_COMPARED = 64 << 20
-"""Bytes of changed files that are read to find out whether they changed at all."""
+"""Maximum size, in bytes, of touched files that are read to see whether they changed."""
 _AT_ONCE = 32 << 20
-"""Bytes of blobs that git is asked for at once."""
+"""Maximum size, in bytes, of the blobs of one request to git."""
 
 
 class GitRepository:
@@ -34,7 +34,7 @@ class GitRepository:
         NotARepositoryError: it is in none, or git's settings claim another folder.
     """
 
-    def __init__(self, folder: Path, *, seconds: float = SECONDS) -> None:
+    def __init__(self, folder: Path) -> None:
         try:
             asked = Path(os.path.realpath(user_path(folder)))
         except ValueError:
@@ -42,7 +42,7 @@ class GitRepository:
         if not os.path.isdir(asked):  # noqa: PTH112 - any name
             why = "it is not a folder" if os.path.exists(asked) else "it does not exist"  # noqa: PTH110
             raise NotARepositoryError(str(folder), why)
-        self._git = GitCommand(asked, seconds=seconds)
+        self._git = GitCommand(asked, seconds=SECONDS)
         self._found_head: tuple[str, str] | None = None
         """The commit and the reference that are checked out, until they are asked for."""
         self._found_files: list[str] | None = None
@@ -59,7 +59,7 @@ class GitRepository:
         self._git.folder = root
 
     def _place(self) -> tuple[Path, bool, Path, Path, str]:
-        """Its root, whether it is shallow, its index, its objects, and what their ids are."""
+        """Its root, whether it is shallow, its index, its objects, and their hash algorithm."""
         asked = "--is-shallow-repository --show-object-format --git-path index --git-path objects"
         words = ("--path-format=absolute", *asked.split(), "--show-toplevel")
         answer = self._git.find("rev-parse", *words, "HEAD", "--symbolic-full-name", "HEAD")
@@ -131,19 +131,6 @@ class GitRepository:
                 found[name.removeprefix(_HEADS)] = commit
         return found
 
-    def worktrees(self) -> Sequence[Worktree]:
-        answer = _text(self._git.ask("list worktrees", "worktree", "list", "--porcelain", "-z"))
-        found = []
-        for entry in answer.split("\0\0"):
-            lines = dict(_pair(line) for line in entry.strip("\0").split("\0") if line)
-            if "worktree" in lines and "bare" not in lines and "prunable" not in lines:
-                branch = lines.get("branch")
-                commit = lines.get("HEAD")
-                known = commit if commit and commit.strip("0") else None
-                name = branch.removeprefix(_HEADS) if branch else None
-                found.append(Worktree(os.path.realpath(lines["worktree"]), known, name))
-        return found
-
     def missing_from(self, head: str, commits: Collection[str]) -> frozenset[str]:
         asked = frozenset(commits)
         known = self._known(asked)
@@ -187,13 +174,11 @@ class GitRepository:
         answer = self._git.find("merge-base", one, other)
         return _text(answer).split()[0] if answer and answer.split() else None
 
-    def touched_paths(self, old: str | None, new: str) -> Sequence[str]:
-        known = self._known([new] if old is None else [old, new])
-        if new not in known or (old is not None and old not in known):
+    def touched_paths(self, commit: str) -> Sequence[str]:
+        if not self._known([commit]):
             return ()
-        ends = [new] if old is None else [old, new]
         words = ("diff-tree", "-r", "-z", "--root", "--name-only", "--no-commit-id", "--no-renames")
-        answer = self._git.ask("compare commits", *words, *ends)
+        answer = self._git.ask("compare commits", *words, commit)
         return [each for each in _text(answer).split("\0") if each]
 
     def patch_id(self, old: str, new: str, paths: Sequence[str] = ()) -> str | None:
@@ -345,11 +330,6 @@ class GitRepository:
 
 def _text(answer: bytes | None) -> str:
     return os.fsdecode(answer) if answer else ""
-
-
-def _pair(line: str) -> tuple[str, str]:
-    key, _, value = line.partition(" ")
-    return key, value
 
 
 def _is_id(name: str) -> bool:

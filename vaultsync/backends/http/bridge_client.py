@@ -1,4 +1,4 @@
-"""Requests to a bridge of this machine, by the standard library, which loads fast."""
+"""Requests to a bridge of this machine, by the standard library because that loads fast."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def ask_bridge(
 ) -> dict[str, Any] | None:
     """The JSON answer of a bridge at a port of 127.0.0.1, which may be an error.
 
-    Without a body the request is a GET. None when there is no such bridge. While an answer
-    takes longer than `BRIDGE_TIMEOUT`, the bridge is asked now and then whether it runs.
+    Without a body the request is a GET. None when there is no such bridge. If an answer takes
+    longer than `BRIDGE_TIMEOUT`, the bridge is polled to see whether it still runs.
 
     Raises:
         TimeoutError: it did not answer in time, or its process does not run, as while it is
@@ -57,7 +57,7 @@ def ask_bridge(
 
 
 def check_bridge(port: int, token: str) -> None:
-    """Have a bridge answer that it runs; an engine that works for long does not matter.
+    """Check that a bridge answers, even if its engine is busy.
 
     Raises:
         TimeoutError: it does not answer, though something listens there.

@@ -70,7 +70,6 @@ class LoopbackGuard:
         *,
         monotonic: Callable[[], float],
         header: str | None = REQUIRED_HEADER,
-        origins: Sequence[str] = ALLOWED_ORIGINS,
     ) -> None:
         self._app = app
         self._token = token
@@ -79,7 +78,6 @@ class LoopbackGuard:
         self._too_large = f"a body may have {limit} bytes"
         self._monotonic = monotonic
         self._header = header
-        self._origins = frozenset(origins)
         self._failed: deque[float] = deque(maxlen=MAX_WRONG_TOKENS)
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
@@ -118,7 +116,7 @@ class LoopbackGuard:
         if _single_header(headers, "host").lower() not in self._hosts:
             return 403
         origins = [value for name, value in headers if name == "origin"]
-        if origins and _single_header(headers, "origin") not in self._origins:
+        if origins and _single_header(headers, "origin") not in ALLOWED_ORIGINS:
             return 403
         kind, _, given = _single_header(headers, "authorization").partition(" ")
         if kind.lower() == "bearer" and hmac.compare_digest(

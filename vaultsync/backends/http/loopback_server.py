@@ -14,11 +14,11 @@ from vaultsync.errors import needs_extra
 
 HOST = "127.0.0.1"
 _MAX_CONNECTIONS = 100
-"""Requests and streams at a time."""
+"""Maximum number of concurrent requests and streams."""
 _SHUTDOWN_SECONDS = 1
 """Seconds that running requests have to finish when it stops."""
 _TICK_SECONDS = 1.0
-"""Between two times that an idle server wakes, to renew the date of its answers."""
+"""The interval at which an idle server wakes to update the date of its answers."""
 
 
 class LoopbackServer:

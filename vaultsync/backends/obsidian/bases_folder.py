@@ -32,7 +32,7 @@ class BasesFolder:
     def write(
         self, files: Mapping[str, str], known: Mapping[str, str]
     ) -> tuple[list[str], list[str], list[str], dict[str, str]]:
-        """Write what is missing or was written by this before, and leave all else.
+        """Write files that are missing, or unchanged since they were last written; leave others.
 
         Args:
             files: name -> text.
@@ -50,7 +50,8 @@ class BasesFolder:
             path = self._folder / name
             place = path.relative_to(self._root).as_posix()
             digest = sha256(text.encode()).hexdigest()
-            found = self._digest(path)
+            data = self._read(path)
+            found = None if data is None else sha256(data).hexdigest()
             if found == digest:
                 unchanged.append(place)
             elif found is not None and found != known.get(place):
@@ -69,10 +70,6 @@ class BasesFolder:
             ConfigError: it cannot be read.
         """
         return self._read(self._folder / name)
-
-    def _digest(self, path: Path) -> str | None:
-        data = self._read(path)
-        return None if data is None else sha256(data).hexdigest()
 
     def _read(self, path: Path) -> bytes | None:
         try:

@@ -1,4 +1,4 @@
-"""What vaultsync writes into a vault's `.obsidian`: its plugin, colours, types of properties."""
+"""Files in a vault's `.obsidian`: the plugin, the colours of the graph, the types of properties."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ with the hash that the note must have:
 - The app cannot do it, or does not answer in time: the vault does it itself. A late answer
   does no harm: the app compares too, and finds other bytes than expected.
 
-The answer of the app is not relied on: the file is checked after each.
+The app is not trusted: the file is checked after each answer.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class WriteReply:
 
 
 class ObsidianApp(Protocol):
-    """The app that may be open."""
+    """The Obsidian app, which may be open."""
 
     @property
     def is_open(self) -> bool:

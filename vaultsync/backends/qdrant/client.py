@@ -53,8 +53,8 @@ from vaultsync.storage.clock import Clock
 Model: TypeAlias = Any
 """A model of the client. Its type would have the client loaded."""
 MAX_REQUEST_BYTES = 8 << 20
-"""Bytes of a request, about. A server refuses what has more than 32 MiB, and what is sent
-slowly times out before that is known."""
+"""Approximate maximum size of a request, in bytes. A server refuses more than 32 MiB, and a slow
+connection times out before it says so."""
 _NUMBER, _ID = 22, 40
 """Bytes of a number of a vector, and of an id, as JSON."""
 _MODES = {"any": None, "new": "insert_only", "known": "update_only"}
@@ -118,7 +118,7 @@ _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?!\d)")
 _OLDEST = (1, 17)
 """The first server with `update_mode`."""
 _UNKNOWN_THERE = (400, 404, 405)
-"""What a server answers that does not know a request."""
+"""The answers of a server that does not know a request."""
 
 
 class ClientPointCollection(ScrolledCollection):

@@ -1,4 +1,4 @@
-"""How a collection is made, and what differs in one that was made otherwise."""
+"""Creating a collection, and checking one that was created with other parameters."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ read. The head carries the batch until each of its facts is a point; every proce
 meets a batch which is not carried out yet carries it out, so a crash of the writer does no
 harm.
 
-From this follow, without any clock: numbers without gaps, in the order in which writes
-become visible; batches that are atomic; and an acknowledgement that got lost is found
-again, because the head lists its latest batches.
+It follows, without any clock, that numbers have no gaps and are in the order in which writes
+become visible, that batches are atomic, and that a lost acknowledgement can be recovered, because
+the head lists its latest batches.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _REPAIR = (
     " away and make a new one from the notes: `vaultsync rebuild --from vault`"
 )
 MAX_INLINE_ROWS = 128
-"""Rows of a batch that the head carries itself; more go into pages of as many."""
+"""Maximum number of rows that the head carries itself; larger batches are split into pages."""
 MAX_ROWS_CHARS = 1 << 20
 """Characters of rows that go into one point, where there is more than one row: a request
 must not be too large for a server."""
@@ -61,7 +61,7 @@ class CommittedBatch(NamedTuple):
 
 
 class CommitDecision(NamedTuple):
-    """What a call of `write` comes to."""
+    """The outcome of a call of `write`."""
 
     answers: list[str | RevisionMismatch]
     head: CommitRecord | None
@@ -73,7 +73,7 @@ class CommitDecision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommitRecord:
-    """Where a store stands."""
+    """The head of a store."""
 
     store_id: str
     revision: str
@@ -92,11 +92,11 @@ class CommitRecord:
 
     @property
     def is_committed(self) -> bool:
-        """Whether all that was written is in its point."""
+        """Whether all rows of the batch are points."""
         return not (self.rows or self.pages)
 
     def holds(self, mark: str) -> bool:
-        """Whether a batch became part of this head's past."""
+        """Whether a batch is in the history of this head."""
         return any(each.version == mark for each in self.log)
 
     def revision_at(self, seq: int) -> str | None:

@@ -1,8 +1,8 @@
 """The lock of a folder of facts that one process at a time can have open.
 
-The engine locks its own log and the client a file of its own, but neither holds its lock
-around all that it does with the folder: two processes that open one in turn mix up its files,
-and lose facts that were acknowledged to both.
+The engine locks its log and the client a file of its own, but neither holds its lock around all
+of its work in the folder: two processes that open it in turn corrupt its files, and lose facts
+that were acknowledged to both.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from vaultsync.storage.clock import Clock
 POLL_SECONDS = 0.05
 """Seconds between two attempts."""
 STAYS_SECONDS = 5.0
-"""A process that has had the lock for as long is no command that ends in a moment: it is not
-waited for."""
+"""Seconds after which the holder of a lock is not waited for, because it is no short command."""
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _WAYS_OUT = (
     "`vaultsync watch`, or the next sync, writes what waits in the outbox; to work with several"
@@ -33,7 +32,7 @@ _WAYS_OUT = (
 
 
 class LockHolder(NamedTuple):
-    """Who has a lock."""
+    """The process that has a lock."""
 
     pid: int
     since: str
@@ -57,9 +56,8 @@ class FolderLockedError(Exception):
 class FolderLock:
     """Held from the first request until it is closed, and released by the system at a crash.
 
-    The file stays, and names the holder. A process that waits has a second lock, which
-    each one takes first: so a process that opens and closes the folder all the time lets the
-    others in between.
+    The file stays, and names the holder. Each process first takes a second lock, which a waiting
+    process holds, so that one that opens and closes the folder all the time lets others in.
     """
 
     def __init__(self, place: QdrantConnection, clock: Clock) -> None:

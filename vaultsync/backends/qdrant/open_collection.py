@@ -1,4 +1,4 @@
-"""The collection that a place names."""
+"""Choosing the kind of a collection."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vaultsync.storage.clock import Clock
 
 
 def open_collection(place: QdrantConnection, clock: Clock) -> PointCollection:
-    """The collection, with those of isolated scopes; nothing is opened before it is asked."""
+    """The collection, with those of isolated scopes; it is opened lazily."""
     one: PointCollection
     if place.kind == "edge":
         from vaultsync.backends.qdrant.edge import EdgePointCollection

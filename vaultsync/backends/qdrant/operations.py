@@ -1,7 +1,7 @@
 """Points of a collection, as both Qdrant's client and its embedded engine understand them.
 
-What the store and the vectors need of Qdrant, and no more: the embedded engine, the local
-mode and a cluster can each keep the promises of so few calls.
+The interface is as small as the store and the vectors allow, so that the embedded engine, the
+local mode and a cluster can all fulfil it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import islice
 from sys import maxsize
 from typing import Any, Literal, NamedTuple, TypeVar
+from uuid import UUID
 
 T = TypeVar("T")
 Payload = Mapping[str, Any]
@@ -234,7 +235,7 @@ class PointCollection(ABC):
         width, floor = above - today or _DAY_MS << _TIME_BITS, 0
         while above > 0:
             least = max(0, above - width)
-            after = _id(least - 1) if least else ""
+            after = str(UUID(int=least - 1)) if least else ""
             page = [key for key, _ in self.walk(where, ("kind",), after=after)]
             found = [key for key in page if _number(key) < above]
             if len(found) == POINTS_PER_REQUEST:
@@ -288,11 +289,6 @@ class ScrolledCollection(PointCollection):
 
 def _number(point_id: str) -> int:
     return int(point_id.replace("-", ""), 16)
-
-
-def _id(number: int) -> str:
-    digits = f"{number:032x}"
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def batches(items: Iterable[T]) -> Iterator[list[T]]:

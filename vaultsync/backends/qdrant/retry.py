@@ -1,11 +1,11 @@
-"""Retries: a store that is slow, busy or restarting is not unavailable yet.
+"""Retries, for a store that is slow, busy or restarting.
 
 Transient failures are retried after 1, 2, 4 … 30 s with jitter until a deadline. Every
 request to Qdrant is idempotent, so an answer that was lost does no harm.
 
-A question or a run makes many requests. After one of them was given up, the next are tried
-only once each until the store answers again, and not at all for as long as the last one
-waited in vain: a store that hangs costs that time once, not at each request.
+A question or a run makes many requests. After one of them was given up, further ones are tried
+only once until the store answers again, and fail at once for as long as the last one waited: a
+store that hangs costs that time once, not for each request.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Vectors in a collection of Qdrant, beside the facts they are of: a point for each chunk.
 
-The points carry what filters ask of a fact, so that a search is one request. Nothing here
-is a second truth: recall asks the store for each fact that a search names.
+The points carry the filterable fields of a fact, so that a search is one request. The store
+remains the source of truth: recall reads each fact that a search finds from there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A remote that speaks a small JSON protocol; docs/reference/modules.md has it."""
+"""A remote that speaks a small JSON protocol, which docs/reference/modules.md describes."""
 
 from __future__ import annotations
 

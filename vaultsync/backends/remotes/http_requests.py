@@ -15,7 +15,7 @@ from vaultsync.modules.remote import MirrorError, MirrorRefusedError
 
 _LARGEST_ANSWER = 16 << 20
 _REFUSED = frozenset({400, 409, 413, 415, 422})
-"""Statuses that say that the request will never be taken."""
+"""Statuses of permanent failures."""
 _NOT_FOUND = 404
 
 

@@ -28,7 +28,7 @@ _IDS = ("id", "memory_id", "memoryId", "knowledge_id")
 
 @dataclass(frozen=True, slots=True)
 class ToolPreset:
-    """The tools of a server, and what they are given."""
+    """The tools of a server, and their arguments."""
 
     store: str
     retrieve: str
@@ -65,9 +65,9 @@ def mcp_remote(server: str, settings: ModuleSettings) -> Remote:
 class KnowledgeRemote:
     """Modules as texts of a server that stores and finds knowledge.
 
-    Such servers may digest what they get, and have neither keys nor deletion. So each text
-    begins with a line that names its module and its checksum; a newer one replaces an older one
-    when it is read, and a removed module is stored as removed, unless a tool to remove is set.
+    Such servers may rewrite texts, and have neither keys nor deletion. So each text begins with
+    a line that names its module and its checksum; on reading, a newer one replaces an older one,
+    and a removed module is stored as removed, unless a tool to remove is set.
     """
 
     verbatim = False

@@ -1,9 +1,8 @@
 """Locks between programs that share a file: by the system, else by a file with a process id.
 
 `flock` ends with its process, so that nothing is left behind. Where a file system has none (some
-network mounts), a file beside says who has the lock and since when; it counts no more once its
-process is gone, or after half a minute. Such locks are advisory, and between machines a matter
-of luck.
+network mounts), a file beside names the holder and the time; it is stale once its process is
+gone, or after half a minute. Such locks are advisory, and unreliable between machines.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _SHORTEST_WAIT, _LONGEST_WAIT = 0.001, 0.02
 def locked(path: Path, seconds: float, *, shared: bool = False) -> Iterator[None]:
     """Hold the lock of a file that is there for this alone.
 
-    Readers share it. Who waits to write keeps later readers out: all pass a gate, which a
+    Readers share it. A waiting writer keeps later readers out, because all pass a gate that a
     writer holds until it is done.
 
     Args:

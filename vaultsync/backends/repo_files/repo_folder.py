@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 MEMORY_FILE, SUMMARIES_FILE, INDEXES = "memory.json", "summaries.jsonl", "indexes"
 MEMORY_SECONDS, SUMMARIES_SECONDS = 5.0, 1.0
-"""How long a lock is waited for."""
+"""Seconds to wait for each lock."""
 _ACROSS = frozenset({errno.EXDEV, errno.EBUSY})
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
@@ -78,7 +78,7 @@ class RepoFolder:
         path = self.path / MEMORY_FILE
         with _naming("write", path):
             path = Path(os.path.realpath(path))
-            if expect is None or not _can_swap(path):
+            if expect is None or not path.exists() or path.is_mount():
                 found = self._read(path)
                 self._replace(path, data)
                 return None if found == expect else found
@@ -171,10 +171,6 @@ class RepoFolder:
                     raise
                 _log.debug("%s is a mount of its own and is written in place", path)
                 _write_in_place(path, data)
-
-
-def _can_swap(path: Path) -> bool:
-    return path.exists() and not path.is_mount()
 
 
 def _swap(path: Path, data: bytes, expect: bytes) -> bytes | None:

@@ -280,7 +280,11 @@ class SqliteStore:
         return erased
 
     def prune(self, since: KeepSince, *, dry_run: bool = False) -> dict[str, int]:
-        """Remove what is older, as a `Prunable`, and vacuum the file when much was removed."""
+        """Remove what is older, and give its space back; or only count it.
+
+        Returns:
+            How many rows of each kind.
+        """
         named = since._asdict()
         if dry_run:
             with self._connection() as db:

@@ -128,14 +128,14 @@ def edit_toml(text: str, changes: Changes, path: Path) -> str:
     """
     for names, value in changes.items():
         table, key = names[:-1], names[-1]
-        without = _copy(parse_toml(text, path))
+        without = dict(parse_toml(text, path))
         _table(without, table).pop(key, None)
         lines = text.splitlines(keepends=True)
         lines = _without(lines, key, without, path)
         if value is None and table and not _table(without, table):
             lines = _without_header(lines, table)
         if value is not None:
-            _table(without, table)[key] = _plain(value)
+            _table(without, table)[key] = list(value) if isinstance(value, tuple) else value
             _insert(lines, table, f"{key} = {_literal(value)}\n")
         text = "".join(lines)
         try:
@@ -252,14 +252,6 @@ def _table(tables: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     for name in names:
         tables = tables.setdefault(name, {})
     return tables
-
-
-def _copy(tables: Table) -> dict[str, Any]:
-    return {k: _copy(v) if isinstance(v, dict) else v for k, v in tables.items()}
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _literal(value: object) -> str:

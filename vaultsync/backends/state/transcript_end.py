@@ -33,7 +33,8 @@ def transcript_end(path: str, host: str) -> str:
         InvalidFieldError: it is no regular file in the host's folder of transcripts.
         OSError: it cannot be read.
     """
-    folder = _folder(host)
+    variable, default, inner = _FOLDERS[host]
+    folder = user_path(os.environ.get(variable) or default) / inner
     found = user_path(path)
     try:
         real = found.resolve(strict=True)
@@ -53,11 +54,6 @@ def transcript_end(path: str, host: str) -> str:
             file.seek(max(0, known.st_size - MAX_BYTES))
         text = file.read(MAX_BYTES).decode(errors="replace")
     return "\n".join(text.splitlines()[-MAX_LINES:]) if real.suffix == ".jsonl" else text
-
-
-def _folder(host: str) -> Path:
-    variable, default, inner = _FOLDERS[host]
-    return user_path(os.environ.get(variable) or default) / inner
 
 
 def _refused(path: str, folder: Path) -> InvalidFieldError:

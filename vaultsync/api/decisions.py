@@ -1,0 +1,84 @@
+"""What the user decides: conflicts and proposals, settled here or by the daemon of the vault."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from msgspec import structs
+
+from vaultsync.api.daemon_client import ask_running_engine
+from vaultsync.api.engine import Engine
+from vaultsync.errors import EngineBusyError, InvalidFieldError
+from vaultsync.facts.service import check_writable, find_conflict
+from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
+from vaultsync.proposals.service import (
+    SettledProposals,
+    accept_proposals,
+    check_answer,
+    find_proposal,
+    reject_proposals,
+)
+from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
+from vaultsync.sync.report import ResolveResult
+from vaultsync.sync.run import sync_once
+from vaultsync.sync.sync_request import SyncRequest
+
+
+def settle_conflict(
+    engine: Engine,
+    conflict_id: str,
+    *,
+    take: str,
+    field: str | None,
+    agent: str | None,
+    text: str | None = None,
+) -> ConflictRecord:
+    """Resolve a conflict, as `Memory.resolve()`, or a field with a text, as `resolve_by_hand()`.
+
+    Raises: as these, and
+        ScopeDeniedError: the agent may not write the fact.
+    """
+    try:
+        with engine.exclusive() as ctx:
+            conflict = find_conflict(ctx, conflict_id, agent=agent)
+            check_writable(ctx, [conflict.fact_id], agent=agent)
+            settable = [x for x in conflict.fields if text is None or not is_deletion(x)]
+            fields = tuple(each.field for each in settable)
+            if field is not None and field not in fields:
+                raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
+            wanted = (field,) if field else fields
+            resolution = ConflictResolution(conflict, take, wanted, text)
+            resolved = resolve_conflict(ctx, resolution, actor=agent or "person")
+            sync_once(ctx, SyncRequest.for_facts([conflict.fact_id], "resolve"))
+            return redact_conflict(ctx, resolved)
+    except EngineBusyError as busy:
+        path = f"/v1/conflicts/{quote(conflict_id, safe='')}/resolve"
+        value = {"take": take} if text is None else {"text": text}
+        body = {"field": field, "agent": agent, **value}
+        done = ask_running_engine(
+            engine.settings, path, body, agent=agent, busy=busy, answer=ResolveResult
+        ).resolved
+        return ConflictRecord(**structs.asdict(done), actor="", at="", run="")
+
+
+def settle_proposals(
+    engine: Engine, ids: Sequence[str], *, agent: str | None, accepts: bool
+) -> SettledProposals:
+    """As `Memory.accept_proposals()` and `Memory.reject_proposals()`."""
+    wanted = dict.fromkeys(ids)
+    if not wanted:
+        return SettledProposals(())
+    try:
+        with engine.exclusive() as ctx:
+            named = (find_proposal(ctx, each, agent=agent) for each in wanted)
+            found = [*{each.id: each for each in named}.values()]
+            check_answer(ctx, found, agent=agent, accepts=accepts)
+            return accept_proposals(ctx, found) if accepts else reject_proposals(ctx, found)
+    except EngineBusyError as busy:
+        first, *others = wanted
+        path = f"/v1/proposals/{quote(first, safe='')}/{'accept' if accepts else 'reject'}"
+        body = {"also": others, "agent": agent}
+        return ask_running_engine(
+            engine.settings, path, body, agent=agent, busy=busy, answer=SettledProposals
+        )

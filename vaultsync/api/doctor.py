@@ -1,0 +1,72 @@
+"""The checks of `doctor`: this machine, and each part of this vault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from vaultsync.api.bases import check_property_types
+from vaultsync.api.configuration import reload_settings
+from vaultsync.api.engine import Engine
+from vaultsync.api.privacy import redaction_check
+from vaultsync.api.wiring import Services
+from vaultsync.backends.system.host_checks import machine_checks
+from vaultsync.backends.watchers.watch_checks import watch_checks
+from vaultsync.errors import ConfigError, VaultsyncError
+from vaultsync.indexing.ports import Embedder
+from vaultsync.settings import Settings
+from vaultsync.sync.report import DoctorCheck
+
+T = TypeVar("T")
+
+
+def run_checks(services: Services, engine: Engine) -> tuple[DoctorCheck, ...]:
+    """Check this machine and this vault; a part that fails does not stop the others."""
+    settings, ctx = services.settings, engine.ctx
+    machine = machine_checks(settings.root, settings.state_dir, services.store_files)
+    return (
+        *(DoctorCheck(*each) for each in (*machine, *watch_checks(settings.root))),
+        _check("vault", ctx.vault.vault_id, lambda _: "the vault answers"),
+        _check("store", ctx.store.state, lambda _: "the store answers"),
+        _check("archive", ctx.archive.count_bases, lambda _: "the archive answers"),
+        _check("settings", lambda: _check_index_folder(settings), str),
+        _check("trust", lambda: reload_settings(settings), _describe_trust),
+        _check("properties", lambda: check_property_types(settings), str),
+        DoctorCheck(*redaction_check(settings)),
+        _check("embedder", lambda: services.embedder, _describe_embedder),
+        DoctorCheck("engine", ok=True, message=f"the engine is {engine.lock.holder()}"),
+    )
+
+
+def _check(name: str, ask: Callable[[], T], describe: Callable[[T], str]) -> DoctorCheck:
+    """Whether a part answers, and with what."""
+    try:
+        return DoctorCheck(name, ok=True, message=describe(ask()))
+    except VaultsyncError as error:
+        return DoctorCheck(name, ok=False, message=error.message, hint=error.hint)
+
+
+def _check_index_folder(settings: Settings) -> str:
+    folder = Path(settings.index_folder)
+    for each in (folder, *folder.parents):
+        if (settings.root / each).is_file():
+            message = f"index_folder is {str(folder)!r}, but {str(each)!r} is a file"
+            raise ConfigError(message, hint="name a folder, or a new one")
+    given = [f"{name}: {source}" for name, source in settings.sources.items()]
+    return "; ".join([*given, "all others: default"])
+
+
+def _describe_trust(settings: Settings) -> str:
+    if not settings.trusted:
+        return "the vault asks for nothing beyond its notes"
+    return (
+        f"the vault asks for {settings.trusted} settings of this machine, which you allowed or"
+        f" set yourself in {settings.machine_file}; `vaultsync trust` shows them"
+    )
+
+
+def _describe_embedder(embedder: Embedder | None) -> str:
+    if embedder is None:
+        return "no text is embedded: facts are found by their words"
+    return f"texts are embedded by {embedder.model}"

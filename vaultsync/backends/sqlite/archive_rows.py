@@ -1,0 +1,393 @@
+"""The tables of the archive, and its records as their rows."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+
+import msgspec
+
+from vaultsync.backends.sqlite import database as sqlite_file
+from vaultsync.errors import ArchiveError
+from vaultsync.model import serialization as wire
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.storage.packed_bytes import MIN_PACKED_BYTES, PackedBytes, pack, unpack
+
+if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 of its 110 ms
+    from vaultsync.notes.conflict_note import ConflictRecord
+    from vaultsync.notes.proposal_note import ProposalRecord
+    from vaultsync.storage.archive import Base, HistoryEntry, PackedBase, WriteIntent
+    from vaultsync.storage.erasure import Traces
+    from vaultsync.storage.vault import FileStamp
+
+
+encode_json = msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map
+SqlRow: TypeAlias = tuple[Any, ...]
+
+ARCHIVE_PLACES: tuple[tuple[str, str], ...] = (
+    ("bases", "DELETE FROM bases WHERE is_erased(fact_id)"),
+    (
+        "blobs",
+        (
+            "DELETE FROM blobs WHERE mentions(data)"
+            " AND sha NOT IN (SELECT sha FROM bases WHERE sha IS NOT NULL)"
+        ),
+    ),
+    (
+        "history",
+        'DELETE FROM history WHERE is_erased(fact_id) OR mentions("before") OR mentions("after")',
+    ),
+    ("queued changes", "DELETE FROM waiting WHERE is_erased(json_extract(body, '$.fact_id'))"),
+    (
+        "conflicts",
+        "DELETE FROM conflicts WHERE is_erased(fact_id) OR (NOT open AND mentions(body))",
+    ),
+    ("proposals", "DELETE FROM proposals WHERE mentions(body)"),
+    ("run reports", "UPDATE runs SET report = scrubbed(report) WHERE mentions(report)"),
+    ("notices", "DELETE FROM attention WHERE mentions(path) OR mentions(body)"),
+    ("moves", "DELETE FROM moves WHERE is_erased(fact_id)"),
+    ("settings", "UPDATE settings SET value = without_ids(value) WHERE mentions(value)"),
+)
+"""The tables that hold anything of a fact, and how it is erased there. A new table needs a
+row here."""
+_REMOVAL = "(field = 'note' AND \"after\" = 'null')"
+_NEEDED_BLOBS = (
+    "SELECT sha FROM bases WHERE sha IS NOT NULL UNION"  # noqa: S608 - ours
+    " SELECT value FROM waiting, json_each(waiting.body) WHERE type = 'text' UNION"
+    " SELECT json_extract(\"before\", '$.sha') FROM history"
+    " WHERE json_extract(\"before\", '$.sha') IS NOT NULL AND " + _REMOVAL
+)
+"""The blobs that bases, unfinished writes, displaced files and restorable notes need."""
+PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
+    (
+        "moves",
+        "moves",
+        (
+            "fact_id NOT IN (SELECT fact_id FROM bases)"
+            " AND fact_id NOT IN (SELECT fact_id FROM history)"
+        ),
+    ),
+    (
+        "history",
+        "history",
+        "run IN (SELECT run FROM history GROUP BY run HAVING max(at) < :history) AND NOT "  # noqa: S608 - ours
+        + _REMOVAL,
+    ),
+    ("removed notes", "history", "at < :tombstones AND " + _REMOVAL),
+    ("runs", "runs", "at < :runs AND n < (SELECT max(n) FROM runs)"),
+    ("conflicts", "conflicts", "NOT open AND json_extract(body, '$.at') < :history"),
+    ("proposals", "proposals", "NOT open AND json_extract(body, '$.settled_at') < :history"),
+    ("blobs", "blobs", "unused_since < :blobs"),
+)
+"""The rows that are pruned when they are old, by name, table and condition. The history of a run is
+kept or pruned as a whole, so that it can be undone. Moves come first, and so are pruned the next
+time after their history, which makes a dry run count the same."""
+MARKS = (
+    f"UPDATE blobs SET unused_since = NULL WHERE sha IN ({_NEEDED_BLOBS})",  # noqa: S608 - ours
+    "UPDATE blobs SET unused_since = :now WHERE unused_since IS NULL"  # noqa: ISC004, S608 - ours
+    f" AND sha NOT IN ({_NEEDED_BLOBS})",
+)
+
+
+DAMAGE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
+PACKED_COLUMNS = (("blobs", "data"), ("bases", "fact"), ("runs", "report"))
+"""The columns that are packed if that makes them shorter; a packed text is a blob to SQLite."""
+
+
+def pack_column(held: str | bytes) -> str | bytes:
+    """A text, or bytes, as a column of `PACKED_COLUMNS` holds it."""
+    data = held.encode() if isinstance(held, str) else held
+    packed = pack(data)
+    return held if packed is data else packed
+
+
+def unpack_column(held: str | bytes) -> str | bytes:
+    """The reverse of `pack_column()`, but that a text may come as its bytes.
+
+    Raises ArchiveError: they are damaged.
+    """
+    return unpack_blob(held) if isinstance(held, bytes) else held
+
+
+def unpack_blob(held: bytes) -> bytes:
+    """The same of bytes that are no text."""
+    try:
+        return unpack(held)
+    except ValueError as error:
+        _raise_damaged(error)
+
+
+def _raise_damaged(error: ValueError) -> NoReturn:
+    message = f"the archive is damaged: {error}"
+    raise ArchiveError(message, hint=DAMAGE_HINT) from error
+
+
+def m001_archive(db: sqlite3.Connection) -> None:
+    """Everything. Columns of paths take text, and bytes for what is no text."""
+    tables = """
+        CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+        CREATE TABLE folders (path PRIMARY KEY, fingerprint BLOB NOT NULL);
+        CREATE TABLE bases (
+            fact_id TEXT PRIMARY KEY, folder, name, sha TEXT, revision TEXT,
+            size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode TEXT,
+            missing_since TEXT, fact TEXT NOT NULL);
+        CREATE INDEX bases_by_place ON bases (folder, name, fact_id, missing_since);
+        CREATE INDEX bases_missing ON bases (fact_id) WHERE missing_since IS NOT NULL;
+        CREATE TABLE blobs (sha TEXT PRIMARY KEY, data BLOB NOT NULL);
+        CREATE TABLE waiting (
+            n INTEGER PRIMARY KEY, kind TEXT NOT NULL, op TEXT NOT NULL,
+            body TEXT NOT NULL, UNIQUE (kind, op));
+        CREATE TABLE conflicts (
+            n INTEGER PRIMARY KEY, id TEXT UNIQUE, fact_id TEXT,
+            open INTEGER NOT NULL, body TEXT NOT NULL);
+        CREATE INDEX conflicts_open ON conflicts (n) WHERE open;
+        CREATE INDEX conflicts_by_fact ON conflicts (fact_id);
+        CREATE TABLE history (
+            n INTEGER PRIMARY KEY, run TEXT, at TEXT, fact_id TEXT, side TEXT,
+            actor TEXT, field TEXT, "before" TEXT, "after" TEXT);
+        CREATE INDEX history_by_fact ON history (fact_id);
+        CREATE INDEX history_by_run ON history (run);
+        CREATE TABLE runs (
+            n INTEGER PRIMARY KEY, run TEXT UNIQUE, at TEXT, kind TEXT, report TEXT);
+        CREATE TABLE attention (path, n INTEGER, body TEXT, PRIMARY KEY (path, n))
+    """
+    for statement in tables.split(";"):
+        db.execute(statement)
+
+
+def m002_unused_blobs(db: sqlite3.Connection) -> None:
+    """Since when no base, no write and no deletion needs a blob."""
+    db.execute("ALTER TABLE blobs ADD COLUMN unused_since TEXT")
+    db.execute("CREATE INDEX blobs_unused ON blobs (unused_since)")
+
+
+def m003_packed(db: sqlite3.Connection) -> None:
+    """Bytes of notes, facts of bases and reports are packed where that is shorter."""
+    db.create_function("packed", 1, pack_column)
+    for table, column in PACKED_COLUMNS:
+        db.execute(
+            f"UPDATE {table} SET {column} = packed({column})"  # noqa: S608 - ours
+            f" WHERE length({column}) >= {MIN_PACKED_BYTES}"
+        )
+
+
+def m004_file_names(db: sqlite3.Connection) -> None:
+    """By which name links lead to a note, so that its fact is found without reading all paths."""
+    db.create_function("file_key", 1, file_key)
+    db.execute("ALTER TABLE bases ADD COLUMN file_key")
+    db.execute("UPDATE bases SET file_key = file_key(name)")
+    db.execute("CREATE INDEX bases_by_file ON bases (file_key)")
+
+
+def m005_moves(db: sqlite3.Connection) -> None:
+    """Which notes came, moved or went, and in which order: tables follow them."""
+    db.execute(
+        "CREATE TABLE moves (n INTEGER PRIMARY KEY AUTOINCREMENT, fact_id TEXT NOT NULL UNIQUE)"
+    )
+    moved = "INSERT OR REPLACE INTO moves (fact_id) VALUES"
+    db.execute(
+        "CREATE TRIGGER base_moved BEFORE INSERT ON bases WHEN NOT EXISTS ("  # noqa: S608 - ours
+        "SELECT 1 FROM bases WHERE fact_id = new.fact_id AND folder IS new.folder"
+        " AND name IS new.name AND (missing_since IS NULL) = (new.missing_since IS NULL))"
+        f" BEGIN {moved} (new.fact_id); END"
+    )
+    db.execute(
+        f"CREATE TRIGGER base_dropped AFTER DELETE ON bases BEGIN {moved} (old.fact_id); END"
+    )
+
+
+def m006_proposals(db: sqlite3.Connection) -> None:
+    """Changes that a person has to decide about."""
+    db.execute(
+        "CREATE TABLE proposals (n INTEGER PRIMARY KEY, id TEXT UNIQUE,"
+        " open INTEGER NOT NULL, body TEXT NOT NULL)"
+    )
+    db.execute("CREATE INDEX proposals_open ON proposals (n) WHERE open")
+
+
+def m007_moves_in_bulk(db: sqlite3.Connection) -> None:
+    """A trigger makes SQLite copy each page that an INSERT changes: two thirds of its time."""
+    db.execute("DROP TRIGGER base_moved")
+
+
+def m008_texts_once(db: sqlite3.Connection) -> None:
+    """The fact of a base stands beside the bytes of its note, which are a blob."""
+    from vaultsync.model.line_beside import fact_line_beside
+
+    def beside(held: str | bytes, note: bytes | None) -> str | bytes:
+        if note is None:
+            return held
+        fact = wire.fact_from_json(unpack_column(held))
+        return pack_column(fact_line_beside(fact, unpack_blob(note)).decode())
+
+    db.create_function("beside", 2, beside)
+    db.execute(
+        "UPDATE bases SET fact = beside(fact, (SELECT data FROM blobs WHERE blobs.sha = bases.sha))"
+    )
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (
+    m001_archive,
+    m002_unused_blobs,
+    m003_packed,
+    m004_file_names,
+    m005_moves,
+    m006_proposals,
+    m007_moves_in_bulk,
+    m008_texts_once,
+)
+"""In order. A name once released stays."""
+
+
+def path_to_column(path: str) -> str | bytes:
+    """A path for a column: text, or bytes when it is no text.
+
+    Names that are no Unicode hold half characters, which SQLite's text cannot.
+    """
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogatepass")
+    return path
+
+
+def file_key(name: str | bytes) -> str | bytes:
+    """The key of the name of a file for a column, by which links lead to it."""
+    from vaultsync.links.wikilinks import name_key
+
+    return path_to_column(name_key(path_from_column(name)))
+
+
+def path_from_column(held: str | bytes) -> VaultPath:
+    """The path of a column."""
+    if isinstance(held, bytes):
+        held = held.decode("utf-8", "surrogatepass")
+    return VaultPath(held)
+
+
+def path_from_columns(folder: str | bytes, name: str | bytes) -> VaultPath:
+    """The path of the columns of a folder and of a name in it."""
+    prefix = f"{path_from_column(folder)}/" if folder else ""
+    return VaultPath(prefix + path_from_column(name))
+
+
+def base_to_row(base: PackedBase) -> SqlRow:
+    """A base in the order of its table."""
+    fact_id, revision, path, line, sha, stamp, missing_since = base
+    folder, _, name = path.rpartition("/")
+    return (
+        fact_id,
+        path_to_column(folder),
+        path_to_column(name),
+        sha,
+        revision,
+        *stamp_to_columns(stamp),
+        missing_since,
+        line if isinstance(line, PackedBytes) else line.decode(),
+        file_key(name),
+    )
+
+
+def stamp_to_columns(stamp: FileStamp | None) -> SqlRow:
+    """The four columns of a stamp; the inode as text, which in SQLite would lack its 64th bit."""
+    return (*stamp[:3], str(stamp.inode)) if stamp else (None, None, None, None)
+
+
+def base_from_row(row: SqlRow) -> Base:
+    """The base of a row of `SELECT_BASES`. Raises ArchiveError: it is damaged."""
+    from vaultsync.storage.archive import PackedBase
+    from vaultsync.storage.vault import FileStamp
+
+    fact_id, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact, note = row
+    line = fact.encode() if isinstance(fact, str) else fact
+    stamp = None if inode is None else FileStamp(size, mtime_ns, ctime_ns, int(inode))
+    path = path_from_columns(folder, name)
+    base = PackedBase(fact_id, revision, path, line, sha, stamp, since)
+    try:
+        return base.unpacked(None if note is None else unpack(note))
+    except ValueError as error:
+        _raise_damaged(error)
+
+
+def value_to_json(value: object) -> str:
+    """One line of JSON for anything that the archive holds whole."""
+    try:
+        return encode_json(_plain(value)).decode()
+    except UnicodeEncodeError:
+        # A path that is no Unicode: JSON can hold its half characters as escapes.
+        return json.dumps(_plain(value), default=_dataclass_to_dict)
+
+
+def intent_from_json(body: str) -> WriteIntent:
+    """The intent of a line of JSON."""
+    from vaultsync.storage.archive import WriteIntent
+
+    held = json.loads(body)
+    values = held.pop("fact")
+    path, revision = held.pop("version", None) or (values["path"], values["revision"])
+    fact = wire.fact_from_values(values, path=path, revision=revision)
+    return WriteIntent(**held, fact=fact)
+
+
+def conflict_from_json(body: str) -> ConflictRecord:
+    """The conflict of a line of JSON."""
+    from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict
+
+    held = json.loads(body)
+    fields = tuple(FieldConflict(**each) for each in held.pop("fields"))
+    return ConflictRecord(**held, fields=fields)
+
+
+def proposal_from_json(body: str) -> ProposalRecord:
+    """The proposal of a line of JSON."""
+    from vaultsync.notes.proposal_note import ProposalRecord
+
+    return msgspec.json.decode(body, type=ProposalRecord)
+
+
+def history_to_row(entry: HistoryEntry) -> SqlRow:
+    """An entry in the order of its table."""
+    return (*entry[:-2], value_to_json(entry.before), value_to_json(entry.after))
+
+
+def history_from_row(row: SqlRow) -> HistoryEntry:
+    """The reverse of `history_to_row()`."""
+    from vaultsync.storage.archive import HistoryEntry
+
+    return HistoryEntry(*row[:-2], *map(json.loads, row[-2:]))
+
+
+def scrub_report(report: str | bytes, traces: Traces) -> str | bytes:
+    """The report of a run, as its column, without the entries that name a fact or quote it."""
+
+    def scrub(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: scrub(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [each for each in value if not traces.mentions(json.dumps(each))]
+        return "" if isinstance(value, str) and traces.mentions(value) else value
+
+    return pack_column(value_to_json(scrub(json.loads(unpack_column(report)))))
+
+
+def _plain(value: object) -> object:
+    """A record as a map, in which its fact is a line and a version."""
+    if not isinstance(value, tuple) or not hasattr(value, "_asdict"):
+        return value
+    held: dict[str, object] = value._asdict()
+    fact = held.get("fact")
+    if isinstance(fact, Fact):
+        held["fact"] = msgspec.Raw(wire.fact_line(fact))
+        held["version"] = (fact.path, fact.revision)
+    return held
+
+
+def _dataclass_to_dict(value: object) -> object:
+    if isinstance(value, msgspec.Raw):
+        return json.loads(bytes(value))
+    import dataclasses
+
+    assert dataclasses.is_dataclass(value) and not isinstance(value, type)  # noqa: S101, PT018 - what else the archive holds whole
+    return dataclasses.asdict(value)

@@ -1,0 +1,215 @@
+"""The files of a folder of modules: topics, manifests and texts, read and replaced under a lock."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from msgspec import Struct, structs
+
+from vaultsync.errors import ModuleChangedError, UnreadableModuleError
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.modules.backlog import BACKLOG_FILE
+from vaultsync.modules.manifest import (
+    MANIFEST_FILE,
+    ManifestEntry,
+    ReadManifest,
+    edit_manifest,
+    read_manifest,
+)
+from vaultsync.modules.module_facts import ModuleDocument
+from vaultsync.modules.module_text import split_module
+from vaultsync.modules.ports import FolderRecord, ModuleFolder, ModuleListing, ModuleState
+from vaultsync.modules.remote import MIN_CONFIDENCE
+from vaultsync.storage.archive import Notice
+from vaultsync.storage.clock import time_text
+from vaultsync.sync.context import SyncContext
+
+_log = logging.getLogger(__name__)
+
+LOCK_TIMEOUT = 30.0
+"""Seconds to wait for the lock of a folder; an attempt to mirror may hold it for ten."""
+MAX_TRIES = 5
+"""How often an edit is made again when a person saves the file at the same moment."""
+USER = "user"
+"""Who edited a module by hand, in manifests."""
+
+
+class ModuleRules(Struct, frozen=True):
+    """How a folder is mirrored, by the settings."""
+
+    space: str
+    agent: str | None = None
+    mirrors: bool = True
+    """Whether there is to be a mirror; without one, nothing waits."""
+    min_confidence: float = MIN_CONFIDENCE
+    alert_pending: int = 10
+    alert_hours: float = 48.0
+    remote: str = ""
+    """What the remote is, for messages; empty where there is none."""
+    remote_key: str = ""
+    """Tells one remote from another."""
+    links: Mapping[str, Value] = {}
+    """The properties of each fact that name its repository: the link to its note, its lineage."""
+
+
+class TopicFiles(NamedTuple):
+    """A topic as it was read."""
+
+    name: str
+    manifest: ReadManifest | None
+    """None when it cannot be read, or is missing."""
+    files: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class ModuleFiles:
+    """Reads and edits the files of one folder, and keeps its record in the state folder."""
+
+    ctx: SyncContext
+    folder: ModuleFolder
+    state: ModuleState
+    rules: ModuleRules
+    notices: list[Notice] = field(init=False, default_factory=list)
+    record: FolderRecord = field(init=False, default_factory=FolderRecord)
+    """What is known of the folder; read by `locked()`."""
+
+    def topic(self, topic: str, *, reports: bool = False) -> TopicFiles:
+        """A topic, its manifest and its file names; with `reports`, problems become notices."""
+        names = self.folder.listing().topics.get(topic, ())
+        path = f"{topic}/{MANIFEST_FILE}"
+        try:
+            text = self.read(path)
+            manifest = None if text is None else read_manifest(text, path, topic)
+        except UnreadableModuleError as error:
+            if reports:
+                self.notice("UnreadableModuleError", path, error.message, error.hint)
+            manifest = None
+        for each in manifest.problems if manifest and reports else ():
+            self.notice("ManifestProblem", path, each, "correct the manifest by hand")
+        return TopicFiles(topic, manifest, names)
+
+    def find(self, topic: str, chunk_id: str) -> ManifestEntry | None:
+        """The entry of a module in the manifest of its topic."""
+        path = f"{topic}/{MANIFEST_FILE}"
+        text = self.read(path)
+        return None if text is None else read_manifest(text, path, topic).find(chunk_id)
+
+    def edit_entry(self, topic: str, chunk_id: str, values: Mapping[str, Value]) -> ManifestEntry:
+        """Change an entry of a manifest; returns it."""
+        path = f"{topic}/{MANIFEST_FILE}"
+        new = self.edit(path, lambda old: edit_manifest(old, path, {chunk_id: values}, topic=topic))
+        entry = read_manifest(new, path, topic).find(chunk_id)
+        assert entry is not None  # noqa: S101 - it was written
+        return entry
+
+    def edit(self, path: str, change: Callable[[str | None], str]) -> str:
+        """Edit a file, again when a person saves it at the same moment; returns the text."""
+        for _ in range(MAX_TRIES):
+            old = self.read(path)
+            new = change(old)
+            if new == old:
+                return new
+            try:
+                self.replace(path, new, old)
+            except ModuleChangedError as error:
+                _log.debug("%s is edited again: %s", path, error)
+            else:
+                return new
+        raise ModuleChangedError(path)
+
+    def read(self, path: str) -> str | None:
+        """The text of a file; None if it is missing.
+
+        Raises:
+            UnreadableModuleError: it is not UTF-8.
+        """
+        data = self.folder.read(path)
+        try:
+            return None if data is None else data.decode()
+        except UnicodeDecodeError:
+            raise UnreadableModuleError(path, "it is not UTF-8") from None
+
+    def replace(self, path: str, text: str, expect: str | None) -> None:
+        """Replace a file that is as expected; versions that others saved meanwhile are kept.
+
+        Raises:
+            ModuleChangedError: it is not.
+        """
+        try:
+            self.folder.replace(path, text.encode(), None if expect is None else expect.encode())
+        except ModuleChangedError as error:
+            for version in error.saved:
+                self.state.keep(version)
+            raise
+
+    def documents(self, listing: ModuleListing) -> Iterator[ModuleDocument]:
+        """The modules that manifests name, and the documents without a manifest."""
+        paths = [each for each in listing.documents if each != BACKLOG_FILE]
+        for topic, names in sorted(listing.topics.items()):
+            files = self.topic(topic)
+            if files.manifest is None:
+                if MANIFEST_FILE not in names:
+                    paths += [f"{topic}/{name}" for name in names]
+                continue
+            for entry in files.manifest.entries:
+                document = self.document(topic, entry)
+                if document is not None:
+                    yield document
+        for path in paths:
+            try:
+                text = self.read(path)
+            except UnreadableModuleError as error:
+                self.notice("UnreadableModuleError", path, error.message, error.hint)
+                continue
+            if text is not None:
+                title = split_module(text).title or path.rpartition("/")[2].removesuffix(".md")
+                yield ModuleDocument(path, path, text, title)
+
+    def document(self, topic: str, entry: ManifestEntry) -> ModuleDocument | None:
+        """A module as a document; None if its file is missing or cannot be read."""
+        if not entry.file:
+            return None
+        path = f"{topic}/{entry.file}"
+        try:
+            text = self.read(path)
+        except UnreadableModuleError as error:
+            self.notice("UnreadableModuleError", path, error.message, error.hint)
+            return None
+        if text is None:
+            return None
+        return ModuleDocument(f"{topic}/{entry.chunk_id}", path, text, entry.title, entry.tags)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock of the folder, with its record read."""
+        with self.folder.lock(LOCK_TIMEOUT):
+            self.record = self.state.read()
+            known = (self.record.space, self.record.folder)
+            if known != (self.rules.space, self.folder.key):
+                self.keep(space=self.rules.space, folder=self.folder.key)
+            yield
+
+    def keep(self, **changes: object) -> None:
+        """Change the record, and write it."""
+        self.record = structs.replace(self.record, **changes)
+        self.state.write(self.record)
+
+    def now(self) -> str:
+        """The time, as manifests have it."""
+        return time_text(self.ctx.clock.now())
+
+    def notice(self, kind: str, path: str, why: str, hint: str) -> None:
+        """Add a notice about a file, once."""
+        notice = Notice(kind, VaultPath(f"{self.folder.name}/{path}"), why, hint)
+        if notice not in self.notices:
+            self.notices.append(notice)
+
+    def log(self, op: str, **values: Value) -> None:
+        """A line of telemetry."""
+        present = {key: value for key, value in values.items() if value != ""}
+        self.state.log({"at": self.now(), "op": op, "space": self.rules.space, **present})
