@@ -20,7 +20,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.model.schema import Value
 from vaultsync.modules.backlog import BACKLOG_FILE, read_backlog
-from vaultsync.modules.memory_index import INDEX_FILE
+from vaultsync.modules.manifest import INDEX_FILE
 from vaultsync.modules.module_telemetry import backlog_notice, render_metrics
 from vaultsync.modules.ports import ModuleListing
 from vaultsync.modules.remote import RemoteHit, RemoteQuery, RemoteRecord, from_header, with_header

@@ -18,7 +18,7 @@ from vaultsync.errors import (
 )
 from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.modules.backlog import BACKLOG_FILE, read_backlog
-from vaultsync.modules.memory_index import INDEX_FILE
+from vaultsync.modules.manifest import INDEX_FILE
 from vaultsync.modules.module_text import checksum_of
 
 CORE, MANIFEST = "patterns/patterns.core.md", "patterns/manifest.yaml"

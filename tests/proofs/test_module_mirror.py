@@ -16,8 +16,7 @@ from tests.module_worlds import SPACE, Crash, ModuleWorld, SimRemote
 from vaultsync.errors import ModuleMissingError
 from vaultsync.facts import service as fact_work
 from vaultsync.modules.backlog import BACKLOG_FILE, read_backlog
-from vaultsync.modules.manifest import MANIFEST_FILE, edit_manifest
-from vaultsync.modules.memory_index import INDEX_FILE
+from vaultsync.modules.manifest import INDEX_FILE, MANIFEST_FILE, edit_manifest
 from vaultsync.modules.module_text import checksum_of, split_module
 
 TOPICS = ("patterns", "findings")

@@ -6,8 +6,9 @@ order and unknown keys stay, and is read again to prove that nothing else change
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from vaultsync.markdown.yaml.reader import load_yaml
 from vaultsync.model.schema import Value
 
 MANIFEST_FILE = "manifest.yaml"
+INDEX_FILE = "memory-index.json"
 LIST_KEY = "modules"
 """The key of the list of modules in a new manifest; any other is read, too."""
 REMOTE_ID, BYTEROVER_ID = "remote_id", "byterover_id"
@@ -237,3 +239,25 @@ def _round_trip(text: str, name: str, changes: Mapping[str, Mapping[str, Value]]
 def _flow(items: Any) -> Any:  # noqa: ANN401 - ruamel's list
     items.fa.set_flow_style()
     return items
+
+
+def render_index(
+    folder: str, topics: Mapping[str, Sequence[str]], documents: Iterable[str]
+) -> bytes:
+    """`memory-index.json` of a folder, which is generated and never edited.
+
+    Args:
+        folder: its path in the repository, which begins all paths.
+        topics: the chunk ids by topic.
+        documents: files without a manifest, which are indexed by themselves.
+    """
+    index: dict[str, object] = {
+        topic: {
+            "core": f"{folder}/{topic}/{topic}.core.md",
+            "manifest": f"{folder}/{topic}/{MANIFEST_FILE}",
+            "chunks": list(chunks),
+        }
+        for topic, chunks in sorted(topics.items())
+    }
+    index |= {name: {"document": f"{folder}/{name}"} for name in sorted(documents)}
+    return json.dumps(index, indent=2, ensure_ascii=False).encode() + b"\n"

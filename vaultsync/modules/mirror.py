@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
 
@@ -13,7 +13,7 @@ from vaultsync.model.schema import Value
 from vaultsync.modules.backlog import BACKLOG_FILE, BacklogRow, drop_row, put_row, read_backlog
 from vaultsync.modules.manifest import FAILED, PENDING, SYNCED, ManifestEntry
 from vaultsync.modules.module_text import checksum_of
-from vaultsync.modules.ports import FolderRecord, MirrorRecord, ModuleFolder, ModuleState
+from vaultsync.modules.ports import FolderRecord, MirrorRecord
 from vaultsync.modules.remote import (
     MirrorError,
     MirrorRefusedError,
@@ -24,9 +24,8 @@ from vaultsync.modules.remote import (
     usable,
 )
 from vaultsync.modules.report import ModuleAnswer, ModuleSyncReport
-from vaultsync.modules.topic_files import USER, ModuleFiles, ModuleRules, TopicFiles
+from vaultsync.modules.topic_files import USER, ModuleFiles, TopicFiles
 from vaultsync.storage.clock import time_text
-from vaultsync.sync.context import SyncContext
 
 _log = logging.getLogger(__name__)
 
@@ -44,16 +43,6 @@ class ModuleMirror:
     files: ModuleFiles
     open_remote: Callable[[], Remote | None]
     """The remote of the settings; raises MirrorError when it cannot be used."""
-    ctx: SyncContext = field(init=False)
-    folder: ModuleFolder = field(init=False)
-    state: ModuleState = field(init=False)
-    rules: ModuleRules = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Take the parts of the folder."""
-        files = self.files
-        self.ctx, self.folder = files.ctx, files.folder
-        self.state, self.rules = files.state, files.rules
 
     def retrieve(
         self, topic: str, chunk_id: str | None, asked: Sequence[ManifestEntry]
@@ -64,13 +53,13 @@ class ModuleMirror:
             return None, None, "there is nothing to ask the remote for"
         tags = tuple(dict.fromkeys(tag for each in asked for tag in each.tags))
         words = " ".join([topic, *(each.title for each in asked)])
-        redact = self.ctx.view.redact_text
+        redact = self.files.ctx.view.redact_text
         query = RemoteQuery(ids, tuple(map(redact, tags)), redact(words))
         try:
-            remote = self.open_remote() if self.rules.mirrors else None
+            remote = self.open_remote() if self.files.rules.mirrors else None
             if remote is None:
                 return None, None, NO_REMOTE
-            hits = [x for x in remote.retrieve(self.rules.space, query) if usable(x)]
+            hits = [x for x in remote.retrieve(self.files.rules.space, query) if usable(x)]
         except MirrorError as error:
             return None, None, redact(error.why)
         best = max((each.confidence for each in hits), default=None)
@@ -79,12 +68,12 @@ class ModuleMirror:
         reasons = []
         for each in ids:
             mine = [hit for hit in hits if self._is_of(hit, each, alone=len(ids) == 1)]
-            good = [hit for hit in mine if hit.confidence >= self.rules.min_confidence]
+            good = [hit for hit in mine if hit.confidence >= self.files.rules.min_confidence]
             current = [x for x in good if self._is_current(topic, entries.get(each), x, remote)]
             if current:
                 taken.append(max(current, key=lambda hit: hit.confidence))
                 continue
-            least = self.rules.min_confidence
+            least = self.files.rules.min_confidence
             top = max((hit.confidence for hit in mine), default=0.0)
             why = "is of another version" if good else f"has confidence {top:g}, below {least:g}"
             reasons.append(f"what it says of {each} {why}" if mine else f"it does not have {each}")
@@ -105,24 +94,27 @@ class ModuleMirror:
         """Whether a hit is the present version of the file, as far as is known."""
         if entry is None:
             return True
-        data = self.folder.read(f"{topic}/{entry.file}") if entry.file else None
+        data = self.files.folder.read(f"{topic}/{entry.file}") if entry.file else None
         if data is not None and checksum_of(data) != entry.checksum:
             return False
         if hit.checksum is None:
             return not remote.verbatim
-        sent = self.state.read().mirror.get(entry.chunk_id)
+        sent = self.files.state.read().mirror.get(entry.chunk_id)
         is_same = sent is None or not remote.verbatim or sent.text_sha256 == _sha(hit.text)
         return hit.checksum == entry.checksum and is_same
 
     def is_moved(self, record: FolderRecord) -> bool:
         """Whether the manifests were synced with another remote."""
-        return self.rules.mirrors and record.remote_key not in ("", self.rules.remote_key)
+        return self.files.rules.mirrors and record.remote_key not in (
+            "",
+            self.files.rules.remote_key,
+        )
 
     def replay(
         self, topics: Sequence[TopicFiles], chunk_id: str | None, *, automatic: bool
     ) -> ModuleSyncReport:
         """Mirror what waits, until the remote does not answer."""
-        if not self.rules.mirrors:
+        if not self.files.rules.mirrors:
             return ModuleSyncReport(0, 0, 0)
         self._queue_removed(topics)
         rows = {each.chunk_id: each for each in self.rows()}
@@ -130,7 +122,7 @@ class ModuleMirror:
             x.chunk_id: (t.name, x) for t in topics if t.manifest for x in t.manifest.entries
         }
         if chunk_id is not None and chunk_id not in {*entries, *rows}:
-            raise ModuleMissingError(chunk_id, self.folder.name)
+            raise ModuleMissingError(chunk_id, self.files.folder.name)
         waits_until = self.files.record.next_try if automatic else ""
         silent = automatic and self.files.now() < waits_until
         synced = failed = removed = pending = 0
@@ -186,7 +178,7 @@ class ModuleMirror:
     def attempt(self, topic: str, entry: ManifestEntry, text: str) -> tuple[ManifestEntry, str]:
         """Try once to mirror a module, and record the result; returns its entry and the failure."""
         record = self._remote_record(topic, entry, text)
-        began = self.ctx.clock.monotonic()
+        began = self.files.ctx.clock.monotonic()
         status, remote_id, reason = SYNCED, "", ""
         try:
             remote_id = self._send(record)
@@ -194,7 +186,7 @@ class ModuleMirror:
             status, reason = FAILED, error.why
         except MirrorError as error:
             status, reason = PENDING, error.why
-        reason = self.ctx.view.redact_text(reason)
+        reason = self.files.ctx.view.redact_text(reason)
         values: dict[str, Value] = {"sync_status": status, entry.remote_key: remote_id or None}
         if status == SYNCED:
             values["last_synced_at"] = self.files.now()
@@ -207,7 +199,7 @@ class ModuleMirror:
             self._note_mirrored(record)
             self._drop_row(entry.chunk_id)
         self._count(status, reason)
-        seconds = round(self.ctx.clock.monotonic() - began, 3)
+        seconds = round(self.files.ctx.clock.monotonic() - began, 3)
         self.files.log(
             "mirror", chunk=entry.chunk_id, status=status, reason=reason, seconds=seconds
         )
@@ -218,7 +210,7 @@ class ModuleMirror:
         remote = self.open_remote()
         if remote is None:
             raise MirrorError(NO_REMOTE)
-        space = self.rules.space
+        space = self.files.rules.space
         is_again = any(each.chunk_id == record.chunk_id for each in self.rows())
         held = self._held(remote, record) if is_again and not remote.verbatim else None
         if held is not None and held.remote_id:  # it came through, and the answer was lost
@@ -236,7 +228,7 @@ class ModuleMirror:
     def _held(self, remote: Remote, record: RemoteRecord) -> RemoteHit | None:
         """The hit with the present version of a module, if the remote has it."""
         query = RemoteQuery((record.chunk_id,), record.tags, record.title)
-        for hit in remote.retrieve(self.rules.space, query):
+        for hit in remote.retrieve(self.files.rules.space, query):
             if hit.chunk_id != record.chunk_id or hit.checksum != record.checksum:
                 continue
             if hit.text == record.text if remote.verbatim else hit.digest == record.digest:
@@ -249,13 +241,13 @@ class ModuleMirror:
             remote = self.open_remote()
             if remote is None:
                 raise MirrorError(NO_REMOTE)  # noqa: TRY301
-            remote.remove(self.rules.space, chunk_id)
+            remote.remove(self.files.rules.space, chunk_id)
             query = RemoteQuery((chunk_id,))
-            hits = remote.retrieve(self.rules.space, query) if remote.verbatim else ()
+            hits = remote.retrieve(self.files.rules.space, query) if remote.verbatim else ()
             if any(each.chunk_id == chunk_id for each in hits):
                 raise MirrorError("it confirmed the removal, and still has it")  # noqa: TRY301
         except MirrorError as error:
-            reason = self.ctx.view.redact_text(error.why)
+            reason = self.files.ctx.view.redact_text(error.why)
             self._put_row(chunk_id, f"it was removed; {reason}", USER)
             self._count(PENDING, reason)
             self.files.log("remove", chunk=chunk_id, status=PENDING, reason=reason)
@@ -268,7 +260,7 @@ class ModuleMirror:
         return True
 
     def _remote_record(self, topic: str, entry: ManifestEntry, text: str) -> RemoteRecord:
-        redact = self.ctx.view.redact_text
+        redact = self.files.ctx.view.redact_text
         return RemoteRecord(
             entry.chunk_id,
             topic,
@@ -287,14 +279,14 @@ class ModuleMirror:
     def _count(self, status: str, reason: str) -> None:
         """Count an attempt; after a failure the next automatic one waits."""
         if status == PENDING:
-            self.state.count(failure=1)
+            self.files.state.count(failure=1)
             failures = self.files.record.failures + 1
             wait = min(FIRST_RETRY_SECONDS * 2 ** min(failures - 1, 20), LONGEST_RETRY_SECONDS)
-            at = self.ctx.clock.now() + timedelta(seconds=wait)
+            at = self.files.ctx.clock.now() + timedelta(seconds=wait)
             self.files.keep(failures=failures, next_try=time_text(at))
             _log.debug("the remote failed %d times in a row: %s", failures, reason)
             return
-        self.state.count(success=status == SYNCED, failure=status == FAILED)
+        self.files.state.count(success=status == SYNCED, failure=status == FAILED)
         if self.files.record.failures:
             self.files.keep(failures=0, next_try="")
 

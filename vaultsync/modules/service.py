@@ -31,13 +31,14 @@ from vaultsync.model.schema import Value
 from vaultsync.modules.core_file import CoreChange, update_core
 from vaultsync.modules.manifest import (
     FAILED,
+    INDEX_FILE,
     MANIFEST_FILE,
     PENDING,
     SYNCED,
     ManifestEntry,
     edit_manifest,
+    render_index,
 )
-from vaultsync.modules.memory_index import INDEX_FILE, render_index
 from vaultsync.modules.mirror import NO_REMOTE, ModuleMirror
 from vaultsync.modules.module_facts import ModuleDocument, ModuleFacts, project_scope
 from vaultsync.modules.module_text import (
@@ -520,7 +521,7 @@ class ModuleWork:
             if manifest is not None:
                 topics[name] = [each.chunk_id for each in manifest.entries]
         documents = [x.path for x in self.files.documents(listing) if x.key == x.path]
-        new = render_index(self.folder.name, topics, documents, manifest=MANIFEST_FILE)
+        new = render_index(self.folder.name, topics, documents)
         old = self.folder.read(INDEX_FILE)
         if old != new:
             digest = None if old is None else checksum_of(old)
