@@ -24,7 +24,7 @@ from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.decay import recency, utility
-from vaultsync.model.fact import Fact, origin_of
+from vaultsync.model.fact import Fact, is_of_assistant, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import LINEAGE, TIERS
@@ -42,6 +42,7 @@ from vaultsync.recall.opposed_hits import OpposedHits
 from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
 from vaultsync.recall.ranking import (
     ASKED_MISMATCH_FACTOR,
+    ASSISTANT_FACTOR,
     HINT_MISMATCH_FACTOR,
     ORDERED_SIMILARITY,
     RankingSignals,
@@ -149,6 +150,8 @@ class RecallSearch:
         self._matched_words: dict[str, dict[int, str]] = {}
         self._texts: dict[str, str] = {}
         self._similarities: dict[str, float] = {}
+        self._of_assistant: set[str] = set()
+        """Candidates that an assistant said, though the question does not ask for that."""
         self._raised: set[str] = set()
         """Candidates that fit better than others before them when a reranker read them."""
         self._trust = 1.0
@@ -485,6 +488,7 @@ class RecallSearch:
 
     def _collect(self, *searches: Callable[[int], int], limit: int) -> None:
         """Search until enough candidates may be shown; rate them and the answer."""
+        widened = False
         while True:
             has_more = max([search(limit) for search in searches]) >= limit
             scores = fuse(
@@ -498,8 +502,11 @@ class RecallSearch:
                 for each in scores.keys() - self._hinted:
                     scores[each] *= ASKED_MISMATCH_FACTOR if is_asked else HINT_MISMATCH_FACTOR
             is_full = self._select(scores)
-            if is_full or not has_more:
+            # Where most of it was said by an assistant, what counts in full is further down.
+            is_wanting = not widened and len(self._of_assistant) > len(scores) / 2
+            if not has_more or (is_full and not is_wanting):
                 break
+            widened = True
             limit *= 4
         matched = [
             len(self._words_of(self._facts[each]))
@@ -551,13 +558,18 @@ class RecallSearch:
             if counts.get(reason)
         )
 
-    def _select(self, scores: Mapping[str, float]) -> bool:
+    def _select(self, fused: Mapping[str, float]) -> bool:
         """Set the similarities of the best candidates; whether there are more than the pool.
 
         Candidates are loaded until all of the pool, and the first one left out, may be shown.
+        What an assistant said is known when it is loaded, and counts less from then on.
         """
-        ranked = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
         while True:
+            scores = {
+                each: score * ASSISTANT_FACTOR if each in self._of_assistant else score
+                for each, score in fused.items()
+            }
+            ranked = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
             allowed = filterfalse(self._rejected.__contains__, ranked)
             kept = list(islice(allowed, self._pool_size + 1))
             is_full = len(kept) > self._pool_size
@@ -569,6 +581,12 @@ class RecallSearch:
             if not unread:
                 return is_full
             self._load(unread)
+
+    @cached_property
+    def _asks_for_assistant(self) -> bool:
+        from vaultsync.recall.assistant_words import asks_for_assistant  # noqa: PLC0415 - rare
+
+        return asks_for_assistant(self._query.text_without_filters)
 
     def _load(self, fact_ids: Sequence[str]) -> None:
         """Load candidates, and tell apart which may be shown.
@@ -595,6 +613,8 @@ class RecallSearch:
                 )
             ):
                 self._facts[each] = fact
+                if is_of_assistant(fact) and not self._asks_for_assistant:
+                    self._of_assistant.add(each)
             else:
                 self._rejected.add(each)
                 reader = self._filters.reader
@@ -651,6 +671,7 @@ class RecallSearch:
                         matches_hints=self._query.has_hints and self._query.matches_hints(fact),
                         raised=fact_id in self._raised,
                         in_set=self._query.is_set,
+                        assistant_asked=self._asks_for_assistant if is_of_assistant(fact) else None,
                         access_count=fact.access_count,
                         importance=fact.importance,
                         contradicts=[self._dated(each) for each in contradicts.get(fact_id, ())],
