@@ -122,15 +122,7 @@ REASONS = [
     ({"cosine": 0.04}, "Is not similar in meaning (0.04)."),
     ({"cosine": -0.001}, "Is not similar in meaning (0.00)."),
     ({}, "Matches by its context."),
-    (
-        {"cosine": 0.3, "assistant_asked": False},
-        "Is similar in meaning (0.30) and was said by an assistant (which counts less).",
-    ),
-    (
-        {"cosine": 0.3, "assistant_asked": True},
-        "Is similar in meaning (0.30) and was said by an assistant (as asked for).",
-    ),
-    ({"in_set": True, "assistant_asked": False}, "Is one of those asked for."),
+    ({"cosine": 0.3, "remarks": ["was red"]}, "Is similar in meaning (0.30) and was red."),
     ({"matched_words": "abcdefg", "term_count": 7}, "Has “a”, “b”, “c”, “d” and “e”."),
 ]
 

@@ -891,6 +891,14 @@ def test_what_an_assistant_said_counts_in_full_where_that_is_asked_for(world: Re
     assert found[0].why.endswith("was said by an assistant (as asked for).")
 
 
+def test_a_set_says_nothing_of_speakers(world: RecallWorld) -> None:
+    _conversation(world)
+
+    found = world.ask("type:episodic")
+
+    assert {hit.why for hit in found} == {"Is one of those asked for."}
+
+
 def test_a_speaker_with_a_name_is_no_assistant(world: RecallWorld) -> None:
     texts = ["Caroline: My cache of Redis is before the service.", "Melanie: I use Redis."]
     ids = [world.agent_remembers(x, type="episodic", sessionId="s-1").id for x in texts]
@@ -914,3 +922,17 @@ def test_facts_that_an_assistant_did_not_say_take_the_places_in_the_pool(
     )
 
     assert world.ask("berth", mode="index")[0].id == told.id
+
+
+def test_who_asks_for_advice_gets_what_is_preferred(world: RecallWorld) -> None:
+    told = world.agent_remembers("The editor of the manuscript works on Sundays.")
+    preferred = world.agent_remembers("I prefer to edit in short bursts, not for a whole day.")
+
+    advice = world.ask("How would you suggest I edit the manuscript on Sundays?")
+    question = world.ask("Does the editor edit the manuscript on Sundays?")
+
+    assert [hit.id for hit in question] == [told.id, preferred.id]
+    assert "preference" not in question[1].why
+    hit = next(each for each in advice if each.id == preferred.id)
+    assert hit.similarity > question[1].similarity
+    assert hit.why.endswith("states a preference.")

@@ -115,6 +115,9 @@ ASSISTANT_FACTOR = 0.4
 """Factor on the fused score of what an assistant said, unless the question asks for it. It is
 long, repeats what it was asked and has words of every question of its topic; what a user told is
 what is asked for."""
+PREFERENCE_FACTOR = 2.0
+"""Factor on the fused score of a fact that says how something is wanted, where the question asks
+for advice or help."""
 ORDERED_SIMILARITY = 0.5
 """Minimum similarity of a fact that competes for being the newest, or oldest, of its topic."""
 
