@@ -163,7 +163,7 @@ _ASIDE = (
     r"|\b(?:I|we)(?:\s+have|['’]ve)?\s+brought\s+up(?:\s+(?:different|various)\s+"
     r"(?:aspects|concepts|parts|topics|ways)(?:\s+(?:of|related\s+to))?)?\b"
 )
-"""Phrases of a question that say where it was told, and how to answer."""
+"""Phrases of a question about the conversation, and about the form of the answer."""
 _ASIDE_WORDS = ("our ", "in order", " only ", " exactly ", "brought up")
 _TAG = r"(?<![\w#&/])#([^\W\d_][\w/-]*)"
 _TAGGED = (
