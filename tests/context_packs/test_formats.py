@@ -211,6 +211,9 @@ def test_what_is_missing_leaves_no_trace() -> None:
         ({"agentId": "indy", "source": "Import of 2026"}, "import"),
         ({"source": "inferred"}, "inference"),
         ({"agentId": "indy", "source": "tool:grep"}, "tool"),
+        ({"sessionId": "s-1", "content": "Assistant: Use a cache."}, "agent"),
+        ({"sessionId": "s-1", "content": "User: I use a cache."}, "user"),
+        ({"content": "Assistant: Use a cache."}, "user"),
     ],
 )
 def test_every_form_tells_the_origin(values: dict[str, str], origin: str) -> None:

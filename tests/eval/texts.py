@@ -7,11 +7,13 @@ import inspect
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from tests.eval.collections import HERE, Asked, Collection, as_notes, locomo
+from tests.eval.collections import AFTERWARDS, HERE, Asked, Collection, as_notes, locomo
 from tests.fakes import FakeClock
+from vaultsync.exchange.session_messages import SPEAKERS
 from vaultsync.model.fact import Fact, make_fact
 
 DATA = HERE.parent / "shared" / "data"
@@ -119,18 +121,36 @@ def _help_notes() -> Iterator[tuple[str, str, str]]:
 
 
 def beam(chats: int = 2) -> Iterator[Collection]:
-    """Long messages of some chats."""
+    """Long messages of some chats, as `remember_session()` stores them."""
     if not BEAM.exists():
         return
     for chat in json.loads(BEAM.read_text(encoding="utf-8"))[:chats]:
-        clock = FakeClock()
-        facts = {each["id"]: _fact(clock, each["text"]) for each in chat["messages"]}
+        clock, said = FakeClock(), [*_messages(chat)]
+        facts = {key: make_fact({**values, "id": clock.new_id()}) for key, values in said}
         questions = [
             Asked(f"{chat['chat']}-{number}", each["kind"], each["question"], grades)
             for number, each in enumerate(chat["questions"])
             if (grades := {facts[key].id: 3 for key in each["evidence"] if key in facts})
         ]
-        yield Collection("messages of BEAM", list(facts.values()), questions, _ASKED_AT)
+        last = max(fact.created_at for fact in facts.values())
+        asked_at = datetime.fromisoformat(last) + AFTERWARDS
+        yield Collection("messages of BEAM", list(facts.values()), questions, asked_at)
+
+
+def _messages(chat: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The number and the values of each message; a batch is a session, and has one time."""
+    for place, each in enumerate(chat["messages"]):
+        day = datetime.strptime(each["time"], "%B-%d-%Y").replace(tzinfo=UTC)
+        at = day + timedelta(milliseconds=place)
+        yield (
+            each["id"],
+            {
+                "type": "episodic",
+                "content": f"{SPEAKERS[each['role']]}: {each['text']}",
+                "sessionId": f"chat {chat['chat']}, part {each['batch']}",
+                "createdAt": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            },
+        )
 
 
 def long_texts() -> dict[str, Sequence[Collection]]:

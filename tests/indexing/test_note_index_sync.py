@@ -234,6 +234,16 @@ def test_facts_of_a_session_lend_each_other_their_text(world: World, index: Watc
     assert {key: text.replace("T\n", "") for key, text in told.items()} == wanted
 
 
+def test_a_long_text_borrows_none_and_lends_its_beginning(world: World, index: Watched) -> None:
+    long = "x" * (neighbours.MAX_BORROWER + 1)
+    one, two, three = session(world, "One.", long, "x" * neighbours.MAX_BORROWER)
+    catch_up_note_index(world.ctx, index)
+    begin = long[: neighbours.CONTEXT_SHARE]
+    assert around(index, two) == ""
+    assert around(index, one) == begin
+    assert around(index, three) == begin
+
+
 def test_the_neighbours_before_come_first_and_of_them_the_nearest(
     world: World, index: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,6 +148,8 @@ REQUESTS = {
     "do you remember the storm": "the storm",
     "What happened in May": "in May",
     "what's happening at berth 12": "at berth 12",
+    "Give us a short overview of the tide gate": "the tide gate",
+    "Could you summarise how it was built": "how it was built",
     # What is no request, or asks for nothing else:
     "tell me": "tell me",
     "What happened?": "What happened?",
@@ -160,6 +162,26 @@ REQUESTS = {
 def test_request_phrases_are_not_searched_for(text: str) -> None:
     asked = parse_query(text, today=TODAY)
     assert (asked.words, asked.text_without_filters) == (REQUESTS[text], text)
+
+
+ASIDES = {
+    "Can you list the order in which I brought up different aspects of the tide gate across our"
+    " conversations, in order? Mention only five items.": "the tide gate ? .",
+    "Summarize how the tide gate was built, over all our past discussions.": (
+        "how the tide gate was built, ."
+    ),
+    "Walk me through the tide gate in our sessions": "the tide gate",
+    # What is none, names nothing else, or quotes:
+    "the tide gate in order": "the tide gate in order",
+    "What was it in our conversations?": "What was it in our conversations?",
+    'Who wrote "in our sessions"?': 'Who wrote "in our sessions"?',
+}
+
+
+@pytest.mark.parametrize("text", ASIDES)
+def test_what_is_said_of_the_conversation_and_of_the_answer_is_not_searched_for(text: str) -> None:
+    asked = parse_query(text, today=TODAY)
+    assert asked.words == asked.text_without_filters == ASIDES[text]
 
 
 def test_words_hint_at_types_and_tiers() -> None:

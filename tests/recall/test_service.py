@@ -29,7 +29,12 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import HINT_MISMATCH_FACTOR, RankingWeights
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
-from vaultsync.recall.service import FUSED_CANDIDATES, INDEX_ONLY_CONFIDENCE, RecallSearch
+from vaultsync.recall.service import (
+    FUSED_CANDIDATES,
+    INDEX_ONLY_CONFIDENCE,
+    POOL_SIZE,
+    RecallSearch,
+)
 from vaultsync.storage.feed_cursor import make_version
 from vaultsync.storage.store import StoreWrite
 
@@ -849,3 +854,85 @@ def test_a_question_in_the_language_of_the_facts_is_asked_as_it_is(world: Recall
     search = RecallSearch(world.sources, request)
     search.answer()
     assert search._words == before._words
+
+
+def _conversation(world: RecallWorld) -> tuple[Fact, Fact]:
+    """What a user told of a cache, and a longer text in which an assistant speaks of it."""
+    told = world.agent_remembers(
+        "User: I put Redis before the weather service.", type="episodic", sessionId="s-1"
+    )
+    said = world.agent_remembers(
+        "Assistant: A cache of Redis before the weather service is a good choice. Configure the"
+        " cache with a short time to live, and Redis answers for the weather service.",
+        type="episodic",
+        sessionId="s-1",
+    )
+    return told, said
+
+
+@pytest.mark.parametrize("mode", ["index", "vector", "fused"])
+def test_what_an_assistant_said_counts_less(world: RecallWorld, mode: str) -> None:
+    told, said = _conversation(world)
+    world.embed()
+
+    found = world.ask("Is a cache of Redis before the weather service?", mode=mode)
+
+    assert [hit.id for hit in found] == [told.id, said.id]
+    assert found[1].why.endswith("was said by an assistant (which counts less).")
+    assert "assistant" not in found[0].why
+
+
+def test_what_an_assistant_said_counts_in_full_where_that_is_asked_for(world: RecallWorld) -> None:
+    told, said = _conversation(world)
+
+    found = world.ask("What did you suggest as a cache before the weather service?")
+
+    assert [hit.id for hit in found] == [said.id, told.id]
+    assert found[0].why.endswith("was said by an assistant (as asked for).")
+
+
+def test_a_set_says_nothing_of_speakers(world: RecallWorld) -> None:
+    _conversation(world)
+
+    found = world.ask("type:episodic")
+
+    assert {hit.why for hit in found} == {"Is one of those asked for."}
+
+
+def test_a_speaker_with_a_name_is_no_assistant(world: RecallWorld) -> None:
+    texts = ["Caroline: My cache of Redis is before the service.", "Melanie: I use Redis."]
+    ids = [world.agent_remembers(x, type="episodic", sessionId="s-1").id for x in texts]
+
+    found = world.ask("Is a cache of Redis before the service?")
+
+    assert [hit.id for hit in found] == ids
+    assert "assistant" not in found[0].why
+
+
+def test_facts_that_an_assistant_did_not_say_take_the_places_in_the_pool(
+    world: RecallWorld,
+) -> None:
+    for number in range(POOL_SIZE + 5):
+        text = f"Assistant: A berth is a berth, and berth {number} is one."
+        world.agent_remembers(text, type="episodic", sessionId="s-1")
+    told = world.agent_remembers(
+        "User: We moved, after all that was said about it, to another berth in the harbour.",
+        type="episodic",
+        sessionId="s-1",
+    )
+
+    assert world.ask("berth", mode="index")[0].id == told.id
+
+
+def test_who_asks_for_advice_gets_what_is_preferred(world: RecallWorld) -> None:
+    told = world.agent_remembers("The editor of the manuscript works on Sundays.")
+    preferred = world.agent_remembers("I prefer to edit in short bursts, not for a whole day.")
+
+    advice = world.ask("How would you suggest I edit the manuscript on Sundays?")
+    question = world.ask("Does the editor edit the manuscript on Sundays?")
+
+    assert [hit.id for hit in question] == [told.id, preferred.id]
+    assert "preference" not in question[1].why
+    hit = next(each for each in advice if each.id == preferred.id)
+    assert hit.similarity > question[1].similarity
+    assert hit.why.endswith("states a preference.")

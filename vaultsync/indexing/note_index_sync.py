@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 if TYPE_CHECKING:  # a cold question imports this module, and no report of a sync run
     from vaultsync.sync.report import Progress
 
-NOTE_INDEX_SCHEMA = "3"
+NOTE_INDEX_SCHEMA = "4"
 """To be changed with what is indexed of a fact: a new schema rebuilds the index."""
 FACTS_PER_COMMIT = 500
 """Facts that are in memory, and in one commit, at once."""

@@ -32,6 +32,9 @@ TURNS_BEFORE = TURNS_AFTER = 2
 CONTEXT_SHARE = 300
 """Maximum number of characters that one neighbour lends. Turns of a dialogue are shorter; of
 long notes, more than the beginning makes the index larger and finds nothing more."""
+MAX_BORROWER = 1_000
+"""Maximum number of characters of a fact that borrows. A longer one explains itself, and what its
+neighbours are about makes it fit questions that it does not answer."""
 
 
 _SERIES = -(1 << 62)
@@ -202,7 +205,9 @@ def _contexts(
             # model truncates long texts.
             order = sorted(group, key=lambda each: (each > place, abs(each - place)))
             lenders = [rows[each].fact_id for each in order if each != place]
-            found[place] = (fact, "\n".join(texts[each] for each in lenders if each in texts))
+            is_short = len(fact.content) <= MAX_BORROWER
+            around = "\n".join(texts[x] for x in lenders if x in texts) if is_short else ""
+            found[place] = (fact, around)
     return found
 
 

@@ -224,9 +224,21 @@ _ORIGIN_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 def origin_of(fact: Fact) -> str:
     """Who wrote a fact: `user`, `agent`, `tool`, `import` or `inference`.
 
-    By its `source` where that says so; otherwise by whether an agent wrote it.
+    By its `source` where that says so; otherwise by whether an agent wrote it or said it.
     """
     for origin, words in _ORIGIN_WORDS.items():
         if (fact.source or "").casefold().startswith(words):
             return origin
-    return "agent" if fact.agent_id else "user"
+    return "agent" if fact.agent_id or is_of_assistant(fact) else "user"
+
+
+ASSISTANT = "Assistant"
+"""Who speaks in a message of a model that has no name."""
+
+
+def is_of_assistant(fact: Fact) -> bool:
+    """Whether a fact is what an assistant said in a session: `Assistant: …`.
+
+    One with a name may be a person, whom a host has speak in the place of a model.
+    """
+    return bool(fact.session_id) and fact.content.startswith(f"{ASSISTANT}: ")

@@ -232,6 +232,7 @@ def explain_hit(
     raised: bool = False,
     matches_hints: bool = False,
     in_set: bool = False,
+    remarks: Iterable[str] = (),
     access_count: int = 0,
     importance: float | None = None,
     contradicts: Iterable[str] = (),
@@ -246,6 +247,7 @@ def explain_hit(
         raised: whether a reranker moved it up.
         matches_hints: whether it has the type, time or tier that the query hints at.
         in_set: whether it was found for these alone, without a topic.
+        remarks: what made it count more or less than others.
         access_count: how often it was used: opened, packed, changed or named.
         importance: 0 to 1.
         contradicts: the facts that say otherwise, by title and date.
@@ -270,6 +272,7 @@ def explain_hit(
         parts.append("matches by its context")
     if matches_hints and not in_set:
         parts.append("is of the type or time asked for")
+    parts += remarks
     if access_count >= _OFTEN:
         parts.append(f"was used {access_count} times")
     if (importance or 0) >= _IMPORTANT:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from msgspec import Struct, structs
 
 from vaultsync.errors import InvalidFieldError
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.model.canonical import check_type
 from vaultsync.model.dates import (
     WHAT_IS_A_DATE,
@@ -57,7 +58,7 @@ class ParsedQuery(Struct, frozen=True):
     """What a question asks for."""
 
     text_without_filters: str
-    """What a model reads."""
+    """What a model reads: also without what it says of the conversation and of the answer."""
     words: str
     """What keyword search looks up: also without request phrases and relative dates."""
     phrases: tuple[str, ...] = ()
@@ -138,15 +139,32 @@ _TIER_HINT = (
 )
 # No quotation reaches over another opening sign, so that a question is read once.
 _QUOTED = r"\"([^\"]+)\"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|「([^「」]+)」"
+_QUOTATION_SIGNS = '"“„«「'
 _REQUEST = (
     r"\A\s*(?:(?:please|(?:can|could)\s+you)\s+)*"
     r"(?:(?:tell|show|remind|give)\s+(?:me|us)(?:\s+(?:all|everything|more))?(?:\s+(?:about|of))?"
     r"|(?:what\s+)?do\s+(?:I|we|you)\s+(?:know|remember)(?:\s+(?:about|of))?"
-    r"|what(?:\s+has|\s+is|['’]s)?\s+happen(?:ed|ing|s))"
+    r"|what(?:\s+has|\s+is|['’]s)?\s+happen(?:ed|ing|s)"
+    r"|(?:list|outline|provide|summari[sz]e|give\s+(?:me|us)|walk\s+(?:me|us)\s+through))"
+    r"(?:(?:\s+an?|\s+the)?(?:\s+(?:brief|clear|complete|comprehensive|detailed|full|short))?"
+    r"\s+(?:order\s+in\s+which|(?:overview|summary)\s+of))?"
     r"(?=\s+\w)"
 )
 """Request phrases at the beginning of a question, which occur in no answer."""
-_REQUEST_WORDS = ("tell", "show", "remind", "give", "know", "remember", "happen")
+_REQUEST_WORDS = (
+    *("tell", "show", "remind", "give", "know", "remember", "happen"),
+    *("list", "outline", "provide", "summari", "walk"),
+)
+_ASIDE = (
+    r"\b(?:across|during|from|in|over|through|throughout)\s+(?:all\s+(?:of\s+)?)?our\s+"
+    r"(?:(?:earlier|past|previous)\s+)?(?:chats?|conversations?|discussions?|sessions?)\b"
+    r"|,\s+in\s+order(?=[.,?]|\Z)"
+    r"|\b(?:list|mention|name)\s+(?:exactly|only(?:\s+and\s+only)?)\s+\w+\s+items?\b"
+    r"|\b(?:I|we)(?:\s+have|['’]ve)?\s+brought\s+up(?:\s+(?:different|various)\s+"
+    r"(?:aspects|concepts|parts|topics|ways)(?:\s+(?:of|related\s+to))?)?\b"
+)
+"""Phrases of a question about the conversation, and about the form of the answer."""
+_ASIDE_WORDS = ("our ", "in order", " only ", " exactly ", "brought up")
 _TAG = r"(?<![\w#&/])#([^\W\d_][\w/-]*)"
 _TAGGED = (
     r"\b(?:tagged(?:\s+(?:with|as))?|(?:with\s+|under\s+)?(?:the\s+)?tag|etikettiert\s+mit|"
@@ -259,6 +277,8 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
     text_without_filters = filters.rest
     request = next(find_all(_REQUEST, text_without_filters, *_REQUEST_WORDS), None)
     question = text_without_filters[request.end() :] if request else text_without_filters
+    if without_asides := _without_asides(question):
+        text_without_filters = question = without_asides
     event = named_event(question)
     relative = relative_span(question, today)
     rest = _without(question, relative)
@@ -284,7 +304,7 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
         named = named if asked.state else None
     phrases = tuple(
         phrase
-        for match in find_all(_QUOTED, rest, *'"“„«「')
+        for match in find_all(_QUOTED, rest, *_QUOTATION_SIGNS)
         if (phrase := " ".join("".join(filter(None, match.groups())).split()))
     )
     by_event = _by_event(question, event) if event else None
@@ -374,6 +394,15 @@ def _tier_hints(text: str) -> tuple[str, frozenset[str]]:
         tiers.add(match[1].lower())
         text = text.replace(match[0], match[2] if names_type(match[2]) else " ", 1)
     return text, frozenset(tiers)
+
+
+def _without_asides(question: str) -> str:
+    """A question without its asides; empty when it has none, names nothing else, or quotes."""
+    is_quoting = any(sign in question for sign in _QUOTATION_SIGNS)
+    asides = [] if is_quoting else list(find_all(_ASIDE, question, *_ASIDE_WORDS))
+    rest = " ".join(_without_matches(question, asides).split()) if asides else ""
+    is_empty = FUNCTION_WORDS[ENGLISH].issuperset(re.findall(r"\w+", rest.lower()))
+    return "" if is_empty else rest
 
 
 def _without_matches(text: str, matches: Iterable[re.Match[str]]) -> str:

@@ -111,6 +111,13 @@ HINT_MISMATCH_FACTOR = 0.7
 LoCoMo, whose facts have no types, does not change from 0.5 to 1; typed facts gain much."""
 ASKED_MISMATCH_FACTOR = 0.4
 """The same where the query asks for facts of a type, rather than to mention it."""
+ASSISTANT_FACTOR = 0.4
+"""Factor on the fused score of what an assistant said, unless the question asks for it. It is
+long, repeats what it was asked and has words of every question of its topic; what a user told is
+what is asked for."""
+PREFERENCE_FACTOR = 2.0
+"""Factor on the fused score of a fact that says how something is wanted, where the question asks
+for advice or help."""
 ORDERED_SIMILARITY = 0.5
 """Minimum similarity of a fact that competes for being the newest, or oldest, of its topic."""
 

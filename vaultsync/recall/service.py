@@ -8,7 +8,7 @@ that the agent must not see.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from itertools import filterfalse, islice
@@ -24,11 +24,16 @@ from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.dates import DAY_LENGTH
 from vaultsync.model.decay import recency, utility
-from vaultsync.model.fact import Fact, origin_of
+from vaultsync.model.fact import Fact, is_of_assistant, origin_of
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import LINEAGE, TIERS
 from vaultsync.recall.asked_for import roles_of
+from vaultsync.recall.conversation_words import (
+    asks_for_advice,
+    asks_for_assistant,
+    states_preference,
+)
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
@@ -42,8 +47,10 @@ from vaultsync.recall.opposed_hits import OpposedHits
 from vaultsync.recall.query import ParsedQuery, hinted_filters, parse_request
 from vaultsync.recall.ranking import (
     ASKED_MISMATCH_FACTOR,
+    ASSISTANT_FACTOR,
     HINT_MISMATCH_FACTOR,
     ORDERED_SIMILARITY,
+    PREFERENCE_FACTOR,
     RankingSignals,
     answer_probability,
     blend_reranked,
@@ -149,6 +156,8 @@ class RecallSearch:
         self._matched_words: dict[str, dict[int, str]] = {}
         self._texts: dict[str, str] = {}
         self._similarities: dict[str, float] = {}
+        self._factors: dict[str, float] = {}
+        """How much more or less than others a candidate counts for what it is."""
         self._raised: set[str] = set()
         """Candidates that fit better than others before them when a reranker read them."""
         self._trust = 1.0
@@ -485,6 +494,7 @@ class RecallSearch:
 
     def _collect(self, *searches: Callable[[int], int], limit: int) -> None:
         """Search until enough candidates may be shown; rate them and the answer."""
+        widened = False
         while True:
             has_more = max([search(limit) for search in searches]) >= limit
             scores = fuse(
@@ -498,8 +508,12 @@ class RecallSearch:
                 for each in scores.keys() - self._hinted:
                     scores[each] *= ASKED_MISMATCH_FACTOR if is_asked else HINT_MISMATCH_FACTOR
             is_full = self._select(scores)
-            if is_full or not has_more:
+            # Where most of it was said by an assistant, what counts in full is further down.
+            lowered = sum(each < 1 for each in self._factors.values())
+            is_wanting = not widened and lowered > len(scores) / 2
+            if not has_more or (is_full and not is_wanting):
                 break
+            widened = True
             limit *= 4
         matched = [
             len(self._words_of(self._facts[each]))
@@ -551,13 +565,17 @@ class RecallSearch:
             if counts.get(reason)
         )
 
-    def _select(self, scores: Mapping[str, float]) -> bool:
+    def _select(self, fused: Mapping[str, float]) -> bool:
         """Set the similarities of the best candidates; whether there are more than the pool.
 
         Candidates are loaded until all of the pool, and the first one left out, may be shown.
+        What an assistant said is known when it is loaded, and counts less from then on.
         """
-        ranked = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+        if self._asks_for_advice:
+            self._load([each for each in fused if not self._is_loaded(each)])
         while True:
+            scores = {each: score * self._factors.get(each, 1.0) for each, score in fused.items()}
+            ranked = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
             allowed = filterfalse(self._rejected.__contains__, ranked)
             kept = list(islice(allowed, self._pool_size + 1))
             is_full = len(kept) > self._pool_size
@@ -569,6 +587,14 @@ class RecallSearch:
             if not unread:
                 return is_full
             self._load(unread)
+
+    @cached_property
+    def _asks_for_assistant(self) -> bool:
+        return asks_for_assistant(self._query.text_without_filters)
+
+    @cached_property
+    def _asks_for_advice(self) -> bool:
+        return asks_for_advice(self._query.text_without_filters)
 
     def _load(self, fact_ids: Sequence[str]) -> None:
         """Load candidates, and tell apart which may be shown.
@@ -595,6 +621,10 @@ class RecallSearch:
                 )
             ):
                 self._facts[each] = fact
+                if is_of_assistant(fact) and not self._asks_for_assistant:
+                    self._factors[each] = ASSISTANT_FACTOR
+                elif self._asks_for_advice and states_preference(fact):
+                    self._factors[each] = PREFERENCE_FACTOR
             else:
                 self._rejected.add(each)
                 reader = self._filters.reader
@@ -651,6 +681,7 @@ class RecallSearch:
                         matches_hints=self._query.has_hints and self._query.matches_hints(fact),
                         raised=fact_id in self._raised,
                         in_set=self._query.is_set,
+                        remarks=() if self._query.is_set else self._remarks(fact),
                         access_count=fact.access_count,
                         importance=fact.importance,
                         contradicts=[self._dated(each) for each in contradicts.get(fact_id, ())],
@@ -665,6 +696,14 @@ class RecallSearch:
             )
         self._record_stage("tell", {})
         return tuple(hits)
+
+    def _remarks(self, fact: Fact) -> Iterator[str]:
+        """What made a fact count more or less than others, for `explain_hit()`."""
+        if is_of_assistant(fact):
+            counts = "as asked for" if self._asks_for_assistant else "which counts less"
+            yield f"was said by an assistant ({counts})"
+        if self._factors.get(fact.id) == PREFERENCE_FACTOR:
+            yield "states a preference"
 
     def _bring_opposed(
         self, ranked: Sequence[_RankedFact]
