@@ -65,7 +65,9 @@ def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
     """Record how far the run came: cursor, waiting facts, folders that need no other scan."""
     archive = work.ctx.archive
     settings = {k: v for k, v in _settings(work, outcome).items() if archive.setting(k) != v}
-    folders = _folders(work, outcome)
+    # A run about some facts leaves their folders to the next scan, as a new note does: to list
+    # a large folder again costs more than the update of a note.
+    folders = {} if work.request.facts_only else _folders(work, outcome)
     notices = changed_notices(work, outcome)
     restamped = work.snapshot.restamped
     if restamped and outcome.done:
