@@ -259,16 +259,30 @@ def confidence(
     return KEYWORD_CURVE.probability(1 - tenth / best, coverage, strength)
 
 
+class AnswerSigns(Struct, frozen=True):
+    """What tells whether a memory knows what is asked about."""
+
+    unknown: float
+    """The share of the question, by `rarity()`, in words that no fact has."""
+    nearest: float
+    """The largest cosine, or 0."""
+    strength: float
+    """Log of the best BM25 score, as a multiple of what the question's words score once each."""
+
+
 class AnswerCurve(Struct, frozen=True):
-    """A logistic regression on the signs that a memory knows what is asked about."""
+    """A logistic regression on `AnswerSigns`: the coefficient of each."""
 
     intercept: float
     unknown: float
-    """Coefficient of the share of the question, by `rarity()`, in words that no fact has."""
     nearest: float = 0.0
-    """Coefficient of the largest cosine."""
     strength: float = 0.0
-    """Coefficient of the log of the best BM25 score, as a multiple of the question's rarity."""
+
+    def probability(self, signs: AnswerSigns) -> float:
+        """From 0 to 1, that it is known."""
+        logit = self.intercept + self.unknown * signs.unknown
+        logit += self.nearest * signs.nearest + self.strength * signs.strength
+        return 1 / (1 + exp(-logit))
 
 
 FUSED_ANSWER = AnswerCurve(intercept=-4.3, unknown=-2.2, nearest=18.0, strength=2.8)
@@ -276,23 +290,24 @@ VECTOR_ANSWER = AnswerCurve(intercept=-2.8, unknown=-3.3, nearest=20.0)
 KEYWORD_ANSWER = AnswerCurve(intercept=1.7, unknown=-4.0, strength=5.0)
 """For answers of keyword search alone; the others are for both searches, and for vectors.
 
-`python -m tests.eval.fit_answers` fits them to questions with an answer and questions that were
-asked of another memory, and shifts the intercepts so that one bound suits all (docs/decisions/0085).
+`python -m tests.eval.fit_answers` prints fits to questions with an answer and to questions that
+were asked of another memory; the intercepts are then shifted so that one bound suits all of them
+(docs/decisions/0085).
 """
 MOST_ANSWERABLE = 0.92
 """The probability of an answer where the memory knows all that is asked about. Whether it knows
 the detail, too, shows in no sign: it does for about nine of ten questions."""
 
 
-def answer_probability(
+def answer_signs(
     keyword_scores: Sequence[float],
     cosines: Sequence[float],
+    *,
     rarities: Sequence[float],
     unknown: float,
-    *,
     fact_count: int,
-) -> float:
-    """The probability, 0 to 1, that the memory has an answer, whichever hit it is in.
+) -> AnswerSigns:
+    """The signs of an answer, whichever hit it is in.
 
     Args:
         keyword_scores: BM25 scores of the candidates that keyword search found.
@@ -301,16 +316,21 @@ def answer_probability(
         unknown: the sum of those that no fact has.
         fact_count: facts in the index.
     """
-    if not (keyword_scores or cosines):
-        return 0.0
-    curve = FUSED_ANSWER if keyword_scores and cosines else VECTOR_ANSWER
-    if not cosines:
-        curve = KEYWORD_ANSWER
     asked = fsum(rarities) or 1.0
-    strength = log1p(max(keyword_scores, default=0.0) / (asked * _rare_term(fact_count)))
-    logit = curve.intercept + curve.unknown * unknown / asked + curve.strength * strength
-    logit += curve.nearest * max(0.0, *cosines, 0.0)
-    return MOST_ANSWERABLE / (1 + exp(-logit))
+    best = max(keyword_scores, default=0.0)
+    return AnswerSigns(
+        unknown / asked, max(0.0, *cosines, 0.0), log1p(best / (asked * _rare_term(fact_count)))
+    )
+
+
+def answer_probability(signs: AnswerSigns, *, has_keyword_scores: bool, has_cosines: bool) -> float:
+    """The probability, 0 to 1, that the memory has an answer, by what the searches found."""
+    if not has_cosines:
+        if not has_keyword_scores:
+            return 0.0
+        return MOST_ANSWERABLE * KEYWORD_ANSWER.probability(signs)
+    curve = FUSED_ANSWER if has_keyword_scores else VECTOR_ANSWER
+    return MOST_ANSWERABLE * curve.probability(signs)
 
 
 def rarity(facts_with_term: int, fact_count: int) -> float:

@@ -47,6 +47,7 @@ from vaultsync.recall.ranking import (
     ORDERED_SIMILARITY,
     RankingSignals,
     answer_probability,
+    answer_signs,
     blend_reranked,
     chunks_similarity,
     confidence,
@@ -532,12 +533,15 @@ class RecallSearch:
             return self._confidence
         counts, fact_count = self._counts(), self._fact_count
         rarities = {stem: rarity(counts[stem], fact_count) for stem in self._terms.stems}
-        return answer_probability(
+        signs = answer_signs(
             list(self._keyword_scores.values()),
             list(self._cosines.values()),
-            list(rarities.values()),
-            fsum(rarities[stem] for stem in self._missing_stems() if not counts[stem]),
+            rarities=list(rarities.values()),
+            unknown=fsum(rarities[stem] for stem in self._missing_stems() if not counts[stem]),
             fact_count=fact_count,
+        )
+        return answer_probability(
+            signs, has_keyword_scores=bool(self._keyword_scores), has_cosines=bool(self._cosines)
         )
 
     def _count_hidden(self) -> tuple[HiddenMatches, ...]:
