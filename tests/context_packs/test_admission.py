@@ -1,38 +1,38 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.context_packs.admission import DOUBTFUL, MIN_ANSWERABLE, is_silent, least_fit
+from vaultsync.context_packs.admission import MIN_ANSWERABLE, fit_of, is_silent, least_fit
 
 SHARES = st.floats(0, 1)
-ASKED = "Where does the ferry stop when the wind is in the east?"
 
 
-@given(SHARES, SHARES)
-def test_a_fact_has_to_fit_better_the_surer_the_answer_is(one: float, other: float) -> None:
-    low, high = sorted((one, other))
-    assert 0 < least_fit(low) <= least_fit(high) < 1
-
-
-@given(st.sampled_from([*DOUBTFUL, "vector"]), SHARES, SHARES, SHARES)
-def test_no_sign_of_an_answer_makes_a_pack_silent(
-    source: str, answerable: float, confidence: float, more: float
+@given(SHARES, SHARES, st.booleans())
+def test_a_fact_has_to_fit_better_the_surer_the_answer_is(
+    one: float, other: float, by_meaning: bool
 ) -> None:
-    if not is_silent(ASKED, source, answerable=answerable, confidence=confidence):
-        for stronger in ((max(answerable, more), confidence), (answerable, max(confidence, more))):
-            assert not is_silent(ASKED, source, answerable=stronger[0], confidence=stronger[1])
+    low, high = (least_fit(each, by_meaning=by_meaning) for each in sorted((one, other)))
+    assert 0 < low <= high < 1
 
 
-def test_two_weak_signs_make_it_silent_and_one_does_not() -> None:
-    for source, (answerable, confidence) in DOUBTFUL.items():
-        weak = MIN_ANSWERABLE, confidence - 0.01
-        assert is_silent(ASKED, source, answerable=weak[0], confidence=weak[1])
-        assert not is_silent(ASKED, source, answerable=answerable, confidence=weak[1])
-        assert not is_silent(ASKED, source, answerable=weak[0], confidence=confidence)
+@given(SHARES, SHARES, SHARES, SHARES)
+def test_a_fact_that_is_more_similar_and_nearer_fits_better(
+    similarity: float, nearness: float, more: float, nearer: float
+) -> None:
+    fit = fit_of(similarity, nearness)
+    assert 0 <= fit <= 1
+    better = fit_of(max(similarity, more), max(nearness, nearer))
+    assert better >= fit - 1e-9
 
 
-def test_of_a_question_in_another_language_low_confidence_says_little() -> None:
-    for asked in (ASKED, "berths", "Wo hält die Fähre, wenn Wind ist?", "桟橋はどこですか？"):
-        silent = is_silent(asked, "fused", answerable=MIN_ANSWERABLE, confidence=0.1)
-        assert silent is asked.isascii()
+def test_similarity_alone_tells_the_fit_of_what_vectors_do_not_know() -> None:
+    assert fit_of(0.6, None) == 0.6
+    assert fit_of(1.0, 1.0) == pytest.approx(1.0)
+    assert fit_of(0.6, 0.1) < 0.6 < fit_of(0.6, 0.9)
+
+
+@given(SHARES)
+def test_a_pack_is_silent_below_a_probability(answerable: float) -> None:
+    assert is_silent(answerable) is (answerable < MIN_ANSWERABLE)

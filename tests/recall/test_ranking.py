@@ -12,8 +12,12 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TYPES
 from vaultsync.recall.ranking import (
     CHUNKS_AVERAGED,
+    MOST_ANSWERABLE,
+    AnswerSigns,
     RankingSignals,
     RankingWeights,
+    answer_probability,
+    answer_signs,
     blend_reranked,
     chunks_similarity,
     confidence,
@@ -281,3 +285,40 @@ def test_a_better_hit_is_never_less_sure(scores: list[float], more: float, cover
 @given(scores=POSITIVE, matched=st.integers(0, 4))
 def test_more_of_the_terms_is_never_less_sure(scores: list[float], matched: int) -> None:
     assert sure(scores, coverage=matched / 5) < sure(scores, coverage=(matched + 1) / 5)
+
+
+SIGNS = st.builds(AnswerSigns, SHARE, SHARE, st.floats(0, 3))
+
+
+@given(SIGNS, SHARE, SHARE, st.floats(0, 3), st.booleans())
+def test_more_signs_of_an_answer_make_it_no_less_likely(
+    signs: AnswerSigns, known: float, nearer: float, stronger: float, has_cosines: bool
+) -> None:
+    more = AnswerSigns(
+        min(signs.unknown, known), max(signs.nearest, nearer), max(signs.strength, stronger)
+    )
+    for has_words in (True, not has_cosines):
+        found = [
+            answer_probability(each, has_keyword_scores=has_words, has_cosines=has_cosines)
+            for each in (signs, more)
+        ]
+        assert 0 <= found[0] <= found[1] <= MOST_ANSWERABLE
+
+
+def test_where_nothing_was_found_there_is_no_answer() -> None:
+    found = answer_probability(AnswerSigns(0, 1, 1), has_keyword_scores=False, has_cosines=False)
+    assert found == 0
+
+
+def test_the_signs_of_an_answer_do_not_depend_on_the_length_of_the_question() -> None:
+    short = answer_signs([3.0, 6.0], [], rarities=[1.0], unknown=0.5, fact_count=100)
+    long = answer_signs([12.0], [], rarities=[1.0, 1.0], unknown=1.0, fact_count=100)
+    assert short == long
+    assert short.unknown == 0.5
+
+
+def test_the_nearest_fact_is_a_sign_of_an_answer() -> None:
+    signs = answer_signs([], [-0.2, 0.4, 0.3], rarities=[], unknown=0.0, fact_count=0)
+    assert signs == AnswerSigns(unknown=0.0, nearest=0.4, strength=0.0)
+    far = answer_signs([], [-0.2], rarities=[], unknown=0.0, fact_count=0)
+    assert far.nearest == 0

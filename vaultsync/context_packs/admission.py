@@ -1,44 +1,37 @@
 """Whether a pack says anything at all, and how well a fact has to fit to be in it.
 
-What was measured, and what else was tried: docs/decisions/0071.
+What was measured, and what else was tried: docs/decisions/0071 and 0085.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
-from vaultsync.indexing.language import may_be_english
-
 MIN_ANSWERABLE = 0.8
 """Minimum probability that there is an answer; below it nothing is packed."""
-DOUBTFUL: Mapping[str, tuple[float, float]] = MappingProxyType(
-    {"index": (0.87, 0.2), "fused": (0.82, 0.5)}
-)
-"""Source of an answer -> the `answerable` and the confidence below both of which it is silent, too.
+NEARNESS_SHARE = 0.3
+"""The share of `RecallSearch.nearness()` in the fit of a fact; the rest is its similarity.
 
-Either alone is a weak sign. Measured on questions that were asked of another memory, with both
-searches: together they silence 85 % on LoCoMo (`MIN_ANSWERABLE` alone 23 %), 49 % on the sample
-vault (14 %), 66 % on the help vault (49 %), and of those whose answer is among the first ten
-hits 1 %, 4 % and none more. A detail that a known topic lacks shows in neither."""
-LEAST_FIT, FIT_OF_SURE = 0.1, 0.5
+Similarity is for ranking: it stretches small differences between candidates, and a rare word
+outweighs much. The cosine tells better whether a fact belongs in the pack at all."""
+_BY_WORDS, _BY_MEANING = (0.1, 0.5), (0.05, 0.75)
+"""Minimum fit of a packed fact at a confidence of 0, and how much it grows until one of 1."""
 
 
-def is_silent(question: str, source: str, *, answerable: float, confidence: float) -> bool:
-    """Whether nothing is packed, for the memory hardly has an answer.
-
-    Confidence counts for questions in English only: of others, the words are not in the notes.
-    """
-    if answerable < MIN_ANSWERABLE:
-        return True
-    less, unsure = DOUBTFUL.get(source, (0.0, 0.0))
-    is_doubtful = answerable < less and confidence < unsure
-    return is_doubtful and may_be_english(question)
+def is_silent(answerable: float) -> bool:
+    """Whether nothing is packed, for the memory hardly has an answer."""
+    return answerable < MIN_ANSWERABLE
 
 
-def least_fit(confidence: float) -> float:
-    """Minimum similarity of a packed fact: the surer the first hits are, the less goes with them.
+def fit_of(similarity: float, nearness: float | None) -> float:
+    """How well a fact fits the question, 0 to 1; without a nearness its similarity alone."""
+    if nearness is None:
+        return similarity
+    return (1 - NEARNESS_SHARE) * similarity + NEARNESS_SHARE * nearness
+
+
+def least_fit(confidence: float, *, by_meaning: bool) -> float:
+    """Minimum fit of a packed fact: the surer the first hits are, the less goes with them.
 
     A sure answer is in its best hits; an unsure one may be further down.
     """
-    return LEAST_FIT + FIT_OF_SURE * confidence
+    least, growth = _BY_MEANING if by_meaning else _BY_WORDS
+    return least + growth * confidence

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from vaultsync.context_packs.admission import is_silent, least_fit
+from vaultsync.context_packs.admission import fit_of, is_silent, least_fit
 from vaultsync.context_packs.formats import PACK_FORMS
 from vaultsync.context_packs.pack import INTENTS, ContextPack, PackCandidate
 from vaultsync.context_packs.packer import pack_context
@@ -78,7 +78,7 @@ def build_context(
     hits, facts = found.hits, search.facts
     if not search.asks_for_set:
         hits, facts = hits[:MAX_RECALLED], facts[:MAX_RECALLED]
-    fits = {hit.id: hit.similarity for hit in hits}
+    fits = {hit.id: fit_of(hit.similarity, search.nearness(hit.id)) for hit in hits}
     ages = {fact.id: (fact.created_at, fact.id) for fact in facts}
     candidates = [
         PackCandidate(
@@ -93,13 +93,11 @@ def build_context(
         )
         for hit, fact in zip(hits, facts, strict=True)
     ]
-    least = least_fit(found.confidence)
+    least = least_fit(found.confidence, by_meaning=found.source != "index")
     critical = _critical_facts(sources, search, {fact.id for fact in facts}, fit=least)
     rejected: list[tuple[PackCandidate, str]] = []
     kept = []
-    silent = not search.asks_for_set and is_silent(
-        found.query, found.source, answerable=found.answerable, confidence=found.confidence
-    )
+    silent = not search.asks_for_set and is_silent(found.answerable)
     packs_pending = request.all or request.status == PENDING
     for candidate, hit in zip(candidates, hits, strict=True):
         fit = max(fits.get(each, 0.0) for each in (hit.id, *hit.contradicts))

@@ -266,55 +266,78 @@ def confidence(
     return KEYWORD_CURVE.probability(1 - tenth / best, coverage, strength)
 
 
+class AnswerSigns(Struct, frozen=True):
+    """What tells whether a memory knows what is asked about."""
+
+    unknown: float
+    """The share of the question, by `rarity()`, in words that no fact has."""
+    nearest: float
+    """The largest cosine, or 0."""
+    strength: float
+    """Log of the best BM25 score, as a multiple of what the question's words score once each."""
+
+
 class AnswerCurve(Struct, frozen=True):
-    """A logistic regression on the signs that a memory has an answer at all."""
+    """A logistic regression on `AnswerSigns`: the coefficient of each."""
 
     intercept: float
-    tenth: float
-    """Coefficient of the tenth largest cosine: what is known is said more than once."""
-    thirtieth: float
-    """Coefficient of the thirtieth, what a text of the memory has with any question."""
-    missing: float
-    """Coefficient of the rarest term that no hit has, see `rarity()`."""
+    unknown: float
+    nearest: float = 0.0
     strength: float = 0.0
-    """Coefficient of the log of the best BM25 score, as for the confidence."""
+
+    def probability(self, signs: AnswerSigns) -> float:
+        """From 0 to 1, that it is known."""
+        logit = self.intercept + self.unknown * signs.unknown
+        logit += self.nearest * signs.nearest + self.strength * signs.strength
+        return 1 / (1 + exp(-logit))
 
 
-VECTOR_ANSWER = AnswerCurve(intercept=1.7, tenth=5.5, thirtieth=-4.5, missing=-0.67)
-KEYWORD_ANSWER = AnswerCurve(intercept=2.46, tenth=0.0, thirtieth=0.0, missing=-0.74, strength=0.16)
-"""For answers of keyword search alone.
+FUSED_ANSWER = AnswerCurve(intercept=-4.3, unknown=-2.2, nearest=18.0, strength=2.8)
+VECTOR_ANSWER = AnswerCurve(intercept=-2.8, unknown=-3.3, nearest=20.0)
+KEYWORD_ANSWER = AnswerCurve(intercept=1.7, unknown=-4.0, strength=5.0)
+"""For answers of keyword search alone; the others are for both searches, and for vectors.
 
-Both were fitted to questions of BEAM's and LoCoMo's development halves and of the sample vault:
-480 with an answer, 77 whose topic is known and the detail is not, 140 asked of another memory.
-Cross-validated, it tells what another memory was asked from what is known in 97 of 100 pairs
-(sample vault 84), and an unknown detail of a known topic in 55 to 58: words and vectors hardly
-show it. Slope and intercept were then set so that it is calibrated where nine in ten questions
-have an answer (development half of golden/questions: expected calibration error 0.06): what shows
-so little moves it little from nine in ten."""
-_TENTH, _THIRTIETH = 9, 29
+`python -m tests.eval.fit_answers` prints fits to questions with an answer and to questions that
+were asked of another memory; the intercepts are then shifted so that one bound suits all of them
+(docs/decisions/0085).
+"""
+MOST_ANSWERABLE = 0.92
+"""The probability of an answer where the memory knows all that is asked about. Whether it knows
+the detail, too, shows in no sign: it does for about nine of ten questions."""
 
 
-def answer_probability(
-    keyword_scores: Sequence[float], cosines: Sequence[float], *, missing: float, fact_count: int
-) -> float:
-    """The probability, 0 to 1, that the memory has an answer, whichever hit it is in.
+def answer_signs(
+    keyword_scores: Sequence[float],
+    cosines: Sequence[float],
+    *,
+    rarities: Sequence[float],
+    unknown: float,
+    fact_count: int,
+) -> AnswerSigns:
+    """The signs of an answer, whichever hit it is in.
 
     Args:
         keyword_scores: BM25 scores of the candidates that keyword search found.
         cosines: cosines of the candidates that semantic search found.
-        missing: the `rarity()` of the rarest query term that no hit has; 0 when none is missing.
+        rarities: the `rarity()` of each query term.
+        unknown: the sum of those that no fact has.
         fact_count: facts in the index.
     """
-    if not (keyword_scores or cosines):
-        return 0.0
-    near = sorted(cosines, reverse=True)
-    curve = VECTOR_ANSWER if near else KEYWORD_ANSWER
-    strength = log1p(max(keyword_scores, default=0.0) / _rare_term(fact_count))
-    logit = curve.intercept + curve.missing * missing + curve.strength * strength
-    if near:
-        logit += curve.tenth * near[min(_TENTH, len(near) - 1)]
-        logit += curve.thirtieth * near[min(_THIRTIETH, len(near) - 1)]
-    return 1 / (1 + exp(-logit))
+    asked = fsum(rarities) or 1.0
+    best = max(keyword_scores, default=0.0)
+    return AnswerSigns(
+        unknown / asked, max(0.0, *cosines, 0.0), log1p(best / (asked * _rare_term(fact_count)))
+    )
+
+
+def answer_probability(signs: AnswerSigns, *, has_keyword_scores: bool, has_cosines: bool) -> float:
+    """The probability, 0 to 1, that the memory has an answer, by what the searches found."""
+    if not has_cosines:
+        if not has_keyword_scores:
+            return 0.0
+        return MOST_ANSWERABLE * KEYWORD_ANSWER.probability(signs)
+    curve = FUSED_ANSWER if has_keyword_scores else VECTOR_ANSWER
+    return MOST_ANSWERABLE * curve.probability(signs)
 
 
 def rarity(facts_with_term: int, fact_count: int) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from functools import cached_property, partial
 from itertools import filterfalse, islice
+from math import fsum
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -53,6 +54,7 @@ from vaultsync.recall.ranking import (
     PREFERENCE_FACTOR,
     RankingSignals,
     answer_probability,
+    answer_signs,
     blend_reranked,
     chunks_similarity,
     confidence,
@@ -228,6 +230,11 @@ class RecallSearch:
     def filters(self) -> FactFilters:
         """The filters of the question and the request."""
         return self._filters
+
+    def nearness(self, fact_id: str) -> float | None:
+        """The cosine of a candidate as a share of the largest; None where vectors lack it."""
+        cosine, largest = self._cosines.get(fact_id), max(self._cosines.values(), default=0.0)
+        return None if cosine is None or largest <= 0 else max(0.0, cosine / largest)
 
     def concerns(self, fact: Fact) -> bool:
         """Whether a fact is critical, and of a type or about an entity that the question names."""
@@ -538,14 +545,17 @@ class RecallSearch:
         """How likely there is an answer, by what the candidates have of the question."""
         if self._query.is_set:
             return self._confidence
-        count = self._fact_count
-        return answer_probability(
+        counts, fact_count = self._counts(), self._fact_count
+        rarities = {stem: rarity(counts[stem], fact_count) for stem in self._terms.stems}
+        signs = answer_signs(
             list(self._keyword_scores.values()),
             list(self._cosines.values()),
-            missing=max(
-                (rarity(self._counts()[x], count) for x in self._missing_stems()), default=0.0
-            ),
-            fact_count=count,
+            rarities=list(rarities.values()),
+            unknown=fsum(rarities[stem] for stem in self._missing_stems() if not counts[stem]),
+            fact_count=fact_count,
+        )
+        return answer_probability(
+            signs, has_keyword_scores=bool(self._keyword_scores), has_cosines=bool(self._cosines)
         )
 
     def _count_hidden(self) -> tuple[HiddenMatches, ...]:
