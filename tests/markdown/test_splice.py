@@ -29,7 +29,7 @@ from vaultsync.markdown.frontmatter import (
 from vaultsync.model.schema import Value
 
 
-@settings(max_examples=settings().max_examples * 5)
+@settings(max_examples=settings().max_examples * 2)
 @given(notes(), st.data())
 def test_a_splice_changes_one_property_and_no_more(parts: NoteParts, data: st.DataObject) -> None:
     before = read_properties(parts, PATH)
@@ -368,7 +368,7 @@ def test_an_edit_of_pieces_that_are_no_note_or_of_other_properties_is_not_made(
         edit_properties(parts, {"a": 2}, PATH, before=before)
 
 
-@settings(max_examples=settings().max_examples * 5)
+@settings(max_examples=settings().max_examples * 2)
 @given(yamlish | frontmatters(), names | st.just("a"), nested)
 @example("a: [x,\n  'b': y]\nb: 1\n", "b", 2)
 @example('a: "\nb: 1\n"\n', "b", 2)
