@@ -25,7 +25,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.proofs.turns import THOROUGH
+from tests.proofs.turns import THOROUGH, TURN
 
 DISK = tempfile.gettempdir()
 MEMORY = Path("/dev/shm")  # noqa: S108 - each run makes a folder of its own below it
@@ -42,6 +42,10 @@ def disk(request: pytest.FixtureRequest) -> Iterator[Path]:
     yield folder
     if request.session.testsfailed == failed:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def pytest_report_header() -> str:
+    return "samples: all" if THOROUGH else f"samples: TEST_TURN={TURN}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

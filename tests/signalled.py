@@ -13,6 +13,7 @@ import threading
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from tests.proofs.turns import sampled
 from tests.real.home import say
 from vaultsync.api import configuration as config
 from vaultsync.service import daemon_runner as watching
@@ -55,7 +56,7 @@ class Moment:
 def main(vault: str, state_dir: str) -> None:
     faulthandler.dump_traceback_later(PATIENCE, exit=True)
     settings = config.load_settings(config.find_root(vault), state_dir=state_dir)
-    for number in range(1, MOMENTS + 1):
+    for number in sampled(range(1, MOMENTS + 1), 2):
         daemon = watching.DaemonRunner(settings)
         signal.signal(signal.SIGTERM, lambda *_, stop=daemon.stop: stop())
         sys.settrace(Moment(number).called)

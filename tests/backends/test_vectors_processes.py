@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import start_program
 from tests.vector_rows import ALL, IDS, X, found, holds, row
 from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.local import LocalVectors
@@ -88,7 +89,7 @@ for turn in range(1000):
 def test_a_killed_writer_leaves_all_of_a_put_or_nothing(name: str, tmp_path: Path) -> None:
     index = LASTING[name](tmp_path)
     index.reset("m/3/c")
-    writer = subprocess.Popen(
+    writer = start_program(
         [sys.executable, "-c", WRITER, name, str(tmp_path)], stdout=subprocess.PIPE, cwd=ROOT
     )
     assert writer.stdout is not None

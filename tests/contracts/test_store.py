@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import qdrants
@@ -503,6 +503,7 @@ TURNS = st.lists(st.lists(_WRITE, max_size=4), max_size=8)
 
 
 @given(TURNS)
+@settings(max_examples=settings().max_examples // 2)
 def test_all_stores_do_the_same(turns: list[list[tuple[str, str, str]]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         stories = []

@@ -197,7 +197,7 @@ def test_what_looks_like_too_much_but_is_not_is_read(written: str, value: Value)
     assert read_properties(note(f"a: {written}\n"), PATH) == {"a": value}
 
 
-@settings(max_examples=settings().max_examples * 5)
+@settings(max_examples=settings().max_examples * 2)
 @given(yamlish | st.text() | st.text(alphabet=" -?:[]{}a\n", max_size=60))
 def test_any_text_is_read_or_refused_with_a_line(yaml: str) -> None:
     parts = NoteParts("---\n", yaml + "\n", "---\n", "", "\n")

@@ -30,7 +30,7 @@ from vaultsync.markdown.frontmatter import (
 from vaultsync.model.schema import Value
 
 
-@settings(max_examples=settings().max_examples * 5)
+@settings(max_examples=settings().max_examples * 2)
 @given(notes(), st.data())
 def test_a_splice_changes_one_property_and_no_more(parts: NoteParts, data: st.DataObject) -> None:
     before = read_properties(parts, PATH)
@@ -397,7 +397,7 @@ def test_a_flow_map_that_is_no_json_is_not_edited() -> None:
         edit_properties(split_frontmatter("---\n{a: 1}\n---\n"), {"b": 2}, PATH)
 
 
-@settings(max_examples=settings().max_examples * 5)
+@settings(max_examples=settings().max_examples * 2)
 @given(yamlish | frontmatters(), names | st.just("a"), nested)
 @example("a: [x,\n  'b': y]\nb: 1\n", "b", 2)
 @example('a: "\nb: 1\n"\n', "b", 2)

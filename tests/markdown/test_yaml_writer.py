@@ -15,7 +15,7 @@ from vaultsync.model.schema import Value
 ID = "01932c07-1234-7abc-8def-0123456789ab"
 
 
-@settings(max_examples=settings().max_examples * 5)
+@settings(max_examples=settings().max_examples * 2)
 @given(keys, nested, st.sampled_from(["\n", "\r\n"]))
 def test_what_is_emitted_is_read_back(key: str, value: Value, eol: str) -> None:
     lines = emit_property(key, value, eol)
@@ -33,7 +33,7 @@ few = st.sampled_from(["", "a", "a ", " a", "\ta", "# a", "---", "- a: b", "!t",
 many_lines = st.lists(few | words, min_size=2, max_size=6).map("\n".join)
 
 
-@settings(max_examples=settings().max_examples * 5)
+@settings(max_examples=settings().max_examples * 2)
 @given(keys, many_lines, st.sampled_from(["", " ", "\r"]), st.sampled_from(["\n", "\r\n"]))
 def test_a_text_of_several_lines_is_read_back(key: str, text: str, tail: str, eol: str) -> None:
     found: dict[str, Value] = {key: text + tail, "z": "a\nb", "end": 1}

@@ -16,7 +16,7 @@ from typing import NoReturn
 import pytest
 
 from tests.proofs import agents, texts
-from tests.proofs.turns import THOROUGH, in_turns
+from tests.proofs.turns import in_turns, sampled
 from tests.proofs.world import Crash, World, mirrored
 from vaultsync.errors import (
     StoreUnavailableError,
@@ -150,6 +150,8 @@ SCENARIOS = {
 }
 
 
+LAST = 10_000
+"""More effects than anything has that is done here."""
 CODES = (errno.ENOSPC, errno.EIO, errno.EACCES)
 
 
@@ -172,9 +174,7 @@ def _fail(world: World, code: int) -> NoReturn:
 def test_whichever_call_fails_the_next_passes_make_it_good(
     name: str, times: int, turn: int
 ) -> None:
-    effect = 0
-    while True:
-        effect += 1
+    for effect in sampled(range(1, LAST), 2, turn + min(times, 2)):
         code = CODES[(effect + turn) % len(CODES)]
         world, work = SCENARIOS[name]()
         left = times
@@ -200,9 +200,7 @@ def test_whichever_call_fails_the_next_passes_make_it_good(
 @pytest.mark.parametrize("name", ["undo", "undo of an adoption"])
 @pytest.mark.parametrize("durable", [True, False])
 def test_wherever_an_undo_ends_a_pass_makes_it_good(name: str, durable: bool) -> None:
-    effect = 0
-    while True:
-        effect += 1
+    for effect in sampled(range(1, LAST), 2, durable):
         world, work = SCENARIOS[name]()
         world.at = {effect: world.die}
         with suppress(Crash):
@@ -219,12 +217,8 @@ def test_wherever_an_undo_ends_a_pass_makes_it_good(name: str, durable: bool) ->
 
 def test_a_fault_while_a_crash_is_repaired_loses_nothing() -> None:
     # Two accidents in a row: any call of the repair fails, after a crash at any effect.
-    crash, step = 0, 1 if THOROUGH else 3
-    while True:
-        crash += 1
-        fault = crash % step + 1 - step
-        while True:
-            fault += step
+    for crash in range(1, LAST):
+        for fault in sampled(range(1, LAST), 6, crash):
             world, _ = _conflict()
             world.crash_at(crash)
             crashed = len(world.trail) >= crash

@@ -402,4 +402,4 @@ class Story(RuleBasedStateMachine):
 
 @pytest.mark.timeout(3600)
 def test_whatever_happens_nothing_is_lost_and_both_sides_end_equal() -> None:
-    tell_stories(Story, (100, 2000), (40, 80))
+    tell_stories(Story, (60, 2000), (40, 80))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.module_worlds import SPACE, Crash, ModuleWorld, SimRemote
+from tests.proofs.turns import tell_stories
 from vaultsync.errors import ModuleMissingError
 from vaultsync.facts import service as fact_work
 from vaultsync.modules.backlog import BACKLOG_FILE, read_backlog
@@ -248,4 +249,5 @@ class MirroredModules(RuleBasedStateMachine):
                 each.before = _quiet
 
 
-TestMirroredModules = MirroredModules.TestCase
+def test_whatever_happens_both_sides_end_equal() -> None:
+    tell_stories(MirroredModules, (20, 2000), (40, 50))

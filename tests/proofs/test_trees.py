@@ -22,7 +22,7 @@ from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.report import Progress, Report
 
-_SHARE = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 400
+_SHARE = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 240
 TYPES = ("note", "decision", "person", "observation")
 TITLES = ("Plan", "Alice", "alice", "CON")
 PLACES = ("public/notes/A.md", "public/notes/a.md", "public/decisions/B.md", "C.md")

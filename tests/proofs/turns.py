@@ -1,4 +1,8 @@
-"""How much of all that could be tried is tried: HYPOTHESIS_PROFILE=thorough tries all."""
+"""How much of all that could be tried is tried: HYPOTHESIS_PROFILE=thorough tries all.
+
+Else samples are taken, the same in every run. TEST_TURN=N takes other samples: those of all
+turns are all that could be tried.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,19 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 import vaultsync
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+TURN = int(os.environ.get("TEST_TURN", "0"))
+"""The number of the samples; the head of a run prints it."""
 T = TypeVar("T")
 
 
 def in_turns(choices: Sequence[T], number: int) -> Sequence[T]:
     """All choices where much is tried; else one, and for the next number the next one."""
-    return choices if THOROUGH else [choices[number % len(choices)]]
+    return choices if THOROUGH else [choices[(number + TURN) % len(choices)]]
+
+
+def sampled(choices: Sequence[T], one_in: int, number: int = 0) -> Sequence[T]:
+    """All choices where much is tried; else one in so many, or none; other ones for each number."""
+    return choices if THOROUGH else choices[(number + TURN) % one_in :: one_in]
 
 
 def tell_stories(

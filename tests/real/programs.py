@@ -85,9 +85,23 @@ def engine(home: Home) -> None:
                 time.sleep(0.01)
                 continue
             passes += 1
+            with (home.where / "passes").open("ab") as counted:
+                counted.write(b".")
             wrote += report.counts["updated_in_vault"] + report.counts["merged"]
             (home.where / "wrote").write_text(str(wrote))
     say(json.dumps({"passes": passes, "wrote": wrote}))
+
+
+def _let_the_engine_pass(home: Home) -> None:
+    """Rest until the engine has made a whole pass, however long that takes on this machine."""
+
+    def passes() -> int:
+        return (home.where / "passes").stat().st_size
+
+    if (home.where / "passes").exists():
+        began = passes()
+        while passes() < began + 2 and not _told_to_stop(home):
+            time.sleep(0.01)
 
 
 def agent(home: Home, name: str, shared: str, rounds: str) -> None:
@@ -129,6 +143,8 @@ def burst(home: Home, name: str, count: str) -> None:
     say(json.dumps({"wrote": int(count)}))
 
 
+BURST = 20
+"""How many times a writer saves without a rest."""
 KEEP = 12
 """How many of its words a line keeps; older ones are taken out by who wrote them."""
 
@@ -169,7 +185,8 @@ class Line:
 def writer(home: Home, number: str, *paths: str) -> None:
     """A person with an editor: odd ones save in place, even ones beside and rename.
 
-    Writers of one note take turns; the engine knows nothing of that.
+    Writers of one note take turns; the engine knows nothing of that. Now and then each lets the
+    engine of a storm have a pass in which this writer saves nothing.
     """
     line, chance = Line(int(number)), random.Random(int(number))
     by_rename = int(number) % 2 == 0
@@ -184,6 +201,8 @@ def writer(home: Home, number: str, *paths: str) -> None:
             data = line.change(text).encode()
             home.save(path.relative_to(home.root).as_posix(), data, rename=by_rename)
         time.sleep(chance.random() * 0.01)
+        if len(line.wrote) % BURST == 0:
+            _let_the_engine_pass(home)
     line.tell()
 
 

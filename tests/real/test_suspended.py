@@ -32,7 +32,7 @@ def test_no_command_hangs_beside_a_suspended_daemon(tmp_path: Path) -> None:
         fact = memory.remember("Convex is our system of record.", scope="public")
     daemon = Daemon(home, bridge=True)
     daemon.is_ready()
-    with suspended(daemon.process), ThreadPoolExecutor(4) as pool:
+    with suspended(daemon.process), ThreadPoolExecutor(8) as pool:
         works = (
             ("status",),
             ("get", fact.id),

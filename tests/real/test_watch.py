@@ -23,7 +23,7 @@ from vaultsync.backends.state.engine_lock import EngineLock
 BUSY = 5
 SOON = 5.0
 """Seconds of its own within which a daemon ends."""
-SLOW_MACHINE = 10.0
+SLOW_MACHINE = 40.0
 """Seconds that a loaded machine may take longer."""
 AWAKE = 15.0
 """Times a second that the five threads of an idle daemon wake, with all that a probe of the
@@ -121,7 +121,7 @@ def test_an_idle_daemon_with_a_bridge_sleeps(tmp_path: Path) -> None:
     home.new_note("public/notes/A.md")
     daemon = Daemon(home, bridge=True)
     daemon.is_ready()
-    seconds = 5.0
+    seconds = 3.0
     wakes = [float("inf")]
     while len(wakes) < 12 and min(wakes) >= AWAKE:  # it may be busy with its start
         before = daemon.wakes()
@@ -165,7 +165,8 @@ def test_a_folder_that_moves_in_is_mirrored_and_followed(home: Home, daemon: Dae
 def test_when_the_root_is_replaced_the_new_one_is_mirrored(home: Home, daemon: Daemon) -> None:
     home.save("public/notes/a.md", b"# A\n\nText.\n")
     in_time(home, 1)
-    shutil.copytree(home.root, home.where / "copy")
+    # What a run staged it may remove at any moment.
+    shutil.copytree(home.root, home.where / "copy", ignore=shutil.ignore_patterns("staging"))
     home.root.rename(home.where / "old")
     time.sleep(0.5)
     (home.where / "copy").rename(home.root)
@@ -190,7 +191,7 @@ def test_a_killed_daemon_loses_nothing(home: Home, daemon: Daemon) -> None:
 
 
 def test_a_signal_in_the_middle_of_a_pass_ends_it_soon(home: Home, daemon: Daemon) -> None:
-    lines = [f'{{"title": "Fact {n}", "content": "Number {n}."}}' for n in range(2500)]
+    lines = [f'{{"title": "Fact {n}", "content": "Number {n}."}}' for n in range(1000)]
     with home.open() as memory:
         memory.import_(lines)
     wait_until(home.notes)
@@ -200,7 +201,7 @@ def test_a_signal_in_the_middle_of_a_pass_ends_it_soon(home: Home, daemon: Daemo
     assert took < SOON
     assert daemon.stop() == 0
     home.sync()
-    assert len(home.notes()) == 2500
+    assert len(home.notes()) == 1000
     home.check_equal()
 
 

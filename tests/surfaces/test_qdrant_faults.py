@@ -22,7 +22,9 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import StoreUnavailableError
 
 Faults = Callable[[str, str], Fault | None]
-PATIENCE = "\n[qdrant]\ntimeout_seconds = 1\npatience_seconds = 0\n"
+PATIENCE = "\n[qdrant]\ntimeout_seconds = {}\npatience_seconds = 0\n"
+LONG, SHORT = 60, 1
+"""Seconds; the short time is for a server that does not answer at all."""
 
 
 def _answered(status: int, said: str = "trouble") -> Callable[[FakeQdrant], Faults]:
@@ -74,11 +76,19 @@ def server() -> Iterator[FakeQdrant]:
 @pytest.fixture(scope="module")
 def vault(server: FakeQdrant, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("faults") / "vault"
-    url = f"qdrant://127.0.0.1:{server.port}/test"
+    url = _url(server)
     app.init(str(root), state_dir=f"{root}.state", store=url)
-    configure_machine(root, f'store = "{url}"{PATIENCE}')
-    open_scopes(root)
+    _configure(root, server, LONG)
     return root
+
+
+def _url(server: FakeQdrant) -> str:
+    return f"qdrant://127.0.0.1:{server.port}/test"
+
+
+def _configure(vault: Path, server: FakeQdrant, timeout: int) -> None:
+    configure_machine(vault, f'store = "{_url(server)}"{PATIENCE.format(timeout)}')
+    open_scopes(vault)
 
 
 def _opened(vault: Path) -> Memory:
@@ -93,6 +103,7 @@ def _model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_store_in_trouble_costs_no_word(vault: Path, server: FakeQdrant, name: str) -> None:
     word = f"word{[*FAULTS].index(name)}x"
+    _configure(vault, server, SHORT if name == "slow" else LONG)
     with _opened(vault) as memory:
         fact = memory.remember(f"The ferry {word}.", title=word, scope="public")
         memory.sync()

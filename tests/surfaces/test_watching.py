@@ -279,7 +279,7 @@ def test_calls_are_refused_when_the_daemon_ends(run: Run) -> None:
 def test_a_daemon_stops_soon_in_the_middle_of_a_run(settings: Settings) -> None:
     facts = [
         json.dumps({"title": f"Fact {n}", "content": f"Number {n}.", "type": "note"})
-        for n in range(3000)
+        for n in range(1200)
     ]
     with Memory(settings) as memory:
         memory.import_(facts)
@@ -293,7 +293,7 @@ def test_a_daemon_stops_soon_in_the_middle_of_a_run(settings: Settings) -> None:
     with Memory(settings) as memory:
         memory.sync()
         assert memory.verify().equal
-        assert memory.status().notes == 3000
+        assert memory.status().notes == 1200
 
 
 def test_the_state_of_the_daemon_is_in_the_status(run: Run) -> None:

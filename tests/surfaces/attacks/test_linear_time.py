@@ -24,7 +24,7 @@ MAX_EXPONENT = 1.15
 """Of the time over the size."""
 KIB = 1 << 10
 TEXTS = hostile_texts()
-SHORT = 80
+SHORT = 160
 """In the short form, each reader takes every so many-th text, and those that were quadratic."""
 WERE_QUADRATIC = (
     "nest '![' '](a)'",
@@ -77,9 +77,9 @@ def test_a_text_that_is_four_times_as_long_takes_four_times_as_long(reader: str)
     offset = list(READERS).index(reader) % SHORT
     for name in {*WERE_QUADRATIC, *islice(TEXTS, offset, None, SHORT)}:
         # A cheap look first: what is quadratic takes long at this size.
-        seconds = _seconds(READERS[reader], TEXTS[name](32 * KIB), 1)
-        if seconds > 0.3:
-            exponent, _ = _exponent(READERS[reader], TEXTS[name], 8 * KIB, 32 * KIB)
+        seconds = _seconds(READERS[reader], TEXTS[name](16 * KIB), 1)
+        if seconds > 0.075:
+            exponent, _ = _exponent(READERS[reader], TEXTS[name], 4 * KIB, 16 * KIB)
             assert exponent <= 1.5, (reader, name, exponent)
 
 

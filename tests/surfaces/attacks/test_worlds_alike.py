@@ -60,9 +60,9 @@ OWN = "0193f6c2-0000-7000-8000-999999999999"
 AT = {"createdAt": "2026-02-14T13:45:00Z"}
 FIRST_QUESTION = 300
 """The number of the first act after the worlds are made."""
-_CALLS = 60 if THOROUGH else 25
+_CALLS = 60 if THOROUGH else 15
 """Random calls of each surface."""
-_NAMES = 5 if THOROUGH else 3
+_NAMES = 5 if THOROUGH else 2
 """Random names that each method is asked for."""
 
 
@@ -424,7 +424,7 @@ COMMANDS = (
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_commands_answer_alike(pair: Pair, words: Sequence[str]) -> None:
-    for number, name in enumerate(random.Random(str(words)).sample(pair.names, 3)):
+    for number, name in enumerate(random.Random(str(words)).sample(pair.names, _NAMES)):
         for extra in ((), ("--json",)):
             given = [each.replace("{}", name) for each in words]
             given += ["--agent", pair.agent, *extra]
