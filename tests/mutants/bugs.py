@@ -164,7 +164,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a replaced version is dropped without a record",
-        "sync/replaced_versions.py",
+        "sync/history.py",
         "            ctx.archive.add_history(found.entries)\n",
         "            ctx.archive.add_history([])\n",
         "sync/test_replaced_versions.py::"

@@ -8,6 +8,7 @@ import pytest
 
 from tests.world import AGENTS, ALPHA, PERSONS_ALPHA, World, die
 from vaultsync.model.fact import Fact
+from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING
 
 Save = Callable[[], None]
 
@@ -145,3 +146,15 @@ def test_a_repaired_note_that_has_the_place_of_another_marks_that_as_gone(
     world.person_renames(place, "team-core/notes/B.md")
     world.assert_at_rest()
     assert {fact.id, other.id} == {each.id for each in world.facts()}
+
+
+def test_a_save_is_found_after_a_run_that_had_too_many_displaced_files(
+    world: World, fact: Fact, save: Save
+) -> None:
+    world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    with world.archive.transaction():  # as after a run that displaced hundreds, which went since
+        world.archive.set_setting(DISPLACED_WAIT_SETTING, "1.0")
+    save()
+    _assert_saved(world, "what the agent says")
+    assert world.archive.setting(DISPLACED_WAIT_SETTING) is None

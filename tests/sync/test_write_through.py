@@ -7,7 +7,9 @@ import pytest
 from tests.world import AGENTS, ALPHA, LINES, World, kinds, notice, refuse
 from vaultsync.errors import NoteChangedError
 from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
+from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.write_through import MAX_PENDING_NOTES, NoteWriter
 
 
@@ -236,3 +238,16 @@ def test_what_cannot_be_recorded_while_the_store_is_away_is_for_the_next_pass(
     assert world.archive.find_base(fact.id) is None
     world.assert_at_rest()
     assert world.path(fact.id) == fact.path
+
+
+def test_the_update_of_one_note_lists_its_folder_once(world: World, fact: Fact) -> None:
+    world.quiesce()
+    home, called = parent_folder(VaultPath(world.path(fact.id))), list[str]()
+    world.vault.before = called.append
+    world.agent_updates(fact.id, content="It ebbs.")
+    world.sync(SyncRequest.for_facts([fact.id], "follow"))
+    assert "It ebbs." in world.text(world.path(fact.id))
+    assert called.count("folder") == 1
+    assert world.archive.folders()[home] == b""  # the next scan looks at it
+    assert world.sync().quiet
+    assert world.archive.folders()[home] != b""

@@ -42,8 +42,7 @@ from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.storage.archive import HistoryEntry, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import readable_history
-from vaultsync.sync.replaced_versions import overwrite, unrecorded_history
+from vaultsync.sync.history import overwrite, readable_history, unrecorded_history
 
 STATUS_FORGOTTEN: Final = "forgotten"
 STATUS_ACTIVE: Final = "active"

@@ -24,7 +24,7 @@ from vaultsync.modules.ports import FactRecord
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.replaced_versions import overwrite
+from vaultsync.sync.history import overwrite
 
 MODULE_ACTOR = "modules"
 """The actor of these writes, in the feed and in the history."""

@@ -28,11 +28,10 @@ from vaultsync.storage.store import RevisionMismatch
 from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.conflicts import write_conflict_note
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import COPY_FIELD, VAULT_SIDE
+from vaultsync.sync.history import COPY_FIELD, VAULT_SIDE, overwrite
 from vaultsync.sync.identity import conflict_copy_at, fact_of_text
 from vaultsync.sync.merge import merge
 from vaultsync.sync.notices import COPY_NOTICE
-from vaultsync.sync.replaced_versions import overwrite
 from vaultsync.sync.report import ActionTaken, Report, ShownCopy, counted
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.snapshot import path_in

@@ -51,8 +51,8 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import VaultScan
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
+from vaultsync.sync.history import overwrite
 from vaultsync.sync.preconditions import check_vault
-from vaultsync.sync.replaced_versions import overwrite
 from vaultsync.sync.report import ActionTaken, Report, ReportedNotice, counted, notices_of
 from vaultsync.sync.review_notes import (
     ReviewPlace,

@@ -15,9 +15,9 @@ from vaultsync.storage.archive import HistoryEntry, Notice, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.conflicts import write_conflict_note
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import overwrite
 from vaultsync.sync.merge import merge
 from vaultsync.sync.planning import path_for_new_note
-from vaultsync.sync.replaced_versions import overwrite
 
 
 @dataclass(slots=True)

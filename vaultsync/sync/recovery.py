@@ -13,7 +13,7 @@ tell that no program has it open for writing, and the archive has its bytes, it 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from collections.abc import Set as AbstractSet
 
 from vaultsync.errors import NoteError, NoteExistsError, StoreUnavailableError, UnreadableNoteError
@@ -31,12 +31,24 @@ from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 
 
 def recover(
-    ctx: SyncContext, run: str, interrupted: Sequence[WriteIntent], *, rescue: bool = True
+    ctx: SyncContext,
+    run: str,
+    interrupted: Sequence[WriteIntent],
+    left: Container[str],
+    *,
+    rescue: bool = True,
 ) -> list[str]:
     """Repair the interrupted writes that a crash left, and examine displaced files.
 
     With `rescue`, a save into a displaced file becomes the note now. It is merged with the
     store's version, which must not be older than the note.
+
+    Args:
+        ctx: both sides and the archive.
+        run: the id of the run that repairs them.
+        interrupted: the open intents.
+        left: what `Archive.unfinished()` named before.
+        rescue: whether to look at displaced files now.
 
     Returns:
         The facts that the run has to look at.
@@ -49,8 +61,10 @@ def recover(
             _Repair(ctx, intent).apply(run)
         except StoreUnavailableError:
             unrepaired.add(intent.fact_id)  # until the store can be asked
-    if rescue and not _must_wait(ctx):
-        recheck += _examine_displaced_files(ctx, unrepaired)
+    has_displaced = bool(interrupted) or "displaced_files" in left  # a repair displaces files, too
+    if rescue and not (has_displaced and _must_wait(ctx)):
+        if has_displaced:
+            recheck += _examine_displaced_files(ctx, unrepaired)
         _sweep(ctx)
     return recheck
 
@@ -364,12 +378,10 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
     Returns:
         The facts whose notes were restored from such a save.
     """
-    if not (displaced_files := ctx.archive.displaced_files()):
-        return []
     rescued: list[str] = []
     expired: list[DisplacedFile] = []
     now = ctx.clock.now().timestamp()
-    for displaced in displaced_files[:MAX_EXAMINED]:
+    for displaced in ctx.archive.displaced_files()[:MAX_EXAMINED]:
         if displaced.fact_id in unrepaired:
             continue
         due = now >= displaced.due or _is_released(ctx, displaced)

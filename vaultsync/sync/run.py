@@ -31,6 +31,7 @@ from vaultsync.sync.conflicts import (
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import CREATES_NOTE, ActionKind, PlannedAction
 from vaultsync.sync.finish import finish_run, join_reports, make_report, record_absent
+from vaultsync.sync.history import record_replaced
 from vaultsync.sync.identity import (
     Case,
     NoteIdentities,
@@ -46,7 +47,6 @@ from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.plausibility import SUMMARY_PATH, SUMMARY_SETTING, Implausible, check_plan
 from vaultsync.sync.preconditions import check_store, check_vault, confirmed_run, stop_run
 from vaultsync.sync.recovery import recover
-from vaultsync.sync.replaced_versions import record_replaced
 from vaultsync.sync.report import ActionTaken, Progress, Report
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
 from vaultsync.sync.sync_request import SyncRequest
@@ -90,15 +90,16 @@ def sync_once(
     check_vault(ctx, dry_run=False)
     feed = check_store(ctx, run, request)
     unseen: dict[str, Fact] = {}
-    interrupted = ctx.archive.intents()
+    left = ctx.archive.unfinished()  # most often nothing
+    interrupted = ctx.archive.intents() if "intents" in left else []
     if feed.is_available and interrupted:
         unseen |= record_replaced(ctx, feed.since)  # the repair moves bases
-    recheck = recover(ctx, run, interrupted, rescue=not request.trust_store)
+    recheck = recover(ctx, run, interrupted, left, rescue=not request.trust_store)
     if interrupted and ctx.archive.intents():
         # It stopped answering: a merge before the repair has a wrong base.
         feed = StoreFeed(is_available=False)
     delivery = Delivery()
-    if feed.is_available and request.drain_outbox_first:
+    if feed.is_available and request.drain_outbox_first and "outbox" in left:
         delivery = drain_outbox(ctx)
         recheck += delivery.touched
     work = observe(ctx, request, run, feed, recheck, progress=progress)

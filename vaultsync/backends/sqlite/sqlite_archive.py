@@ -76,6 +76,8 @@ SELECT_PATHS_BY_FILE = (
     "SELECT folder, name, fact_id FROM bases WHERE file_key = ? AND missing_since IS NULL"
 )
 SELECT_WAITING = "SELECT body FROM waiting WHERE kind = ? ORDER BY n"
+_UNFINISHED = {"intent": "intents", "linger": "displaced_files", "outgoing": "outbox"}
+"""The kinds of rows in `waiting`, as `Archive.unfinished()` names them."""
 SELECT_HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
 SELECT_RUNS = "SELECT run, at, kind, report FROM runs "
 SELECT_NOTE_REMOVALS = SELECT_HISTORY + (  # noqa: S608 - both are ours
@@ -669,6 +671,10 @@ class SqliteArchive:
     def blob(self, sha: str) -> bytes | None:
         rows = self._rows("SELECT data FROM blobs WHERE sha = ?", sha)
         return unpack_blob(rows[0][0]) if rows else None
+
+    def unfinished(self) -> frozenset[str]:
+        kinds = self._rows("SELECT DISTINCT kind FROM waiting")
+        return frozenset(_UNFINISHED[kind] for (kind,) in kinds)
 
     def put_intents(self, intents: Iterable[WriteIntent]) -> None:
         self._put("intent", intents)
