@@ -92,7 +92,8 @@ def _print_file(options: Options, file: FileResult, done: MemoryFileReport) -> N
         print_message(options, f"{number} too short to remember: {names}{more}")
     if file.pending:
         number = count_noun(len(file.pending), "fact")
-        print_message(options, f"{number} not embedded yet; keyword search finds them")
+        found = "it" if len(file.pending) == 1 else "them"
+        print_message(options, f"{number} not embedded yet; keyword search finds {found}")
 
 
 def print_added(options: Options, done: AddResult) -> int:
