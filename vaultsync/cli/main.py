@@ -195,7 +195,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="vaultsync %(version)s")
 def cli() -> None:
-    """The memory that people and agents share: a store of facts, a vault of notes.
+    """Sync an agent's memory with an Obsidian vault.
 
     Each command takes --vault PATH, --state-dir DIR, --json, --quiet and
     --verbose after its name.
