@@ -245,7 +245,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_observe",
         "Observe",
-        "Record what happened; rules classify it later.",
+        "Note what happened; rules classify it.",
         ObserveArgs,
         "Observed",
         observe,
@@ -275,7 +275,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_supersede",
         "Replace a fact",
-        "Replace a fact that is no longer true. Both are kept; recall returns the newer.",
+        "Replace what is no longer true. Both are kept; recall returns the newer.",
         SupersedeArgs,
         "PublicFact",
         supersede,
@@ -284,7 +284,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_forget",
         "Forget a fact",
-        "Delete a fact that should not have been stored, or when the user asks.",
+        "Delete what should never have been stored, or when the user asks.",
         ForgetArgs,
         "ForgetResult",
         forget,
