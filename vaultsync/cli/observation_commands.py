@@ -136,7 +136,7 @@ def list_observations(options: Options, *, tier: str | None, limit: int) -> None
 @agent_option
 @common
 def show(options: Options, *, fact_id: str) -> None:
-    """Show an observation with its original text and the reason for its tier."""
+    """Show an observation, its original text and its signals."""
     with open_memory(options) as memory:
         found = memory.observation(fact_id)
     if options.json:
