@@ -28,7 +28,7 @@ def model() -> None:
 @model.command("list")
 @common
 def list_(options: Options) -> None:
-    """List the models on this machine, with the setting that selects each."""
+    """List the models on this machine, and the setting for each."""
     found = list_models()
     if options.json:
         print_json(found)
