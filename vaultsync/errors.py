@@ -22,7 +22,7 @@ SYSTEM_HINTS: Mapping[int, str] = {
     errno.EPERM: _PERMISSION,
     errno.ENOENT: "create the folder first, or use another path",
     errno.EROFS: "the file system is read-only; use another path",
-    errno.ELOOP: "a link points to itself, or stands where none may be: remove it",
+    errno.ELOOP: "a link points to itself, or is where links are not allowed: remove it",
     errno.EMFILE: _FILES,
     errno.ENFILE: _FILES,
     errno.ENOSPC: _SPACE,
@@ -712,7 +712,7 @@ class MemoryFileChangedError(MemoryFileError):
 
     def __init__(self, name: str, saved: tuple[bytes, ...] = ()) -> None:
         super().__init__(
-            f"{name} was saved by another program at the same moment; that version stands",
+            f"{name} was saved by another program at the same moment; that version was kept",
             hint="the agent's text is queued; the next `memory-file sync` writes it",
             name=name,
         )
@@ -780,7 +780,7 @@ class ModuleChangedError(ModuleError):
 
     def __init__(self, name: str, saved: tuple[bytes, ...] = ()) -> None:
         super().__init__(
-            f"{name} was changed meanwhile, and stands as it is",
+            f"{name} was changed by another program, and was left as it is",
             hint="read it again, and repeat the change",
             name=name,
         )

@@ -11,7 +11,7 @@ from vaultsync.cli.output import Options, clean_one_line, echo, print_json, prin
 
 @click.group()
 def bases() -> None:
-    """Write tables of the facts for Obsidian's Bases."""
+    """Write tables of facts for Obsidian Bases."""
 
 
 @bases.command()
@@ -22,7 +22,7 @@ def bases() -> None:
 def write(options: Options, *, folder: str) -> None:
     """Write a base for all facts, each type and each scope.
 
-    A file that you edited is left alone; delete it to have it written again.
+    Files that you edited are not changed; delete one to write it again.
     """
     with open_memory(options) as memory:
         report = memory.write_bases(folder)
@@ -37,13 +37,14 @@ def write(options: Options, *, folder: str) -> None:
 
 
 @bases.command()
-@click.option("--write", "writes", is_flag=True, help="Add the types that Obsidian lacks.")
+@click.option("--write", "writes", is_flag=True, help="Add the missing types.")
 @common
 def types(options: Options, *, writes: bool) -> None:
-    """Show the types of properties in Obsidian, and which fit.
+    """Check the property types in Obsidian.
 
-    Obsidian has one type for each name, in .obsidian/types.json, and guesses others. A type
-    that it has is never changed. Close Obsidian first: it overwrites the file while it is open.
+    Obsidian stores one type per property name in .obsidian/types.json and guesses the rest.
+    Existing types are never changed. Close Obsidian first: it overwrites the file while it
+    is open.
     """
     with open_memory(options) as memory:
         found = memory.property_types(write=writes)

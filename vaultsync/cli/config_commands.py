@@ -11,7 +11,7 @@ from vaultsync.cli.options import common
 from vaultsync.cli.output import Options, clean_one_line, dim, echo, print_json
 
 machine_option = click.option(
-    "--machine", is_flag=True, help="Change your own file for this vault, not the vault's."
+    "--machine", is_flag=True, help="Change your own settings for this vault, not the vault's."
 )
 
 
@@ -19,7 +19,7 @@ machine_option = click.option(
 def config_group() -> None:
     """Show and change the settings of a vault.
 
-    What is harmless no matter who wrote it stands in the vault; what is not, in your own file.
+    Harmless settings are stored in the vault, all others in your own file for it.
     """
 
 
@@ -29,7 +29,7 @@ def config_group() -> None:
 def get(options: Options, *, name: str | None) -> None:
     """Show settings, their values and where they are set.
 
-    NAME is a setting or a table; default: all.
+    NAME is a setting or a table; default: all settings.
     """
     found = read_settings(options.vault, name)
     if options.json:
@@ -47,8 +47,8 @@ def get(options: Options, *, name: str | None) -> None:
 def set_(options: Options, *, name: str, value: str, machine: bool) -> None:
     """Set a setting.
 
-    VALUE is written as in TOML; a text needs no quotes. A process that runs takes it when it
-    is started again.
+    VALUE uses TOML syntax, but strings need no quotes. Running processes use the new value
+    after a restart.
     """
     _done(options, change_setting(options.vault, name, value, machine=machine))
 
@@ -58,7 +58,7 @@ def set_(options: Options, *, name: str, value: str, machine: bool) -> None:
 @machine_option
 @common
 def unset(options: Options, *, name: str, machine: bool) -> None:
-    """Remove a setting, so that its default counts."""
+    """Remove a setting, so that its default applies."""
     _done(options, change_setting(options.vault, name, None, machine=machine))
 
 

@@ -31,7 +31,7 @@ _budget = number_option(
 
 @click.group("eval")
 def eval_() -> None:
-    """Measure recall on questions of your own, and guard it."""
+    """Measure recall on your own questions, and guard it."""
 
 
 @eval_.command()
@@ -40,10 +40,10 @@ def eval_() -> None:
 @agent_option
 @common
 def run(options: Options, *, questions: str, budget: int) -> None:
-    """Ask the questions of a TOML file, and print what came of them.
+    """Ask the questions in a TOML file, and print the results.
 
-    The file has a [[question]] table for each, with `question` and `expected`: the paths of
-    all notes that answer it, or none. Nothing counts as used.
+    The file has a [[question]] table for each question, with `question` and `expected`, a list
+    of the paths of all notes that answer it. Usage counts do not change.
     """
     found = _evaluate(options, questions, budget)
     if options.json:
@@ -62,15 +62,15 @@ def run(options: Options, *, questions: str, budget: int) -> None:
     type=click.Path(dir_okay=False),
     help="JSON file of the figures to compare with.",
 )
-@click.option("--update", is_flag=True, help="Write the baseline, and print what changed.")
+@click.option("--update", is_flag=True, help="Update the baseline, and print what changed.")
 @_budget
 @agent_option
 @common
 def gate(options: Options, *, questions: str, baseline: str, update: bool, budget: int) -> int:
     """Fail when recall is more than 10 % worse than a baseline.
 
-    What differs from one measurement to the next is allowed on top. The exit code is 1 if a
-    figure is worse, and 3 if a figure of the baseline was not measured.
+    Normal variation between measurements is allowed on top. The exit code is 1 if a figure is
+    worse, and 3 if a figure of the baseline was not measured.
     """
     before = _read_baseline(baseline, required=not update)
     found = _evaluate(options, questions, budget)
@@ -94,11 +94,11 @@ def gate(options: Options, *, questions: str, baseline: str, update: bool, budge
 @click.argument("answers", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @common
 def score(options: Options, *, questions: str, answers: str) -> None:
-    """Score the answers of another tool, by the same formulas.
+    """Score the answers of another tool with the same formulas.
 
-    ANSWERS has a JSON object on each line, with `question` (its text or its id) and `found`: what
-    the tool found, best first, named as `expected` of the questions names it. It may have
-    `packed`, `found_tokens`, `packed_tokens` and `seconds`. No vault is needed.
+    ANSWERS has one JSON object per line, with `question` (its text or id) and `found`: the
+    results of the tool, best first, named as in `expected`. Optional keys are `packed`,
+    `found_tokens`, `packed_tokens` and `seconds`. No vault is needed.
     """
     found = score_answers(parse_questions(_read(questions)), parse_answers(_read(answers)))
     if options.json:

@@ -121,9 +121,9 @@ def fields_option(name: str, text: str) -> Callable[[Command], Command]:
     "--messages",
     metavar="FILE|-",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True),
-    help="Store the messages in this JSON file instead, a fact each; needs --session.",
+    help="Store each message in this JSON file as a fact; requires --session.",
 )
-@click.option("--session", metavar="S", help="The conversation that the messages are from.")
+@click.option("--session", metavar="S", help="Id of the conversation.")
 @common
 def remember(
     options: Options,
@@ -137,8 +137,8 @@ def remember(
 
     TEXT may be piped in.
 
-    With --messages: the messages of a conversation, each with role and content, and if known at
-    (its time) and name. What was stored before is not stored again.
+    With --messages, store a conversation: a list of messages with `role` and `content`, and
+    optionally `at` (the time) and `name`. Messages that were stored before are skipped.
     """
     if messages is not None or session is not None:
         _remember_messages(options, messages, session, {"text": text, **values})
@@ -216,7 +216,7 @@ def get(options: Options, *, fact_id: str) -> None:
 def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
     """Open the note of a fact in your editor or in Obsidian.
 
-    Your editor is that of $VISUAL or $EDITOR. The next sync takes what you change there.
+    Uses $VISUAL or $EDITOR. The next sync stores your changes.
     """
     with open_memory(options) as memory:
         opened = memory.open(fact_id, obsidian=obsidian)
@@ -241,7 +241,7 @@ def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
     "--links-to",
     metavar="NOTE",
     shell_complete=completes("fact"),
-    help="Only facts that link to this note: its id, path, title or an alias.",
+    help="Only facts that link to this note, given by id, path, title or alias.",
 )
 @click.option(
     "--links-from",
@@ -256,11 +256,9 @@ def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
     "--after",
     metavar="ID",
     shell_complete=completes("fact"),
-    help="Start after this fact: the next page.",
+    help="Start after this fact, to get the next page.",
 )
-@click.option(
-    "--columns", metavar="A,B,…", help="The fields to list, such as id,title,createdAt,path."
-)
+@click.option("--columns", metavar="A,B,…", help="Fields to list, such as id,title,createdAt,path.")
 @click.option("--csv", "as_csv", is_flag=True, help="List the facts as CSV.")
 @agent_option
 @common
@@ -344,19 +342,19 @@ def _revision(memory: Memory, fact_id: str) -> str | None:
 
 @click.command()
 @fact_argument
-@click.option("--append", metavar="TEXT|-", help="Add a text at the end; - reads stdin.")
+@click.option("--append", metavar="TEXT|-", help="Append text; - reads stdin.")
 @click.option(
     "--section",
     metavar="HEADING",
-    help="Replace the text below this heading; 'A > B' is the heading B below A.",
+    help="Replace the text below this heading; 'A > B' is heading B below A.",
 )
-@click.option("--find", metavar="TEXT", help="Replace this text, which the fact has once.")
+@click.option("--find", metavar="TEXT", help="Replace this text, which must occur exactly once.")
 @click.option(
     "--count",
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="With --find: the fact has the text N times, and all are replaced.",
+    help="With --find: replace all N occurrences; fail if there are more or fewer.",
 )
 @click.option("--replace", metavar="TEXT|-", help="The new text; - reads stdin.")
 @click.option("--expect", metavar="REVISION", help="Fail unless the fact is at this revision.")
@@ -370,9 +368,9 @@ def edit(
     replace: str | None,
     **change: Any,  # noqa: ANN401 - the other arguments of `Memory.edit`
 ) -> int:
-    """Change a part of a fact's content.
+    """Change part of a fact's content.
 
-    Give --append, or --section with --replace, or --find with --replace.
+    Use --append, --section with --replace, or --find with --replace.
     """
     if append is not None:
         append = text_or_stdin(append, what="text to append")
@@ -404,7 +402,7 @@ def supersede(options: Options, *, fact_id: str, text: str | None) -> None:
 @click.command()
 @fact_argument
 @click.option(
-    "--restore-previous", is_flag=True, help="Find the older version again that it replaced."
+    "--restore-previous", is_flag=True, help="Make the version that it replaced current again."
 )
 @agent_option
 @common
@@ -428,7 +426,7 @@ def forget(options: Options, *, fact_id: str, restore_previous: bool) -> int:
 def restore(options: Options, *, fact_id: str) -> None:
     """Restore a forgotten fact and its note.
 
-    Of a fact whose newer version was forgotten, the newest one that is left.
+    If a newer version of the fact was forgotten, the newest remaining version is restored.
     """
     with open_memory(options) as memory:
         done = memory.restore(fact_id)

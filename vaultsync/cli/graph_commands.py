@@ -201,10 +201,10 @@ def links() -> None:
 @click.option("-v", "--verbose", is_flag=True, help="List every link, and log details on stderr.")
 @common
 def check(options: Options, *, fix: bool, kind: str | None, verbose: bool) -> int:
-    """Find links that Obsidian cannot resolve, or not unambiguously.
+    """Find links that Obsidian cannot resolve unambiguously.
 
-    Broken: no file has this name, or the note has no such heading or block. Ambiguous:
-    several files have this name. Alias only: Obsidian does not resolve aliases in links.
+    Broken: the file, heading or block does not exist. Ambiguous: several files have this name.
+    Alias only: the name is an alias, which Obsidian does not resolve in links.
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
         found = memory.links_check(fix=fix, progress=bar)
@@ -250,8 +250,8 @@ def export_graph(
 ) -> None:
     """Write the graph to FILE; - is stdout.
 
-    html is a page that works offline; canvas opens in Obsidian, graphml in Gephi and
-    others.
+    html is a page that works offline, canvas opens in Obsidian, and graphml in Gephi and similar
+    tools.
     """
     refuse_json_on_stdout(options, file)
     chosen = form or PurePath(file).suffix[1:].lower() or "json"
@@ -296,9 +296,8 @@ def show_neighbors(options: Options, *, name: str, depth: int, scope: str | None
 def colours(options: Options) -> None:
     """Colour Obsidian's graph view by type.
 
-    Adds a colour group for each type to .obsidian/graph.json, and changes nothing else in
-    it. Obsidian overwrites that file while it is open: close Obsidian first, or restart
-    it afterwards.
+    Adds a colour group for each type to .obsidian/graph.json. Obsidian overwrites that file
+    while it is open: close Obsidian first, or restart it afterwards.
     """
     with open_memory(options) as memory:
         done = memory.graph_colours()

@@ -28,12 +28,12 @@ _MAX_INPUT = 8 << 20
 @agent_option
 @common
 def hook(options: Options, *, host: str, budget: int) -> None:
-    """Answer a hook of an agent's program.
+    """Handle a hook of an agent's host program.
 
-    The JSON that HOST hands over is on stdin; `vaultsync install` writes this into the settings
-    of hosts. At the start of a session it prints the most important facts, in the form that the
-    host reads; at other times it keeps what matters of what happened. It never fails: a host
-    goes on without its memory, and stderr says why.
+    Reads the JSON of HOST from stdin. `vaultsync install` configures hosts to call this command.
+    When a session starts, it prints the most important facts in the format of the host; at other
+    events it stores what matters. It never fails the host: on an error the exit code is 0, and
+    the message goes to stderr.
     """
     given = sys.stdin.read(_MAX_INPUT)
     event = event_of(given)

@@ -24,18 +24,16 @@ from vaultsync.hosts.agent_hosts import HOSTS
 
 @click.command()
 @click.argument("host", type=click.Choice([*HOSTS]))
-@click.option("--agent", metavar="NAME", help="Act as this agent; default: the name of the host.")
-@click.option(
-    "--project", metavar="DIR", help="Change the files of this project, not those of the user."
-)
+@click.option("--agent", metavar="NAME", help="Name of the agent; default: the name of the host.")
+@click.option("--project", metavar="DIR", help="Configure this project instead of the user.")
 @click.option(
     "--name", default="vaultsync", show_default=True, help="Name of the MCP server in the host."
 )
-@click.option("--no-hooks", is_flag=True, help="No hooks at the start and end of a session.")
-@click.option("--no-instructions", is_flag=True, help="No instructions for the agent.")
-@click.option("--dry-run", is_flag=True, help="Only show what would change.")
-@click.option("--remove", is_flag=True, help="Remove what was installed; the rest stays.")
-@click.option("--yes", is_flag=True, help="Change the files without a question.")
+@click.option("--no-hooks", is_flag=True, help="Do not install hooks.")
+@click.option("--no-instructions", is_flag=True, help="Do not install instructions for the agent.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, without changing it.")
+@click.option("--remove", is_flag=True, help="Remove what was installed.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @common
 def install(
     options: Options,
@@ -49,11 +47,10 @@ def install(
     remove: bool,
     yes: bool,
 ) -> int:
-    """Connect an agent's program to the vault.
+    """Connect an agent's host program to the vault.
 
-    Adds the MCP server, hooks and instructions to the files of HOST. The changes are shown
-    first. Everything else in the files of the host stays as it is, and
-    --remove puts back what was there.
+    Adds the MCP server, hooks and instructions to the configuration of HOST, after showing the
+    changes. Nothing else in these files changes, and --remove reverts everything.
     """
     session = HostSession(
         host,

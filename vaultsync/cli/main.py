@@ -31,38 +31,38 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Facts": {
         "init": "Turn a folder into a vault; safe to run again.",
         "remember": "Store a fact, and write its note.",
-        "observe": "Store what was noticed; it is classified later.",
+        "observe": "Store an observation, to be classified later.",
         "observations": "Classify, list and show observations.",
         "get": "Show a fact.",
         "open": "Open the note of a fact in your editor or in Obsidian.",
         "list": "List facts, one page at a time.",
         "update": "Change a fact in the store, and its note.",
-        "edit": "Change a part of a fact's content.",
+        "edit": "Change part of a fact's content.",
         "supersede": "Replace a fact with a new one; both are kept and linked.",
         "forget": "Delete a fact and its note; `restore` undoes it.",
         "restore": "Restore a forgotten fact and its note.",
-        "purge": "Erase facts for good, everywhere, and prove it.",
+        "purge": "Erase facts permanently, and verify that nothing is left.",
         "export": "Write all facts to FILE as JSON Lines; - is stdout.",
         "import": "Import facts from FILE, which holds JSON Lines; - is stdin.",
-        "import-from": "Import what another tool remembers.",
-        "export-to": "Export all facts in the form of another tool.",
+        "import-from": "Import memories from another tool.",
+        "export-to": "Export all facts in the format of another tool.",
     },
     "Mirror": {
         "sync": "Sync vault and store once, in both directions.",
         "adopt": "Turn existing notes into facts.",
         "status": "Show pending changes, conflicts and problems; changes nothing.",
-        "conflicts": "List what both sides changed differently.",
+        "conflicts": "List open conflicts.",
         "resolve": "Resolve a conflict.",
-        "proposals": "Show what agents and rules propose, and accept or reject it.",
-        "history": "Show who changed what in a fact, when and from which side.",
-        "log": "List the runs that did something, newest first.",
+        "proposals": "List, accept and reject proposals of agents and rules.",
+        "history": "Show the changes of a fact: who, when and on which side.",
+        "log": "List the runs that changed something, newest first.",
         "undo": "Undo a run on both sides; later changes are kept.",
         "verify": "Compare vault, store and base, field by field.",
         "rebuild": "Rebuild one side, and the base, from the other side.",
         "maintain": "Delete expired and faded facts, and shorten version chains.",
         "migrate": "Copy all facts to another store, and switch the vault to it.",
         "config": "Show and change the settings of a vault.",
-        "trust": "Show what a vault asks of this machine, and allow it.",
+        "trust": "Review and allow the settings that a vault requests.",
         "doctor": "Check this machine and this vault for problems.",
         "memory-file": "Sync MEMORY.md and similar files with the store.",
         "module": "Write, read and mirror the layered documents of a project.",
@@ -73,22 +73,22 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "index": "Update `.index/`, the note index and the vectors.",
         "graph": "Export and explore the graph of facts and entities.",
         "links": "Check links between notes.",
-        "model": "List embedding models, and fetch others.",
-        "eval": "Measure recall on questions of your own, and guard it.",
+        "model": "List and download embedding models.",
+        "eval": "Measure recall on your own questions, and guard it.",
     },
-    "Repositories": {"repo": "Show and change what is known about a git repository."},
+    "Repositories": {"repo": "Remember conventions, decisions and notes per git repository."},
     "Long-running": {
-        "watch": "Keep vault and store equal until a signal.",
+        "watch": "Sync continuously until stopped.",
         "bridge": "Serve the Obsidian plugin on 127.0.0.1 until stopped.",
     },
     "Agents": {
         "mcp": "Serve the memory to an agent over the Model Context Protocol.",
-        "install": "Connect an agent's program to the vault.",
-        "hook": "Answer a hook of an agent's program.",
+        "install": "Connect an agent's host program to the vault.",
+        "hook": "Handle a hook of an agent's host program.",
     },
     "Obsidian": {
         "plugin": "Install the Obsidian plugin into the vault.",
-        "bases": "Write tables of the facts for Obsidian's Bases.",
+        "bases": "Write tables of facts for Obsidian Bases.",
     },
     "Shell": {"completion": "Print a script that completes commands in your shell."},
 }
@@ -195,7 +195,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="vaultsync %(version)s")
 def cli() -> None:
-    """The memory that people and agents share: a store of facts, a vault of notes.
+    """Sync an agent's memory with an Obsidian vault.
 
     Each command takes --vault PATH, --state-dir DIR, --json, --quiet and
     --verbose after its name.

@@ -22,26 +22,22 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option(
-    "--scope", metavar="S", help="The scope of new facts that name none; default: the agent's own."
+    "--scope", metavar="S", help="Default scope of new facts; default: the agent's own scope."
 )
-@click.option(
-    "--user",
-    metavar="U",
-    help="The user it serves: it recalls and stores only facts about this user.",
-)
+@click.option("--user", metavar="U", help="Recall and store only facts about this user.")
 @click.option("--http", "over_http", is_flag=True, help="Serve on 127.0.0.1, with a token.")
 @number_option("--port", "Port for --http; default: 27126. 0 picks a free port.", most=65535)
 @click.option(
     "--agent",
     metavar="NAME",
     envvar="VAULTSYNC_AGENT",
-    help="The agent that it serves; default: $VAULTSYNC_AGENT, else mcp.",
+    help="Name of the agent; default: $VAULTSYNC_AGENT, else mcp.",
 )
 @click.option(
     "--toolsets",
     metavar="NAMES",
-    help="The tools that are listed: auto, all, or some of memory, repo, modules, files and"
-    " sessions, with commas; default: the setting, else auto, which adds repo in a git repository.",
+    help="Tools to offer: auto, all, or a comma-separated list of memory, repo, modules, files and"
+    " sessions; default: the setting, else auto, which adds repo in a git repository.",
 )
 @common
 def mcp(
@@ -55,8 +51,8 @@ def mcp(
 ) -> None:
     """Serve the memory to an agent over the Model Context Protocol.
 
-    Clients start this command; it uses stdin and stdout until they are closed. It serves
-    one agent, which sees its own scope and the shared ones.
+    MCP clients start this command; it uses stdin and stdout until they are closed. It serves
+    one agent, which sees its own scope and shared scopes.
     """
     if port is not None and not over_http:
         message = "--port needs --http"

@@ -165,11 +165,13 @@ def memory_file() -> None:
 )
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Files to skip; repeatable.")
 @click.option(
-    "--again", is_flag=True, help="Write every section to its fact again, over edits and deletions."
+    "--again",
+    is_flag=True,
+    help="Write every section to its fact again, replacing edits and deletions of facts.",
 )
 @dry_run_option
 @click.option(
-    "--confirm", metavar="TOKEN", help="Carry out the sync that the guard stopped, which named it."
+    "--confirm", metavar="TOKEN", help="Confirm the sync that the guard stopped, by its id."
 )
 @common
 def sync_file(
@@ -180,8 +182,8 @@ def sync_file(
 ) -> int:
     """Update the store from FILE, one fact per section.
 
-    FILE is the source of truth; only its managed sections are changed: they follow their
-    facts. If FILE is a folder, --include selects files in it, such as '**/MEMORY.md'.
+    FILE is the source of truth; only its managed sections change, to match their facts. If FILE
+    is a folder, --include selects files in it, such as '**/MEMORY.md'.
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
         report = memory.sync_memory_file(*files, **request, progress=bar)
@@ -219,14 +221,14 @@ def add_text(
 @click.option(
     "--host",
     type=click.Choice(list(HOST_LIMITS)),
-    help="The host that reads FILE; default: by its name.",
+    help="The host that reads FILE; default: guessed from its name.",
 )
 @click.option(
     "--form",
     type=click.Choice(["full", "index"]),
     default="full",
     show_default=True,
-    help="A section for each fact, or a line with its path.",
+    help="Write a section per fact, or a line with its path.",
 )
 @click.option(
     "--scope",
@@ -245,11 +247,11 @@ def manage_file(
     file: str,
     **request: Any,  # noqa: ANN401 - the arguments of `Memory.manage_memory_file`
 ) -> int:
-    """Fill a block of FILE with what a session should know.
+    """Fill a block of FILE with the facts that a session needs.
 
-    FILE is MEMORY.md, CLAUDE.md, AGENTS.md, GEMINI.md or the like. Whole facts are taken, the
-    most important first, as far as the limits go. Nothing outside the block is changed. What
-    you edit in the block reaches the facts.
+    FILE is MEMORY.md, CLAUDE.md, AGENTS.md, GEMINI.md or similar. The block contains whole facts,
+    most important first, up to its limits. Nothing outside the block changes. Your edits in
+    the block are synced to the facts.
     """
     with open_memory(options) as memory:
         done = memory.manage_memory_file(file, **request)

@@ -22,13 +22,13 @@ _MEGABYTE = 1_000_000
 
 @click.group()
 def model() -> None:
-    """List embedding models, and fetch others."""
+    """List and download embedding models."""
 
 
 @model.command("list")
 @common
 def list_(options: Options) -> None:
-    """List the models of this machine, with the setting of each."""
+    """List the models on this machine, and the setting for each."""
     found = list_models()
     if options.json:
         print_json(found)
@@ -43,7 +43,7 @@ def list_(options: Options) -> None:
 @model.command()
 @click.argument("name")
 @click.option("--revision", default="main", metavar="REV", help="Branch, tag or commit.")
-@click.option("--sha256", default="", metavar="HEX", help="Checksum that the weights must have.")
+@click.option("--sha256", default="", metavar="HEX", help="Expected checksum of the weights.")
 @click.option(
     "--hub",
     metavar="URL",
@@ -53,10 +53,9 @@ def list_(options: Options) -> None:
 )
 @common
 def fetch(options: Options, *, name: str, revision: str, sha256: str, hub: str) -> None:
-    """Download the model NAME of the Hugging Face hub.
+    """Download the model NAME from the Hugging Face hub.
 
-    Only what a model consists of is downloaded, no code. An interrupted download
-    continues where it stopped.
+    Only model files are downloaded, no code. An interrupted download resumes.
     """
     with progress_bar(options) as bar:
 

@@ -33,12 +33,12 @@ def module() -> None:
 @click.argument("topic")
 @click.argument("chunk")
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--title", metavar="S", help="Its title; default: its first heading.")
+@click.option("--title", metavar="S", help="Title; default: the first heading.")
 @click.option("--tag", "tags", metavar="X", multiple=True, help="A tag; repeatable.")
 @click.option(
     "--expect",
     metavar="SHA256",
-    help="Write only if it has this checksum, or `new` if there is none.",
+    help="Fail unless the module has this checksum; `new`: unless it does not exist.",
 )
 @_folder_option
 @agent_option
@@ -56,7 +56,7 @@ def write(
 ) -> int:
     """Write a module, and mirror it.
 
-    TEXT is all that the module is to say; - or no TEXT reads stdin.
+    TEXT is the complete content of the module; - or no TEXT reads stdin.
     """
     content = text_or_stdin(text, what="text")
     with open_memory(options) as memory:
@@ -82,7 +82,7 @@ def write(
 def read(options: Options, *, topic: str, chunk: str | None, folder: str | None) -> None:
     """Print a topic, or one module of it.
 
-    The remote is asked first; without a sure answer of it the files are read.
+    The remote is asked first; if it gives no verified answer, the files are read.
     """
     with open_memory(options) as memory:
         answer = memory.modules.read(topic, chunk, folder=folder)
@@ -96,14 +96,14 @@ def read(options: Options, *, topic: str, chunk: str | None, folder: str | None)
 
 
 @module.command()
-@click.option("--chunk", metavar="ID", help="Send only this module.")
+@click.option("--chunk", metavar="ID", help="Sync only this module.")
 @_folder_option
 @agent_option
 @common
 def sync(options: Options, *, chunk: str | None, folder: str | None) -> int:
-    """Update files, facts, index and remote with what was edited.
+    """Sync edited modules to files, facts, index and remote.
 
-    What waits in the backlog is sent again.
+    Modules in the backlog are sent again.
     """
     with open_memory(options) as memory:
         report = memory.modules.sync(chunk, folder=folder)
@@ -121,9 +121,9 @@ def sync(options: Options, *, chunk: str | None, folder: str | None) -> int:
 @agent_option
 @common
 def status(options: Options, *, folder: str | None) -> int:
-    """Show what waits for the remote, and for how long.
+    """Show the backlog of modules not sent to the remote.
 
-    The exit code is 3 when too many modules wait, or one for too long.
+    The exit code is 3 if too many modules are waiting, or one has waited too long.
     """
     with open_memory(options) as memory:
         found = memory.modules.status(folder=folder)

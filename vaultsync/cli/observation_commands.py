@@ -33,12 +33,12 @@ from vaultsync.observations.observation_lists import LISTED_TIERS, Observations
 
 @click.command()
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--context", metavar="S", help="When or why it was noticed, in one line.")
+@click.option("--context", metavar="S", help="When or why it was observed, in one line.")
 @click.option(
     "--hook",
     is_flag=True,
-    help="Called by a hook: the text must be its JSON, and no failure reaches the host: the exit"
-    " code is 0, and a message goes to stderr.",
+    help="Run as a hook: the text must be the JSON of a hook. Errors go to stderr, and the exit"
+    " code is always 0.",
 )
 @scope_option("Who may see it; default: only the agent, else the vault's default.")
 @agent_option
@@ -46,10 +46,10 @@ from vaultsync.observations.observation_lists import LISTED_TIERS, Observations
 def observe(
     options: Options, *, text: str | None, context: str | None, hook: bool, scope: str | None
 ) -> None:
-    """Store what was noticed; it is classified later.
+    """Store an observation, to be classified later.
 
-    TEXT may be piped in. The JSON of a hook of Claude Code, Codex, Cursor or Gemini CLI is
-    split into observations, and only what matters is stored.
+    TEXT may be piped in. JSON from a hook of Claude Code, Codex, Cursor or Gemini CLI is split
+    into observations, and those that are only background are not stored.
     """
     content = text_or_stdin(
         text, what="text to store", most_bytes=MAX_HOOK_BYTES + 1 if hook else -1
@@ -95,8 +95,8 @@ def observations() -> None:
 def process(options: Options, *, dry_run: bool, verbose: bool) -> int:
     """Classify pending observations.
 
-    What matters becomes active; the background is shortened and archived, and keeps its
-    original. Your own edits and moves stand.
+    Important observations become active; background is shortened and archived, and its original
+    is kept. Your own edits and moves are never overridden.
     """
     with open_memory(options) as memory:
         with progress_bar(options) as bar:
@@ -113,7 +113,7 @@ def process(options: Options, *, dry_run: bool, verbose: bool) -> int:
 @click.option(
     "--tier",
     type=click.Choice(LISTED_TIERS),
-    help="Only observations of this tier, or those not classified yet.",
+    help="Only observations of this tier, or pending ones.",
 )
 @number_option("--limit", "Maximum number of observations.", least=1, default=50)
 @agent_option
@@ -136,7 +136,7 @@ def list_observations(options: Options, *, tier: str | None, limit: int) -> None
 @agent_option
 @common
 def show(options: Options, *, fact_id: str) -> None:
-    """Show an observation: its original, and why it has its tier."""
+    """Show an observation, its original text and its signals."""
     with open_memory(options) as memory:
         found = memory.observation(fact_id)
     if options.json:

@@ -76,7 +76,7 @@ agent_option = click.option(
     "--agent",
     metavar="NAME",
     envvar="VAULTSYNC_AGENT",
-    help="The agent that acts; default: $VAULTSYNC_AGENT, else the user.",
+    help="Act as this agent; default: $VAULTSYNC_AGENT, else the user.",
 )
 
 
@@ -162,11 +162,11 @@ verbose_option = click.option(
     help="List every action, not only the first 20, and log details on stderr.",
 )
 dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Show what would be done, without doing it."
+    "--dry-run", is_flag=True, help="Show what would change, without changing it."
 )
 
 
-all_option = click.option("--all", is_flag=True, help="Include what is hidden by default.")
+all_option = click.option("--all", is_flag=True, help="Include facts that are hidden by default.")
 
 
 def filters(command: Command) -> Command:

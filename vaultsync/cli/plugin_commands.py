@@ -19,7 +19,7 @@ def plugin() -> None:
 def install(options: Options) -> None:
     """Install or update the Obsidian plugin.
 
-    Its settings are kept. Turn it on in Obsidian once.
+    Existing settings are kept. Enable the plugin in Obsidian once.
     """
     done = install_plugin(options.vault)
     if options.json:

@@ -13,7 +13,9 @@ from vaultsync.cli.output import Options
 from vaultsync.errors import UsageError
 from vaultsync.proposals.proposal_kinds import KINDS
 
-kind_option = click.option("--kind", type=click.Choice([*KINDS]), help="Only those of this kind.")
+kind_option = click.option(
+    "--kind", type=click.Choice([*KINDS]), help="Only proposals of this kind."
+)
 ids_argument = click.argument(
     "ids", metavar="[ID]...", nargs=-1, shell_complete=completes("proposal")
 )
@@ -21,15 +23,15 @@ ids_argument = click.argument(
 
 @click.group()
 def proposals() -> None:
-    """Show what agents and rules propose, and accept or reject it."""
+    """List, accept and reject proposals of agents and rules."""
 
 
 @proposals.command("list")
 @kind_option
-@click.option("--settled", is_flag=True, help="Those that are answered or expired, too.")
+@click.option("--settled", is_flag=True, help="Include answered and expired proposals.")
 @common
 def list_(options: Options, *, kind: str | None, settled: bool) -> None:
-    """List the proposals that wait for an answer."""
+    """List open proposals."""
     with open_memory(options) as memory:
         found = memory.proposals(settled=settled)
     print_proposals(options, [each for each in found if kind in (None, each.kind)])
@@ -53,7 +55,7 @@ def show(options: Options, *, proposal_id: str) -> None:
 @kind_option
 @common
 def accept(options: Options, *, ids: Sequence[str], kind: str | None) -> int:
-    """Do what proposals say, all in one run.
+    """Accept proposals, all in one run.
 
     ID is the id of a proposal, the beginning of it, its title, or the path of its note. A
     proposal whose facts have changed since is shown again instead.
@@ -66,7 +68,7 @@ def accept(options: Options, *, ids: Sequence[str], kind: str | None) -> int:
 @kind_option
 @common
 def reject(options: Options, *, ids: Sequence[str], kind: str | None) -> int:
-    """Close proposals for good, without a change.
+    """Reject proposals permanently; nothing changes.
 
     ID is the id of a proposal, the beginning of it, its title, or the path of its note.
     """

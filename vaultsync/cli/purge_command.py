@@ -20,7 +20,7 @@ _FINAL = "This cannot be undone: no backup, history or undo of vaultsync keeps t
 @click.command()
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @click.option("--user", metavar="U", help="Erase all facts about this user.")
-@click.option("--yes", is_flag=True, help="Do not ask. It cannot be undone.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation. Erasing cannot be undone.")
 @dry_run_option
 @number_option("--max-delete", "Stop, and change nothing, if more than N facts would be erased.")
 @common
@@ -33,10 +33,10 @@ def purge(
     dry_run: bool,
     max_delete: int | None,
 ) -> int:
-    """Erase facts for good, everywhere, and prove it.
+    """Erase facts permanently, and verify that nothing is left.
 
-    Forgotten facts too. Afterwards every byte of the state folder, the store and the vault
-    is searched for what the facts said; the exit code is 1 if anything is left.
+    This includes forgotten facts. Afterwards, every byte of the state folder, the store and the
+    vault is searched for the content of the facts; the exit code is 1 if any is left.
     """
     with open_memory(options) as memory:
         if not dry_run and not yes:

@@ -150,7 +150,8 @@ def _print_stage(stage: RecallStage, titles: Mapping[str, str]) -> None:
 branch_option = click.option(
     "--repo",
     metavar="PATH",
-    help="Hide what does not hold on the branch of this git repository; default: the one here.",
+    help="Hide facts that do not apply to the current branch of this git repository; default:"
+    " the repository of this folder.",
 )
 PACK_FORMATS = ("markdown", "xml", "json")
 INTENT_NAMES = ("decisions", "recent", "balanced")
@@ -166,12 +167,12 @@ INTENT_NAMES = ("decisions", "recent", "balanced")
     type=click.Choice(PACK_FORMATS),
     default="markdown",
     show_default=True,
-    help="Format of the text.",
+    help="Output format.",
 )
 @click.option(
     "--intent",
     type=click.Choice(INTENT_NAMES),
-    help="What to prefer; default: guessed from the query.",
+    help="Intent to rank for; default: guessed from the query.",
 )
 @branch_option
 @filters
@@ -185,9 +186,8 @@ def context(
 ) -> None:
     """Pack the facts that answer a question into a token budget.
 
-    Without a query these are the most important ones, which are worth knowing at the start of
-    a session. The text goes to stdout. The reason and the citation of each item, and what was left
-    out, go to stderr.
+    Without a query, packs the most important facts, for the start of a session. The text goes
+    to stdout; the reason and citation of each item, and what was left out, go to stderr.
     """
     with _open_read_only(options) as asked:
         print_pack(options, asked.pack(ContextRequest(**request, repo=_repository(repo))))
@@ -228,7 +228,7 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
 @date_option("--since", "Only facts created on or after")
 @date_option("--as-of", "Answer with what held at the end of")
 @click.option("--vault-only", is_flag=True, help="Search only the files of .index/, not the store.")
-@click.option("--explain", is_flag=True, help="Show the candidates and the time of each stage.")
+@click.option("--explain", is_flag=True, help="Show the candidates and timing of each stage.")
 @branch_option
 @agent_option
 @common
@@ -243,9 +243,9 @@ def recall(
 ) -> None:
     """Find the facts that answer a question.
 
-    A phrase "in quotes" must occur. These filter: type:decision, tag:ops, tier:critical,
-    since:2026-03, until:2026-05-01 and since:"last week". All of them, and the words that ask for
-    types, states and orders: docs/reference/filters.md.
+    A phrase "in quotes" must occur. The query may contain filters, such as type:decision, tag:ops,
+    tier:critical, since:2026-03, until:2026-05-01 and since:"last week"; see
+    docs/reference/filters.md.
     """
     if vault_only:
         if explain or repo or request["as_of"] or mode not in {"auto", "index"}:

@@ -24,17 +24,17 @@ from vaultsync.cli.output import (
 Command = Callable[..., Any]
 
 repo_option = click.option(
-    "--repo", metavar="PATH", help="A folder of the repository, or its hash; default: this folder."
+    "--repo", metavar="PATH", help="A folder in the repository, or its hash; default: this folder."
 )
 branch_scope_option = click.option(
     "--branch-scope",
     type=click.Choice(("perBranch", "sharedRepo")),
-    help="Whether branches have memories of their own; default: $MEMORY_BRANCH_SCOPE, else the"
-    " setting.",
+    help="Keep separate memories per branch, or share them; default: $MEMORY_BRANCH_SCOPE, else"
+    " the setting.",
 )
 tag_option = click.option("--tag", "tags", metavar="X", multiple=True, help="A tag; repeatable.")
-id_option = click.option("--id", "fact_id", metavar="ID", help="The one to change.")
-unscoped_option = click.option("--unscoped", is_flag=True, help="It holds on every branch.")
+id_option = click.option("--id", "fact_id", metavar="ID", help="Id of the entry to change.")
+unscoped_option = click.option("--unscoped", is_flag=True, help="Apply it to every branch.")
 
 
 def repo_options(command: Command) -> Command:
@@ -44,10 +44,10 @@ def repo_options(command: Command) -> Command:
 
 @click.group()
 def repo() -> None:
-    """Show and change what is known about a git repository.
+    """Remember conventions, decisions and notes per git repository.
 
-    Conventions, decisions, notes and summaries of steps hold on the branch on which they were
-    written, and on others once it is merged.
+    Conventions, decisions, notes and summaries apply to the branch on which they were written,
+    and to other branches once it is merged.
     """
 
 
@@ -56,7 +56,7 @@ def repo() -> None:
 @branch_scope_option
 @common
 def identity(options: Options, *, path: str | None, branch_scope: Any) -> None:  # noqa: ANN401
-    """Show the repository of a folder as memory knows it."""
+    """Show how vaultsync identifies the repository of a folder."""
     with open_memory(options) as memory:
         found = memory.repos.identity(path, branch_scope=branch_scope)
     if options.json:
@@ -70,7 +70,7 @@ def identity(options: Options, *, path: str | None, branch_scope: Any) -> None: 
 
 @repo.group()
 def add() -> None:
-    """Write a convention, a decision or a note."""
+    """Record a convention, a decision or a note."""
 
 
 @add.command()
@@ -82,7 +82,7 @@ def add() -> None:
 @repo_options
 @common
 def convention(options: Options, *, title: str, text: str | None, **given: Any) -> None:  # noqa: ANN401
-    """Write how things are done.
+    """Record a convention.
 
     It replaces the convention of the same title on the branch. TEXT may be piped in.
     """
@@ -97,7 +97,7 @@ def convention(options: Options, *, title: str, text: str | None, **given: Any) 
 @click.argument("summary")
 @click.argument("rationale", required=False, metavar="[RATIONALE|-]")
 @click.option(
-    "--path", "paths", metavar="PATH", multiple=True, help="What it is about; repeatable."
+    "--path", "paths", metavar="PATH", multiple=True, help="Path that it affects; repeatable."
 )
 @id_option
 @unscoped_option
@@ -111,7 +111,7 @@ def decision(
     paths: Sequence[str],
     **given: Any,  # noqa: ANN401
 ) -> None:
-    """Write what was decided, and why.
+    """Record a decision, and its rationale.
 
     It replaces the decision of the same summary on the branch.
     """
@@ -126,12 +126,12 @@ def decision(
 
 @add.command()
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option("--source", type=click.Choice(("manual", "agent", "tool")), help="Where it is from.")
+@click.option("--source", type=click.Choice(("manual", "agent", "tool")), help="Source.")
 @unscoped_option
 @repo_options
 @common
 def note(options: Options, *, text: str | None, **given: Any) -> None:  # noqa: ANN401
-    """Write a note.
+    """Record a note.
 
     TEXT may be piped in.
     """
@@ -152,7 +152,7 @@ def _print_entry(options: Options, entry: Any) -> None:  # noqa: ANN401 - one of
 @repo_options
 @common
 def list_(options: Options, **given: Any) -> None:  # noqa: ANN401
-    """List what holds on the branch that is checked out."""
+    """List what applies to the current branch."""
     with open_memory(options) as memory:
         found = memory.repos.get_repo_memory(**given)
     if options.json:
@@ -173,14 +173,14 @@ def list_(options: Options, **given: Any) -> None:  # noqa: ANN401
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @tag_option
 @click.option(
-    "--follow-up", "follow_ups", metavar="T", multiple=True, help="What is left; repeatable."
+    "--follow-up", "follow_ups", metavar="T", multiple=True, help="Remaining task; repeatable."
 )
 @repo_options
 @common
 def summary(options: Options, *, run: str, step: str, text: str | None, **given: Any) -> None:  # noqa: ANN401
-    """Append the summary of a step of work.
+    """Record a summary of completed work.
 
-    It says what happened and what is left.
+    Say what was done and what is left to do.
 
     TEXT may be piped in.
     """
@@ -202,7 +202,7 @@ def summary(options: Options, *, run: str, step: str, text: str | None, **given:
 @repo_options
 @common
 def context(options: Options, *, max_chars: int, paths: Sequence[str], **given: Any) -> None:  # noqa: ANN401
-    """Print what a step of work should know."""
+    """Print the context for a work step."""
     with open_memory(options) as memory:
         pack = memory.repos.context(max_chars=max_chars, paths=paths or None, **given)
     if options.json:
@@ -216,15 +216,15 @@ def context(options: Options, *, max_chars: int, paths: Sequence[str], **given: 
 
 
 @repo.command()
-@click.option("--from", "source", metavar="B", help="Only what was written on this branch.")
-@click.option("--to", "target", metavar="B", help="Default: the branch that is checked out.")
+@click.option("--from", "source", metavar="B", help="Only memories from this branch.")
+@click.option("--to", "target", metavar="B", help="Target branch; default: the current branch.")
 @repo_option
 @common
 def promote(options: Options, *, source: str | None, target: str | None, repo: str | None) -> None:
-    """Write down what holds on a branch by a merge.
+    """Record what a merge brought to a branch.
 
-    What was merged by a squash, a rebase or a cherry-pick then holds for good, in all clones; a
-    daemon does this by itself. `vaultsync undo` reverts it.
+    Memories from branches that were squashed, rebased or cherry-picked then apply permanently, in
+    all clones. The daemon does this automatically. `vaultsync undo` reverts it.
     """
     with open_memory(options) as memory:
         done = memory.repos.promote(repo, source=source, target=target)
@@ -239,12 +239,14 @@ def promote(options: Options, *, source: str | None, target: str | None, repo: s
 
 
 @repo.command()
-@click.option("--from", "source", metavar="B", required=True, help="A branch; it may be gone.")
-@click.option("--to", "target", metavar="B", required=True, help="The other branch.")
+@click.option(
+    "--from", "source", metavar="B", required=True, help="Source branch; it may be deleted."
+)
+@click.option("--to", "target", metavar="B", required=True, help="Target branch.")
 @repo_option
 @common
 def copy(options: Options, *, source: str, target: str, repo: str | None) -> None:
-    """Let what was written on a branch hold on another one, too.
+    """Apply the memories of one branch to another, too.
 
     Use it after a branch was renamed or deleted. `vaultsync undo` reverts it.
     """
@@ -267,14 +269,14 @@ def copy(options: Options, *, source: str, target: str, repo: str | None) -> Non
     multiple=True,
     help="An open file; repeatable; default: those with uncommitted changes.",
 )
-@click.option("--refresh", is_flag=True, help="Read all files again, not only new ones.")
+@click.option("--refresh", is_flag=True, help="Read all files again, not only changed ones.")
 @repo_option
 @branch_scope_option
 @common
 def map_(options: Options, *, paths: Sequence[str], **given: Any) -> None:  # noqa: ANN401
-    """Print the most referenced definitions of the code, file by file.
+    """Print a map of the most referenced definitions in the code.
 
-    Those that the open files depend on come first. The map is of what git tracks.
+    Definitions that open files depend on come first. Only files tracked by git are included.
     """
     with open_memory(options) as memory:
         found = memory.repos.map(paths=paths or None, **given)
@@ -292,15 +294,14 @@ def map_(options: Options, *, paths: Sequence[str], **given: Any) -> None:  # no
 @repo.command()
 @click.argument("file")
 @number_option("--budget", "Maximum number of tokens of the block.", default=1_000)
-@click.option("--dry-run", is_flag=True, help="Write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the result without writing it.")
 @repo_options
 @common
 def instructions(options: Options, *, file: str, **given: Any) -> int:  # noqa: ANN401
     """Write the conventions into a file such as AGENTS.md.
 
-    They stand in a block of their own. Nothing else in the file changes, and a second time
-    nothing does. Without conventions the block is removed. Exit code 3 says that some did not
-    fit into the budget.
+    Only a managed block in the file changes. Without conventions, the block is removed. The exit
+    code is 3 if some conventions did not fit into the budget.
     """
     with open_memory(options) as memory:
         done = memory.repos.instructions(file, **given)

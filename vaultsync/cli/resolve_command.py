@@ -31,7 +31,7 @@ Decision = tuple[str, str, str | None]
 @click.option(
     "--take",
     type=click.Choice([*SIDES, *COPY_DECISIONS]),
-    help="The side whose values to keep; of a copy: merge, keep or drop it.",
+    help="Keep the values of this side; for a conflict copy: merge, keep or drop.",
 )
 @click.option("--field", metavar="F", help="Only this field; default: all fields.")
 @common
@@ -40,11 +40,12 @@ def resolve(
 ) -> int:
     """Resolve a conflict.
 
-    Without --take, a terminal shows each field and asks; without CONFLICT_ID, for all
-    conflicts and conflict copies. Nothing is done before the last answer.
+    Without --take, shows each field and asks which value to keep (in a terminal only). Without
+    CONFLICT_ID, does this for all conflicts and conflict copies. Nothing changes before your last
+    answer.
 
-    In place of CONFLICT_ID, the path of a conflict copy that a sync tool made: merge brings
-    its changes into its note, keep makes a note of its own of it, and drop removes it.
+    CONFLICT_ID may also be the path of a conflict copy of a sync tool: merge merges it into its
+    note, keep turns it into a separate note, and drop deletes it.
     """
     if take in COPY_DECISIONS and conflict_id is not None:
         with open_memory(options) as memory:

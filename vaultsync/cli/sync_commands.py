@@ -44,7 +44,7 @@ confirm_option = click.option(
     "--confirm",
     metavar="RUN",
     shell_complete=completes("run"),
-    help="Carry out the run that the guard stopped.",
+    help="Confirm the run that the guard stopped, by its id.",
 )
 sides = click.Choice(["store", "vault"])
 
@@ -71,7 +71,7 @@ def _run_and_report(
     metavar="URL",
     help="Where facts are stored: sqlite, sqlite:PATH, qdrant://HOST:6333, …",
 )
-@click.option("--new-id", is_flag=True, help="Give a copy of a vault an id of its own.")
+@click.option("--new-id", is_flag=True, help="Give a copied vault a new id.")
 @common
 def init(options: Options, *, path: str | None, store: str | None, new_id: bool) -> None:
     """Turn a folder into a vault; safe to run again.
@@ -149,9 +149,9 @@ def status(options: Options) -> int:
 @click.command()
 @common
 def conflicts(options: Options) -> int:
-    """List what both sides changed differently.
+    """List open conflicts.
 
-    Conflict copies, which sync tools put beside notes, are listed as well.
+    Includes the conflict copies that sync tools create.
     """
     with open_memory(options) as memory:
         found, copies = memory.conflicts(), memory.conflict_copies()
@@ -162,7 +162,7 @@ def conflicts(options: Options) -> int:
 @fact_argument
 @common
 def history(options: Options, *, fact_id: str) -> None:
-    """Show who changed what in a fact, when and from which side."""
+    """Show the changes of a fact: who, when and on which side."""
     with open_memory(options) as memory:
         entries = memory.history(fact_id)
     print_history(options, entries)
@@ -172,17 +172,22 @@ def history(options: Options, *, fact_id: str) -> None:
 @number_option("--limit", "Maximum number of runs.", least=1, default=20)
 @date_option("--since", "Only runs on or after")
 @click.option(
-    "--note", is_flag=True, help="Write a note of what changed instead; default: the last 7 days."
+    "--note", is_flag=True, help="Write a note of the changes instead; default: of the last 7 days."
 )
 @click.option(
-    "--folder", default="Changes", show_default=True, metavar="PATH", help="Where --note writes it."
+    "--folder",
+    default="Changes",
+    show_default=True,
+    metavar="PATH",
+    help="Path of the note for --note.",
 )
 @common
 def log(options: Options, *, limit: int, since: str | None, note: bool, folder: str) -> int:
-    """List the runs that did something, newest first.
+    """List the runs that changed something, newest first.
 
-    With --note: write a note of the facts that were created, updated and forgotten, of conflicts
-    and of proposals. It never becomes a fact; one that you edited is left alone.
+    With --note, write a note that lists the facts that were created, updated and forgotten, the
+    conflicts and the proposals. The note never becomes a fact; if you edit it, it is not
+    overwritten.
     """
     with open_memory(options) as memory:
         if note:
@@ -194,7 +199,7 @@ def log(options: Options, *, limit: int, since: str | None, note: bool, folder: 
 
 @click.command()
 @click.argument("run", metavar="[RUN]", required=False, shell_complete=completes("run"))
-@click.option("--yes", is_flag=True, help="Do not ask before the last run is undone.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @verbose_option
 @common
 def undo(options: Options, *, run: str | None, yes: bool, verbose: bool) -> int:
@@ -301,13 +306,15 @@ def migrate(options: Options, *, to: str) -> None:
 @click.command()
 @click.option("--rebuild", is_flag=True, help="Rebuild the indexes from the facts.")
 @click.option("--wait", is_flag=True, help="Wait until every text is embedded.")
-@click.option("--stop", is_flag=True, help="Stop the process that embeds texts, and do no more.")
+@click.option(
+    "--stop", is_flag=True, help="Stop the background process that embeds texts, and exit."
+)
 @common
 def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
     """Update `.index/`, the note index and the vectors.
 
-    A process of its own embeds the texts, the most important and newest ones first;
-    `vaultsync status` shows how far it is.
+    Texts are embedded in a background process, most important and newest first;
+    `vaultsync status` shows its progress.
     """
     if stop:
         _stop_embedding(options)

@@ -147,8 +147,8 @@ def refuse_json_on_stdout(options: Options, file: str) -> None:
 def export_facts(options: Options, *, file: str, user: str | None) -> int:
     """Write all facts to FILE as JSON Lines; - is stdout.
 
-    FILE is replaced only when it is complete. Facts that are damaged in the store are left out
-    and named; the exit code is 3 then.
+    FILE is replaced only when the export is complete. Facts that are damaged in the store are
+    skipped and listed; the exit code is then 3.
     """
     refuse_json_on_stdout(options, file)
     with open_memory(options) as memory, open_output(file) as write:
@@ -185,12 +185,12 @@ def import_facts(options: Options, *, file: str) -> None:
 def import_from(
     options: Options, *, format_name: str, path: str, scope: str | None, dry_run: bool
 ) -> int:
-    """Import what another tool remembers.
+    """Import memories from another tool.
 
     FORMAT is one of chatgpt, claude, basic-memory, mem0, letta, mcp-memory, claude-code, cursor,
     notion, markdown, jsonl and csv; PATH is a file, a folder or a ZIP archive of that tool.
 
-    Nothing is imported twice. What cannot be read is skipped and named; the exit code is 3 then.
+    Nothing is imported twice. Unreadable items are skipped and listed; the exit code is then 3.
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
         report = memory.import_from(format_name, path, scope=scope, dry_run=dry_run, progress=bar)
@@ -223,7 +223,7 @@ def _print_import(options: Options, report: ImportReport) -> None:
 @agent_option
 @common
 def export_to(options: Options, *, format_name: str, path: str, user: str | None) -> None:
-    """Export all facts in the form of another tool.
+    """Export all facts in the format of another tool.
 
     FORMAT is basic-memory, mem0, letta, markdown or jsonl. FOLDER must be empty or missing.
     """

@@ -26,16 +26,15 @@ from vaultsync.cli.output import (
 
 
 @click.command()
-@click.option("--yes", is_flag=True, help="Allow it without a question, for scripts.")
-@click.option("--move", is_flag=True, help="Move it to your own settings, out of the vault.")
-@click.option("--revoke", is_flag=True, help="Revoke what was allowed.")
+@click.option("--yes", is_flag=True, help="Allow without asking, for scripts.")
+@click.option("--move", is_flag=True, help="Move the settings from the vault to your own file.")
+@click.option("--revoke", is_flag=True, help="Revoke all permissions.")
 @common
 def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
-    """Show what a vault asks of this machine, and allow it.
+    """Review and allow the settings that a vault requests.
 
-    A vault's own settings may name a store, a model, memory files or variables of the
-    environment. They are not used before you have allowed them here; what is changed
-    later asks again.
+    A vault's own settings may name a store, a model, memory files or environment variables. They
+    have no effect until you allow them here; changed settings must be allowed again.
     """
     if revoke and (yes or move):
         message = "--revoke takes neither --yes nor --move"

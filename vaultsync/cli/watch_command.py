@@ -26,8 +26,8 @@ from vaultsync.settings import user_path
 
 
 @click.command()
-@click.option("--once-settled", is_flag=True, help="Stop at the first quiet moment.")
-@click.option("--wait", is_flag=True, help="Wait while another engine has the vault.")
+@click.option("--once-settled", is_flag=True, help="Stop once nothing is left to sync.")
+@click.option("--wait", is_flag=True, help="Wait while another process is syncing the vault.")
 @click.option("--no-bridge", is_flag=True, help="Do not serve the Obsidian plugin.")
 @number_option("--port", "Port of the bridge; default: 27125.", least=1024, most=65535)
 @click.option(
@@ -39,7 +39,7 @@ from vaultsync.settings import user_path
 @click.option(
     "--print-unit",
     type=click.Choice(("systemd", "launchd")),
-    help="Print a unit that starts the daemon with your session, and exit.",
+    help="Print a service unit that starts the daemon at login, and exit.",
 )
 @common
 def watch(
@@ -52,11 +52,11 @@ def watch(
     log: str | None,
     print_unit: str | None,
 ) -> int:
-    """Keep vault and store equal until a signal.
+    """Sync continuously until stopped.
 
-    Events are logged on stderr: in words on a terminal, otherwise, and with --json, as
-    one line of JSON each. Ctrl-C or SIGTERM ends it within five seconds; the next run
-    continues what was begun.
+    Logs events on stderr: as text in a terminal, otherwise, and with --json, as one JSON object
+    per line. Ctrl-C or SIGTERM stops it within five seconds; the next run continues where it
+    stopped.
     """
     settings = load_vault_settings(options)
     if print_unit is not None:

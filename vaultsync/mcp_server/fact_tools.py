@@ -233,8 +233,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_store_session",
         "Store a conversation",
-        "Store the messages of a conversation, a fact each. Those stored before are not stored"
-        " again, so give it whole as it grows.",
+        "Store the messages of a conversation, one fact each. Send all of it as it grows;"
+        " stored messages are skipped.",
         StoreSessionArgs,
         "RememberedSession",
         store_session,
@@ -245,7 +245,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_observe",
         "Observe",
-        "Note what happened; rules sort it later.",
+        "Note what happened; rules classify it.",
         ObserveArgs,
         "Observed",
         observe,
@@ -254,7 +254,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         "memory_update_fact",
         "Update a fact",
         "Change a fact; what you leave out stays. If the user edited the same field, their"
-        " value stands and yours becomes a `conflict`. If no longer true: memory_supersede.",
+        " value is kept, yours becomes a `conflict`. If no longer true: memory_supersede.",
         UpdateFactArgs,
         "UpdateFactResult",
         update,
@@ -265,7 +265,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_edit_fact",
         "Edit a fact",
-        "Change a part of its content: `append`, or `replace` a section or what you find.",
+        "Change part of its content: `append`, or `replace` a section or a found text.",
         EditFactArgs,
         "UpdateFactResult",
         edit,
