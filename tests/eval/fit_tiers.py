@@ -100,11 +100,11 @@ class Features:
         damping = RIDGE * len(TIERS_SCORED) * counts[self.tiers[kept]] / len(kept)
 
         def spread(of_rows: Rows) -> Rows:
-            return np.bincount(columns, values * of_rows[rows], len(importance))
+            return np.bincount(columns, values * of_rows[rows], len(importance)).astype(float)
 
         def product(of_rows: Rows) -> Rows:
             summed = np.bincount(rows, values * spread(of_rows)[columns], len(kept))
-            return summed + BIAS * of_rows.sum() + damping * of_rows
+            return np.asarray(summed + BIAS * of_rows.sum() + damping * of_rows, dtype=float)
 
         solved = [
             solve(product, (self.tiers[kept] == tier).astype(float))
