@@ -74,16 +74,16 @@ def test_the_first_reason_speaks_for_the_tier(example: LabelledText) -> None:
 def test_the_reasons_are_the_signals_of_the_tier_strongest_first_and_then_others() -> None:
     reasons = RuleClassifier().explain(ObservedText("We decided it. Good to know: 3 % fewer."))
 
-    assert reasons[0] == "notable: lesson (good to know)"
-    assert "notable: figure (3 %)" in reasons
-    assert reasons[-1] == "critical: decision (decided)"
+    assert reasons[0] == "critical: decision (decided)"
+    assert "notable: lesson (good to know)" in reasons
+    assert reasons[-1] == "notable: figure (3 %)"
 
 
 def test_the_tiers_of_examples_that_a_fit_has_not_seen_are_as_good_as_they_were() -> None:
     macro_f1, critical_recall = left_out()
 
     assert macro_f1 >= 0.77
-    assert critical_recall >= 0.75
+    assert critical_recall >= 0.86
 
 
 def test_the_shipped_weights_are_those_of_the_fit() -> None:

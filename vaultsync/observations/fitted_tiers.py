@@ -2,7 +2,7 @@
 
 `tests/eval/fit_tiers.py` makes the weights, `tier_weights.json`, from `examples.toml` and the
 development half of golden/observations. A feature has the weights of the bucket that its name
-falls into.
+falls into. The words and forms of a text count as much as the groups of letters in it.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 import json
 import pkgutil
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 from zlib import crc32
 
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE
-from vaultsync.observations.text_features import text_features
+from vaultsync.observations.text_features import letter_groups, text_features
 
 TIERS_SCORED = (CRITICAL, NOTABLE, BACKGROUND)
-BUCKETS = 8192
+BUCKETS = 32_768
 SIGNAL_SCALE = 0.3
 """The weight of a signal relative to the words. A larger one trusts the table of phrases too much:
 on texts that its author had not seen, the words are right more often."""
@@ -31,28 +31,35 @@ class TierWeights(NamedTuple):
     scale: float
     bias: Sequence[float]
     signals: Mapping[str, Sequence[float]]
-    buckets: bytes
+    buckets: memoryview
     """Signed bytes, three of each bucket; `scale` is the value of 1."""
 
     def of(self, feature: str) -> tuple[float, float, float]:
         """What one feature adds to the scores, before they are normalised."""
         at = 3 * bucket_of(feature)
-        critical, notable, background = (
-            self.scale * ((each + 128) % 256 - 128) for each in self.buckets[at : at + 3]
-        )
-        return critical, notable, background
+        critical, notable, background = self.buckets[at : at + 3]
+        return self.scale * critical, self.scale * notable, self.scale * background
 
 
 @cache
 def tier_weights() -> TierWeights:
     """The weights, read on first use."""
     data = json.loads(pkgutil.get_data("vaultsync.observations", "tier_weights.json") or b"{}")
-    return TierWeights(data["scale"], data["bias"], data["signals"], b64decode(data["buckets"]))
+    buckets = memoryview(b64decode(data["buckets"])).cast("b")
+    return TierWeights(data["scale"], data["bias"], data["signals"], buckets)
 
 
 def bucket_of(feature: str) -> int:
     """The bucket of a feature."""
     return crc32(feature.encode()) % BUCKETS
+
+
+def weighed_features(text: str) -> Iterator[tuple[str, float, str]]:
+    """The features of a text: each with its share of the text, and how a reason names it."""
+    for features in (text_features(text), letter_groups(text)):
+        share = len(features) ** -0.5 if features else 0.0
+        for feature, shown in features.items():
+            yield feature, share, shown
 
 
 def tier_scores(text: str, strengths: Mapping[str, float]) -> list[float]:
@@ -62,12 +69,14 @@ def tier_scores(text: str, strengths: Mapping[str, float]) -> list[float]:
         text: the observation.
         strengths: the strengths of its signals, by name.
     """
-    weights, features = tier_weights(), text_features(text)
-    scores = list(weights.bias)
-    share = len(features) ** -0.5
-    for feature in features:
-        for tier, each in enumerate(weights.of(feature)):
-            scores[tier] += share * each
+    weights = tier_weights()
+    critical, notable, background = weights.bias
+    for feature, share, _ in weighed_features(text):
+        added = weights.of(feature)
+        critical += share * added[0]
+        notable += share * added[1]
+        background += share * added[2]
+    scores = [critical, notable, background]
     for name, strength in strengths.items():
         for tier, each in enumerate(weights.signals[name]):
             scores[tier] += SIGNAL_SCALE * strength * each
@@ -78,8 +87,8 @@ def telling_words(text: str, tier: str) -> list[str]:
     """The three words or forms of a text that speak most for a tier, the strongest first."""
     weights, place = tier_weights(), TIERS_SCORED.index(tier)
     found: dict[str, float] = {}
-    for feature, shown in text_features(text).items():
+    for feature, share, shown in weighed_features(text):
         if shown[0].isalpha() and not feature.startswith("l:"):
-            found[shown] = found.get(shown, 0.0) + weights.of(feature)[place]
+            found[shown] = found.get(shown, 0.0) + share * weights.of(feature)[place]
     best = sorted((-total, shown) for shown, total in found.items() if total > 0)
     return [shown for _, shown in best[:3]]

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from types import MappingProxyType
 
+A_NUMBER = "a number"
+"""What a reason calls any number."""
 EXAMINED_CHARS = 4_000
 """How many characters at the beginning of an observation are examined."""
 
@@ -20,6 +22,8 @@ _LONGEST_NUMBER = 4
 _PREFIXES = ((4, 4), (6, 6))
 """Letters that a word must exceed, and the length of the prefix that stands for its forms."""
 _SUFFIX_OF, _SUFFIX = 4, 3
+_GROUP_LENGTHS = range(3, 6)
+"""Letters of a group, with the blanks before and after a word."""
 _LONGEST = 6
 """Texts of 64 words and more are equally long."""
 
@@ -80,8 +84,7 @@ def text_features(text: str) -> dict[str, str]:
     words = _WORD.findall(text.lower())
     for word in words:
         if word[0].isdigit():
-            digits = sum(map(str.isdigit, word))
-            found["w:" + "#" * min(digits, _LONGEST_NUMBER)] = "a number"
+            found["w:" + _number(word)] = A_NUMBER
             continue
         if _JAPANESE.match(word):
             found |= {"c:" + each: each for each in (*word, *map("".join, pairwise(word)))}
@@ -97,3 +100,23 @@ def text_features(text: str) -> dict[str, str]:
             found["f:" + name] = name
     found[f"l:{min(_LONGEST, len(words).bit_length())}"] = "its length"
     return found
+
+
+def letter_groups(text: str) -> dict[str, str]:
+    """The groups of letters in the words of a text: each, with the word that a reason names.
+
+    They are what forms of a word, compounds and misspelt words have in common.
+    """
+    found: dict[str, str] = {}
+    for word in dict.fromkeys(_WORD.findall(text[:EXAMINED_CHARS].lower().replace("’", "'"))):
+        shown, letters = (A_NUMBER, _number(word)) if word[0].isdigit() else (word, word)
+        letters = f" {letters} "
+        for length in _GROUP_LENGTHS:
+            for start in range(max(1, len(letters) - length + 1)):
+                found["g:" + letters[start : start + length]] = shown
+    return found
+
+
+def _number(word: str) -> str:
+    """A number, as the count of its digits alone."""
+    return "#" * min(sum(map(str.isdigit, word)), _LONGEST_NUMBER)
