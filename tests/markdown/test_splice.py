@@ -143,6 +143,10 @@ def test_prose_between_rules_stays_below_a_new_frontmatter() -> None:
 EDITS: list[tuple[str, dict[str, Value], str]] = [
     ("a:   1   # why\nb: 2\n", {"a": 3}, "a:   3   # why\nb: 2\n"),
     ("'a b' : x\n", {"a b": "u"}, "'a b' : u\n"),
+    ('a: "x" # why\n', {"a": 'u "v"'}, 'a: "u \\"v\\"" # why\n'),
+    ("a: 'x'\n", {"a": "it's"}, "a: 'it''s'\n"),
+    ("a: 'x'\n", {"a": "u\tv"}, 'a: "u\\tv"\n'),
+    ('a: "1"\n', {"a": "u"}, "a: u\n"),
     ("a: # why\nb: 2\n", {"a": "x"}, "a: x # why\nb: 2\n"),
     ("a: x # why\n", {"a": ["u"]}, "a: # why\n  - u\n"),
     ("a: [x, y] # why\n", {"a": ["x", "z"]}, "a: [x, z] # why\n"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.proofs import texts
@@ -36,6 +36,7 @@ def notes(world: World) -> dict[str, tuple[list[str], str]]:
     edits=st.lists(st.integers(0, 11), min_size=2, max_size=2),
     wanted=st.lists(st.integers(-1, len(SHARED) - 1), min_size=1, max_size=2),
 )
+@example([0, 10], [5])
 def test_accept_and_undo_is_the_identity(edits: Sequence[int], wanted: Sequence[int]) -> None:
     world = mirrored(2)
     for path, how in zip(world.notes(), edits, strict=True):

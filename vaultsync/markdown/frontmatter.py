@@ -22,6 +22,7 @@ from vaultsync.markdown.yaml.writer import (
     emit_property,
     emit_value,
     is_tall,
+    quoted,
 )
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import Value
@@ -238,12 +239,25 @@ def _lines_for(
                 return [lines[0], *below]
         elif span.value[0] == "[":
             beside = edit_flow(span.value, was, value) or emit_flow_list(value)
+    elif isinstance(value, str) and isinstance(was, str):
+        beside = _in_quotes_of(span.value, was, value)
     if indent and span.value[:1] in ("|", ">"):  # keep the author's indent
         text = next((line for line in lines[1:] if line.strip()), "")
         indent = text[: len(text) - len(text.lstrip(" "))] or indent
     first, items = (beside, []) if beside else emit_value(value, indent=indent)
     text = f"{span.gap or ' '}{first}" if first else ""
     return [span.prefix + text + span.tail + end, *(item + end for item in items)]
+
+
+def _in_quotes_of(old: str, was: str, value: str) -> str | None:
+    """A new text in the quotes of the old one, if it was quoted by choice; else None."""
+    if "\n" in old + value or emit_value(was)[0] == old:
+        return None
+    if old.startswith('"'):
+        return quoted(value)
+    if old.startswith("'") and value.isprintable():
+        return "'" + value.replace("'", "''") + "'"
+    return None
 
 
 def _edit_flaw(old: NoteParts, new: NoteParts, expected: dict[str, Value], path: str) -> str | None:
