@@ -29,7 +29,7 @@ from vaultsync.operations.regressions import compare, list_figures, parse_baseli
 from vaultsync.storage.clock import FixedClock
 
 BEANS = EvalQuestion("runner beans", ("beans.md",))
-NOTHING = EvalQuestion("zeppelin")
+NOTHING = EvalQuestion("glacier")
 
 
 @pytest.fixture
@@ -270,7 +270,7 @@ def test_answers_of_another_tool_are_scored_by_the_same_formulas(world: RecallWo
 def test_what_a_tool_leaves_out_counts_as_nothing_found() -> None:
     answers = [
         ToolAnswer("q1", ("soup.md", "beans.md"), ("beans.md", "soup.md"), 90, 40, 0.25),
-        ToolAnswer("zeppelin", ("soup.md",), ()),
+        ToolAnswer("glacier", ("soup.md",), ()),
     ]
     found = score_answers(ASKED, answers)
     values = {key: each.value for key, each in found.figures.items()}
