@@ -82,7 +82,7 @@ def write(
 def read(options: Options, *, topic: str, chunk: str | None, folder: str | None) -> None:
     """Print a topic, or one module of it.
 
-    The remote is asked first; if it gives no verified answer, the files are read.
+    The remote is asked first; if it gives no confident answer, the files are read.
     """
     with open_memory(options) as memory:
         answer = memory.modules.read(topic, chunk, folder=folder)
