@@ -22,6 +22,7 @@ from vaultsync.recall.ranking import (
     chunks_similarity,
     confidence,
     fuse,
+    rarity,
     rescale_similarities,
     weighted_score,
 )
@@ -322,3 +323,13 @@ def test_the_nearest_fact_is_a_sign_of_an_answer() -> None:
     assert signs == AnswerSigns(unknown=0.0, nearest=0.4, strength=0.0)
     far = answer_signs([], [-0.2], rarities=[], unknown=0.0, fact_count=0)
     assert far.nearest == 0
+
+
+@given(st.integers(0, 1000), st.integers(0, 1000))
+def test_rarity_is_a_share_even_where_former_versions_are_counted(found: int, facts: int) -> None:
+    assert 0 <= rarity(found, facts) <= 1
+
+
+def test_signs_are_known_where_more_facts_have_a_term_than_there_are() -> None:
+    signs = answer_signs([3.0], [], rarities=[rarity(9, 2)], unknown=0.0, fact_count=2)
+    assert signs.strength > 0

@@ -255,8 +255,8 @@ def _in_quotes_of(old: str, was: str, value: str) -> str | None:
         return None
     if old.startswith('"'):
         return quoted(value)
-    if old.startswith("'") and value.isprintable():
-        return "'" + value.replace("'", "''") + "'"
+    if old.startswith("'") and value.isprintable() and "'" not in value:
+        return f"'{value}'"
     return None
 
 

@@ -341,9 +341,12 @@ def answer_probability(signs: AnswerSigns, *, has_keyword_scores: bool, has_cosi
 
 
 def rarity(facts_with_term: int, fact_count: int) -> float:
-    """The inverse document frequency of a term as a share of that of a term of one fact: to 1."""
+    """The inverse document frequency of a term, 0 to 1: as a share of that of a term of one fact.
+
+    An index may count former versions of facts, too, and so more facts with a term than there are.
+    """
     frequency = (max(fact_count, 1) - facts_with_term + 0.5) / (facts_with_term + 0.5)
-    return min(1.0, log1p(frequency) / _rare_term(fact_count))
+    return min(1.0, max(0.0, log1p(frequency)) / _rare_term(fact_count))
 
 
 def _rare_term(fact_count: int) -> float:

@@ -30,11 +30,6 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import BACKGROUND, BRANCH, RETIRED_STATUSES, HiddenMatches
 from vaultsync.model.schema import LINEAGE, TIERS
 from vaultsync.recall.asked_for import roles_of
-from vaultsync.recall.conversation_words import (
-    asks_for_advice,
-    asks_for_assistant,
-    states_preference,
-)
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
@@ -70,10 +65,10 @@ from vaultsync.recall.time_words import NamedEvent
 _log = logging.getLogger(__name__)
 
 RECALL_MODES = ("auto", "index", "vector", "fused")
-INDEX_ONLY_CONFIDENCE = 0.5
-"""Minimum confidence with which keyword search answers alone. Measured on golden/retrieval: at 0.5
-it answers 65 % of the questions, and recall@5 is 0.698; at 0.35 these are 75 % and 0.664, and
-semantic search every time gives 0.707."""
+INDEX_ONLY_CONFIDENCE = 0.4
+"""Minimum confidence with which keyword search answers alone. Measured on golden/retrieval: at 0.4
+it answers 72 % of the questions, and recall@5 is 0.681; at 0.35 these are 75 % and 0.664, at 0.5
+65 % and 0.698, and semantic search every time gives 0.707."""
 POOL_SIZE = 30
 """Best candidates that are loaded and scored; three times the limit where that is more."""
 CONFIDENCE_HITS = 5
@@ -601,11 +596,25 @@ class RecallSearch:
 
     @cached_property
     def _asks_for_assistant(self) -> bool:
+        # Most memories have nothing that an assistant said.
+        from vaultsync.recall.conversation_words import asks_for_assistant  # noqa: PLC0415
+
         return asks_for_assistant(self._query.text_without_filters)
 
     @cached_property
     def _asks_for_advice(self) -> bool:
-        return asks_for_advice(self._query.text_without_filters)
+        question = self._query.text_without_filters
+        if question.isascii() and " " not in question:
+            return False  # One word is no question, and loads no patterns of any.
+        from vaultsync.recall.conversation_words import asks_for_advice  # noqa: PLC0415
+
+        return asks_for_advice(question)
+
+    @staticmethod
+    def _states_preference(fact: Fact) -> bool:
+        from vaultsync.recall.conversation_words import states_preference  # noqa: PLC0415
+
+        return states_preference(fact)
 
     def _load(self, fact_ids: Sequence[str]) -> None:
         """Load candidates, and tell apart which may be shown.
@@ -634,7 +643,7 @@ class RecallSearch:
                 self._facts[each] = fact
                 if is_of_assistant(fact) and not self._asks_for_assistant:
                     self._factors[each] = ASSISTANT_FACTOR
-                elif self._asks_for_advice and states_preference(fact):
+                elif self._asks_for_advice and self._states_preference(fact):
                     self._factors[each] = PREFERENCE_FACTOR
             else:
                 self._rejected.add(each)

@@ -150,6 +150,7 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
         for take in ("merge", "keep")
     ],
     "proposals": lambda memory, _: memory.proposals(settled=True),
+    "proposal": lambda memory, _: [memory.proposal(x.id) for x in memory.proposals(settled=True)],
     "accept_proposals": lambda memory, planted: memory.accept_proposals(planted.proposals),
     "reject_proposals": lambda memory, planted: memory.reject_proposals(planted.proposals),
     "get": lambda memory, planted: memory.get(planted.ids["edited"]),
