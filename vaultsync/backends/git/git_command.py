@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import logging
 import os
+import selectors
 import shutil
 import subprocess
 import tempfile
-import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -151,6 +152,30 @@ class GitCommand:
             }
             yield found
 
+    def _answer_of(self, process: subprocess.Popen[bytes], verb: str) -> bytes:
+        """What git writes to its stdout, until it closes it.
+
+        Raises:
+            GitFailedError: it takes too long, or its answer is too large.
+        """
+        stream, parts, size = process.stdout, list[bytes](), 0
+        end = time.monotonic() + self._seconds
+        with selectors.DefaultSelector() as ready:
+            if stream:
+                ready.register(stream, selectors.EVENT_READ)
+            while stream and ready.select(max(0.0, end - time.monotonic())):
+                part = os.read(stream.fileno(), 1 << 16)
+                if not part:
+                    return b"".join(parts)
+                parts.append(part)
+                size += len(part)
+                if size > MOST_BYTES:
+                    raise GitFailedError(verb, f"its answer has more than {MOST_BYTES:,} bytes")
+        raise self._too_late(verb)
+
+    def _too_late(self, verb: str) -> GitFailedError:
+        return GitFailedError(verb, f"it took more than {self._seconds:g} s")
+
     def _run(self, words: Sequence[str], given: bytes) -> tuple[int, bytes, str]:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ENVIRONMENT
         # Files, not pipes: git may read all, or fill its stderr, before it says anything.
@@ -174,31 +199,16 @@ class GitCommand:
                 raise NotARepositoryError(str(self.folder), error.strerror or "") from error
             except ValueError:  # a null byte, or half of a surrogate pair
                 raise GitFailedError(words[0], "no name can be spelled so") from None
-            too_late = threading.Event()
-
-            def stop() -> None:
-                too_late.set()
-                process.kill()
-
-            timer = threading.Timer(self._seconds, stop)
-            timer.daemon = True
-            timer.start()
             try:
-                stream = process.stdout
-                answer = stream.read(MOST_BYTES + 1) if stream else b""
-                if len(answer) > MOST_BYTES:
-                    process.kill()
-                code = process.wait()
+                answer = self._answer_of(process, words[0])
+                code = process.wait(self._seconds)
+            except subprocess.TimeoutExpired:
+                raise self._too_late(words[0]) from None
             finally:
-                timer.cancel()
-                if process.poll() is None:  # interrupted
+                if process.poll() is None:  # too late, too much, or interrupted
                     process.kill()
                     process.wait()
                 if process.stdout:
                     process.stdout.close()
-            if too_late.is_set():
-                raise GitFailedError(words[0], f"it took more than {self._seconds:g} s")
-            if len(answer) > MOST_BYTES:
-                raise GitFailedError(words[0], f"its answer has more than {MOST_BYTES:,} bytes")
             wrong.seek(0)
             return code, answer, wrong.read(8192).decode(errors="replace")
