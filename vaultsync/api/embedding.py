@@ -66,23 +66,24 @@ class EmbeddingWorker:
                 another model, and failures before do not matter.
 
         Returns:
-            Whether a worker runs now.
+            Whether a worker runs now that has something to do, or was asked for.
         """
         settings, services = self.services.settings, self.services
         if not (settings.embed_in_background or asked):
             return False
         if not (services.can_embed and services.shares_store):
             return False
-        known = self.files.read()
-        if known["pid"] is not None:
+        if not (asked or self.is_behind(changes)):
+            return False
+        if self.files.pid() is not None:
             return True
-        if not asked and (self.gave_up or not self.is_behind(changes)):
+        if self.gave_up and not asked:
             return False
         return self._start(REPLACE if asked else KEEP)
 
     def is_behind(self, changes: int = 1) -> bool:
         """Whether there were that many writes since all was embedded; False without a store."""
-        known = self.files.read()
+        known = self.files.progress()
         try:
             state = self.services.read_context.redacted_store.state()
         except StoreUnavailableError as error:
@@ -94,7 +95,7 @@ class EmbeddingWorker:
     @property
     def gave_up(self) -> bool:
         """Whether a worker had to give up a moment ago."""
-        known = self.files.read()
+        known = self.files.progress()
         if not _text(known, "degraded"):
             return False
         try:

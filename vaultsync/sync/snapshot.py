@@ -98,6 +98,8 @@ class VaultSnapshot:
     scan: VaultScan
     scanned_folders: dict[VaultPath, FolderListing] = field(default_factory=dict)
     """Folders whose files had to be examined."""
+    gone_folders: list[VaultPath] = field(default_factory=list)
+    """Folders that the archive knows, and the scan did not find."""
     seen: dict[VaultPath, ScannedFile] = field(default_factory=dict)
     """Files whose bytes are not those of their base."""
     unread: dict[VaultPath, tuple[str, NoteFile]] = field(default_factory=dict)
@@ -244,6 +246,7 @@ def take_snapshot(
     _pack(ctx, snapshot)
     for path in known:
         if path not in scan.folders and not snapshot.is_unreadable(path):
+            snapshot.gone_folders.append(path)
             for base in ctx.archive.bases_in(path).values():
                 snapshot.absent[base.fact.id] = base
     _check_missing_notes(ctx, snapshot)
