@@ -95,6 +95,15 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
 """All commands by section, in the order of `--help`, with the first sentence of their own
 help: printing it loads none of them."""
 SHORT_HELP = {name: text for section in COMMAND_SECTIONS.values() for name, text in section.items()}
+OTHER_NAMES = {
+    **dict.fromkeys(("search", "query", "ask", "find"), "recall"),
+    **dict.fromkeys(("show", "cat", "view", "read"), "get"),
+    **dict.fromkeys(("add", "create", "new", "save", "store"), "remember"),
+    **dict.fromkeys(("delete", "remove", "rm"), "forget"),
+    **{"erase": "purge", "ls": "list", "pull": "sync", "push": "sync", "revert": "undo"},
+    **{"diff": "status", "serve": "mcp", "server": "mcp", "set": "config", "settings": "config"},
+}
+"""What similar programs call a command; a command that is not found is looked up here."""
 COMMAND_MODULES = {
     "bases": "bases_commands",
     "bridge": "bridge_commands",
@@ -169,8 +178,11 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
-            name = error.command_name
-            raise click.NoSuchCommand(name, possibilities=SHORT_HELP, ctx=ctx) from None
+            name, text = error.command_name, None
+            if name in OTHER_NAMES:
+                text = f"No such command {name!r}. Did you mean {OTHER_NAMES[name]!r}?"
+            possible = () if text else SHORT_HELP
+            raise click.NoSuchCommand(name, text, possible, ctx) from None
 
     def format_commands(
         self,
