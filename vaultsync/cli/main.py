@@ -96,12 +96,18 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
 help: printing it loads none of them."""
 SHORT_HELP = {name: text for section in COMMAND_SECTIONS.values() for name, text in section.items()}
 OTHER_NAMES = {
-    **dict.fromkeys(("search", "query", "ask", "find"), "recall"),
-    **dict.fromkeys(("show", "cat", "view", "read"), "get"),
-    **dict.fromkeys(("add", "create", "new", "save", "store"), "remember"),
-    **dict.fromkeys(("delete", "remove", "rm"), "forget"),
-    **{"erase": "purge", "ls": "list", "pull": "sync", "push": "sync", "revert": "undo"},
-    **{"diff": "status", "serve": "mcp", "server": "mcp", "set": "config", "settings": "config"},
+    name: command
+    for command, names in (
+        ("recall", "search query ask find"),
+        ("get", "show cat view read"),
+        ("remember", "add create new save store"),
+        ("forget", "delete remove rm"),
+        ("sync", "pull push"),
+        ("mcp", "serve server"),
+        ("config", "set settings"),
+        *(("purge", "erase"), ("list", "ls"), ("undo", "revert"), ("status", "diff")),
+    )
+    for name in names.split()
 }
 """What similar programs call a command; a command that is not found is looked up here."""
 COMMAND_MODULES = {
