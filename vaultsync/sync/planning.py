@@ -111,8 +111,11 @@ def plan_case(case: Case, work: SyncRun) -> PlannedAction:
     if change is VaultChange.FOREIGN and vault.path in work.request.adopt:
         change = VaultChange.CREATED
     do, reason = decide(change, store.change, base=case.base is not None)
-    if do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN and case.moved_to_scope:
-        do, reason = ActionKind.NOTHING, "a note outside of what was adopted"
+    if do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN:
+        if any(row.fact_id == case.fact_id for row in work.ctx.archive.outbox()):
+            do, reason = ActionKind.WAIT, "its fact is in the outbox"
+        elif case.moved_to_scope:
+            do, reason = ActionKind.NOTHING, "a note outside of what was adopted"
     if store.change is StoreChange.AWAY and work.feed.is_available:
         do, reason = ActionKind.WAIT, DAMAGED_REASON
     action = make_action(case, do, reason)

@@ -132,7 +132,7 @@ def read_status(
         for name, stamp in folder.files.items()
         if stamp.size and view.sees_path(join_path(folder.path, name))
     )
-    waiting = sum(action.new_id for action in actions)
+    waiting = sum(x.new_id or (x.do is ActionKind.WAIT and x.base is None) for x in actions)
     try:
         facts = ctx.store.state().facts
     except StoreUnavailableError:
