@@ -31,7 +31,7 @@ from vaultsync.errors import (
     VaultMissingError,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.vault import OTHER_VAULT, FileStamp
+from vaultsync.storage.vault import INVALID_FOLDER_NAME, INVALID_NAME, OTHER_VAULT, FileStamp
 
 NOTE = VaultPath("public/note.md")
 STAGING = ".meta/staging"
@@ -225,8 +225,9 @@ def test_names_that_no_path_can_hold_are_named_and_not_entered(root: Path, vault
 
     public = scan.folders[VaultPath("public")]
     assert set(public.files) == {"ä\u200b.md"}
-    assert set(public.non_regular) == {"\ufffd.md", "new\nline.md", "back\\slash.md"}
-    assert set(scan.unreadable) == {"\ufffdfolder"}
+    names = ("\ufffd.md", "new\nline.md", "back\\slash.md")
+    assert public.non_regular == dict.fromkeys(names, INVALID_NAME)
+    assert scan.unreadable == {"\ufffdfolder": INVALID_FOLDER_NAME}
 
 
 def test_patterns_ignore_folders_and_files(root: Path) -> None:
