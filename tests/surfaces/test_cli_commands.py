@@ -563,6 +563,13 @@ def test_status_says_how_fast_the_daemon_is() -> None:
     assert told[3]["restarts"] == "1, 1 of them after a crash"
 
 
+@pytest.mark.parametrize("words", ["remember x --tag", "update 019c5c65 --add-tag"])
+def test_a_tag_with_spaces_is_said_to_have_hyphens(words: str) -> None:
+    said = "the tag “two words” is spelled two-words: tags in Obsidian have no spaces\n"
+    assert ask(f"{words} 'two words'").stderr.endswith(said)
+    assert "spelled" not in ask(f"{words} two-words").stderr
+
+
 def _status_rows(**values: object) -> dict[str, str]:
     shown = ask("status", status=structs.replace(CALM, **values)).stdout
     return dict(re.split(r"\s{2,}", line, maxsplit=1) for line in shown.splitlines())

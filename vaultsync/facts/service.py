@@ -27,7 +27,7 @@ from vaultsync.errors import (
     SupersededError,
     UnknownPlaceholderError,
 )
-from vaultsync.model.canonical import check_id
+from vaultsync.model.canonical import check_id, hyphenated
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import (
     FIELDS_BY_KEY,
@@ -103,7 +103,7 @@ def new_fact(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
     }
     if agent:
         filled.setdefault("agentId", agent)
-    fact = make_fact(filled)
+    fact = _without_spaces_in_tags(make_fact(filled))
     _check_observation(fact, agent=agent)
     if not fact.content.strip() and not str(values.get("title") or "").strip():
         raise InvalidFieldError("content", fact.content, "text to be remembered")
@@ -345,6 +345,7 @@ def apply_restored_changes(
         raise UnknownPlaceholderError(fact.id, unknown)
     added = cast("Sequence[str]", restored.pop("+tags"))
     removed = {tag.lstrip("#") for tag in cast("Sequence[str]", restored.pop("-tags"))}
+    removed |= set(map(hyphenated, removed))
     try:
         changed = fact.replace(restored)
         if added or removed:
@@ -354,7 +355,13 @@ def apply_restored_changes(
         if error.field not in values:
             raise
         raise InvalidFieldError(error.field, values[error.field], error.expected) from None
-    return changed
+    return _without_spaces_in_tags(changed, fact.tags)
+
+
+def _without_spaces_in_tags(fact: Fact, known: Sequence[str] = ()) -> Fact:
+    """A fact whose new tags are such as Obsidian takes; those that are known stay as they are."""
+    tags = [tag if tag in known else hyphenated(tag) for tag in fact.tags]
+    return fact if tags == [*fact.tags] else fact.replace({"tags": tags})
 
 
 def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -> Fact:
