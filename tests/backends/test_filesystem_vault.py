@@ -129,6 +129,21 @@ def test_a_vault_that_the_system_cannot_open_is_not_called_missing(
     assert "ulimit -n" in caught.value.hint
 
 
+def test_an_error_of_a_displaced_file_names_its_whole_path(
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.stage("op1", b"a")
+
+    def refuse(path: str, *, dir_fd: int) -> None:
+        assert dir_fd
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    with pytest.raises(OSError, match="denied") as caught:
+        vault.discard("op1")
+    assert caught.value.filename == f"{root}/{STAGING}/op1"
+
+
 @pytest.mark.parametrize("call", ["mkdir", "open"])
 def test_an_error_of_the_system_names_the_whole_path(
     root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch, call: str

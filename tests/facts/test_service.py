@@ -38,6 +38,10 @@ def test_what_is_remembered_can_be_got(world: World) -> None:
     assert found.title == "Words"
     assert found.tags == ("a", "b")
     assert found.agent_id == "indy"
+    assert found.created_at
+    assert found.path is None
+    world.quiesce()
+    assert work.get(world.ctx, fact.id, agent="indy").path == world.path(fact.id)
 
 
 def test_a_new_tag_has_hyphens_for_spaces_as_in_obsidian(world: World) -> None:
@@ -61,10 +65,6 @@ def test_a_tag_with_spaces_that_a_note_brought_stays_as_it_is(world: World) -> N
     assert work.update(world.ctx, fact.id, said, agent="indy").tags == ("two words", "three-words")
     removed = work.update(world.ctx, fact.id, {}, agent="indy", remove_tags=["two words"])
     assert removed.tags == ("three-words",)
-    assert found.created_at
-    assert found.path is None
-    world.quiesce()
-    assert work.get(world.ctx, fact.id, agent="indy").path == world.path(fact.id)
 
 
 @pytest.mark.parametrize(
