@@ -322,8 +322,9 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
         if action.do is ActionKind.NEEDS_REVIEW and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
             hint = (
-                "`vaultsync adopt PATH` takes the note in, `vaultsync adopt` all notes;"
-                " when the store was lost, `vaultsync rebuild --from vault` makes a new one"
+                "if it comes from another store, `vaultsync adopt PATH` makes a fact of it that"
+                " keeps the id, and `vaultsync adopt` of all such notes; if this store was lost,"
+                " `vaultsync rebuild --from vault` makes it again"
             )
             listed.append(Notice("unknown_id", path, text, hint, seen=at))
     return listed
