@@ -37,6 +37,10 @@ class FolderListing(NamedTuple):
     """Names of conflict copies that sync tools made (`conflict_copy_of()`), sorted: no notes."""
 
 
+INVALID_NAME = "a file whose name is no valid path"
+"""What a note is whose name has control characters or backslashes, or is not UTF-8."""
+INVALID_FOLDER_NAME = "its name is no valid path"
+"""Why such a folder is not listed."""
 OTHER_VAULT = "it is a vault of its own"
 """Why the folder of a vault inside this one is not listed."""
 

@@ -156,7 +156,7 @@ DECISIONS_WITHOUT_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Map
         ),
         (_V.CREATED, _S.AWAY): _STORE_UNAVAILABLE,
         (_V.FOREIGN, _S.NONE): Decision(
-            ActionKind.NEEDS_REVIEW, "the note carries an id that this store never gave"
+            ActionKind.NEEDS_REVIEW, "the note has an id of which this store has no fact"
         ),
         (_V.FOREIGN, _S.CREATED): Decision(ActionKind.MERGE, "on both sides, without a base"),
         (_V.FOREIGN, _S.TOMBSTONE): Decision(

@@ -27,7 +27,7 @@ from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import StoreChange, StoreFeed, VaultChange, moved_scope
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
+from vaultsync.sync.decision_table import ActionKind, Decision, PlannedAction, decide
 from vaultsync.sync.identity import Case, NoteIdentities, taken_keys
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken
@@ -107,14 +107,7 @@ def make_action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
 def plan_case(case: Case, work: SyncRun) -> PlannedAction:
     """What to do about one fact: the row of the table, worked out."""
     vault, store = case.vault, case.store
-    change = vault.change
-    if change is VaultChange.FOREIGN and vault.path in work.request.adopt:
-        change = VaultChange.CREATED
-    do, reason = decide(change, store.change, base=case.base is not None)
-    if do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN and case.moved_to_scope:
-        do, reason = ActionKind.NOTHING, "a note outside of what was adopted"
-    if store.change is StoreChange.AWAY and work.feed.is_available:
-        do, reason = ActionKind.WAIT, DAMAGED_REASON
+    do, reason = _decide(case, work)
     action = make_action(case, do, reason)
     match do:
         case (
@@ -139,6 +132,22 @@ def plan_case(case: Case, work: SyncRun) -> PlannedAction:
             return action.evolve(vault=shown, merged=fact, fields=("note",))
         case _:
             return action
+
+
+def _decide(case: Case, work: SyncRun) -> Decision:
+    """The row of the table, unless the table cannot see what matters."""
+    change = case.vault.change
+    if change is VaultChange.FOREIGN and case.vault.path in work.request.adopt:
+        change = VaultChange.CREATED
+    decision = decide(change, case.store.change, base=case.base is not None)
+    if case.store.change is StoreChange.AWAY and work.feed.is_available:
+        return Decision(ActionKind.WAIT, DAMAGED_REASON)
+    if decision.do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN:
+        if any(row.fact_id == case.fact_id for row in work.ctx.archive.outbox()):
+            return Decision(ActionKind.WAIT, "its fact is in the outbox")
+        if case.moved_to_scope:
+            return Decision(ActionKind.NOTHING, "a note outside of what was adopted")
+    return decision
 
 
 def _store_values(fact: Fact) -> tuple[str, ...]:

@@ -34,7 +34,14 @@ from vaultsync.model.paths import (
     path_key,
     vault_path,
 )
-from vaultsync.storage.vault import OTHER_VAULT, FileStamp, FolderListing, VaultScan
+from vaultsync.storage.vault import (
+    INVALID_FOLDER_NAME,
+    INVALID_NAME,
+    OTHER_VAULT,
+    FileStamp,
+    FolderListing,
+    VaultScan,
+)
 
 META = ".meta"
 MARKER = f"{META}/config.toml"
@@ -148,7 +155,7 @@ def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing,
         irregular.pop(name, None)
     if not names.isprintable() or "\\" in names:
         for name in filter(_NO_PATH.search, list(notes)):
-            irregular[name] = ("a name that no path can hold", notes.pop(name))
+            irregular[name] = (INVALID_NAME, notes.pop(name))
     files = dict(sorted(notes.items()))
     stamps = {name: stamp for name, (_, stamp) in sorted(irregular.items())}
     kinds = {printable_name(name): irregular[name][0] for name in stamps}
@@ -301,7 +308,7 @@ class FolderTree:
         while pending:
             path = pending.pop()
             if is_unusable_name(path):
-                unreadable[VaultPath(printable_name(path))] = "no path can hold its name"
+                unreadable[VaultPath(printable_name(path))] = INVALID_FOLDER_NAME
                 continue
             try:
                 fd = os.open(path or ".", _FOLDER, dir_fd=self._root)
