@@ -1,4 +1,4 @@
-"""One damaged row of the store: to a run it is a fact whose store is away, and it is named."""
+"""One damaged row of the store: a run treats its fact as unavailable, and reports it."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ class DaemonLoop:
             if not self.state.store_away:
                 self.state.store_away = error.message
                 self._emit("store", {"away": error.message})
-                self._want_all("the store is away")
+                self._want_all("the store is unavailable")
                 self._emit_state()
             return
         self._due.ask_at = now + self._intervals.poll

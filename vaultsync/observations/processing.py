@@ -111,7 +111,7 @@ def process(
         progress: called with the stage, how many are done, and of how many.
 
     Raises:
-        StoreUnavailableError: the store is away.
+        StoreUnavailableError: the store is unavailable.
         GuardError: the first sync run is not plausible; nothing was classified.
     """
     began = ctx.clock.monotonic()

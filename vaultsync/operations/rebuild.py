@@ -40,7 +40,7 @@ _ABSENT = (StoreChange.NONE, StoreChange.MISSING)
 _NO_NOTE = (VaultChange.NONE, VaultChange.GONE, VaultChange.DELETED)
 _NOT_READ = (VaultChange.UNREADABLE, VaultChange.UNSETTLED, VaultChange.UNKNOWN, VaultChange.COPIED)
 
-_UNREADABLE_REASON = "the note cannot be read; it is left alone"
+_UNREADABLE_REASON = "the note cannot be read, and is not changed"
 
 
 def rebuild(

@@ -619,7 +619,7 @@ class RecallSearch:
     def _load(self, fact_ids: Sequence[str]) -> None:
         """Load candidates, and tell apart which may be shown.
 
-        While the store is away, they are loaded from the archive.
+        While the store is unavailable, they are loaded from the archive.
         """
         ctx = self._sources.ctx
         try:

@@ -108,7 +108,7 @@ def resolve_conflict(
     merges it into the note like any other edit.
 
     Raises:
-        StoreUnavailableError: the store is away; the conflict stays open.
+        StoreUnavailableError: the store is unavailable; the conflict stays open.
     """
     conflict = resolution.conflict
     chosen = [each for each in conflict.fields if each.field in resolution.fields]
