@@ -37,7 +37,7 @@ class FolderListing(NamedTuple):
     """Names of conflict copies that sync tools made (`conflict_copy_of()`), sorted: no notes."""
 
 
-OTHER_VAULT = "it is a vault of its own"
+OTHER_VAULT = "it is a vault itself"
 """Why the folder of a vault inside this one is not listed."""
 
 

@@ -134,7 +134,7 @@ def settled_by_deletion(resolutions: Sequence[ConflictResolution]) -> list[Actio
 
     What was ticked is written, which the report says anyway.
     """
-    why = "its conflict note was deleted: the note stays as it is"
+    why = "its conflict note was deleted: the note is kept as it is"
     return [
         ActionTaken("resolve_conflict", x.conflict.fact_id, x.conflict.path, x.fields, why)
         for x in resolutions

@@ -98,7 +98,7 @@ def _damage_notices(work: SyncRun) -> list[Notice]:
 
 def _store_unavailable_notice(ctx: SyncContext) -> Notice:
     """The notice of a run without the store."""
-    hint = "the next run after it is back brings everything over"
+    hint = "the next run after it is available syncs everything"
     otherwise = "if it is lost, `vaultsync rebuild --from vault` makes a new one from"
     hints = [hint, f"{otherwise} the notes"]
     try:
@@ -110,7 +110,7 @@ def _store_unavailable_notice(ctx: SyncContext) -> Notice:
     return Notice(
         "store_away",
         VaultPath(""),
-        f"the store does not answer: {why}; what must reach it waits",
+        f"the store does not answer: {why}; changes for it wait",
         "; ".join(hints),
         seen=ctx.now(),
     )
@@ -126,10 +126,10 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
     listed = []
     for folder, why in snapshot.scan.unreadable.items():
         kind = "unreadable_folder"
-        hint = "give yourself the right to read it; the next sync reads it"
+        hint = "change its permissions so that you can read it; the next sync reads it"
         if why == OTHER_VAULT:
-            kind, hint = "nested_vault", "move it out of this vault, or name it in `ignore`"
-        text = f"{folder or 'the vault'}: {why}; what is below it is left alone"
+            kind, hint = "nested_vault", "move it out of this vault, or add it to `ignore`"
+        text = f"{folder or 'the vault'}: {why}; it is skipped"
         listed.append(Notice(kind, folder, text, hint, seen=at))
     for path, what in snapshot.non_regular.items():
         text = f"{path}: is {what}, not a note"
@@ -148,8 +148,8 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
             Notice(
                 "twins",
                 files[0].path,
-                f"{names}: all carry the id {fact_id}, and none lies where it was",
-                "take the id line out of all but one of them",
+                f"{names}: all have the id {fact_id}, and none is at its path",
+                "remove the id line from all but one of them",
                 seen=at,
             )
         )
@@ -180,7 +180,7 @@ def conflict_copy_notice(
         " `--take keep` makes a note of its own of it, and `--take drop` removes it"
     )
     if not exists:
-        text += ", and that note is not there"
+        text += ", which does not exist"
         hint = f"rename it to {note} if it is the note you want, or delete it"
     return Notice(COPY_NOTICE, path, text, hint, seen=at)
 
@@ -237,13 +237,13 @@ def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[N
     listed = []
     for key in action.reverted:
         fixed = key in FIELDS_BY_KEY and FIELDS_BY_KEY[key].owner is FieldOwner.IDENTITY
-        what = "never changes" if fixed else "is the store's to change"
+        what = "never changes" if fixed else "can only be changed in the store"
         hint = (
-            "to make a new fact of this text, copy the note"
+            "to create a new fact from this text, copy the note"
             if fixed
             else f"`vaultsync update {action.fact_id} --set {key}=VALUE`"
         )
-        text = f"{path}: {key} {what}; the note is given its value back"
+        text = f"{path}: {key} {what}; its value in the note was restored"
         listed.append(Notice("put_back", path, text, hint, seen=at))
     return listed
 
@@ -293,7 +293,7 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
                 continue
             text = (
                 f"{path}: was moved to {scope}, but its fact belongs to"
-                f" {action.merged.scope}; who may see it did not change"
+                f" {action.merged.scope}; its scope was not changed"
             )
             hint = (
                 "`vaultsync sync --allow-scope-moves` if this is intended; otherwise move it back"
@@ -311,7 +311,7 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
         if action.do is ActionKind.NEEDS_REVIEW and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
             hint = (
-                "`vaultsync adopt PATH` takes the note in, `vaultsync adopt` all notes;"
+                "`vaultsync adopt PATH` adopts the note, `vaultsync adopt` all notes;"
                 " when the store was lost, `vaultsync rebuild --from vault` makes a new one"
             )
             listed.append(Notice("unknown_id", path, text, hint, seen=at))

@@ -112,7 +112,7 @@ def plan_case(case: Case, work: SyncRun) -> PlannedAction:
         change = VaultChange.CREATED
     do, reason = decide(change, store.change, base=case.base is not None)
     if do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN and case.moved_to_scope:
-        do, reason = ActionKind.NOTHING, "a note outside of what was adopted"
+        do, reason = ActionKind.NOTHING, "a note outside the adopted folders"
     if store.change is StoreChange.AWAY and work.feed.is_available:
         do, reason = ActionKind.WAIT, DAMAGED_REASON
     action = make_action(case, do, reason)

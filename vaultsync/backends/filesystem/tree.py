@@ -146,7 +146,7 @@ def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing,
         irregular.pop(name, None)
     if not names.isprintable() or "\\" in names:
         for name in filter(_NO_PATH.search, list(notes)):
-            irregular[name] = ("a name that no path can hold", notes.pop(name))
+            irregular[name] = ("a name that is not valid in a path", notes.pop(name))
     files = dict(sorted(notes.items()))
     stamps = {name: stamp for name, (_, stamp) in sorted(irregular.items())}
     kinds = {printable_name(name): irregular[name][0] for name in stamps}
@@ -209,7 +209,7 @@ class FolderTree:
                 return
         except OSError as error:
             raise missing_root(self.where, error) from error
-        raise VaultMissingError(self.where, "another folder stands there")
+        raise VaultMissingError(self.where, "another folder is in its place")
 
     def missing(self, path: str) -> NoteMissingError:
         """The error for a missing file, if not the root itself is missing."""
@@ -297,7 +297,7 @@ class FolderTree:
         while pending:
             path = pending.pop()
             if is_unusable_name(path):
-                unreadable[VaultPath(printable_name(path))] = "no path can hold its name"
+                unreadable[VaultPath(printable_name(path))] = "its name is not valid in a path"
                 continue
             try:
                 fd = os.open(path or ".", _FOLDER, dir_fd=self._root)
