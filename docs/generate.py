@@ -1,7 +1,7 @@
-"""Writes the generated parts of README.md and docs/, and the plugin's types of answers.
+"""Writes the generated parts of README.md and docs/, and the plugin's TypeScript types.
 
-A part stands between `<!-- generated: NAME -->` and `<!-- /generated -->`, and is made
-of what the code says now. `--check` writes nothing and names the files that are stale.
+A part stands between `<!-- generated: NAME -->` and `<!-- /generated -->`, and is generated
+from the current code. `--check` writes nothing and lists the stale files.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def listed(words: Iterable[str]) -> str:
 
 
 def fenced(text: str, language: str) -> str:
-    """Text as a block, in a fence that is longer than any within."""
+    """Text as a code block, in a fence that is longer than any fence in it."""
     longest = max([2, *(len(run) for run in re.findall("`{3,}", text))])
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}\n"
@@ -110,7 +110,7 @@ def fenced(text: str, language: str) -> str:
 
 
 def matrix() -> str:
-    """What the table does about each pair of changes, at a glance."""
+    """The action for each pair of changes, as a matrix."""
     stores = list(dict.fromkeys(store for _, store in DECISIONS_WITH_BASE))
     vaults = list(dict.fromkeys(vault for vault, _ in DECISIONS_WITH_BASE))
     return table(
@@ -126,12 +126,12 @@ def matrix() -> str:
 
 
 def rows(of: Mapping[tuple[VaultChange, StoreChange], Decision]) -> str:
-    """The rows of the table with their reasons; pairs with one answer share a row."""
+    """The rows of the decision table with their reasons; equal decisions share a row."""
     grouped: dict[tuple[VaultChange, Decision], list[str]] = {}
     for (vault, store), row in of.items():
         grouped.setdefault((vault, row), []).append(store.value)
     return table(
-        ["vault", "store", "what is done", "why"],
+        ["vault", "store", "action", "reason"],
         (
             [vault.value, ", ".join(stores), row.do.value, row.reason]
             for (vault, row), stores in grouped.items()
@@ -146,19 +146,19 @@ def guard() -> str:
     facts = "of the facts"
     rows: Sequence[tuple[str, int | str, float | None, str]] = (
         ("delete facts or notes", deletes, plausibility.MAX_DELETE_SHARE, facts),
-        ("give facts back that the store lost", deletes, plausibility.MAX_DELETE_SHARE, facts),
+        ("restore facts that the store lost", deletes, plausibility.MAX_DELETE_SHARE, facts),
         (
-            "rewrite notes for other reasons than writes of agents",
+            "rewrite notes for reasons other than writes by agents",
             *(rewrites, plausibility.MAX_REWRITE_SHARE, facts),
         ),
-        ("take former texts of notes for edits", some, most, "of the edited notes"),
-        ("do what a vault says that has the summary of an earlier run", "0", None, ""),
-        ("believe a store that lacks what was seen in it", "0", None, ""),
-        ("rebuild a side that has changes which were never synced", "0", None, ""),
+        ("treat former texts of notes as edits", some, most, "of the edited notes"),
+        ("follow a vault with the summary of an earlier run", "0", None, ""),
+        ("follow a store that has lost what was seen in it", "0", None, ""),
+        ("rebuild a side that has unsynced changes", "0", None, ""),
         ("rebuild a side from an older copy of the other", "0", None, ""),
     )
     return table(
-        ["a run is stopped when it would …", "more than", "and more than"],
+        ["a run is stopped if it would …", "more than", "and more than"],
         (
             [text, str(count), "" if share is None else f"{share:.0%} {what}"]
             for text, count, share, what in rows
@@ -172,12 +172,12 @@ def guard() -> str:
 def types() -> str:
     """The table of types."""
     return table(
-        ["type", "folder", "named by", "half-life in days", "fields of its own"],
+        ["type", "folder", "file name", "half-life in days", "type-specific fields"],
         (
             [
                 code(row.name),
                 code(f"{row.folder}/"),
-                "title" if row.named else "date and title",
+                "the title" if row.named else "the date and title",
                 str(row.half_life),
                 listed(own.key for own in row.own) or "none",
             ]
@@ -198,7 +198,7 @@ def fields() -> str:
 
 def _fields(found: Iterable[Field]) -> str:
     return table(
-        ["field", "takes", "merges", "what it says"],
+        ["field", "values", "merge rule", "meaning"],
         ([code(x.key), x.kind.value, x.rule.value, x.says] for x in found),
     )
 
@@ -293,20 +293,20 @@ def _opening(file: Path) -> str:
 
 
 def routes() -> str:
-    """The routes of the bridge, with what they take and answer."""
+    """The routes of the bridge, with their parameters and responses."""
     stream = [
         "GET",
         code(EVENTS_PATH),
         "`app`",
         "a stream",
-        "Events, until the client or the bridge ends the stream.",
+        "Stream events until the client or the bridge closes the connection.",
     ]
     metrics = [
         "GET",
         code(METRICS_PATH),
         "",
         "text",
-        "Counters for Prometheus, in its text format.",
+        "Get the counters in the text format of Prometheus.",
     ]
     found = [
         [
@@ -318,7 +318,9 @@ def routes() -> str:
         ]
         for row in ROUTES
     ]
-    return table(["", "route", "takes", "answers", ""], [*found, metrics, stream])
+    return table(
+        ["method", "route", "parameters", "response", "description"], [*found, metrics, stream]
+    )
 
 
 def _keys(answer: type) -> list[str]:
@@ -327,18 +329,18 @@ def _keys(answer: type) -> list[str]:
 
 
 def statuses() -> str:
-    """The statuses, and the errors that each stands for."""
+    """The HTTP statuses, and the errors that each one reports."""
     by_status: dict[HTTPStatus, list[str]] = {}
     for kind, status in ERROR_STATUSES:
         by_status.setdefault(status, []).append(kind.__name__)
     return table(
-        ["status", "for"],
+        ["status", "errors"],
         [
             *([str(status.value), listed(kinds)] for status, kinds in by_status.items()),
-            ["500", "all else"],
-            ["401 · 429", "no token, or a wrong one · too many of them"],
-            ["403", "a Host or an Origin that may not ask"],
-            ["405 · 413 · 415", "another method · a body too large · no JSON"],
+            ["500", "all other errors"],
+            ["401 · 429", "a missing or wrong token · too many wrong tokens"],
+            ["403", "a Host or Origin that is not allowed"],
+            ["405 · 413 · 415", "a wrong method · a body that is too large · not JSON"],
         ],
     )
 
@@ -369,7 +371,7 @@ def _error(of: type[errors.VaultsyncError]) -> str:
     said = [f"### {of.__name__}", "", inspect.cleandoc(of.__doc__ or ""), ""]
     above = of.__bases__[0].__name__
     if of is not errors.VaultsyncError:
-        said += [f"A kind of [`{above}`](#{above.lower()}).", ""]
+        said += [f"Subclass of [`{above}`](#{above.lower()}).", ""]
     example = _example(of)
     if example is not None:
         hint = f"\nhint: {example.hint}" if example.hint else ""
@@ -378,7 +380,7 @@ def _error(of: type[errors.VaultsyncError]) -> str:
 
 
 def _example(of: type[errors.VaultsyncError]) -> errors.VaultsyncError | None:
-    """An error as it looks; None for a class that leaves its words to the raiser."""
+    """An example of the error; None for a class whose caller passes the message."""
     wanted = list(inspect.signature(of).parameters.values())
     if "message" in (each.name for each in wanted):
         return None
@@ -402,7 +404,7 @@ def settings() -> str:
 
 
 def _settings(table: Mapping[str, object], name: str = "") -> Iterator[str]:
-    """The lines of a table, then its tables; what has no default is left out."""
+    """The lines of a table, then its subtables; settings without a default are left out."""
     if name:
         yield from ("", f"[{name}]")
     below = {}
@@ -423,7 +425,7 @@ def _settings(table: Mapping[str, object], name: str = "") -> Iterator[str]:
 def iter_commands(
     group: click.Group, above: click.Context | None = None
 ) -> Iterator[tuple[str, click.Command, click.Context]]:
-    """Every command by its full name, with what it is called in."""
+    """Every command by its full name, with its click context."""
     context = above or _context(group, "vaultsync", None)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -445,7 +447,7 @@ def commands() -> str:
     """All commands: a table, then the help of each."""
     found = list(iter_commands(cli))
     links = table(
-        ["command", "does"],
+        ["command", "description"],
         (
             [f"[`{name}`](#{name.replace(' ', '-')})", each.get_short_help_str(limit=100)]
             for name, each, _ in found
@@ -461,10 +463,10 @@ def commands() -> str:
 
 
 def mcp_tools() -> str:
-    """Every tool: what it does, takes and answers."""
+    """Every tool: its description, arguments and result."""
     said = [
         table(
-            ["tool", "does", "changes something"],
+            ["tool", "description", "makes changes"],
             (
                 [f"[`{each.name}`](#{each.name})", each.title, _changes(each)]
                 for each in TOOLS_BY_NAME.values()
@@ -477,29 +479,29 @@ def mcp_tools() -> str:
         if taken["properties"]:
             said.append(
                 table(
-                    ["argument", "takes", "usual", "what it says"],
+                    ["argument", "values", "default", "description"],
                     (_argument(key, taken) for key in taken["properties"]),
                 )
             )
         else:
-            said.append("It takes no arguments.\n")
-        said.append(f"It answers {listed(each.output_schema['properties'])}.\n")
+            said.append("No arguments.\n")
+        said.append(f"The result has {listed(each.output_schema['properties'])}.\n")
     return "\n".join(said)
 
 
 def _changes(tool: Tool[Any]) -> str:
     if tool.reads:
         return "no"
-    return "yes, and may take something away" if tool.destructive else "yes"
+    return "yes, and may delete or overwrite" if tool.destructive else "yes"
 
 
 def _argument(key: str, schema: Mapping[str, Any]) -> list[str]:
     said = schema["properties"][key]
     default = said.get("default")
-    usual = "" if default is None else code(json.dumps(default))
+    shown = "" if default is None else code(json.dumps(default))
     if key in schema.get("required", []):
-        usual = "must be given"
-    return [code(key), _taken(said), usual, said.get("description", "")]
+        shown = "required"
+    return [code(key), _taken(said), shown, said.get("description", "")]
 
 
 def _taken(said: Mapping[str, Any]) -> str:
@@ -512,7 +514,7 @@ def _taken(said: Mapping[str, Any]) -> str:
     if said["type"] == "array":
         return f"a list of {_taken(said['items'])}"
     kind = {"string": "text", "integer": "a whole number", "boolean": "true or false"}
-    kind |= {"object": "values by key"}
+    kind |= {"object": "an object"}
     least, most = said.get("minimum"), said.get("maximum")
     span = f" from {least}" if least is not None else ""
     span += f" to {most}" if most is not None else ""
@@ -520,17 +522,16 @@ def _taken(said: Mapping[str, Any]) -> str:
 
 
 def mcp_resources() -> str:
-    """The addresses of resources."""
+    """The URI templates of resources."""
     return table(
-        ["address", "what is there"],
-        ([code(each.uriTemplate), each.description or ""] for each in TEMPLATES),
+        ["URI", "content"], ([code(each.uriTemplate), each.description or ""] for each in TEMPLATES)
     )
 
 
 def mcp_prompts() -> str:
     """The prompts."""
     return table(
-        ["prompt", "argument", "what it brings"],
+        ["prompt", "argument", "description"],
         ([code(p.name), code(p.argument), p.description] for p in PROMPTS.values()),
     )
 
@@ -563,7 +564,7 @@ def python_functions() -> str:
 
 
 def python_memory() -> str:
-    """`Memory`, method by method, in the order of the alphabet."""
+    """The methods of `Memory` in alphabetical order."""
     names = [name for name in dir(vaultsync.Memory) if not name.startswith("_")]
     return "\n".join(
         _callable(name, getattr(vaultsync.Memory, name))
@@ -608,7 +609,7 @@ def _described(text: str) -> str:
 
 
 def python_values() -> str:
-    """What methods return: every public field, its type and what it says."""
+    """What methods return: every public field, its type and its description."""
     return "\n".join(map(_value, VALUES))
 
 
@@ -620,11 +621,11 @@ def _value(of: type) -> str:
         if base.__module__.startswith("vaultsync.")
         for name, kind, says in _documented(base)
     ]
-    return f"### `{of.__name__}`\n\n{opening}\n\n{table(['field', 'type', ''], rows)}"
+    return f"### `{of.__name__}`\n\n{opening}\n\n{table(['field', 'type', 'description'], rows)}"
 
 
 def _documented(of: type) -> Iterator[tuple[str, str, str]]:
-    """The fields and properties of a class, each with the text that stands below it."""
+    """The fields and properties of a class, each with its docstring."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(of)))
     body = next(each for each in tree.body if isinstance(each, ast.ClassDef)).body
     for node, after in zip(body, [*body[1:], None], strict=True):
@@ -650,7 +651,7 @@ def _is_property(node: ast.FunctionDef) -> bool:
 # ---------------------------------------------------------------------------- filters
 
 _ASKED_ON = date(2026, 6, 15)
-"""The day that the examples of questions are asked on, a Monday."""
+"""The day on which the example questions are asked, a Monday."""
 _FILTER_EXAMPLES: Mapping[str, tuple[str, str]] = {
     "type": ("type:decision", "type:nonsense"),
     "tag": ("tag:ops, #ops", ""),
@@ -661,7 +662,7 @@ _FILTER_EXAMPLES: Mapping[str, tuple[str, str]] = {
     "after": ("after:2026-03-01", "after:banana"),
     "before": ("before:yesterday", "before:banana"),
 }
-"""Filter -> how it is written, and what it refuses."""
+"""Filter -> examples of valid and invalid values."""
 _QUESTIONS = (
     ("English", "What decisions did we make last week?"),
     ("German", "Welche Entscheidungen haben wir letzte Woche getroffen?"),
@@ -687,7 +688,7 @@ def _parsed(question: str) -> ParsedQuery:
 
 
 def filter_table() -> str:
-    """The filters of a question, what each takes, and what it says to anything else."""
+    """The filters of a question, with examples of valid and refused values."""
     found = []
     for name, takes in QUERY_FILTERS.items():
         example, refused = _FILTER_EXAMPLES[name]
@@ -695,7 +696,7 @@ def filter_table() -> str:
             if not _parsed(each).has_filters:
                 raise SystemExit(f"docs: {each} is no filter")
         found.append([code(f"{name}:"), takes, listed(example.split(", ")), _refusal(refused)])
-    return table(["filter", "takes", "such as", "refused"], found)
+    return table(["filter", "values", "examples", "refused"], found)
 
 
 def _refusal(question: str) -> str:
@@ -728,7 +729,7 @@ def asked_words() -> str:
         *((f"order {code(name)}", name, words) for name, words in ORDER_WORDS.items()),
     ]
     return table(
-        ["asks for", "words of English, German, French and Spanish", "of Japanese"],
+        ["asks for", "English, German, French and Spanish words", "Japanese words"],
         [
             [what, ", ".join(words.split()), ", ".join(_JAPANESE_WORDS.get(name, "").split("|"))]
             for what, name, words in named
@@ -737,7 +738,7 @@ def asked_words() -> str:
 
 
 def asked_examples() -> str:
-    """Questions in five languages, and what each was understood to ask for."""
+    """Questions in five languages, and what each one asks for."""
     return table(
         ["", "question", "asks for"],
         [[language, f"*{question}*", _understood(question)] for language, question in _QUESTIONS],
@@ -789,10 +790,10 @@ PARTS: Mapping[str, Callable[[], str]] = {
 
 
 def refreshed(text: str) -> str:
-    """A page with its parts made anew.
+    """A page with its parts generated again.
 
     Raises:
-        KeyError: it names a part that nobody makes.
+        KeyError: it names an unknown part.
     """
 
     def part(found: re.Match[str]) -> str:
@@ -807,7 +808,7 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-# ------------------------------------------------------- what the plugin is answered
+# --------------------------------------------------------- TypeScript types of the plugin
 
 ANSWERS = "obsidian-plugin/src/bridge-answers.ts"
 _PLAIN = {
@@ -820,10 +821,10 @@ _PLAIN = {
 
 
 def plugin_types() -> str:
-    """The types of the bridge's answers in TypeScript."""
+    """The types of the bridge's responses in TypeScript."""
     schemas = answer_schemas([Failure, *(row.answers for row in ROUTES)], "{name}")
     blocks = [
-        "/** What the bridge answers. Generated from its routes by `make docs`; do not edit. */"
+        "/** The responses of the bridge. Generated from its routes by `make docs`; do not edit. */"
     ]
     for name, schema in schemas.items():
         if not schema["properties"]:
@@ -839,7 +840,7 @@ def plugin_types() -> str:
 
 
 def _typed(schema: Mapping[str, Any]) -> str:
-    """A JSON Schema as a type of TypeScript."""
+    """A JSON Schema as a TypeScript type."""
     if "$ref" in schema:
         return str(schema["$ref"])
     if "enum" in schema:
@@ -854,7 +855,7 @@ def _typed(schema: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the pages, or say which are stale."""
+    """Write the pages, or list the stale ones."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args(arguments).check
@@ -870,7 +871,7 @@ def main(arguments: Sequence[str]) -> int:
     for name in stale:
         print(f"docs: {name} {'is stale; run make docs' if check else 'was rewritten'}")
     if not stale:
-        print("docs: all generated parts are those of this code")
+        print("docs: all generated parts are up to date")
     return int(check and bool(stale))
 
 

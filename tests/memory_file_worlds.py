@@ -69,7 +69,7 @@ class SimFile:
         if self.why_not:
             raise UnreadableMemoryFileError(self.name, self.why_not)
         if self.data is not None and len(self.data) > limit:
-            why = f"it is larger than the {limit} bytes that are left"
+            why = f"it is larger than the remaining {limit} bytes"
             raise UnreadableMemoryFileError(self.name, why)
         return self.data
 
@@ -86,7 +86,7 @@ class SimFile:
 
     def replace(self, data: bytes, expect: bytes | None) -> None:
         if not self.writable:
-            raise UnreadableMemoryFileError(self.name, "it may only be read", hint="allow it")
+            raise UnreadableMemoryFileError(self.name, "it is read-only", hint="allow it")
         self.left = [data]
         self.before("look")
         if self.data != expect:

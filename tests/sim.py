@@ -290,7 +290,7 @@ class SimVault(Disk):
 
     def _op(self, op: str) -> str:
         if not _OP.fullmatch(op):
-            raise UnsafePathError(op, "it cannot name a staged file")
+            raise UnsafePathError(op, "it is not a valid name of a staged file")
         return STAGING + op
 
     def _staged(self, op: str) -> Inode:
@@ -346,7 +346,7 @@ class SimVault(Disk):
 
     def _check_derived(self, path: VaultPath) -> None:
         if not _DERIVED.fullmatch(path):
-            raise UnsafePathError(path, "it is no derived file")
+            raise UnsafePathError(path, "it is not a derived file")
 
 
 def _folder(path: VaultPath, inodes: dict[str, Inode]) -> FolderListing:

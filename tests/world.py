@@ -188,7 +188,7 @@ class World:
 
     @contextlib.contextmanager
     def outage(self) -> Iterator[None]:
-        """The store is away for a while."""
+        """The store is unavailable for a while."""
         self.store.away = True
         yield
         self.store.away = False

@@ -1,6 +1,6 @@
-"""Every error that vaultsync raises on purpose; docs/reference/errors.md shows how each one looks.
+"""Every error that vaultsync raises deliberately; docs/reference/errors.md has an example of each.
 
-The base classes say what is affected: the call (`UsageError`, `NotFoundError`), one note
+The base classes state what is affected: the call (`UsageError`, `NotFoundError`), one note
 (`NoteError`), one memory file (`MemoryFileError`), modules (`ModuleError`), a whole side
 (`VaultError`, `StoreError`), or only what can be rebuilt (`DerivedError`).
 """
@@ -22,7 +22,7 @@ SYSTEM_HINTS: Mapping[int, str] = {
     errno.EPERM: _PERMISSION,
     errno.ENOENT: "create the folder first, or use another path",
     errno.EROFS: "the file system is read-only; use another path",
-    errno.ELOOP: "a link points to itself, or is where links are not allowed: remove it",
+    errno.ELOOP: "a link points to itself, or links are not allowed here: remove it",
     errno.EMFILE: _FILES,
     errno.ENFILE: _FILES,
     errno.ENOSPC: _SPACE,
@@ -33,15 +33,15 @@ SYSTEM_HINTS: Mapping[int, str] = {
 
 
 class VaultsyncError(Exception):
-    """Base class of all errors that vaultsync raises on purpose.
+    """Base class of all errors that vaultsync raises deliberately.
 
-    `message` says what happened and why, `hint` what to do.
+    `message` states what happened and why, `hint` what to do.
     """
 
     run: str | None = None
     """Id of the run that was stopped and can be confirmed."""
     examples: Sequence[str] = ()
-    """Paths of notes that it is about, for the user alone: an agent may not see them all."""
+    """Paths of affected notes, only for the user: an agent may not be allowed to see them."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -50,7 +50,7 @@ class VaultsyncError(Exception):
 
 
 def _shown(value: object, length: int) -> str:
-    """A value as its author may have written it: a text in quotes, anything else as JSON."""
+    """A value for a message: text in quotes, anything else as JSON."""
     if isinstance(value, str):
         return repr(value[:length])
     return json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)[:length]
@@ -76,12 +76,12 @@ class InvalidFieldError(UsageError):
 
 
 class NoteLimitError(UsageError):
-    """The note of the fact would be larger than notes may be; nothing was written."""
+    """The note of the fact would exceed the size limits of notes; nothing was written."""
 
     def __init__(self, why: str) -> None:
         super().__init__(
             f"the fact does not fit into a note: {why}; nothing was written",
-            hint="split it into several facts; long texts belong into the content",
+            hint="split it into several facts; put long texts into the content",
         )
 
 
@@ -102,25 +102,24 @@ class ComputedFieldError(UsageError):
 
 
 class UnknownPlaceholderError(UsageError):
-    """A text contains a redaction placeholder that stands for no secret of its fact."""
+    """A text contains a redaction placeholder that matches no secret of its fact."""
 
     def __init__(self, fact_id: str, placeholder: str) -> None:
         super().__init__(
-            f"{placeholder} stands for no secret of the fact {fact_id}; nothing was written",
-            hint=f"keep its placeholders as `vaultsync get {fact_id}` shows them, or leave"
-            " them out",
+            f"{placeholder} matches no secret of the fact {fact_id}; nothing was written",
+            hint=f"keep the placeholders as `vaultsync get {fact_id}` shows them, or remove them",
         )
         self.fact_id = fact_id
         self.placeholder = placeholder
 
 
 class IdTakenError(UsageError):
-    """Another fact has, or had, that id; nothing was written."""
+    """The id belongs, or belonged, to another fact; nothing was written."""
 
     def __init__(self, fact_id: str) -> None:
         super().__init__(
             f"the id {fact_id} is already in use; nothing was written",
-            hint=f"leave the id out, or change that fact: `vaultsync update {fact_id}`",
+            hint=f"omit the id, or change that fact: `vaultsync update {fact_id}`",
         )
         self.fact_id = fact_id
 
@@ -131,7 +130,7 @@ class SupersededError(UsageError):
     def __init__(self, fact_id: str, successor_id: str) -> None:
         super().__init__(
             f"fact {fact_id} is already superseded by {successor_id}; nothing was written",
-            hint=f"supersede or change that one: `vaultsync get {successor_id}` shows it",
+            hint=f"supersede or change the newer fact: `vaultsync get {successor_id}` shows it",
         )
         self.fact_id = fact_id
         self.successor_id = successor_id
@@ -155,7 +154,7 @@ class InvalidIdError(UsageError):
 
 
 class InvalidScopeError(UsageError):
-    """The scope cannot be a folder of the vault."""
+    """The scope is not a valid folder name in the vault."""
 
     def __init__(self, value: object) -> None:
         super().__init__(
@@ -166,12 +165,12 @@ class InvalidScopeError(UsageError):
 
 
 class InvalidAgentError(InvalidScopeError):
-    """The name of the agent cannot be part of the name of its scope's folder."""
+    """The name of the agent is not valid in the folder name of its scope."""
 
     def __init__(self, name: object) -> None:
         UsageError.__init__(
             self,
-            f"{str(name)[:80]!r} is not a valid name of an agent",
+            f"{str(name)[:80]!r} is not a valid agent name",
             hint="use lower-case letters, digits, - and _, and begin with a letter or a digit",
         )
 
@@ -190,22 +189,22 @@ class ScopeDeniedError(UsageError):
             )
         super().__init__(f"agent {agent!r} {may} {scope!r}", hint=hint)
         self.proposes = proposes
-        """Whether a person may accept what the agent proposes to write there."""
+        """Whether the user may accept what the agent proposes to write there."""
 
 
 class WriteLimitError(UsageError):
-    """The user lets this agent write less than it would write; nothing was written."""
+    """The write exceeds a limit that the user set for this agent; nothing was written."""
 
     def __init__(self, agent: str, limit: str) -> None:
         super().__init__(
             f"agent {agent!r} may write {limit}",
-            hint="write less, or later; the limit is in the table [permissions.agents] of the"
-            " user's own settings",
+            hint="write less, or try again later; the limit is in the table [permissions.agents]"
+            " of the user's own settings",
         )
 
 
 class ProposedError(VaultsyncError):
-    """Nothing was written: the agent may only propose it, and the user decides."""
+    """The agent may only propose the change, and the user decides; nothing was written."""
 
     def __init__(
         self,
@@ -218,7 +217,7 @@ class ProposedError(VaultsyncError):
         message = f"this waits for the user: {title}"
         hint = (
             "nothing was written, and there is no need to try again; the user ticks a box in the"
-            f" note of the proposal, or says `vaultsync proposals accept {proposal_id[:8]}`"
+            f" note of the proposal, or runs `vaultsync proposals accept {proposal_id[:8]}`"
         )
         if outcome:
             message = f"the user {outcome} this before: {title}"
@@ -239,7 +238,7 @@ class ProposalDeniedError(UsageError):
     def __init__(self, agent: str, proposal_id: str) -> None:
         super().__init__(
             f"agent {agent!r} did not make proposal {proposal_id}",
-            hint="the user rejects it: by the box in its note, or with"
+            hint="the user can reject it: with the box in its note, or with"
             f" `vaultsync proposals reject {proposal_id[:8]}`",
         )
 
@@ -317,7 +316,7 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
 
 
 def missing_extra(what: str, error: ImportError) -> MissingExtraError | None:
-    """The error that says which extra `what` needs; None if no extra has the missing module."""
+    """The error that names the extra `what` needs; None if no extra has the missing module."""
     module = (error.name or "").partition(".")[0]
     if not isinstance(error, ModuleNotFoundError) or module not in EXTRAS:
         return None
@@ -346,18 +345,19 @@ class NotAVaultError(UsageError):
     def __init__(self, where: str) -> None:
         super().__init__(
             f"no vault at {where}",
-            hint="create one with `vaultsync init PATH`, or name one with --vault PATH; if it"
-            " was one, mount its disk, or restore its `.meta`",
+            hint="create one with `vaultsync init PATH`, or select one with --vault PATH; if this"
+            " was a vault, mount its disk or restore its `.meta`",
         )
 
 
 class NestedVaultError(UsageError):
-    """The folder lies inside a vault, whose notes its own would be; nothing was made."""
+    """The folder is inside a vault, so its notes would belong to both; nothing was created."""
 
     def __init__(self, where: str, outer: str) -> None:
         super().__init__(
-            f"{where} lies inside the vault at {outer}, and a note has one vault; nothing was made",
-            hint=f"use the vault at {outer}, or a folder outside of it",
+            f"{where} is inside the vault at {outer}, and vaults cannot be nested;"
+            " nothing was created",
+            hint=f"use the vault at {outer}, or a folder outside it",
         )
         self.outer = outer
 
@@ -368,39 +368,38 @@ class PluginNotBuiltError(UsageError):
     def __init__(self, missing: str) -> None:
         super().__init__(
             f"this installation has no plugin for Obsidian: {missing} is missing",
-            hint="in a clone, build it with `make plugin`, which needs Node.js and npm",
+            hint="in a clone of the repository, build it with `make plugin`, which needs Node.js"
+            " and npm",
         )
 
 
 class HostFileError(UsageError):
-    """A settings file of a host cannot be changed; it was left alone."""
+    """A settings file of a host cannot be changed; it was not modified."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(
-            f"{path} cannot be changed: {why}; it was left alone",
+            f"{path} cannot be changed: {why}; it was not modified",
             hint="repair the file, or add the entry that `--dry-run` shows by hand",
         )
         self.path = path
 
 
 class HostEntryExistsError(UsageError):
-    """A host has an MCP server of that name that is not vaultsync."""
+    """The host already has an MCP server of that name that is not vaultsync."""
 
     def __init__(self, path: str, name: str) -> None:
         super().__init__(
-            f"{path} has another server named {name!r}; it was left alone",
+            f"{path} already has another server named {name!r}; it was not modified",
             hint="choose another name with --name",
         )
         self.path = path
 
 
 class ExchangeFileError(UsageError):
-    """A file of another tool cannot be read, or none can be written for it."""
+    """A file of another tool cannot be read or written."""
 
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(
-            f"{path}: {why}", hint="name the file, the folder or the archive of the export"
-        )
+        super().__init__(f"{path}: {why}", hint="pass the file, folder or archive of the export")
         self.path = path
 
 
@@ -420,12 +419,12 @@ class TooManyFilesError(UsageError):
     def __init__(self, count: int, maximum: int) -> None:
         super().__init__(
             f"found {count} files, but the maximum is {maximum}",
-            hint="name the files, or select fewer with --include and --exclude",
+            hint="list the files, or select fewer with --include and --exclude",
         )
 
 
 class NotFoundError(VaultsyncError):
-    """What was asked for does not exist."""
+    """The requested thing does not exist."""
 
 
 class FactNotFoundError(NotFoundError):
@@ -437,21 +436,20 @@ class FactNotFoundError(NotFoundError):
 
 
 class EditTargetError(NotFoundError):
-    """The part of the content that an edit is about is not there once; nothing was written."""
+    """The text to be replaced is missing from the content or not unique; nothing was written."""
 
     def __init__(self, what: str, count: int, hint: str) -> None:
-        has = f"has it {count} times" if count else "does not have it"
+        has = f"contains it {count} times" if count else "does not contain it"
         super().__init__(f"the {what} cannot be replaced: the fact {has}", hint=hint)
         self.count = count
 
 
 class AmbiguousNameError(NotFoundError):
-    """A name or the beginning of an id stands for more than one thing."""
+    """A name or the beginning of an id matches more than one thing."""
 
     def __init__(self, kind: str, name: str, candidates: Sequence[str], count: int) -> None:
         super().__init__(
-            f"{count} {kind}s match {name[:80]!r}",
-            hint=f"name one of them: {', '.join(candidates)}",
+            f"{count} {kind}s match {name[:80]!r}", hint=f"use one of: {', '.join(candidates)}"
         )
         self.candidates = tuple(candidates)
 
@@ -467,7 +465,7 @@ class FactForgottenError(FactNotFoundError):
 
 
 class IdNotInVaultError(NotFoundError):
-    """No note of the vault has the id."""
+    """No note in the vault has the id."""
 
     def __init__(self, fact_id: str) -> None:
         super().__init__(
@@ -477,7 +475,7 @@ class IdNotInVaultError(NotFoundError):
 
 
 class IndexFileNotFoundError(NotFoundError):
-    """There is no file of that name in `.index/`."""
+    """`.index/` has no file of that name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -487,11 +485,11 @@ class IndexFileNotFoundError(NotFoundError):
 
 
 class WriteNotFoundError(NotFoundError):
-    """The bridge does not, or no longer, wait for an answer about that write."""
+    """The bridge is not waiting for a response about that write."""
 
     def __init__(self, write: str) -> None:
         super().__init__(
-            f"no write {write[:80]!r} waits for an answer",
+            f"no write {write[:80]!r} is waiting for a response",
             hint="it was answered before, or too late: the vault was written directly",
         )
 
@@ -515,7 +513,7 @@ class ProposalNotFoundError(NotFoundError):
 
 
 class ModuleMissingError(NotFoundError):
-    """There is no module, and no topic, of that name."""
+    """There is no module or topic of that name."""
 
     def __init__(self, name: str, folder: str) -> None:
         super().__init__(
@@ -531,7 +529,7 @@ class RunNotFoundError(NotFoundError):
     def __init__(self, run: str) -> None:
         super().__init__(
             f"no run {run} that changed anything" if run else "no run is left to undo",
-            hint="`vaultsync log` lists the runs, `vaultsync history ID` those of a fact",
+            hint="`vaultsync log` lists the runs, and `vaultsync history ID` those of a fact",
         )
 
 
@@ -545,8 +543,8 @@ class RunPrunedError(RunNotFoundError):
             f" {since[:10]} was pruned"
         )
         self.args = (self.message,)
-        self.hint = "`history` of [retention] says how long it is kept; a backup of the store"
-        self.hint += " and the vault may have what it changed"
+        self.hint = "`history` in [retention] sets how long it is kept; a backup of the store"
+        self.hint += " and the vault may have the earlier versions"
 
 
 # --- one note ----------------------------------------------------------------------------
@@ -576,7 +574,7 @@ class UnreadableNoteError(NoteError):
 
 
 class UnsafeSpliceError(NoteError):
-    """The edit could not be proved to change only what it should; nothing was written."""
+    """The edit would change more of the note than it should; nothing was written."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(
@@ -587,7 +585,7 @@ class UnsafeSpliceError(NoteError):
 
 
 class UnsafePathError(NoteError):
-    """The path leads out of the vault, or to a file that vaultsync must not touch."""
+    """The path leads out of the vault, or to a file that vaultsync must not change."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(path, f"{path!r}: {why}", hint="use a path inside the vault")
@@ -600,17 +598,17 @@ class NoteMissingError(NoteError):
         super().__init__(
             path,
             f"{path}: no such note",
-            hint="a path is relative to the vault, or to the folder you are in",
+            hint="a path is relative to the vault or to the current folder",
         )
 
 
 class UserDeclinedError(VaultsyncError):
-    """The user was asked, and did not agree; nothing was done."""
+    """The user was asked for confirmation and declined; nothing was done."""
 
     def __init__(self, tool: str) -> None:
         super().__init__(
-            f"{tool}: the user did not agree; nothing was done",
-            hint="leave it as it is, and tell them what stays open",
+            f"{tool}: the user declined; nothing was done",
+            hint="do not try again; tell the user what remains open",
         )
 
 
@@ -625,17 +623,17 @@ class NoteNotOpenedError(VaultsyncError):
 
 
 class NoteExistsError(NoteError):
-    """There is already a file at the path; it was not changed."""
+    """A file already exists at the path; it was not changed."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(path, f"{path}: a file exists there already")
+        super().__init__(path, f"{path}: a file already exists there")
 
 
 class NoteChangedError(NoteError):
-    """The file changed since it was read; it was left as found.
+    """The file changed since it was read; it was not modified.
 
-    `displaced` holds every complete content that was found on the way and that is
-    not in the file now, so that the caller can keep it in the history.
+    `displaced` holds every complete content that was found in the process and is no
+    longer in the file, so that the caller can keep it in the history.
     """
 
     def __init__(self, path: str, displaced: tuple[bytes, ...] = ()) -> None:
@@ -644,21 +642,21 @@ class NoteChangedError(NoteError):
 
 
 class NotRegularFileError(NoteError):
-    """A link, a folder or a device is where a note is expected."""
+    """A link, folder or device exists where a note is expected."""
 
     def __init__(self, path: str, what: str) -> None:
         super().__init__(
             path,
             f"{path}: is {what}, not a file",
-            hint="vaultsync reads and writes regular files only; move it away or rename it",
+            hint="vaultsync reads and writes only regular files; move or rename it",
         )
 
 
-# --- one memory file, outside of the vault -----------------------------------------------
+# --- one memory file, outside the vault --------------------------------------------------
 
 
 class MemoryFileError(VaultsyncError):
-    """One memory file cannot be synced; the others are."""
+    """One memory file cannot be synced; the sync continues with the others."""
 
     def __init__(self, message: str, *, hint: str, name: str) -> None:
         super().__init__(message, hint=hint)
@@ -677,38 +675,38 @@ class MemoryFileMissingError(MemoryFileError):
 
 
 class UnreadableMemoryFileError(MemoryFileError):
-    """The file is binary, badly encoded, too large or cannot be opened; its facts stay."""
+    """The file is binary, badly encoded, too large or cannot be opened; its facts are kept."""
 
     def __init__(self, name: str, why: str, *, hint: str = "") -> None:
         super().__init__(
             f"{name} was skipped: {why}",
-            hint=hint or "a memory file is Markdown in UTF-8; the facts that came from it stay",
+            hint=hint or "a memory file must be Markdown in UTF-8; its facts are kept",
             name=name,
         )
         self.why = why
 
 
 class MemoryFileGuardError(MemoryFileError):
-    """The file or all its sections are gone, and so would be their facts; nothing was done."""
+    """The file or all of its sections are gone, so facts would be forgotten; nothing was done."""
 
     run: str
-    """What confirms the plan: it depends on the file and on the facts."""
+    """The token that confirms the plan; it depends on the file and the facts."""
 
     def __init__(self, name: str, why: str, token: str, *, confirmed: str | None = None) -> None:
-        """`confirmed` is the token that the user gave in vain: that of another plan."""
+        """`confirmed` is a token that the user passed but that belongs to another plan."""
         stale = "" if confirmed is None else f"; {_shown(confirmed, 40)} confirms another plan"
         super().__init__(
             f"the guard stopped the sync of {name}: {why}{stale}; nothing was done",
-            hint="if it was deleted by accident, put it back; if the facts may go, confirm it with"
-            f" `vaultsync memory-file sync {quote(name)} --confirm {token}`, which names the run"
-            " for `vaultsync undo`",
+            hint="if it was deleted by accident, put it back; to forget the facts, run"
+            f" `vaultsync memory-file sync {quote(name)} --confirm {token}`, whose report names"
+            " the run for `vaultsync undo`",
             name=name,
         )
         self.run = token
 
 
 class MemoryFileChangedError(MemoryFileError):
-    """The file was saved while an agent wrote to it; the saved version stands."""
+    """The file was saved while an agent wrote to it; the saved version is kept."""
 
     def __init__(self, name: str, saved: tuple[bytes, ...] = ()) -> None:
         super().__init__(
@@ -739,17 +737,17 @@ class RepositoryError(VaultsyncError):
 
 
 class NotARepositoryError(RepositoryError):
-    """The folder is in no git repository that may be read."""
+    """The folder is not in a git repository that may be read."""
 
     def __init__(self, where: str, why: str = "", *, hint: str = "") -> None:
         super().__init__(
-            f"{where} is in no git repository" + (f": {why}" if why else ""),
-            hint=hint or "name a folder of one with --repo, or make one: `git init`",
+            f"{where} is not in a git repository" + (f": {why}" if why else ""),
+            hint=hint or "select one with --repo, or create one with `git init`",
         )
 
 
 class GitFailedError(RepositoryError):
-    """The git command failed, took too long, or is not there."""
+    """The git command failed, timed out, or is not installed."""
 
     def __init__(self, what: str, why: str, *, hint: str = "") -> None:
         super().__init__(
@@ -766,21 +764,19 @@ class ModuleError(VaultsyncError):
 
 
 class UnreadableModuleError(ModuleError):
-    """A file among the modules is a link, too large, badly written or cannot be opened."""
+    """A file among the modules is a link, too large, malformed or cannot be opened."""
 
     def __init__(self, name: str, why: str, *, hint: str = "") -> None:
-        super().__init__(
-            f"{name} was left alone: {why}", hint=hint or "correct it by hand", name=name
-        )
+        super().__init__(f"{name} was skipped: {why}", hint=hint or "correct it by hand", name=name)
         self.why = why
 
 
 class ModuleChangedError(ModuleError):
-    """A module is not what its writer expected; nothing was written."""
+    """A module changed since it was read; nothing was written."""
 
     def __init__(self, name: str, saved: tuple[bytes, ...] = ()) -> None:
         super().__init__(
-            f"{name} was changed by another program, and was left as it is",
+            f"{name} was changed by another program, and was not modified",
             hint="read it again, and repeat the change",
             name=name,
         )
@@ -811,12 +807,12 @@ class RepoFileError(RepositoryError):
 
 
 class RepoFileParseError(RepositoryError):
-    """A file of a repository's memory is not as it must be; it was left as it is."""
+    """A file of a repository's memory is malformed; it was not modified."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(
             f"{path} cannot be read: {why}; nothing was done",
-            hint="correct it by hand, or move it away: it is then written again from the facts",
+            hint="correct it by hand, or move it away to have it written again from the facts",
         )
 
 
@@ -826,7 +822,7 @@ class LockTimeoutError(RepositoryError):
     def __init__(self, path: str, seconds: float) -> None:
         super().__init__(
             f"another process has held {path} for {seconds:g} s; nothing was done",
-            hint="try again; a lock ends with its process",
+            hint="try again later; the lock is released when that process ends",
         )
 
 
@@ -836,22 +832,22 @@ class BranchNotMergedError(RepositoryError):
     def __init__(self, source: str, target: str) -> None:
         super().__init__(
             f"{source!r} is not merged into {target!r}; nothing was promoted",
-            hint=f"merge it first, or copy what is known on it: `vaultsync repo copy --from"
+            hint=f"merge it first, or copy its entries: `vaultsync repo copy --from"
             f" {quote(source)} --to {quote(target)}`",
         )
 
 
 class UnknownBranchError(RepositoryError):
-    """There is no such branch, and nothing is known of one."""
+    """The branch does not exist, and no entry was written on it."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
             f"there is no branch {name!r}",
-            hint="`git branch --all` lists the branches; name a commit, or a branch that was",
+            hint="`git branch --all` lists the branches; use a commit, or a branch that existed",
         )
 
 
-# --- a whole side, or what is kept about both --------------------------------------------
+# --- a whole side, or the archive --------------------------------------------------------
 
 
 class VaultError(VaultsyncError):
@@ -862,13 +858,13 @@ class VaultMissingError(VaultError):
     """The root of the vault or its marker does not exist."""
 
     def __init__(self, where: str, why: str, *, number: int | None = None) -> None:
-        """`number` is that of the system's error, which may say that it is there after all."""
+        """`number` is the system's error number; some mean that the vault exists."""
         missing = number in {None, errno.ENOENT, errno.ENOTDIR}
         what = "is missing" if missing else "cannot be read"
         hint = "" if missing else SYSTEM_HINTS.get(number or 0, "")
         super().__init__(
             f"the vault at {where} {what}: {why}; nothing was done",
-            hint=hint or "mount or restore it; a missing vault never counts as deleted notes",
+            hint=hint or "mount or restore it; notes in a missing vault never count as deleted",
         )
 
 
@@ -878,19 +874,19 @@ class VaultMismatchError(VaultError):
     def __init__(self, where: str, found: str, expected: str) -> None:
         super().__init__(
             f"{where} is vault {found}, but {expected} was expected; nothing was done",
-            hint="open the right folder, or restore the `.meta` of the vault",
+            hint="open the right folder, or restore the `.meta` folder of the vault",
         )
 
 
 class UntrustedVaultError(VaultError):
-    """The vault asks for what only the user can allow on this machine; nothing was done."""
+    """The vault requests what only the user can allow on this machine; nothing was done."""
 
     def __init__(self, where: str, requests: tuple[str, ...]) -> None:
         lines = "".join(f"\n  - {each}" for each in requests)
         super().__init__(
-            f"the vault at {where} asks for what only you can allow; nothing was done:{lines}",
+            f"the vault at {where} requests what only you can allow; nothing was done:{lines}",
             hint="if you trust everyone who can write its .meta/config.toml, allow it with"
-            " `vaultsync trust`; if not, delete these settings there",
+            " `vaultsync trust`; if not, delete these settings from that file",
         )
         self.requests = requests
 
@@ -902,7 +898,7 @@ class CopiedVaultError(VaultError):
         super().__init__(
             f"{where} has the same id as the vault at {original}, so both would write to one"
             " store; nothing was done",
-            hint=f"if one is a copy, give it an id of its own: `vaultsync init --new-id {where}`;"
+            hint=f"if one is a copy, give it a new id: `vaultsync init --new-id {where}`;"
             " if it replaces the other, move the other away",
         )
         self.original = original
@@ -927,28 +923,28 @@ class RevisionMismatchError(StoreError):
 
 
 class StoreUnavailableError(StoreError):
-    """The store does not answer; what must reach it waits in the outbox."""
+    """The store does not answer; changes for it wait in the outbox."""
 
     def __init__(self, why: str, *, helps: str = "") -> None:
         super().__init__(
             f"the store does not answer: {why}",
             hint=helps
-            or "try again when it is available; what is written meanwhile waits in the outbox;"
-            " if it is lost, `vaultsync rebuild --from vault` creates a new one from the"
+            or "try again when it is available; until then, changes wait in the outbox;"
+            " if the store is lost, `vaultsync rebuild --from vault` creates a new one from the"
             " notes",
         )
         self.why = why
         self.helps = helps
-        """A hint about the cause, where it is known."""
+        """A hint about the cause, if it is known."""
 
 
 class DamagedFactError(StoreError):
-    """The row of one fact is damaged in the store; the others are not."""
+    """The row of one fact is damaged in the store."""
 
     def __init__(self, fact_id: str, why: str) -> None:
         super().__init__(
             f"fact {fact_id} is damaged in the store: {why}",
-            hint="`vaultsync rebuild --from vault` writes what its note says to the store;"
+            hint="`vaultsync rebuild --from vault` restores it from its note;"
             " a backup of the store may have more",
         )
         self.fact_id = fact_id
@@ -956,12 +952,12 @@ class DamagedFactError(StoreError):
 
 
 class StoreMismatchError(StoreError):
-    """The store is not the one that this vault mirrors."""
+    """The store is not the one that belongs to this vault."""
 
     def __init__(self, found: str, expected: str) -> None:
         super().__init__(
-            f"the store is {found}, but this vault mirrors {expected}; nothing was done",
-            hint="set the right store, or rebuild with `vaultsync rebuild --from vault`",
+            f"the store is {found}, but this vault uses {expected}; nothing was done",
+            hint="set the right store, or rebuild this one with `vaultsync rebuild --from vault`",
         )
 
 
@@ -971,14 +967,14 @@ class StoreLayoutError(StoreError):
     def __init__(self, where: str, why: str) -> None:
         super().__init__(
             f"the collection {where} does not match the settings: {why}; nothing was done",
-            hint="use the settings that it was created with, or move all facts to another one:"
-            " `vaultsync migrate --to URL`; a collection is never altered",
+            hint="use the settings with which it was created, or move all facts to another"
+            " collection: `vaultsync migrate --to URL`; a collection is never altered",
         )
         self.where = where
 
 
 class MigrationError(StoreError):
-    """Not all facts are in the new store; this vault keeps the old one."""
+    """The new store does not have all facts; the vault keeps the old store."""
 
     def __init__(self, why: str) -> None:
         super().__init__(
@@ -993,12 +989,12 @@ class StoreRewoundError(StoreError):
     run: str
 
     def __init__(self, why: str, run: str, *, examples: Sequence[str] = ()) -> None:
-        """`examples` are paths of notes that a sync would overwrite, delete or bring back."""
+        """`examples` are paths of notes that a sync would overwrite, delete or restore."""
         super().__init__(
             f"the store went back in time: {why}; nothing was done",
-            hint="was it restored from a backup? `vaultsync rebuild --from vault` writes the"
-            f" notes of the vault to it; `vaultsync sync --confirm {run}` reconciles both,"
-            " and notes that differ are overwritten with the facts of the store, which"
+            hint="if it was restored from a backup, `vaultsync rebuild --from vault` updates it"
+            f" from the notes; `vaultsync sync --confirm {run}` syncs both instead, and"
+            " overwrites notes that differ with the facts of the store, which"
             f" `vaultsync undo {run}` reverts",
         )
         self.run = run
@@ -1009,7 +1005,7 @@ class ArchiveError(VaultsyncError):
     """The archive cannot be read."""
 
 
-# --- work that was not done --------------------------------------------------------------
+# --- derived data and runs ---------------------------------------------------------------
 
 
 class DerivedError(VaultsyncError):
@@ -1033,26 +1029,26 @@ class EngineBusyError(VaultsyncError):
         self.watched("stop it first")
 
     def watched(self, what: str) -> EngineBusyError:
-        """The same error, with what to do where the other process is a daemon."""
+        """The same error, with advice for the case that the other process is a daemon."""
         self.hint = f"wait until it has finished; if it is `vaultsync watch`, {what}"
         return self
 
     def silent(self, *, begun: bool) -> EngineBusyError:
-        """The same error, when the other process does not answer.
+        """The same error, if the other process does not answer.
 
         Args:
-            begun: whether it has the request: then it may have done it, or do it yet.
+            begun: whether it received the request, and so may have done it or may still do it.
         """
         self.message += ", and does not answer"
         self.args = (self.message,)
-        self.hint = "if it is suspended, let it go on with `kill -CONT`, or end it; then try again"
+        self.hint = "if it is suspended, resume it with `kill -CONT`, or end it; then try again"
         if begun:
-            self.hint += "; `vaultsync log` shows whether it did what it was asked"
+            self.hint += "; `vaultsync log` shows whether it carried out the request"
         return self
 
 
 class GuardError(VaultsyncError):
-    """The plan deletes or rewrites implausibly much; nothing was done."""
+    """The plan deletes or rewrites too much to be plausible; nothing was done."""
 
     run: str
 
@@ -1065,15 +1061,15 @@ class GuardError(VaultsyncError):
         hint: str = "",
         examples: Sequence[str] = (),
     ) -> None:
-        """`confirmed` is the run that the user confirmed in vain: another one than this.
+        """`confirmed` is a run that the user confirmed but that belongs to another plan.
 
-        `examples` are paths of notes that the plan is about.
+        `examples` are paths of notes that the plan affects.
         """
         stale = "" if confirmed is None else f"; {_shown(confirmed, 40)} confirms another plan"
         super().__init__(
             f"the guard stopped this run: {why}{stale}; nothing was done",
             hint=hint
-            or "review it with `vaultsync sync --dry-run`; if it is right, confirm it with"
+            or "review the plan with `vaultsync sync --dry-run`; if it is right, confirm it with"
             f" `vaultsync sync --confirm {run}`, which `vaultsync undo {run}` reverts",
         )
         self.run = run
@@ -1081,7 +1077,7 @@ class GuardError(VaultsyncError):
 
 
 class DaemonStoppedError(VaultsyncError):
-    """The daemon was stopped; the next run finishes what it had begun."""
+    """The daemon was stopped; the next run completes unfinished work."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -67,24 +67,24 @@ def _allowed(name: str, value: object, root: str) -> str:
         return _modules_remote(str(value), root)
     if name == "memory_file.files" and isinstance(value, list):
         places = ", ".join(_path(str(each), root) for each in value)
-        return f"read and change {places}, and make notes of what is there"
+        return f"read and change {places}, and create notes from their contents"
     shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     words = _WORDS.get(name) or _WORDS[name.partition(".")[0]]
     return words.format(shown)
 
 
 _WORDS: Mapping[str, str] = {
-    "classifier": "have a model on a network classify observations",
+    "classifier": "let a model on a network classify observations",
     "classifier_url": "send the texts of observations to {}",
     "classifier_model": "choose the model {} for observations",
     "classifier_key": "send the environment variable {} to the classifier as its key",
     "embedder_key": "send the environment variable {} to the embedding service as its key",
     "memory_file": "choose how memory files are read and changed",
     "hygiene.secrets": "show secrets in notes, answers and logs",
-    "hygiene.neutralise": "let what agents write run in Obsidian",
+    "hygiene.neutralise": "let text by agents run in Obsidian",
     "hygiene.environment": "read the environment variables {}, and show which texts contain their"
     " values",
-    "mcp_toolsets": "choose which tools agents are offered",
+    "mcp_toolsets": "choose which tools are offered to agents",
     "embed_in_background": "choose whether texts are embedded in the background",
     "modules.key": "send the environment variable {} to the remote of modules as its key",
     "modules": "choose how modules are mirrored",

@@ -1,4 +1,4 @@
-/** What the bridge answers. Generated from its routes by `make docs`; do not edit. */
+/** The responses of the bridge. Generated from its routes by `make docs`; do not edit. */
 
 /** One action of a run. */
 export interface ActionTaken {

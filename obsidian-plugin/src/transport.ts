@@ -109,7 +109,7 @@ export class Transport {
 				failed(error);
 				request.destroy();
 			};
-			const late = window.setTimeout(() => give(new BridgeOff("no answer in time")), asked.timeout);
+			const late = window.setTimeout(() => give(new BridgeOff("the request timed out")), asked.timeout);
 			const abandon = (): void => give(new Abandoned("no longer wanted"));
 			const settle = (): void => {
 				window.clearTimeout(late);

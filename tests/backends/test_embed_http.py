@@ -210,7 +210,7 @@ def test_a_refusal_is_not_repeated(
 
     error = refused(embedder)
 
-    assert error.message.endswith(f"refuses with {code}{words}")
+    assert error.message.endswith(f"refused with {code}{words}")
     assert error.hint
     assert len(service.requests) == 1
 
@@ -223,7 +223,7 @@ def test_the_key_does_not_follow_to_another_address(
         service.answers = [status(307, Location=f"{other.url}/v1/embeddings")]
         embedder = HttpEmbedder(service.url, "hash", clock=clock, key_variable="TEA_KEY")
 
-        assert "refuses with 307" in refused(embedder).message
+        assert "refused with 307" in refused(embedder).message
         assert other.keys == []
 
 
@@ -347,4 +347,4 @@ def test_what_is_no_answer_ends_as_an_error_of_the_embedder(
 
 def test_a_refusal_in_deep_json_is_a_refusal(service: Service, embedder: HttpEmbedder) -> None:
     service.answers = [status(400, DEEP)]
-    assert "refuses with 400" in refused(embedder).message
+    assert "refused with 400" in refused(embedder).message

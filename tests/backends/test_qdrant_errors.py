@@ -675,7 +675,7 @@ BROKEN = "Service runtime error: a segment is broken"
         (by_client, UnexpectedResponse(), ("it answers 502: <html>Bad Gateway</html>", True)),
         (by_client, GrpcRefusal("UNAVAILABLE"), ("unavailable: nobody there", True, True)),
         (by_client, GrpcRefusal("RESOURCE_EXHAUSTED"), ("resource exhausted: nobody there", True)),
-        (by_client, GrpcRefusal("PERMISSION_DENIED"), ("it refuses the key (PERMISSION_DENIED)",)),
+        (by_client, GrpcRefusal("PERMISSION_DENIED"), ("it refused the key (PERMISSION_DENIED)",)),
         (by_client, GrpcRefusal("INVALID_ARGUMENT"), None),
         (by_client, RuntimeError("x is already accessed by y"), TAKEN),
         (by_client, sqlite3.OperationalError("database or disk is full"), ("its disk is full",)),

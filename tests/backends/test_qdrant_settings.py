@@ -92,8 +92,8 @@ def test_the_table_says_how_it_is_used() -> None:
         ("ordering = 'loose'", "expected one of weak, medium, strong"),
         ("timeout_seconds = -1", "expected a number of seconds (0 or more), got -1"),
         ("retention_days = inf", "expected a number of days (0 or more), got inf"),
-        ("isolated_scopes = ['indy']", "is no scope, and no beginning of one"),
-        ("isolated_scopes = ['*']", "is no scope, and no beginning of one"),
+        ("isolated_scopes = ['indy']", "is neither a scope nor the beginning of one"),
+        ("isolated_scopes = ['*']", "is neither a scope nor the beginning of one"),
         ("colour = 'red'", "unknown setting 'colour' in [qdrant] of"),
     ],
 )

@@ -57,10 +57,10 @@ def put_bases(archive: SqliteArchive, *texts: str) -> None:
 
 
 STORE_HINT = (
-    "restore the store from a backup, or move it away and give a new one what the"
-    " vault holds: `vaultsync rebuild --from vault`"
+    "restore the store from a backup, or move it away and create a new one from the"
+    " vault: `vaultsync rebuild --from vault`"
 )
-ARCHIVE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
+ARCHIVE_HINT = "move it away; the next run rebuilds it from both sides without deleting anything"
 KINDS = {
     "store": Kind(
         sqlite_store,

@@ -48,14 +48,14 @@ def test_a_section_is_replaced_up_to_the_next_heading_of_its_level(
 
 
 def test_a_section_that_is_not_there_once_is_refused_with_the_headings() -> None:
-    with pytest.raises(EditTargetError, match="does not have it") as missing:
+    with pytest.raises(EditTargetError, match="does not contain it") as missing:
         content_edit(section="Milk", replace="")(NOTE)
     assert missing.value.hint == "its sections are Tea, Black, Coffee"
-    with pytest.raises(EditTargetError, match="has it 2 times"):
+    with pytest.raises(EditTargetError, match="contains it 2 times"):
         content_edit(section="Tea", replace="")("# Tea\n\n# Tea\n")
     with pytest.raises(EditTargetError) as none:
         content_edit(section="Tea", replace="")("Tea")
-    assert none.value.hint == "its sections are none: use append, or find"
+    assert none.value.hint == "its sections are none: use append or find"
 
 
 def test_a_text_is_replaced_where_it_occurs_once() -> None:
@@ -118,7 +118,7 @@ def test_a_section_is_named_by_the_headings_above_it(path: str, old: str) -> Non
 
 
 def test_two_sections_of_one_name_are_told_apart_by_their_paths() -> None:
-    with pytest.raises(EditTargetError, match="has it 2 times") as caught:
+    with pytest.raises(EditTargetError, match="contains it 2 times") as caught:
         content_edit(section="Install", replace="x")(PATHS)
     assert caught.value.hint == (
         "its sections are Linux, Linux > Install, Linux > Install > apt, Mac, Mac > Install,"
@@ -130,7 +130,7 @@ def test_a_text_may_be_replaced_as_often_as_it_is_counted() -> None:
     assert content_edit(find="Coffee", replace="Cocoa", count=2)(NOTE) == NOTE.replace(
         "Coffee", "Cocoa"
     )
-    with pytest.raises(EditTargetError, match="has it 2 times") as caught:
+    with pytest.raises(EditTargetError, match="contains it 2 times") as caught:
         content_edit(find="Coffee", replace="Cocoa", count=3)(NOTE)
     assert caught.value.count == 2
     for bad in (0, -1):

@@ -130,7 +130,7 @@ def test_a_name_of_two_notes_or_of_none_names_no_note(world: Around) -> None:
     world.note_of("Tea")
     with pytest.raises(NotFoundError, match="2 facts match 'Tea'") as two:
         world.named("Tea")
-    assert "name one of them: team-core/notes/" in two.value.hint
+    assert "use one of: team-core/notes/" in two.value.hint
     with pytest.raises(NotFoundError, match="no fact is called 'Mate'"):
         world.named("Mate")
     with pytest.raises(NotFoundError):

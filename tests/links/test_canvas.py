@@ -104,7 +104,7 @@ def test_a_card_that_has_a_key_twice_is_left_alone() -> None:
     ["[]", "{", '{"nodes":3}', '{"nodes":["a"]}', '{"nodes":{"a":{"b":"c"}}}', "[" * 100_000],
 )
 def test_what_is_no_canvas_is_named(text: str) -> None:
-    with pytest.raises(UnreadableNoteError, match="it is no JSON Canvas"):
+    with pytest.raises(UnreadableNoteError, match="it is not a JSON Canvas"):
         read_canvas(text, BOARD)
 
 

@@ -175,7 +175,7 @@ def test_a_name_of_other_case_or_blanks_is_fixed(survey: LinkSurvey, text: str, 
     [
         ("[[Nobody]]", "nothing is called Nobody"),
         ("![[a/missing.png]]", "nothing is called missing.png"),
-        ("[[https://example.org]]", "it is a web address, which double brackets do not lead to"),
+        ("[[https://example.org]]", "it is a URL, to which double brackets cannot link"),
     ],
 )
 def test_a_link_to_nothing_is_broken(survey: LinkSurvey, text: str, why: str) -> None:

@@ -15,7 +15,7 @@ SENTENCES = [
     ((HiddenMatches(1, "archived"),), "1 more is hidden because it is archived; --all shows it"),
     (
         (HiddenMatches(1, "background"),),
-        "1 more is hidden because agents wrote it for the background; --all shows it",
+        "1 more is hidden because an agent wrote it with background priority; --all shows it",
     ),
     (
         (HiddenMatches(2_000, "superseded"), HiddenMatches(1, "expired", "status")),

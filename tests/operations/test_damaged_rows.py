@@ -1,4 +1,4 @@
-"""One damaged row of the store: to a run it is a fact whose store is away, and it is named."""
+"""One damaged row of the store: a run treats its fact as unavailable, and reports it."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_row_that_holds_another_fact_is_damaged_until_it_is_sound() -> None:
 
     assert rows.read("other", lambda: fact) is None
     assert rows.read("other", lambda: fact) is None
-    assert rows.reasons == {"other": "it holds no fact of that id"}
+    assert rows.reasons == {"other": "it does not contain a fact with that id"}
     assert rows.read("other", lambda: None) is None
     assert not rows.reasons
     assert rows.read(fact.id, lambda: fact) is fact

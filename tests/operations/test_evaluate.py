@@ -298,7 +298,7 @@ def test_a_tool_that_packs_nothing_has_no_figures_of_packs() -> None:
 @pytest.mark.parametrize(
     ("answers", "says"),
     [
-        ([ToolAnswer("cabbage")], "'cabbage' is none of the questions"),
+        ([ToolAnswer("cabbage")], "'cabbage' is not one of the questions"),
         ([ToolAnswer("q1"), ToolAnswer("runner beans")], "'runner beans' is answered twice"),
     ],
 )

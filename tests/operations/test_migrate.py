@@ -130,7 +130,7 @@ def test_facts_that_the_source_lacks_are_no_copy_and_constant_writers_stop_one()
         check_copied(world.store, target)
     world.agent_remembers("Another.")
     target.write = lambda writes: []  # type: ignore[method-assign]
-    with pytest.raises(MigrationError, match="without a pause"):
+    with pytest.raises(MigrationError, match="keep writing"):
         copy_store(world.store, target)
 
 

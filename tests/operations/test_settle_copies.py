@@ -118,7 +118,7 @@ def test_what_is_no_copy_or_changes_meanwhile_stays() -> None:
     world = CopyWorld()
     missing = VaultPath(world.note_path.replace(".md", " 3.md"))
     for path in (world.note_path, missing):
-        with pytest.raises(UsageError, match="no conflict copy of a note is there"):
+        with pytest.raises(UsageError, match="there is no conflict copy of a note at this path"):
             settle_copy(world.ctx, path, take="merge")
     world.person_edits(world.copy, "a lamp.", "a lamp.\n\nFour.")
     world.others_write_first(world.fact_id, times=1)

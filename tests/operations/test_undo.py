@@ -228,7 +228,7 @@ def _denied() -> None:
     ("hindrance", "why"),
     [
         ("unreadable", "bracket"),
-        ("no base", "not known"),
+        ("no base", "unknown"),
         ("a heading", "an agent"),
         ("an agent", "an agent"),
         ("a save", ""),

@@ -88,9 +88,9 @@ def test_an_older_copy_of_the_whole_vault_changes_nothing_unasked(
     shutil.copytree(backup, home.root, copy_function=shutil.copy2 if times else shutil.copy)
     for _ in range(2):
         error = _refused(home, "sync")
-        assert "10 said what they say in it before" in error["message"]
-        assert "1 were made since and are missing in it" in error["message"]
-        assert "1 were deleted since and are in it again" in error["message"]
+        assert "10 have an earlier content" in error["message"]
+        assert "1 were created since and are missing" in error["message"]
+        assert "1 were deleted since and are back" in error["message"]
         assert len(error["examples"]) == 5
     assert _contents(home) == newest
     shown = run_program([each for each in command_line(home, "sync") if each != "--json"])
@@ -138,8 +138,8 @@ def test_an_older_store_brings_nothing_back_that_was_deleted_since(
         each.unlink()
     shutil.copy(backup, home.store_file)
     error = _refused(home, "sync")
-    assert "10 said what they say in it before" in error["message"]
-    assert "1 were deleted since and are in it again" in error["message"]
+    assert "10 have an earlier content" in error["message"]
+    assert "1 were deleted since and are back" in error["message"]
     asked = _refused(home, "rebuild", "--from", "store")
     assert "the store looks like an older copy" in asked["message"]
     notes = {path: home.data(path) for path in home.notes()}

@@ -98,7 +98,7 @@ class Soak:
             f"SELECT id FROM facts WHERE deleted = {deleted} ORDER BY id",  # noqa: S608
         )
         if not rows:
-            # The store is away: any fact that is known.
+            # The store is unavailable: any fact that is known.
             rows = self.home._query("archive", "SELECT fact_id FROM bases")
         if not rows:
             raise FileNotFoundError

@@ -116,7 +116,7 @@ REASONS = [
     ),
     (
         {"cosine": 0.5, "matches_hints": True, "access_count": 12, "importance": 0.9},
-        "Is similar in meaning (0.50), is of the type or time asked for,"  # noqa: ISC004 - one
+        "Is similar in meaning (0.50), has the type or time asked for,"  # noqa: ISC004 - one
         " was used 12 times and is important.",
     ),
     ({"cosine": 0.04}, "Is not similar in meaning (0.04)."),

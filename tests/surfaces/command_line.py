@@ -130,7 +130,7 @@ PACK = ContextPack(
     budget=800,
     by_tier={"critical": 700, "notable": 0, "background": 0, "entities": 0},
     items=(ITEM,),
-    left_out=tuple(LeftOut(f"b{n}", 1_000 + n, "no room left", f"Fact {n}") for n in range(12)),
+    left_out=tuple(LeftOut(f"b{n}", 1_000 + n, "no space left", f"Fact {n}") for n in range(12)),
     truncated=True,
     intent="balanced",
     format="markdown",
@@ -162,7 +162,7 @@ PROPOSAL = ShownProposal(
 FILE = "~/work/MEMORY.md"
 SECTIONS = [
     SectionResult("update", ID, "Tests", 7, ("content",), "changed in the file"),
-    SectionResult("let_go", ID, "People", None, (), "gone from the file"),
+    SectionResult("let_go", ID, "People", None, (), "removed from the file"),
 ]
 FILE_REPORT = report_of_files(
     [

@@ -120,6 +120,6 @@ def test_types_of_properties_are_shown_and_added_only_when_asked(vault: Path) ->
     assert (now["priority"], now["createdAt"]) == ("date", "datetime")
     assert "added" not in types().stdout
     file.write_text("[]")
-    assert "left alone" in types("--write").stderr
+    assert "not changed" in types("--write").stderr
     with vaultsync.open(str(vault), agent="indy") as memory, pytest.raises(ScopeDeniedError):
         memory.property_types(write=True)

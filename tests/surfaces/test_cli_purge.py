@@ -39,7 +39,7 @@ def test_what_is_left_is_named_and_is_a_failure() -> None:
     result = run("purge", ID, "--yes", memory=purging(LEFT, calls))
     assert (result.exit_code, calls) == (1, [False])
     assert "left in /x/store.sqlite3: text (2)" in result.output
-    assert "the same words, which stay: diary.md" in result.output
+    assert "the same words, not erased: diary.md" in result.output
 
 
 def test_json_is_the_report() -> None:
@@ -58,7 +58,7 @@ def test_a_dry_run_says_where_the_facts_are() -> None:
     calls: list[bool] = []
     result = run("purge", ID, "--dry-run", memory=purging(shown, calls))
     assert (result.exit_code, calls) == (0, [True])
-    assert "would erase 1 fact for good" in result.output
+    assert "would erase 1 fact permanently" in result.output
     assert "is in /x/store.sqlite3" in result.output
 
 

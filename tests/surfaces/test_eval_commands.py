@@ -108,7 +108,7 @@ def test_an_update_for_other_questions_begins_anew() -> None:
     [
         (b"", "the questions cannot be read"),
         (b"\xff", "is not UTF-8"),
-        (b'[[question]]\nquestion = "a"\nexpected = ["Gone.md"]\n', "is no note of this vault"),
+        (b'[[question]]\nquestion = "a"\nexpected = ["Gone.md"]\n', "is not a note in this vault"),
     ],
 )
 def test_questions_that_cannot_be_asked_are_an_error_with_a_hint(text: bytes, why: str) -> None:

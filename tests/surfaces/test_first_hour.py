@@ -31,7 +31,7 @@ def test_a_name_that_no_agent_can_have_is_called_that(vault: Path) -> None:
     for command in (("remember", "x"), ("mcp",)):
         said = run(*command, "--agent", "Indy Bot")
         assert said.exit_code == 2
-        assert "'Indy Bot' is not a valid name of an agent" in said.stderr
+        assert "'Indy Bot' is not a valid agent name" in said.stderr
         assert "hint: use lower-case letters" in said.stderr
 
 
@@ -79,7 +79,7 @@ def test_what_a_date_may_be_is_said_by_help_and_error(vault: Path) -> None:
 def test_a_path_that_is_not_there_is_refused_with_a_hint(vault: Path) -> None:
     said = run("adopt", "Start here.md")
     assert said.exit_code == 1
-    assert "hint: a path is relative to the vault, or to the folder you are in" in said.stderr
+    assert "hint: a path is relative to the vault or to the current folder" in said.stderr
 
 
 def test_the_help_of_mcp_names_its_own_default() -> None:
@@ -89,7 +89,7 @@ def test_the_help_of_mcp_names_its_own_default() -> None:
 def test_a_folder_is_made_a_vault_without_reading_help(tmp_path: Path) -> None:
     said = run("init")
     assert said.exit_code == 2
-    assert "`vaultsync init .` makes the folder you are in a vault" in said.stderr
+    assert "`vaultsync init .` turns the current folder into a vault" in said.stderr
 
 
 def test_recall_without_a_model_says_what_has_one(vault: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_model_that_cannot_be_fetched_is_a_matter_of_the_connection(
     said = run("model", "fetch", "some/model", "--hub", "http://127.0.0.1:9")
     assert said.exit_code == 1
     assert "127.0.0.1:9 does not send config.json" in said.stderr
-    assert "hint: check the connection, or name a mirror with --hub" in said.stderr
+    assert "hint: check the connection, or use a mirror with --hub" in said.stderr
 
 
 def test_who_gives_too_little_of_an_id_is_told_how_much_is_enough(vault: Path) -> None:

@@ -422,7 +422,7 @@ def test_every_answer_includes_the_users_last_edit(home: Home) -> None:
 def test_a_failing_disk_or_a_missing_vault_degrades_answers(
     home: Home, memory: AgentMemory
 ) -> None:
-    why = "edits of notes were not taken up: "
+    why = "edits of notes were not synced: "
     call(memory, "memory_store_fact", text="The crane is green.")
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with mock.patch.object(VaultFs, "scan", side_effect=full):
@@ -514,7 +514,7 @@ def test_an_unexpected_error_is_reported_and_logged(
     caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failure = error_parts(ZeroDivisionError("by nought"))
-    assert error_text(failure).startswith("ZeroDivisionError: by nought\nhint: this is a fault")
+    assert error_text(failure).startswith("ZeroDivisionError: by nought\nhint: this is a bug")
     assert capsys.readouterr().out == ""
     assert "ZeroDivisionError" in caplog.text
     disk = error_parts(OSError(28, "No space left on device"))
@@ -635,7 +635,7 @@ def test_prompts_contain_what_is_known(home: Home) -> None:
         for wrong in ({}, {"topic": " "}):
             with pytest.raises(McpError, match="topic is missing"):
                 await text("what_do_i_know_about", **wrong)
-        with pytest.raises(McpError, match="there is no prompt 'x'"):
+        with pytest.raises(McpError, match="unknown prompt 'x'"):
             await text("x")
         with pytest.raises(McpError, match="there is no tool 'x'"):
             await session.call_tool("x", {})

@@ -184,7 +184,7 @@ def test_a_port_in_use_is_an_error_without_a_traceback(home: Home) -> None:
         port = taken.getsockname()[1]
         done = home.run("mcp", "--http", "--port", str(port))
         assert done.exit_code == 2
-        assert f"cannot listen at port {port}" in done.stderr
+        assert f"cannot listen on port {port}" in done.stderr
         assert "Traceback" not in done.stderr
 
 

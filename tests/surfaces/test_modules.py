@@ -264,7 +264,7 @@ def test_without_a_remote_nothing_waits_until_there_is_one(
 def test_a_remote_that_is_no_remote_lets_modules_be_written(home: Home) -> None:
     mirrors(home, "elsewhere:x")
     done = run(home, "write", "patterns", "ap-01", TEXT)
-    assert (done["sync_status"], done["reason"][:18]) == ("pending", "there is no remote")
+    assert (done["sync_status"], done["reason"][:14]) == ("pending", "unknown remote")
 
 
 def test_a_folder_may_be_named(home: Home, tmp_path: Path) -> None:

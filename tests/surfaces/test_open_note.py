@@ -99,9 +99,9 @@ def test_a_fact_without_a_note_and_a_link_are_not_opened(memory: Memory, tmp_pat
         with (tmp_path / "facts.jsonl").open() as lines:
             memory.import_(lines)
     done = run(memory, "No note yet")
-    assert "the fact has none yet" in done.stderr
+    assert "the fact has no note yet" in done.stderr
     assert "hint: `vaultsync sync`" in done.stderr
     note = memory.settings.root / fact.path
     note.unlink()
     note.symlink_to("/etc/hostname")
-    assert "is no file of the vault" in run(memory, fact.id).stderr
+    assert "is not a file in the vault" in run(memory, fact.id).stderr

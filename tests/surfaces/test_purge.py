@@ -404,7 +404,7 @@ def test_the_search_finds_what_a_part_left_behind(memory: Memory, tmp_path: Path
         patched.setattr(TantivyIndex, "clear", lambda *_: None)
         patched.setattr(Engine, "update_derived", lambda *_, **__: None)
         left = memory.purge()
-    assert ("old.store", "compressed, and older than the purge") in {
+    assert ("old.store", "compressed and older than the purge") in {
         (Path(x.path).name, x.what) for x in left.found
     }
     old.unlink()

@@ -86,7 +86,7 @@ def test_a_fact_is_remembered_where_its_note_cannot_be_written(
         (notice,) = memory.sync().attention
     assert notice.path.startswith("team-core/notes/")
     assert "Permission denied" in notice.message
-    assert "right to write" in notice.hint
+    assert "can write there" in notice.hint
     assert memory.sync().attention == []
     assert memory.get(fact.id).path == notice.path
 
@@ -344,7 +344,7 @@ def test_obsidians_graph_gets_a_colour_for_each_type(linked: Memory, vault: Path
     assert not linked.graph_colours().changed
 
     settings.write_text('{"search": ')
-    with pytest.raises(ConfigError, match="not as Obsidian writes it"):
+    with pytest.raises(ConfigError, match="does not have Obsidian's format"):
         linked.graph_colours()
     assert settings.read_text() == '{"search": '
 
@@ -356,7 +356,7 @@ def test_a_question_is_answered_with_what_held_then(memory: Memory) -> None:
     assert [hit.id for hit in memory.recall("slipway")] == [new.id]
     found = memory.recall("slipway", as_of=then)
     assert [hit.id for hit in found] == [fact.id]
-    assert "Keyword search" in found.degraded[0]
+    assert "keyword search" in found.degraded[0]
     assert [hit.id for hit in memory.recall("slipway", as_of=then.date())] == [new.id]
     assert not memory.recall("slipway", as_of="2020-01-31")
     with pytest.raises(InvalidFieldError):

@@ -169,7 +169,7 @@ def test_the_files_have_what_holds(repos: Repos) -> None:
 def test_an_unknown_hash_has_an_empty_memory(repos: Repos) -> None:
     assert repos.get_repo_memory("0" * 64) == RepoMemory()
     assert repos.build_context_from_memory("0" * 64, 100) == ""
-    with pytest.raises(NotARepositoryError, match="no git repository"):
+    with pytest.raises(NotARepositoryError, match="not in a git repository"):
         repos.upsert_convention("0" * 64, title="a", content="b")
 
 
@@ -375,7 +375,7 @@ def test_questions_in_a_repository_hide_what_is_of_other_branches(
         here = told(command, question)
         assert "Redis" in here
         assert "Postgres" not in here
-        assert "1 more is hidden because it is of another branch; --all shows it" in here
+        assert "1 more is hidden because it belongs to another branch; --all shows it" in here
         assert "Postgres" in told(command, question, "--all")
     with AgentMemory(memory.settings) as agent:
         for tool in tools:
@@ -417,7 +417,7 @@ def test_a_repository_that_git_cannot_read_is_told(
     (git.root / ".git" / "HEAD").write_text("damaged")
     found = memory.recall("where do sessions live?", repo=git.root)
     assert len(found) == 1
-    assert found.degraded[0].startswith("What holds on this branch is not known: ")
+    assert found.degraded[0].startswith("Facts of other branches cannot be told apart: ")
 
 
 # --- branches that were merged, renamed, deleted --------------------------------------

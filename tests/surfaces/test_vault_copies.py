@@ -137,8 +137,8 @@ def test_a_vault_inside_another_one_is_left_alone_until_it_is_moved(vault: Path)
     found = run(vault, "sync")
 
     assert found.exit_code == 3
-    assert "Clone: it is a vault of its own; what is below it is left alone" in found.output
-    assert "name it in `ignore`" in found.output
+    assert "Clone: it is a vault itself; it is skipped" in found.output
+    assert "add it to `ignore`" in found.output
     assert {path: path.read_bytes() for path in inner.rglob("*") if path.is_file()} == before
     assert titles(vault) == ["Meeting"]
     shutil.rmtree(inner)

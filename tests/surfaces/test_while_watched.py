@@ -347,8 +347,8 @@ def test_the_daemon_fixes_links(home: Home) -> None:
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (("sync",), "`vaultsync status` shows how far it is"),
-        (("index",), "keeps what is derived up to date by itself"),
+        (("sync",), "`vaultsync status` shows its progress"),
+        (("index",), "updates the indexes by itself"),
         (("rebuild", "--from", "store"), "stop it first"),
         (("migrate", "--to", "sqlite:other.sqlite3"), "stop it first"),
         (("adopt", "private-indy"), "without a PATH"),
@@ -431,5 +431,5 @@ def test_a_worker_that_does_not_go_on_is_not_waited_for(
     with home.memory() as one, home.memory() as two:
         assert one._engine.embedding.files.acquire(1)
         one._engine.embedding.files.write({})
-        assert "does not go on" in two._engine.embedding.embed().degraded
+        assert "makes no progress" in two._engine.embedding.embed().degraded
         one._engine.embedding.files.release()

@@ -25,7 +25,7 @@ NOTICES = [
     (a_notice("Journal/a.md"), True),
     (a_notice("private-indy/a.md"), True),
     (a_notice("private-ada/a.md"), False),
-    (a_notice("public/a.md", "it belongs to private-ada; who may see it did not change"), False),
+    (a_notice("public/a.md", "it belongs to private-ada; its scope was not changed"), False),
     (a_notice("public/a.md", "it belongs to Private-Indy"), True),
     (a_notice("public/a.md", hint="look at private-ada/b.md"), False),
     (a_notice("public/a.md", "a non-private-sector note"), True),

@@ -71,9 +71,9 @@ def test_an_older_copy_of_the_vault_is_recognised_by_its_summary(world: World) -
     new = world.mirrored("Newer.", title="New")
     backup.restore(world)
     error = _stopped(world)
-    assert "1 said what they say in it before" in error.message
-    assert "1 were made since and are missing in it" in error.message
-    assert "1 were deleted since and are in it again" in error.message
+    assert "1 have an earlier content" in error.message
+    assert "1 were created since and are missing" in error.message
+    assert "1 were deleted since and are back" in error.message
     assert set(error.examples) == {world.path(first.id), world.path(new.id), was_at}
     assert "rebuild --from store" in error.hint
     assert f"undo {error.run}" in error.hint
@@ -226,7 +226,7 @@ def test_an_older_store_says_what_a_sync_would_undo(world: World) -> None:
     with pytest.raises(StoreRewoundError) as stopped:
         world.sync()
     error = stopped.value
-    for words in ("1 said what they say in it before", "1 were made since", "1 were deleted since"):
+    for words in ("1 have an earlier content", "1 were made since", "1 were deleted since"):
         assert words in error.message
     was_at = tombstone_path(entry)
     assert set(error.examples) == {world.path(changed.id), world.path(new.id), was_at}
@@ -411,4 +411,4 @@ def test_a_value_that_no_field_takes_any_more_ends_the_comparison() -> None:
 
 def test_an_older_copy_says_how_many_of_what() -> None:
     assert not OlderCopy()
-    assert str(OlderCopy(back=[VaultPath("a.md")])) == "1 were deleted since and are in it again"
+    assert str(OlderCopy(back=[VaultPath("a.md")])) == "1 were deleted since and are back"

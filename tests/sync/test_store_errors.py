@@ -164,7 +164,7 @@ def test_a_pass_tells_what_helps_a_store(
     (told,) = world.sync().attention
     assert told.message.startswith("the store does not answer: its disk is full")
     assert told.hint == (
-        "make room on its disk; the next run after it is back brings everything over"
+        "make room on its disk; the next run after it is available syncs everything"
     )
 
 

@@ -53,8 +53,8 @@ def property_types(settings: Settings, *, write: bool) -> PropertyTypes:
     try:
         found, after = typed_properties(before), with_missing_types(before)
     except ValueError as error:
-        message = f"{path} is not as Obsidian writes it: {error}"
-        raise ConfigError(message, hint="it was left alone; fix it, or move it away") from None
+        message = f"{path} does not have Obsidian's format: {error}"
+        raise ConfigError(message, hint="it was not changed; fix it, or move it away") from None
     written = write and bool(found.missing)
     if written:
         files.write(path, after)
@@ -72,7 +72,7 @@ def check_property_types(settings: Settings) -> str:
     clashes = ", ".join(f"{each.key} as {each.found}" for each in found.clashes)
     if clashes:
         return f"Obsidian shows {clashes}, which does not fit; see `vaultsync bases types`"
-    return "the types that Obsidian has for properties of facts fit"
+    return "the property types in Obsidian fit the properties of facts"
 
 
 def write_bases(ctx: SyncContext, settings: Settings, folder: str) -> BasesReport:

@@ -103,9 +103,9 @@ def read_vault_files(root: Path, *, state_dir: str | None = None) -> VaultFiles:
     real = Path(os.path.realpath(file))
     if real.is_relative_to(root) and not Path.home().is_relative_to(root):
         raise ConfigError(
-            f"the folder of your settings, {real.parent}, is inside the vault, whose writers it"
-            " is kept from",
-            hint="name another one with VAULTSYNC_CONFIG_DIR",
+            f"the folder of your settings, {real.parent}, is inside the vault, where others could"
+            " change it",
+            hint="choose another folder with VAULTSYNC_CONFIG_DIR",
         )
     machine = dict(parse_toml(read_machine_file(file), file))
     record = _record(machine.pop(_RECORD, {}), file)
@@ -175,7 +175,7 @@ def _record(table: object, file: Path) -> TrustRecord:
         return convert(table, TrustRecord)
     except ValidationError:
         raise ConfigError(
-            f"the table [{_RECORD}] of {file} is not as vaultsync writes it",
+            f"the table [{_RECORD}] of {file} does not have the format that vaultsync writes",
             hint="remove the table, and run `vaultsync trust` again",
         ) from None
 

@@ -19,7 +19,7 @@ ENGINE_TIMEOUT = 3600.0
 thousand notes takes minutes. A user who does not want to wait presses Ctrl-C; a suspended process
 is detected by `ask_bridge()` and not waited for."""
 T = TypeVar("T")
-_BY_BRIDGE = "it does this by its bridge; where that does not run, stop it first"
+_BY_BRIDGE = "it does this through its bridge; if the bridge is not running, stop it first"
 
 
 def ask_running_bridge(

@@ -27,7 +27,7 @@ from vaultsync.sync.report import EmbeddingState, Progress
 DERIVED_SETTING = "derived"
 """The setting of the archive that names the store version all of it was brought up to."""
 _MODEL_CHANGED = (
-    "the vectors are of another model than the settings name; `vaultsync index` rebuilds them"
+    "the vectors are from a different model than the settings name; `vaultsync index` rebuilds them"
 )
 _log = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ def update_derived(
         with ctx.archive.transaction():
             ctx.archive.set_setting(DERIVED_SETTING, state)
     for reason in degraded:
-        _log.debug("derived data is behind: %s", reason)
+        _log.debug("derived data is out of date: %s", reason)
     return DerivedReport(
         notes=parts.note_index.count() if counts else 0,
         chunks=vectors.facts,

@@ -52,21 +52,21 @@ def _check_index_folder(settings: Settings) -> str:
     for each in (folder, *folder.parents):
         if (settings.root / each).is_file():
             message = f"index_folder is {str(folder)!r}, but {str(each)!r} is a file"
-            raise ConfigError(message, hint="name a folder, or a new one")
+            raise ConfigError(message, hint="use the name of a folder, or a new name")
     given = [f"{name}: {source}" for name, source in settings.sources.items()]
     return "; ".join([*given, "all others: default"])
 
 
 def _describe_trust(settings: Settings) -> str:
     if not settings.trusted:
-        return "the vault asks for nothing beyond its notes"
+        return "the vault requests nothing beyond its notes"
     return (
-        f"the vault asks for {settings.trusted} settings of this machine, which you allowed or"
+        f"the vault requests {settings.trusted} settings of this machine, which you allowed or"
         f" set yourself in {settings.machine_file}; `vaultsync trust` shows them"
     )
 
 
 def _describe_embedder(embedder: Embedder | None) -> str:
     if embedder is None:
-        return "no text is embedded: facts are found by their words"
+        return "no embedding model: only keyword search is available"
     return f"texts are embedded by {embedder.model}"

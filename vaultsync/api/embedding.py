@@ -39,7 +39,7 @@ _ASK_SECONDS = 0.2
 STALL_SECONDS = 120.0
 """Seconds without progress after which a worker is not waited for; a batch takes a few."""
 _STALLED = (
-    "the process that embeds texts ({pid}) does not go on: it may be suspended;"
+    "the process that embeds texts ({pid}) makes no progress: it may be suspended;"
     " `vaultsync index --stop` ends it"
 )
 WRITE_SECONDS, SPEED_SECONDS = 0.5, 60.0
@@ -123,7 +123,7 @@ class EmbeddingWorker:
             found = convert({k: known[k] for k in names if k in known}, EmbeddingState)
             now = self.services.read_context.redacted_store.state()
         except (VaultsyncError, ValueError) as error:
-            _log.debug("how far the texts are embedded is not known: %s", error)
+            _log.debug("the progress of embedding is unknown: %s", error)
             return EmbeddingState(pid=known["pid"])
         complete = found.pid is None and version == self.version(now)
         if found.pid is None:

@@ -242,7 +242,7 @@ class Engine:
         try:
             signal_store_change(self._services.settings.state_dir)
         except OSError as error:
-            _log.debug("the daemon notices at its next look: %s", error)
+            _log.debug("the daemon notices at its next poll: %s", error)
 
     def sync(
         self, request: SyncRequest, *, derive: bool = True, progress: Progress | None = None

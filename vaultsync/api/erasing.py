@@ -22,8 +22,8 @@ from vaultsync.storage.pruning import KeepSince
 
 _log = logging.getLogger(__name__)
 
-_TOMBSTONE = "a tombstone without text in the store, by which other machines learn of it"
-_GIT = "the history of the vault's git repository, which is not searched by what its objects say"
+_TOMBSTONE = "a tombstone without text in the store, which tells other machines about the deletion"
+_GIT = "the history of the vault's git repository, whose objects are not searched"
 
 
 def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ()) -> PurgeParts:
@@ -75,7 +75,7 @@ def _vacuum_derived(services: Services) -> None:
             try:
                 each.vacuum()
             except (IndexBusyError, OSError) as error:
-                _log.debug("a derived file stays as large as it is: %s", error)
+                _log.debug("a derived file was not compacted: %s", error)
 
 
 def _derived(services: Services) -> Iterator[Erasable]:

@@ -19,7 +19,7 @@ from vaultsync.settings import user_path
 from vaultsync.sync.context import ReadContext
 from vaultsync.sync.report import Progress
 
-_IMPORT_BY_DAEMON = "it lends the vault between two of its runs, so try again, or stop it"
+_IMPORT_BY_DAEMON = "it lends the vault between two of its runs, so try again, or stop it first"
 
 
 class ExportReport(Struct, frozen=True):
@@ -66,7 +66,7 @@ def export_into(
         raise _unknown(format_name, WRITTEN)
     target = user_path(path).resolve()
     if find_vault_above(target / "_") is not None:
-        why = "it is in a vault, where each file would become a note again"
+        why = "it is in a vault, where each file would become a note"
         raise ExchangeFileError(str(path), why)
     folder = TargetFolder(target)
     counts = [0, 0]
@@ -87,4 +87,4 @@ def export_into(
 
 def _unknown(name: str, known: object) -> UsageError:
     names = ", ".join(known) if isinstance(known, dict) else ""
-    return UsageError(f"{name} is no format for this", hint=f"use one of {names}")
+    return UsageError(f"{name} is not a supported format", hint=f"use one of {names}")

@@ -84,7 +84,7 @@ class HostSession:
         """
         known = HOSTS.get(host)
         if known is None:
-            message = f"{host} is not a host that vaultsync knows"
+            message = f"unknown host {host}"
             raise UsageError(message, hint=f"use one of {', '.join(HOSTS)}")
         agent = agent or host
         private_scope(agent)  # refuses what is no name of an agent
@@ -114,9 +114,9 @@ class HostSession:
             if path is not None:
                 places.setdefault(path, []).append(part)
             elif part.form == "text":
-                skipped.append("instructions: this host has no file for them here")
+                skipped.append("instructions: this host has no file for them in this place")
             else:
-                skipped.append(f"{part.form}: this host has no file for it here")
+                skipped.append(f"{part.form}: this host has no file for it in this place")
         known = self._receipts.read()
         self._planned: list[tuple[Path, str | None, str | None, str | None]] = []
         changes = []

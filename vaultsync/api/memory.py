@@ -109,13 +109,17 @@ MAX_MATCHING = 2_000
 MAX_CALLED = 50
 """Facts that are compared with a name; those that have it as a whole come first."""
 T = TypeVar("T")
-_SYNC_BY_DAEMON = "it does this by itself, and `vaultsync status` shows how far it is"
-_ADOPT_BY_DAEMON = "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
-_INDEX_BY_DAEMON = (
-    "it keeps what is derived up to date by itself, and `index --wait` waits for that; to"
-    " rebuild it, or for another model, stop it first"
+_SYNC_BY_DAEMON = "it does this by itself, and `vaultsync status` shows its progress"
+_ADOPT_BY_DAEMON = (
+    "run `vaultsync adopt` without a PATH, adopt the note in Obsidian, or stop it first"
 )
-_PURGE_BY_DAEMON = "stop it first: it keeps files open that are erased; start it again after this"
+_INDEX_BY_DAEMON = (
+    "it updates the indexes by itself, and `index --wait` waits for that; to rebuild them or to"
+    " change the model, stop it first"
+)
+_PURGE_BY_DAEMON = (
+    "stop it first, because it holds files open that are erased; start it again afterwards"
+)
 _log = logging.getLogger(__name__)
 
 
@@ -303,7 +307,7 @@ class Memory:
         own = {fact_service.field_key(key, kind): value for key, value in (fields or {}).items()}
         for key, value in own.items():
             if named.get(key) not in (None, "", [], value):
-                message = f"{key} was given twice, and differently"
+                message = f"{key} was given twice with different values"
                 raise UsageError(message, hint="give it once")
         agent = agent or self.agent
         fact = self._engine.proposing(
@@ -562,8 +566,8 @@ class Memory:
 
         fact = self.get(id, used=False)
         if fact.path is None:
-            hint = "`vaultsync sync` writes the notes that are missing"
-            raise NoteNotOpenedError("the fact has none yet", hint=hint)
+            hint = "`vaultsync sync` writes the missing notes"
+            raise NoteNotOpenedError("the fact has no note yet", hint=hint)
         file = note_opener.check_note_file(self.settings.root, fact.path)
         uri = note_opener.obsidian_uri(file) if obsidian else None
         command = note_opener.uri_command(uri) if uri else note_opener.editor_command(file)
@@ -1469,7 +1473,7 @@ class Memory:
         try:
             daemon = None if written is None else convert(written, DaemonState)
         except ValidationError as error:
-            _log.debug("the state of the daemon is of another version: %s", error)
+            _log.debug("the state of the daemon has another version: %s", error)
             daemon = None
         status = read_status(self._ctx, engine=holder, daemon=daemon, agent=self.agent)
         silent = [] if self.agent else [*silent_kinds(answer_counts(self._ctx.archive)).values()]
@@ -1543,7 +1547,7 @@ class Memory:
         try:
             reload_settings(self.settings)
         except VaultsyncError as error:
-            why = f"{MARKER.as_posix()} was changed, and is not used: {error.message}"
+            why = f"{MARKER.as_posix()} was changed, but the change is not used: {error.message}"
             kind = type(error).__name__
             return [ReportedNotice(kind, "", None, why, error.hint)]
         return []
@@ -2314,8 +2318,8 @@ class Memory:
         try:
             after = merged_colours(before)
         except ValueError as error:
-            message = f"{settings.graph_path} is not as Obsidian writes it: {error}"
-            raise ConfigError(message, hint="it was left alone; fix it, or move it away") from None
+            message = f"{settings.graph_path} does not have Obsidian's format: {error}"
+            raise ConfigError(message, hint="it was not changed; fix it, or move it away") from None
         changed = after != before
         if changed:
             settings.write(settings.graph_path, after)

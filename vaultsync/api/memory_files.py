@@ -147,8 +147,8 @@ class MemoryFiles:
         file = self.file(wanted)
         owners = agents_of(read_states(file.state()), file.key) if wanted in own else []
         if wanted not in own or any(each not in (None, agent) for each in owners):
-            why = "it is no memory file that this agent may write"
-            hint = "the user keeps it in step with `vaultsync memory-file sync` first"
+            why = "it is not a memory file that this agent may write"
+            hint = "the user must first sync it with `vaultsync memory-file sync`"
             raise UnreadableMemoryFileError(file.name, why, hint=hint)
         return wanted
 
@@ -202,7 +202,7 @@ class MemoryFiles:
             if section := self.section_of(fact):
                 yield (
                     f"the section “{section.section_header}” of {section.file}: delete it there,"
-                    " or the next sync of the file makes a fact of it again"
+                    " or the next sync of the file creates the fact again"
                 )
 
     def manage(
@@ -355,7 +355,7 @@ class MemoryFiles:
                 outside = [file for file in files if not file.is_relative_to(self._root)]
                 files = [file for file in files if file not in outside]
                 if outside:
-                    _log.warning("%s leads out of the vault and is not followed", path)
+                    _log.warning("%s leads out of the vault and was not followed", path)
             found += files
         return sorted(set(found))
 
@@ -465,7 +465,7 @@ class MemoryFiles:
     def _nothing_found(self, folder: Path) -> Notice:
         name = portable_name(Path(os.path.realpath(folder)), self._root)
         why = f"{name} has no memory file; nothing was synced from it"
-        hint = "in a folder, MEMORY.md is read; name the file, or choose others with --include"
+        hint = "in a folder, MEMORY.md is read; name the file, or select others with --include"
         return memory_file_notice("NoMemoryFile", name, why, hint)
 
     def _was_synced(self, path: Path, agent: str | None) -> bool:
@@ -499,7 +499,7 @@ def _real_path(path: str | Path, folder: str | Path = "") -> Path:
         named = Path(folder, user_path(path))
         return Path(os.path.realpath(named))
     except ValueError as error:
-        why = "no file can have this name"
+        why = "this is not a valid file name"
         raise UnreadableMemoryFileError(repr(str(path)[:100]), why) from error
 
 

@@ -70,8 +70,8 @@ def init(
     root = user_path(path).absolute()
     if not (root / MARKER).exists() and root.resolve() in (Path(root.anchor), Path.home()):
         raise ConfigError(
-            f"{root} holds much more than notes, all of which would be read; nothing was made",
-            hint="make a vault of a folder in your home: `vaultsync init ~/Memory`",
+            f"{root} contains much more than notes, which would all be read; nothing was created",
+            hint="use a folder in your home folder: `vaultsync init ~/Memory`",
         )
     if store is not None:  # checked before anything is written
         store_place(Settings(root=root, state_dir=root, store=store))
@@ -106,7 +106,7 @@ def _use_store(root: Path, store: str, state_dir: str | None) -> None:
         named = store
     if (named or "sqlite") != store:
         raise ConfigError(
-            f"{root} mirrors the store {named or 'sqlite'!r} already",
+            f"{root} already uses the store {named or 'sqlite'!r}",
             hint=f"use another folder, or move its facts: `vaultsync migrate --to {store}`",
         )
     if "store" not in files.machine:

@@ -101,7 +101,7 @@ class RemoteMemory:
             answer = ask_running_bridge(self.settings, route, body, agent)
             return None if answer is None else convert(answer, answer_type)
         except (TimeoutError, ValueError) as error:
-            _log.debug("the bridge is silent, failed, or is of another version: %r", error)
+            _log.debug("the bridge did not answer, failed, or has another version: %r", error)
             return None
 
 

@@ -119,7 +119,7 @@ class RepoBranches:
         try:
             known = msgspec.json.decode(data or b"", type=RepoIdentity)
         except msgspec.MsgspecError:
-            hint = "name its path; a hash is known once its repository was used"
+            hint = "use its path; the hash of a repository is known only after its first use"
             raise NotARepositoryError(repo_hash, hint=hint) from None
         try:
             repository = GitRepository(Path(known.root))
@@ -225,5 +225,5 @@ def read_state(data: bytes | None, default: T) -> T:
     try:
         return msgspec.json.decode(data, type=type(default))
     except msgspec.MsgspecError as error:
-        _log.debug("a state file is made again: %s", error)
+        _log.debug("a state file is created again: %s", error)
         return default

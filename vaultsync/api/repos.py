@@ -190,7 +190,7 @@ class Repos:
 
         Raises:
             InvalidFieldError: `max_chars` is negative.
-            IndexBusyError: another process is writing the index of the code.
+            IndexBusyError: another process is writing the code index.
         """
         handle = self._branches.open(repo, branch_scope)
         if handle.repository is None:

@@ -58,7 +58,7 @@ def read_settings(path: str | None, name: str | None = None) -> SettingsList:
     )
     if not found:
         raise ConfigError(
-            f"unknown setting {str(name)[:80]!r}", hint="`vaultsync config get` lists them all"
+            f"unknown setting {str(name)[:80]!r}", hint="`vaultsync config get` lists all settings"
         )
     return SettingsList(found)
 
@@ -85,7 +85,7 @@ def change_setting(
     files = _files(path)
     keys = tuple(name.split("."))
     if keys[0] in {_OWN, "trust"}:
-        raise ConfigError(f"{name} is not to be set by hand", hint="see `vaultsync trust`")
+        raise ConfigError(f"{name} cannot be set by hand", hint="see `vaultsync trust`")
     value = None if text is None else _parsed(keys, text)
     marker = _with(files.marker, keys, value)
     check_file(marker, _REQUEST)

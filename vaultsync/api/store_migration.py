@@ -21,7 +21,7 @@ from vaultsync.sync.report import Progress
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
-_BY_DAEMON = "stop it first, and start it again when this is done"
+_BY_DAEMON = "stop it first, and start it again afterwards"
 
 
 def migrate(
@@ -39,7 +39,7 @@ def migrate(
     settings = structs.replace(services.settings, store=to)
     with engine.exclusive(hint=_BY_DAEMON) as ctx, closing(Services(settings)) as target:
         if target.store_path == services.store_path:
-            raise ConfigError(f"the facts are in {to} already", hint="name another store")
+            raise ConfigError(f"the facts are already in {to}", hint="use another store")
         store = target.open_store(create=True)
         sync_once(ctx, SyncRequest(actor=actor))
         copied = copy_store(ctx.store, store, progress=progress)

@@ -570,7 +570,7 @@ def store_place(settings: Settings) -> Path | QdrantConnection:
         return parse_qdrant_settings(settings.store, settings.qdrant, root=settings.root)
     if kind != "sqlite":
         raise ConfigError(
-            f"there is no store {settings.store!r}",
+            f"unknown store {settings.store!r}",
             hint="use sqlite, sqlite:PATH, qdrant://HOST:6333, qdrant+local:PATH or"
             " qdrant+edge:PATH",
         )

@@ -79,7 +79,7 @@ class ModelService:
         if key_variable and not key_variable.isidentifier():
             # The value is not repeated: it may be the key itself.
             raise ConfigError(
-                f"{words.key_setting} is not the name of a variable",
+                f"{words.key_setting} is not a valid variable name",
                 hint="write the name of the environment variable that holds the key,"
                 " such as OPENAI_API_KEY",
             )
@@ -167,7 +167,7 @@ class ModelService:
         while part := answer.read1(1 << 16):  # what has arrived, so that a slow drip ends, too
             parts.append(part)
             if self._clock.monotonic() > deadline:
-                raise RetryableError("does not answer (in time)")
+                raise RetryableError("timed out")
         return b"".join(parts)
 
     def _request(self, body: Mapping[str, object]) -> Any:  # noqa: ANN401 - imported late
@@ -189,7 +189,7 @@ class ModelService:
         where = urlsplit(self._url)
         if where.scheme == "http" and where.hostname not in _HERE:
             raise self._error(
-                f"the key in {self._key_variable} would go to {self.host} in the clear",
+                f"the key in {self._key_variable} would be sent to {self.host} unencrypted",
                 hint="use an https:// address",
             )
         return key
@@ -207,7 +207,7 @@ class ModelService:
             setting = self._words.key_setting
             hint = f"set `{setting}` to the name of the environment variable with the key"
         raise self._error(
-            f"the {self._words.what} at {self.host} refuses with {status}{message}", hint=hint
+            f"the {self._words.what} at {self.host} refused with {status}{message}", hint=hint
         )
 
     def _retry_after(self, value: str | None) -> float | None:
@@ -230,8 +230,8 @@ def _endpoint(url: str, route: str, hint: str) -> str:
     where = urlsplit(url)
     if where.scheme not in ("http", "https") or not where.hostname or where.username:
         raise ConfigError(
-            f"{where.scheme}://{where.hostname or ''} is no address of a service",
-            hint=f"write {hint}; a key goes into the environment",
+            f"{where.scheme}://{where.hostname or ''} is not a valid service URL",
+            hint=f"use {hint}; put a key into the environment",
         )
     bare = url.rstrip("/")
     if bare.endswith(f"/{route}"):

@@ -33,7 +33,7 @@ def write(options: Options, *, folder: str) -> None:
         f"{report.written} written, {report.unchanged} unchanged in {clean_one_line(report.folder)}"
     )
     for each in report.edited:
-        print_message(options, f"left alone, because it was edited: {clean_one_line(each)}")
+        print_message(options, f"not updated, because it was edited: {clean_one_line(each)}")
 
 
 @bases.command()

@@ -25,7 +25,7 @@ def completion(context: click.Context, *, shell: str | None, as_json: bool) -> N
     name = shell or os.environ.get("SHELL", "").rpartition("/")[2]
     kind = get_completion_class(name) if name in _HOW else None
     if kind is None:
-        message = "your $SHELL is not supported: name bash, zsh or fish"
+        message = "your $SHELL is not supported: pass bash, zsh or fish"
         raise click.UsageError(message, context)
     program = context.find_root().command
     script = kind(program, {}, "vaultsync", "_VAULTSYNC_COMPLETE").source()

@@ -137,7 +137,7 @@ def _usage(error: click.ClickException) -> tuple[str, str, str]:
         hint = f"options follow the command: `vaultsync status {error.option_name}`"
         message = message.partition(" Did you mean")[0].removesuffix(".")
     elif isinstance(error, click.NoSuchOption) and " " in error.option_name:
-        hint = f"a text that begins with - goes after --, as in `{path} -- '- text'`"
+        hint = f"put a text that begins with - after --, as in `{path} -- '- text'`"
     kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
     return kind, message[:1].lower() + message[1:], hint
 

@@ -48,7 +48,7 @@ def parse_fields(
         name, equals, text = each.partition("=")
         key = name.strip()
         if not equals or not key:
-            message = f"{each!r} is not of the form K=V"
+            message = f"{each!r} does not have the form K=V"
             raise click.BadParameter(message)
         if key in values:
             message = f'{key} was given twice; a list is written as {key}=\'["a", "b"]\''
@@ -272,7 +272,7 @@ def list_facts(
 ) -> None:
     """List facts, one page at a time."""
     if options.json and (columns or as_csv):
-        message = "--json lists all fields: it goes with neither --columns nor --csv"
+        message = "--json lists all fields, and cannot be combined with --columns or --csv"
         raise click.UsageError(message)
     with open_memory(options) as memory:
         page = memory.list(**filters)
@@ -305,7 +305,7 @@ def update(
 ) -> int:
     """Change a fact in the store, and its note."""
     if content is None and not any((fields, changes["add_tags"], changes["remove_tags"])):
-        message = "nothing to change: give --content, --set, --add-tag or --remove-tag"
+        message = "nothing to change: pass --content, --set, --add-tag or --remove-tag"
         raise click.UsageError(message)
     if content is not None:
         content = text_or_stdin(content, what="content")

@@ -44,7 +44,7 @@ def print_proposals(options: Options, found: Sequence[ShownProposal]) -> None:
     elif any(not each.outcome for each in found):
         print_message(
             options,
-            "`vaultsync proposals show ID` shows what would change; `accept` does it,"
+            "`vaultsync proposals show ID` shows what would change; `accept` applies it,"
             " `reject` closes it",
         )
 
@@ -94,7 +94,7 @@ def print_settled(options: Options, done: SettledProposals, verb: str) -> int:
         print_json(done)
         return code
     for each in done.proposals:
-        word = each.outcome or "changed since; look again"
+        word = each.outcome or "changed since; review it again"
         print_message(options, f"{clean_one_line(each.title)}: {word}")
     print_notices(done.attention)
     if not done.proposals:

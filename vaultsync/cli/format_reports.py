@@ -99,7 +99,7 @@ def print_change_note(options: Options, note: ChangeNote) -> int:
         echo(clean_one_line(note.path))
         counts = ", ".join(f"{count:,} {name}" for name, count in note.counts.items() if count)
         found = f"{note.status}: {counts or 'nothing changed'}"
-        edited = "left alone, because it was edited: delete it to have it written again"
+        edited = "not updated, because it was edited: delete it to have it written again"
         print_message(options, edited if note.status == "edited" else found)
     return EXIT_NEEDS_REVIEW if note.status == "edited" else EXIT_DONE
 
@@ -183,7 +183,7 @@ def print_report(
         if isinstance(done, MaintenanceReport) and done.pruned:
             verb = "would remove" if done.dry_run else "removed"
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in done.pruned.items())
-            echo(f"{verb} what is older than [retention] keeps: {kinds}")
+            echo(f"{verb} data older than the limits in [retention]: {kinds}")
         if isinstance(done, MaintenanceReport):
             _print_proposed(options, done)
         _print_memory_files(done)
@@ -334,14 +334,14 @@ def _answer_rows(answers: Mapping[str, TimePercentiles]) -> Iterator[tuple[str, 
     names = {"command": "answers to commands", "mcp": "answers by MCP"}
     for name, times in answers.items():
         if times.count >= FEWEST_ANSWERS:
-            who, _, source = name.partition(".")
-            yield from _time_rows({f"{names.get(who, who)}, {source}": times})
+            surface, _, source = name.partition(".")
+            yield from _time_rows({f"{names.get(surface, surface)}, {source}": times})
 
 
 def _block_text(block: BlockState) -> str:
     text = f"{count_noun(block.included, 'fact')}, {block.tokens:,} of {block.budget:,} tokens"
     if block.status == "edited":
-        text = "edited, and left alone"
+        text = "edited, and not updated"
     if not block.left_out:
         return text
     names = ", ".join(clean(each.title) for each in block.left_out[:_MAX_LEFT_OUT])

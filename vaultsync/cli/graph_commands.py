@@ -140,7 +140,7 @@ def print_link_check(
             for kind, one, many in (
                 (BROKEN, "broken link", "broken links"),
                 (AMBIGUOUS, "ambiguous link", "ambiguous links"),
-                (ALIAS_ONLY, "link by an alias only", "links by an alias only"),
+                (ALIAS_ONLY, "link by alias only", "links by alias only"),
             )
             if (some := found.by_kind[kind])
         ]

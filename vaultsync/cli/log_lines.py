@@ -111,7 +111,7 @@ def _files_in_words(data: Mapping[str, Any]) -> str:
 
 def _derived_in_words(data: Mapping[str, Any]) -> str:
     behind = clean_one_line("; ".join(data["behind"]))
-    return f"indexes are behind: {behind}" if behind else "indexes are up to date"
+    return f"indexes are out of date: {behind}" if behind else "indexes are up to date"
 
 
 def _error_in_words(data: Mapping[str, Any]) -> str:
@@ -130,7 +130,7 @@ _WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "store": lambda data: (
         f"the store is unavailable: {clean_one_line(data['away'])}"
         if data["away"]
-        else "the store is back"
+        else "the store is available again"
     ),
     "memory-file": _files_in_words,
     "error": _error_in_words,

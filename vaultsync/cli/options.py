@@ -232,7 +232,7 @@ def text_or_stdin(given: str | None, *, what: str, most_bytes: int = -1) -> str:
     if given is not None and given != "-":
         return given
     if sys.stdin is None or (given is None and sys.stdin.isatty()):
-        message = f"no {what}: give it as an argument, or pipe it in"
+        message = f"no {what}: pass it as an argument, or pipe it in"
         raise click.UsageError(message)
     try:
         return sys.stdin.buffer.read(most_bytes).decode("utf-8-sig")

@@ -78,7 +78,7 @@ def reject(options: Options, *, ids: Sequence[str], kind: str | None) -> int:
 def _answer(options: Options, ids: Sequence[str], kind: str | None, *, accepts: bool) -> int:
     verb = "accept" if accepts else "reject"
     if bool(ids) == bool(kind):
-        message = f"say which proposals to {verb}: their ids, or --kind"
+        message = f"specify the proposals to {verb}: their ids, or --kind"
         raise UsageError(message, hint="`vaultsync proposals list` shows the open ones")
     with open_memory(options) as memory:
         found = memory.proposals() if kind else ()

@@ -54,8 +54,8 @@ def purge(
 def _ask(options: Options, shown: PurgeReport) -> None:
     """Ask on a terminal; without one, `--yes` has to say it."""
     if options.json or not is_terminal(sys.stdin):
-        message = f"{count_noun(len(shown.purged), 'fact')} would be erased for good"
-        raise UsageError(message, hint="see them with --dry-run; to erase them, add --yes")
+        message = f"{count_noun(len(shown.purged), 'fact')} would be erased permanently"
+        raise UsageError(message, hint="review them with --dry-run; to erase them, pass --yes")
     _print(options, shown)
     click.confirm(f"{_FINAL} Erase {count_noun(len(shown.purged), 'fact')}?", abort=True, err=True)
 
@@ -65,18 +65,18 @@ def _print(options: Options, done: PurgeReport) -> None:
     if not (done.purged or done.remaining):
         print_message(options, "nothing to erase")
     elif done.dry_run:
-        print_message(options, f"would erase {facts} for good")
+        print_message(options, f"would erase {facts} permanently")
     elif done.remaining:
-        print_message(options, f"{facts}: {done.remaining} traces are left")
+        print_message(options, f"{facts}: {done.remaining} traces remain")
     else:
-        print_message(options, f"{facts} erased; no trace is left in what vaultsync keeps")
+        print_message(options, f"{facts} erased; no trace remains in the data of vaultsync")
     for name, count in done.places.items():
         echo(f"  {clean(name)}: {count}")
     where = "is in" if done.dry_run else "left in"
     for each in done.found:
         echo(f"  {where} {clean(each.path)}: {each.what} ({each.hits})")
     for path in done.quoted:
-        echo(f"  the same words, which stay: {clean(path)}")
+        echo(f"  the same words, not erased: {clean(path)}")
     if not done.dry_run:
         for kept in done.kept:
             echo(f"  kept: {clean(kept)}")

@@ -69,7 +69,7 @@ def _explain_pack(options: Options, pack: ContextPack) -> None:
         print_message(options, dim(f"        {clean_one_line(item.reason)}"))
         print_message(options, dim(f"        {clean_one_line(item.citation)}"))
     if not pack.items:
-        no_room = f"There is no room: the fact that fits best takes a budget of {pack.needed:,}."
+        no_room = f"The budget is too small: the best fact requires {pack.needed:,}."
         print_message(options, pack.nothing_known or no_room)
     if pack.left_out:
         cost = sum(each.tokens for each in pack.left_out)

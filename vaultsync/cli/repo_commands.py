@@ -212,7 +212,7 @@ def context(options: Options, *, max_chars: int, paths: Sequence[str], **given: 
     if not pack.items:
         print_message(options, "nothing is known about this branch")
     if pack.left_out:
-        print_message(options, dim(f"\n{len(pack.left_out)} left out; --json names them"))
+        print_message(options, dim(f"\n{len(pack.left_out)} left out; --json lists them"))
 
 
 @repo.command()
@@ -235,7 +235,7 @@ def promote(options: Options, *, source: str | None, target: str | None, repo: s
     if done.run:
         print_message(options, f"`vaultsync undo {done.run}` reverts it")
     elif not done.promoted:
-        print_message(options, "what was merged with its commits holds without that")
+        print_message(options, "entries that were merged with their commits apply without it")
 
 
 @repo.command()
@@ -287,7 +287,7 @@ def map_(options: Options, *, paths: Sequence[str], **given: Any) -> None:  # no
     if found.parser == "patterns":
         print_message(
             options,
-            dim("definitions are guessed: python -m pip install 'vaultsync[repo]' parses the code"),
+            dim("definitions are guessed; to parse them: python -m pip install 'vaultsync[repo]'"),
         )
 
 

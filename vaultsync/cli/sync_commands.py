@@ -83,8 +83,8 @@ def init(options: Options, *, path: str | None, store: str | None, new_id: bool)
         message = "missing argument 'PATH': the folder to turn into a vault"
         raise UsageError(
             message,
-            hint="`vaultsync init .` makes the folder you are in a vault;"
-            " `vaultsync init --help` shows the rest",
+            hint="`vaultsync init .` turns the current folder into a vault;"
+            " see `vaultsync init --help`",
         )
     vault = opening.init(folder, store=store, state_dir=options.state_dir, new_id=new_id)
     print_initialised(options, vault)
@@ -355,6 +355,6 @@ def _stop_embedding(options: Options) -> None:
     else:
         print_message(
             options,
-            f"stopped process {pid}; the next `vaultsync sync` or `vaultsync index` goes on"
-            " where it was",
+            f"stopped process {pid}; the next `vaultsync sync` or `vaultsync index` continues"
+            " where it stopped",
         )

@@ -98,11 +98,11 @@ def _refuse_vault_files(target: Path, *, force: bool) -> None:
         why = "it would become a note of the vault"
     elif target.suffix.lower() == ".canvas" and target.exists() and not force:
         # Cards and arrows may have been placed by hand, even on an earlier export.
-        message = f"{target} was not written: the canvas exists, and may have changes of yours"
+        message = f"{target} was not written: the canvas exists, and you may have changed it"
         raise UsageError(message, hint="--force overwrites it; another name keeps both")
     if why:
         message = f"{target} was not written: {why}"
-        raise UsageError(message, hint="write to a file outside the vault, or to a visible one")
+        raise UsageError(message, hint="write to a file outside the vault, or to a visible folder")
 
 
 def _stream_writer(stream: BinaryIO) -> LineWriter:
@@ -207,13 +207,13 @@ def _print_import(options: Options, report: ImportReport) -> None:
     facts = "fact" if report.facts == 1 else "facts"
     echo(f"{report.facts:,} {facts} {did}" + f" ({kinds})" * bool(kinds))
     if report.duplicates:
-        print_message(options, f"{report.duplicates:,} are in the memory already")
+        print_message(options, f"{report.duplicates:,} are already in the memory")
     for each in report.problems:
         print_message(options, f"skipped: {clean_one_line(each.where)}: {clean_one_line(each.why)}")
     if report.skipped > len(report.problems):
         print_message(options, f"… and {report.skipped - len(report.problems):,} more")
     if report.run:
-        print_message(options, f"`vaultsync undo {report.run}` takes it back")
+        print_message(options, f"`vaultsync undo {report.run}` reverts it")
 
 
 @click.command("export-to")

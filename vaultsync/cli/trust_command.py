@@ -50,7 +50,7 @@ def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
         _print(options, seen)
     if not yes:
         if not _can_ask():
-            message = "there is no terminal to ask on: add --yes, or run it on one"
+            message = "there is no terminal to ask on: pass --yes, or run the command on a terminal"
             raise click.UsageError(message)
         question = "Move these to your own settings?" if move else "Allow this?"
         if not click.confirm(question, default=False, err=True):
@@ -74,9 +74,9 @@ def _print(options: Options, trust: VaultTrust) -> None:
         return
     vault = clean_one_line(trust.vault)
     if not trust.requests:
-        print_message(options, f"the vault at {vault} asks for nothing beyond its notes")
+        print_message(options, f"the vault at {vault} requests nothing beyond its notes")
         return
-    state = "is allowed" if trust.trusted else "asks, and is not allowed"
+    state = "is allowed" if trust.trusted else "requests permission, but is not allowed"
     print_message(options, f"the vault at {vault} {state} to:")
     for each in trust.requests:
         echo(f"  - {clean_one_line(each.line())}")

@@ -38,7 +38,7 @@ def _systemd(words: Sequence[str], root: str, environment: Mapping[str, str]) ->
     variables = "".join(f"Environment={_quoted(f'{k}={v}')}\n" for k, v in environment.items())
     return f"""\
 [Unit]
-Description=vaultsync keeps {root.replace("%", "%%")} and its store equal
+Description=vaultsync keeps {root.replace("%", "%%")} and its store in sync
 
 [Service]
 {variables}ExecStart={command}

@@ -5,7 +5,7 @@ need, the next may use, and what is left is offered to all again. In a tier, the
 the question best get the room, in order of priority, importance and recency. Near-duplicates
 are packed once.
 
-Of a long fact that fits much less than the best one, only an excerpt around its passage is
+Of a long fact that fits much less well than the best one, only an excerpt around its passage is
 packed. When the others do not all fit, long ones are first packed in brief: the paragraphs around
 the passage. What is then left of the budget makes the first ones longer again.
 
@@ -60,7 +60,7 @@ MIN_CUT_SHARE = 0.25
 MIN_GROWTH_TOKENS = 40
 """Tokens, about a paragraph, that must be left for a shortened fact to be made longer."""
 
-REASON_NO_ROOM = "no room left"
+REASON_NO_ROOM = "no space left"
 REASON_BRIEF = "in brief"
 REASON_DUPLICATE = "says the same as"
 

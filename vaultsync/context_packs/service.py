@@ -40,8 +40,8 @@ MAX_CRITICAL = 200
 """Maximum number of critical facts that are looked at, the most important first."""
 MAX_BUDGET = 1_000_000
 """Tokens of a pack without a limit."""
-REASON_LITTLE_FIT = "fits much less than the best"
-REASON_UNSURE = "hardly has to do with the question"
+REASON_LITTLE_FIT = "fits much less well than the best"
+REASON_UNSURE = "is hardly related to the question"
 REASON_PENDING = "is an observation that is not classified yet"
 NOTHING_FOUND = "Nothing in the memory matches the question."
 NOTHING_FITS = (

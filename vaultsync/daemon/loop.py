@@ -162,7 +162,7 @@ class DaemonLoop:
         gap = max(now - expected, abs(self._wall() - wall))
         if gap > self._intervals.gap:
             self._supervisor.after_sleep()
-            self._want_all(f"nothing was heard for {gap:.0f} s")
+            self._want_all(f"the process was paused for {gap:.0f} s")
 
     def _listen(self, now: float) -> None:
         name, failure = self._supervisor.name, self._supervisor.failure
@@ -193,14 +193,14 @@ class DaemonLoop:
             if not self.state.store_away:
                 self.state.store_away = error.message
                 self._emit("store", {"away": error.message})
-                self._want_all("the store is away")
+                self._want_all("the store is unavailable")
                 self._emit_state()
             return
         self._due.ask_at = now + self._intervals.poll
         if self.state.store_away:
             self.state.store_away = ""
             self._absences.reset()
-            self._want_all("the store is back")
+            self._want_all("the store is available again")
             self._emit("store", {"away": ""})
         # An agent's proposal is in the archive alone, and has no note yet.
         is_behind = found.seq != self._due.cursor or has_new_proposals(self._work.ctx)

@@ -54,7 +54,7 @@ class OnDemandSync:
         try:
             self._store = self._ctx.store.state()
         except StoreUnavailableError as error:
-            _log.debug("the store is away: %s", error)
+            _log.debug("the store is unavailable: %s", error)
             self._store = None
         moved = self._store is None or self._store != self._synced
         return not (moved or self._dirty or self._is_whole(now))

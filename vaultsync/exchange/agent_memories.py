@@ -32,7 +32,7 @@ def read_mem0(files: SourceFiles) -> Found:
 
 def _mem0_memory(given: object, where: str) -> SourceFact | Unreadable:
     if not isinstance(given, Mapping):
-        return Unreadable(where, "it is no object")
+        return Unreadable(where, "it is not an object")
     text, identity = given.get("memory", given.get("text")), given.get("id")
     if not isinstance(text, str) or not text.strip() or not isinstance(identity, str):
         return Unreadable(where, "it has no `memory` or no `id`")
@@ -55,7 +55,7 @@ def read_letta(files: SourceFiles) -> Found:
     """The blocks and messages of Letta's agent files (`.af`), also of MemGPT's."""
     for where, value in _json_elements(files, (".af", ".json")):
         if isinstance(value, Unreadable) or not isinstance(value, Mapping):
-            yield value if isinstance(value, Unreadable) else Unreadable(where, "it is no object")
+            yield value if isinstance(value, Unreadable) else Unreadable(where, "not an object")
             continue
         agents = value.get("agents")
         agents = [value] if not isinstance(agents, list) else [value, *agents]
@@ -66,7 +66,7 @@ def read_letta(files: SourceFiles) -> Found:
                 count += 1
                 yield _letta_block(block, name, where)
         if not count:
-            yield Unreadable(where, "it has no blocks of memory")
+            yield Unreadable(where, "it has no memory blocks")
 
 
 def _is_named(agent: object) -> bool:

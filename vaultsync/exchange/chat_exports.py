@@ -40,7 +40,7 @@ def _elements(files: SourceFiles, pattern: str, read: Any) -> Found:  # noqa: AN
             if isinstance(value, Unreadable):
                 yield Unreadable(f"{name}: {value.where}", value.why)
             elif not isinstance(value, Mapping):
-                yield Unreadable(where, "it is no object")
+                yield Unreadable(where, "it is not an object")
             else:
                 yield from read(value, where)
 

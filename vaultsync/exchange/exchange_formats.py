@@ -45,7 +45,7 @@ FORMATS: Mapping[str, ExchangeFormat] = {
         ExchangeFormat(
             "basic-memory",
             "basic-memory",
-            "the folder of a project",
+            "a project folder",
             markdown_folders.read_basic_memory,
             writers.write_basic_memory,
         ),
@@ -61,7 +61,7 @@ FORMATS: Mapping[str, ExchangeFormat] = {
         ),
         ExchangeFormat(
             "mcp-memory",
-            "the memory server of MCP",
+            "the MCP memory server",
             "its `memory.json`",
             agent_memories.read_memory_server,
         ),
@@ -74,7 +74,7 @@ FORMATS: Mapping[str, ExchangeFormat] = {
         ExchangeFormat(
             "cursor",
             "Cursor's rules",
-            "the folder of a project, or a `.mdc` file",
+            "a project folder, or a `.mdc` file",
             markdown_folders.read_cursor,
         ),
         ExchangeFormat(
@@ -85,7 +85,7 @@ FORMATS: Mapping[str, ExchangeFormat] = {
         ),
         ExchangeFormat(
             "markdown",
-            "Markdown of Mem, another vault or any other tool",
+            "Markdown from Mem, another vault or any other tool",
             "a folder, a ZIP or a file",
             markdown_folders.read_markdown,
             writers.write_markdown,
@@ -93,12 +93,12 @@ FORMATS: Mapping[str, ExchangeFormat] = {
         ExchangeFormat(
             "jsonl",
             "JSON Lines",
-            "a file with an object in each line, or an array of them",
+            "a file with one object per line, or an array of objects",
             plain_tables.read_lines,
             writers.write_lines,
         ),
         ExchangeFormat(
-            "csv", "CSV", "a file whose first row names the columns", plain_tables.read_csv
+            "csv", "CSV", "a file with column names in the first row", plain_tables.read_csv
         ),
     )
 }

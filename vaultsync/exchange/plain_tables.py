@@ -57,7 +57,7 @@ def read_lines(files: SourceFiles) -> Found:
             elif isinstance(value, Mapping):
                 yield SourceFact(value["id"], value) if is_exported(value) else _row(value, where)
             else:
-                yield Unreadable(where, "it is no object")
+                yield Unreadable(where, "it is not an object")
 
 
 def read_csv(files: SourceFiles) -> Found:

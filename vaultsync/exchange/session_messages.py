@@ -77,7 +77,7 @@ def remember_session(
     """
     session = clean_line("session", session)
     if not session:
-        raise InvalidFieldError("session", session, "a name of the conversation")
+        raise InvalidFieldError("session", session, "a name for the conversation")
     given = list(messages)
     spoken = [each for number, message in enumerate(given) for each in _read(number, message)]
     moments = _moments(spoken, to_microseconds(ctx.today()))

@@ -67,7 +67,7 @@ def content_edit(
         UsageError: none of the three edits is described, or more than one.
     """
     if count < 1 or (count > 1 and find is None):
-        raise UsageError("count is the number of times that the content has find, 1 or more")
+        raise UsageError("count is the number of occurrences of find in the content, 1 or more")
     match append, section, find, replace:
         case str(text), None, None, None:
             return lambda content: append_text(content, text)
@@ -76,7 +76,7 @@ def content_edit(
         case None, None, str(old), str(new):
             return lambda content: replace_text(content, old, new, count)
         case _:
-            message = "give either append, or section and replace, or find and replace"
+            message = "pass append, or section and replace, or find and replace"
             raise UsageError(message, hint="see `vaultsync edit --help`")
 
 
@@ -116,7 +116,7 @@ def replace_section(content: str, title: str, text: str) -> str:
         found = [each for each in before if any(map(each.is_called, _paths(title)))]
     if len(found) != 1:
         names = [" > ".join(each.path) if found else each.title for each in before]
-        listed = ", ".join(names[:_LISTED]) if names else "none: use append, or find"
+        listed = ", ".join(names[:_LISTED]) if names else "none: use append or find"
         what = f"section {_bare(title)[:80]!r}"
         raise EditTargetError(what, len(found), f"its sections are {listed}")
     [section] = found
@@ -149,7 +149,7 @@ def _headings(found: Sequence[Section]) -> list[tuple[tuple[str, ...], int, int]
 
 def _others() -> UsageError:
     return UsageError(
-        "with that text, the sections around it would be others; nothing was written",
+        "that text would change the sections around it; nothing was written",
         hint="close its code, comments and formulas, and use headings below the section's",
     )
 
@@ -173,7 +173,7 @@ def replace_text(content: str, old: str, new: str, count: int = 1) -> str:
     """
     there = content.count(old) if old else 0
     if there != count:
-        hint = "give more of the text around it, or the count"
+        hint = "include more of the surrounding text, or pass the count"
         if not there:
             hint = "copy it from `vaultsync get`"
         raise EditTargetError(f"text {old[:80]!r}", there, hint)

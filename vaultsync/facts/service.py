@@ -273,7 +273,7 @@ def update(
         ScopeDeniedError: the agent may not write in its scope, or in the new one.
         InvalidFieldError: a value that its field does not accept.
         FixedFieldError, ComputedFieldError: a field that never changes, or cannot be set.
-        UnknownPlaceholderError: a `[REDACTED:…]` stands for no secret of the fact.
+        UnknownPlaceholderError: a `[REDACTED:…]` matches no secret of the fact.
         NoteLimitError: its note would be too large.
         RevisionMismatchError: the fact is not at `expect`, or changed at every try. While
             the store is unavailable, `expect` is compared with the revision known locally,
@@ -335,7 +335,7 @@ def apply_restored_changes(
     """The changed fact, with redaction placeholders in the input replaced by the secrets.
 
     Raises:
-        UnknownPlaceholderError: a placeholder stands for no secret of the fact.
+        UnknownPlaceholderError: a placeholder matches no secret of the fact.
         InvalidFieldError: a value that its field does not accept; the error shows the value
             as written, since its writer may not see the secret.
     """

@@ -52,7 +52,7 @@ def parse(text: str) -> Node:
     """
     node = _value(text, _skip(text, 0), 0)
     if _skip(text, node.end) != len(text):
-        raise JsonSyntaxError(_message(text, node.end, "something after the end"))
+        raise JsonSyntaxError(_message(text, node.end, "text after the end"))
     return node
 
 
@@ -70,7 +70,7 @@ def value_of(text: str, node: Node) -> Any:  # noqa: ANN401 - whatever JSON hold
     try:
         return json.loads(text[node.start : node.end])
     except ValueError:
-        raise JsonSyntaxError(_message(text, node.start, "no value of JSON")) from None
+        raise JsonSyntaxError(_message(text, node.start, "not a JSON value")) from None
 
 
 def find(text: str, path: Sequence[str]) -> Node | None:
@@ -236,7 +236,7 @@ def _container(text: str, start: int, depth: int) -> Node:
             try:
                 keys.append(json.loads(key.group()))
             except ValueError:
-                raise JsonSyntaxError(_message(text, at, "no value of JSON")) from None
+                raise JsonSyntaxError(_message(text, at, "not a JSON value")) from None
             at = _skip(text, key.end())
             if text[at : at + 1] != ":":
                 raise JsonSyntaxError(_message(text, at, "`:` is missing"))
@@ -251,4 +251,4 @@ def _container(text: str, start: int, depth: int) -> Node:
 
 
 def _message(text: str, at: int, what: str) -> str:
-    return f"{what} in line {text.count(chr(10), 0, at) + 1}"
+    return f"{what} on line {text.count(chr(10), 0, at) + 1}"

@@ -190,8 +190,8 @@ def running_bridge(bridge: BridgeServices, *, port: int | None = None) -> Iterat
         server = serve_on_loopback(make_bridge_app(bridge), bridge.settings, ports, name="bridge")
     except OSError as error:
         raise ConfigError(
-            f"the bridge cannot listen at port {port}: {error.strerror}",
-            hint="choose another port with --port, or leave it out to use any free port",
+            f"the bridge cannot listen on port {port}: {error.strerror}",
+            hint="choose another port with --port, or omit it to use any free port",
         ) from None
     try:
         bridge.announce(server.port)

@@ -81,7 +81,7 @@ def error_response(error: Exception) -> tuple[HTTPStatus, Failure | Mapping[str,
     if not isinstance(error, errors.VaultsyncError):
         lines = "".join(traceback.format_exception(error))
         _log.error("a request failed\n%s", scrub(lines))
-        hint = "this is a fault of vaultsync; its log says more"
+        hint = "this is a bug in vaultsync; see its log for details"
         body = error_values_json(type(error).__name__, "the request failed", hint)
         return HTTPStatus.INTERNAL_SERVER_ERROR, body
     status = next(

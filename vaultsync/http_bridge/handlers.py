@@ -339,7 +339,7 @@ def resolve(bridge: BridgeServices, conflict_id: str, body: bodies.ResolveBody) 
             lambda memory: memory.resolve(conflict_id, take=take, field=field, agent=agent)
         )
     else:
-        raise InvalidFieldError("take", take, "a side, or `field` and `text` in place of it")
+        raise InvalidFieldError("take", take, "a side, or `field` and `text` instead of one")
     left = bridge.reading(lambda memory: memory.conflicts())
     return resolved_conflict(resolved, left)
 

@@ -48,7 +48,7 @@ def change_page(ctx: SyncContext, span: TimeSpan, title: str) -> ChangePage:
         title: of the page.
 
     Raises:
-        StoreUnavailableError: the store is away.
+        StoreUnavailableError: the store is unavailable.
     """
     items = [*_facts(ctx, span), *_forgotten(ctx, span), *_conflicts(ctx, span)]
     items += _proposals(ctx, span)

@@ -80,7 +80,7 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
         How many files were written or removed.
 
     Raises:
-        StoreUnavailableError: the store is away; nothing was done.
+        StoreUnavailableError: the store is unavailable; nothing was done.
         IndexBusyError: another process writes them.
         OSError: the disk is full or broken.
     """
@@ -152,7 +152,7 @@ def tables_are_current(ctx: SyncContext, state: StoreState | None = None) -> boo
     `state` is that of the redacted store, where the caller has just read it.
 
     Raises:
-        StoreUnavailableError: the store is away.
+        StoreUnavailableError: the store is unavailable.
         OSError: their folder cannot be read.
     """
     return _is_current(ctx, _version(ctx, state), _written(ctx))
@@ -171,7 +171,7 @@ def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> M
     """Name -> text of the index files as an agent may see them, from the listed entries.
 
     Raises:
-        StoreUnavailableError: the store is away.
+        StoreUnavailableError: the store is unavailable.
     """
     if inputs.entries.version() is None:
         return {}

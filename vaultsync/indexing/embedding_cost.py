@@ -35,7 +35,7 @@ def estimate_embedding_cost(
 
     Raises:
         EmbedderError: the model does not answer.
-        StoreUnavailableError: the store is away.
+        StoreUnavailableError: the store is unavailable.
     """
     before = vectors.identity()
     after = embedding_identity(embedder)

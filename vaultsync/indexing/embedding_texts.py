@@ -46,7 +46,7 @@ def facts_without_vectors(
     """Those of the facts that exist and have a chunk without a vector.
 
     Raises:
-        StoreUnavailableError: the store is away.
+        StoreUnavailableError: the store is unavailable.
     """
     chunks = embedding_chunks(store, index, store.find_many(fact_ids))
     embedded = vectors.chunks(chunks)

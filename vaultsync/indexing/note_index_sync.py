@@ -67,7 +67,7 @@ def note_index_backlog(ctx: ReadContext, version: str | None) -> NoteIndexBacklo
     """What the note index at a version has to catch up with.
 
     Raises:
-        StoreUnavailableError: the store is away.
+        StoreUnavailableError: the store is unavailable.
     """
     of_store, _, number = (version or "").rpartition("|")
     last_move, followed = ctx.archive.last_move(), int(number) if number.isdecimal() else 0
@@ -89,7 +89,7 @@ def count_visible_facts(ctx: ReadContext, index: NoteIndex, agent: str) -> int:
     """The number of facts that an agent may see; never writes the index.
 
     Raises:
-        StoreUnavailableError: the store is away.
+        StoreUnavailableError: the store is unavailable.
     """
     state, permissions = ctx.redacted_store.state(), ctx.policy.permissions
     of_store = (index.version() or "").rpartition("|")[0]

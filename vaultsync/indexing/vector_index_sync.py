@@ -254,7 +254,7 @@ class _EmbeddingRun:
         self.left += sum(self.news.get(row.fact_id) != row.seq for row in rows)
         if rows and not known:
             raise DerivedError(
-                "the note index is behind, so the context of the changed facts is not known",
+                "the note index is out of date, so the context of the changed facts is unknown",
                 hint="the next run continues",
             )
         if goal is None:

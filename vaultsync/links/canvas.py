@@ -60,7 +60,7 @@ def read_canvas(text: str, path: VaultPath) -> Canvas:
     """The links of a canvas, in the order of the file.
 
     Raises:
-        UnreadableNoteError: it is no JSON Canvas.
+        UnreadableNoteError: it is not a JSON Canvas.
     """
     cards, texts = _texts(text, path)
     links: list[CanvasLink] = []
@@ -90,7 +90,7 @@ def retarget_canvas(
         retarget: for the links in cards of text.
 
     Raises:
-        UnreadableNoteError: it is no JSON Canvas.
+        UnreadableNoteError: it is not a JSON Canvas.
     """
     cards, texts = _texts(text, path)
     edits: list[tuple[int, int, str]] = []
@@ -126,7 +126,7 @@ def _texts(text: str, path: VaultPath) -> tuple[list[dict[str, object]], list[_C
             if each.key == _LINKING.get(str(cards[each.card].get("type")))
         ]
     except (ValueError, AttributeError, TypeError, LookupError, RecursionError) as error:
-        why = "it is no JSON Canvas"
+        why = "it is not a JSON Canvas"
         raise UnreadableNoteError(path, why, hint="open it in Obsidian, or move it away") from error
     return cards, texts
 

@@ -82,7 +82,7 @@ class LinkSurvey:
         if missing:
             return LinkTargetCheck(rule, to, BROKEN, missing, (to,))
         if len(found) > 1:
-            why = f"{len(found)} files have this name; it leads to {to}, by the {rule}"
+            why = f"{len(found)} files have this name; it resolves to {to} by the {rule}"
             return LinkTargetCheck(rule, to, AMBIGUOUS, why, found)
         return LinkTargetCheck(rule, to)
 
@@ -125,7 +125,7 @@ class LinkSurvey:
         if similar:
             return LinkTargetCheck("", None, BROKEN, f"there is {_listed(similar)}", similar)
         if "://" in link.target:
-            why = "it is a web address, which double brackets do not lead to"
+            why = "it is a URL, to which double brackets cannot link"
         else:
             why = f"nothing is called {file_name_of(link.target)}"
         return LinkTargetCheck("", None, BROKEN, why)

@@ -139,7 +139,7 @@ def edit_properties(
         parts = _fenced(parts)
         if _is_json(parts.yaml):
             parts, edits, before = parts._replace(yaml=""), expected, {}
-        why = "its properties cannot be separated line by line"
+        why = "its properties do not begin on separate lines"
         indents = (INDENT, "") if any(map(is_tall, edits.values())) else (INDENT,)
         for indent, find_spans in product(indents, (scan_spans, mark_spans)):
             edit = _edited(parts, edits, before, find_spans, indent)
@@ -267,7 +267,7 @@ def _edit_flaw(old: NoteParts, new: NoteParts, expected: dict[str, Value], path:
         old.fence,
         old.body,
     ):
-        return "the frontmatter would end elsewhere"
+        return "the frontmatter would end at a different line"
     try:
         found = read_properties(new, path)
     except UnreadableNoteError as error:

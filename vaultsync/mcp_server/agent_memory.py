@@ -53,10 +53,10 @@ class AgentMemory(Memory):
             self._engine.sync_on_demand()
         except VaultsyncError as error:
             if not AgentView(self._ctx, self.agent).sees_text(error.message):
-                return "edits of notes were not taken up"
-            return f"edits of notes were not taken up: {error.message}"
+                return "edits of notes were not synced"
+            return f"edits of notes were not synced: {error.message}"
         except OSError as error:
-            return f"edits of notes were not taken up: {error.strerror or error}"
+            return f"edits of notes were not synced: {error.strerror or error}"
         finally:
             self._engine.lock.unlock()
         return ""

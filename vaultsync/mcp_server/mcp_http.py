@@ -48,7 +48,7 @@ def running_mcp(
         )
     except OSError as error:
         raise ConfigError(
-            f"the MCP server cannot listen at port {port}: {error.strerror}",
+            f"the MCP server cannot listen on port {port}: {error.strerror}",
             hint="choose another port with --port; 0 uses any free port",
         ) from None
     try:

@@ -334,7 +334,7 @@ def prompt_rows() -> types.ListPromptsResult:
 
 
 def _unknown(what: str, name: str, known: Mapping[str, object]) -> Exception:
-    message = f"there is no {what} {name[:80]!r}"
+    message = f"unknown {what} {name[:80]!r}"
     data = {"kind": "UnknownNameError", "hint": "use one of " + ", ".join(known)}
     return protocol_error(types.INVALID_PARAMS, message, data)
 
@@ -347,8 +347,8 @@ _HINTS: Mapping[type[VaultsyncError], str] = {
     errors.ProposalNotFoundError: "memory_proposals lists the open ones",
     errors.InvalidIdError: "an id is a UUID: use the `id` of a hit, item or fact of an earlier"
     " answer",
-    errors.RevisionMismatchError: "it was changed meanwhile: read it again with query_vault, and"
-    " repeat the change with its new `revision`",
+    errors.RevisionMismatchError: "it was changed in the meantime: read it again with query_vault,"
+    " and repeat the change with its new `revision`",
     errors.EngineBusyError: "another program is syncing this vault, and has no bridge to ask; try"
     " again in a moment, or ask the user to tick the box in the conflict note",
 }
@@ -365,7 +365,7 @@ def error_parts(error: Exception) -> Failure:
         return error_values_json("OSError", message)
     _log.error("%s", scrub("".join(traceback.format_exception(error))))
     kind = type(error).__name__
-    hint = "this is a fault of vaultsync; its log has the lines to report"
+    hint = "this is a bug in vaultsync; its log has the details to report"
     return error_values_json(kind, f"{kind}: {error}", hint)
 
 

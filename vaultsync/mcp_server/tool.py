@@ -111,7 +111,7 @@ class Tool(Generic[ArgsT]):
         try:
             msgspec.json.encode(dict(arguments))
         except (UnicodeEncodeError, RecursionError) as wrong:
-            why = "nested too deeply" if isinstance(wrong, RecursionError) else "no Unicode text"
+            why = "nested too deeply" if isinstance(wrong, RecursionError) else "not Unicode text"
             names = tuple(self.args.__struct_fields__)
             raise InvalidArgumentsError(self.name, f"an argument is {why}", names) from None
         try:

@@ -39,7 +39,7 @@ HOST_LIMITS: Mapping[str, HostLimits] = MappingProxyType(
             None, None, "https://qwenlm.github.io/qwen-code-docs/en/users/configuration/settings/",
             ("QWEN.md",),
         ),
-        GENERIC: HostLimits(None, None, "none: the budget alone counts"),
+        GENERIC: HostLimits(None, None, "none: only the budget applies"),
     }
 )  # fmt: skip
 """Name of a host -> its limits, which count the whole file."""

@@ -318,12 +318,12 @@ def _write(file: MemoryFile, queue: WriteQueue, done: _Prepared, *, keeps: bool)
 
 def _no_room_notice(name: str, reason: str) -> Notice:
     why = f"no fact fits into the managed block: {reason}"
-    hint = "raise the limit, take `--form index`, or shorten the rest of the file"
+    hint = "raise the limit, use `--form index`, or shorten the rest of the file"
     return memory_file_notice("NoRoom", name, why, hint)
 
 
 def _edited_notice(name: str, edited: Sequence[tuple[int, str]]) -> Notice:
-    why = "the managed block was edited, so it was left as it is"
+    why = "the managed block was edited, and was not updated"
     if edited:
         why += ": " + "; ".join(f"line {number}: {line[:80]}" for number, line in edited)
     hint = "move what you wrote above or below the block, or into the fact's note; then remove"

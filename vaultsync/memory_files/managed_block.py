@@ -212,7 +212,7 @@ def check_marks(text: str, name: str) -> None:
     """
     numbers = _mark_lines(text)
     if numbers and find_managed_block(text) is None:
-        why = "a mark of the managed block stands alone or more than once"
+        why = "a marker of the managed block is unpaired or repeated"
         hint = f"leave one {MARKS.begin} with one {MARKS.end} below it, or remove all"
         raise UnreadableMemoryFileError(name, f"{why} (line {numbers[0]})", hint=hint)
 

@@ -217,7 +217,7 @@ def insert_section(text: str, heading: str, body: str, *, replace_all: bool) -> 
     ):
         # The text alone is a section, so that the cause is in the file.
         raise UsageError(
-            "the file ends within code or a comment that is not closed, so no text can be added",
+            "the file ends in unclosed code or an unclosed comment, so no text can be added",
             hint="close it in the file, then add the text again",
         )
     return result

@@ -161,7 +161,7 @@ def read_memory(data: bytes, *, name: str, title: str, reader: MetadataReader) -
         why = f"{replaced} characters are not UTF-8 and were read as �"
         notices.append(memory_file_notice("BadEncoding", name, why, "save the file as UTF-8"))
     if len(data) > LARGE_FILE_BYTES:
-        why = f"the file is larger than {LARGE_FILE_BYTES >> 20} MB, which makes many facts"
+        why = f"the file is larger than {LARGE_FILE_BYTES >> 20} MB, which results in many facts"
         notices.append(memory_file_notice("LargeFile", name, why, "split it into several files"))
     end = frontmatter_end(text)
     metadata: FileMetadataValues | None = FileMetadataValues()

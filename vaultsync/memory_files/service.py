@@ -109,9 +109,9 @@ _MANY_GONE = 5
 _REASONS = {
     SectionAction.CREATE: "new in the file",
     SectionAction.UPDATE: "changed in the file",
-    SectionAction.FORGET: "gone from the file",
-    SectionAction.DETACH: "gone from the file, and edited since",
-    SectionAction.REWRITE: "follows its fact",
+    SectionAction.FORGET: "removed from the file",
+    SectionAction.DETACH: "removed from the file, but edited since",
+    SectionAction.REWRITE: "updated from its fact",
     SectionAction.REMOVE: "its fact was forgotten",
     SectionAction.RETURN: "its fact was restored",
 }
@@ -173,7 +173,7 @@ def sync_files(
     taken = sorted(files, key=lambda file: file.name)[:MAX_FILES_TAKEN]
     if len(taken) < len(files):
         why = f"only the first {MAX_FILES_TAKEN} of {len(files)} files, by name, were read"
-        hint = "name the files, or select fewer with --include and --exclude"
+        hint = "list the files, or select fewer with --include and --exclude"
         notices.append(memory_file_notice("TooManyFiles", taken[-1].name, why, hint))
     budget = SizeBudget()
     results = []
@@ -448,7 +448,7 @@ class FileSync:
         token = sha256("\n".join(parts).encode()).hexdigest()[:_TOKEN_LENGTH]
         if self.request.confirm == token:
             return
-        what = "is gone" if data is None else "has none of its sections any more"
+        what = "is gone" if data is None else "no longer has any of its sections"
         why = f"it {what}, and would forget {len(gone)} of {len(plan.facts)} facts"
         raise MemoryFileGuardError(self.file.name, why, token, confirmed=self.request.confirm)
 
@@ -587,7 +587,7 @@ class FileSync:
                     notices.append(self._edited_notice(title, line, fact_id, fact))
                 continue
             if step.do is SectionAction.DETACH:
-                why = f"{title!r} is gone from the file, but its fact was edited since"
+                why = f"{title!r} was removed from the file, but its fact was edited since"
                 hint = f"the fact stays; `vaultsync forget {fact_id}` deletes it"
                 notices.append(memory_file_notice("LetGo", self.file.name, why, hint))
             reason = _REASONS[step.do]
@@ -618,7 +618,7 @@ class FileSync:
             hint += " facts of the file"
         else:
             why = f"the fact of {title!r} was edited and differs from the file"
-            hint = f"copy the edit into the file, or replace it by the file's text with {again}"
+            hint = f"copy the edit into the file, or replace it with the file's text with {again}"
         return memory_file_notice("EditedElsewhere", self.file.name, why, hint, line)
 
     def _state(

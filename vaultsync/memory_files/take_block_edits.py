@@ -110,7 +110,7 @@ def take_block_edits(
             work.take(edit, f"{body.digest}\n{number}\n{edit.after}")
         except VaultsyncError as error:
             work.taken.refused = True
-            work.tell(f"an edit of the block was not taken: {error.message}", error.hint, edit)
+            work.tell(f"an edit of the block was not applied: {error.message}", error.hint, edit)
     return work.taken
 
 
@@ -163,7 +163,9 @@ class _Taking:
         fields = tuple(sorted(wanted.values))
         if not fields:
             if not wanted.exact:
-                why = f"what you removed from {fact.title!r} is no text of its own, and comes back"
+                why = (
+                    f"the text removed from {fact.title!r} is not a whole text, and is added again"
+                )
                 self.tell(why, "edit the note of the fact", edit)
             return
         why = "the block shows only a part of the fact"
@@ -173,7 +175,7 @@ class _Taking:
                 return
             why = "the agent may only propose it"
         elif self.form == FULL:
-            why = "the fact changed there, too, or the block shows it in another form"
+            why = "the fact changed in the same place, or the block shows it in another form"
         if not self.dry_run:
             self.owner.propose(fact, wanted.values)
         self._did(PROPOSE, fact, edit, why, fields)

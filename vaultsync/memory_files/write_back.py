@@ -102,7 +102,7 @@ def write_back(
         if each.number is None:
             continue
         if imports_file(f"{each.title} {each.content}", sections[each.number].text):
-            why[each.fact_id] = "it names a file that hosts would import"
+            why[each.fact_id] = "it refers to a file that hosts would import"
         else:
             gone = each.do is SectionAction.REMOVE
             changes[each.number] = SectionChange(each.title, None if gone else each.content)
@@ -110,7 +110,7 @@ def write_back(
     for each in wanted:
         change = changed.get(-1 if each.number is None else each.number)
         if change is not None and change.title != each.title:
-            why[each.fact_id] = "its title is no heading"
+            why[each.fact_id] = "its title is not a valid heading"
     order = [
         fact_id
         for number, (_, fact_id) in enumerate(owned)

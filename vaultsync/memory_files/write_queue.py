@@ -75,7 +75,7 @@ def queue_text(
     if isinstance(result, UsageError):
         queue.drop(item.op)
     elif isinstance(result, MemoryFileError):
-        result.hint += "; the text is queued, and written when the file can be"
+        result.hint += "; the text is queued until the file can be written"
     if isinstance(result, VaultsyncError):
         raise result
     # A text that is not queued any more was written by another process meanwhile.
@@ -129,7 +129,7 @@ def _write(
     """Write one text, or raise a MemoryFileError or UsageError."""
     data = file.read(MAX_MEMORY_FILE_BYTES)
     if data is None and not item.creates:
-        why = "it was deleted while a text of an agent waited"
+        why = "it was deleted while a text of an agent was queued"
         raise UnreadableMemoryFileError(file.name, why, hint="put it back")
     text, bom = decode_exactly(data, file.name)
     changed = insert_section(text, item.section, item.text, replace_all=item.replace)

@@ -304,7 +304,8 @@ def json_value(key: str, value: object, *, depth: int = 0) -> Value:
         return value
     depth += 1
     if depth > MAX_VALUE_DEPTH:
-        raise InvalidFieldError(key, "[…", f"lists and maps at most {MAX_VALUE_DEPTH} deep")
+        expected = f"lists and maps nested at most {MAX_VALUE_DEPTH} levels deep"
+        raise InvalidFieldError(key, "[…", expected)
     if isinstance(value, (list, tuple)):
         return [json_value(key, each, depth=depth) for each in value]
     if isinstance(value, Mapping) and all(isinstance(each, str) for each in value):

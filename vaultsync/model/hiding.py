@@ -60,10 +60,13 @@ class HiddenMatches(Struct, frozen=True):
 
 
 _WHY = {
-    BACKGROUND: ("agents wrote it for the background", "agents wrote them for the background"),
-    BRANCH: ("it is of another branch", "they are of other branches"),
+    BACKGROUND: (
+        "an agent wrote it with background priority",
+        "agents wrote them with background priority",
+    ),
+    BRANCH: ("it belongs to another branch", "they belong to other branches"),
 }
-"""Why one fact, and why several are hidden, where the name of the reason does not say it."""
+"""Why one fact, and why several facts are hidden, if the name of the reason is not enough."""
 
 
 def describe_hidden(hidden: Iterable[HiddenMatches], *, option: str = "--{}") -> str:

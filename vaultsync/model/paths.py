@@ -68,9 +68,9 @@ def _unsafe(name: str) -> str:
     if not shown:
         return "a name in it is empty"
     if shown.startswith("."):
-        return "names that begin with a dot are hidden files"
+        return "names that begin with a dot are hidden"
     if len(name.encode()) > NAME_BYTES:
-        return f"a name in it has more than {NAME_BYTES} bytes"
+        return f"a part of it has more than {NAME_BYTES} bytes"
     if "~" in name and _SHORT_NAME.fullmatch(name):
         return "Windows reads a name in it as a hidden folder"
     return ""

@@ -93,25 +93,25 @@ _MA, _VO = FieldOwner.MACHINE, FieldOwner.VOLATILE
 FIELDS: tuple[Field, ...] = (
     Field("id", _ID, MergeRule.FIXED, ValueKind.ID, "the identity; survives every rename"),
     Field("type", _SH, MergeRule.WHOLE, ValueKind.TYPE, "one of the types"),
-    Field("title", _SH, MergeRule.WHOLE, ValueKind.LINE, "the heading, else the file name"),
+    Field("title", _SH, MergeRule.WHOLE, ValueKind.LINE, "the heading, or else the file name"),
     Field("context", _SH, MergeRule.WHOLE, ValueKind.LINE, "when or why it was written"),
     Field("content", _SH, MergeRule.TEXT, ValueKind.TEXT, "what the author wrote"),
     Field("priority", _SH, MergeRule.WHOLE, ValueKind.PRIORITY, "0 critical … 4 background"),
     Field("status", _SH, MergeRule.WHOLE, ValueKind.LINE, "active, dormant, archived …"),
     Field("tags", _SH, MergeRule.SET, ValueKind.LINES, "tags, without #"),
     Field("aliases", _SH, MergeRule.SET, ValueKind.LINES, "other names of the note"),
-    Field("entities", _SH, MergeRule.SET, ValueKind.LINKS, "people and things it is about"),
+    Field("entities", _SH, MergeRule.SET, ValueKind.LINKS, "people and things that it is about"),
     Field("relatedFactIds", _SH, MergeRule.SET, ValueKind.IDS, "related facts"),
     Field("scope", FieldOwner.PLACE, MergeRule.FOLDER, ValueKind.SCOPE, "who may see it"),
     Field("createdAt", _ID, MergeRule.FIXED, ValueKind.TIME, "when it was first written"),
     Field("updatedAt", _VO, MergeRule.STORE, ValueKind.TIME, "when the store last changed it"),
-    Field("agentId", _ID, MergeRule.FIXED, ValueKind.LINE, "the agent that wrote it"),
-    Field("userId", _MA, MergeRule.STORE, ValueKind.LINE, "the user it is about"),
+    Field("agentId", _ID, MergeRule.FIXED, ValueKind.LINE, "the agent that wrote the fact"),
+    Field("userId", _MA, MergeRule.STORE, ValueKind.LINE, "the user whom it is about"),
     Field("source", _MA, MergeRule.STORE, ValueKind.LINE, "session, import, adopted …"),
-    Field("sessionId", _MA, MergeRule.STORE, ValueKind.LINE, "the session it came from"),
+    Field("sessionId", _MA, MergeRule.STORE, ValueKind.LINE, "the session from which it came"),
     Field("conversationId", _MA, MergeRule.STORE, ValueKind.LINE, "the conversation"),
-    Field("parentFactId", _MA, MergeRule.STORE, ValueKind.ID, "the fact it follows up"),
-    Field("supersedesId", _MA, MergeRule.STORE, ValueKind.ID, "the older fact it replaces"),
+    Field("parentFactId", _MA, MergeRule.STORE, ValueKind.ID, "the fact that it follows up"),
+    Field("supersedesId", _MA, MergeRule.STORE, ValueKind.ID, "the older fact that it replaces"),
     Field("supersededById", _MA, MergeRule.STORE, ValueKind.ID, "the newer fact"),
     Field("themeIds", _MA, MergeRule.STORE, ValueKind.LINES, "themes"),
     Field("importance", _MA, MergeRule.STORE, ValueKind.SHARE, "weight in ranking"),
@@ -122,13 +122,15 @@ FIELDS: tuple[Field, ...] = (
         _MA,
         MergeRule.STORE,
         ValueKind.SHARE,
-        "resists decay: 1 doubles the half-life",
+        "slows decay: 1 doubles the half-life",
     ),
-    Field("expiresAt", _MA, MergeRule.STORE, ValueKind.TIME, "when it may be cleaned up"),
+    Field("expiresAt", _MA, MergeRule.STORE, ValueKind.TIME, "when it expires"),
     Field("accessCount", _VO, MergeRule.STORE, ValueKind.COUNT, "how often it was used"),
     Field("lastAccessedAt", _VO, MergeRule.STORE, ValueKind.TIME, "when it was last used"),
-    Field("decayFactor", _VO, MergeRule.STORE, ValueKind.SHARE, "share that remains after decay"),
-    Field("recallIds", _VO, MergeRule.STORE, ValueKind.LINES, "recalls that used it"),
+    Field(
+        "decayFactor", _VO, MergeRule.STORE, ValueKind.SHARE, "the share that is left after decay"
+    ),
+    Field("recallIds", _VO, MergeRule.STORE, ValueKind.LINES, "the number of recalls that used it"),
 )
 """The table of fields. A type's own fields follow in `TYPES`, all of them shared."""
 
@@ -169,7 +171,7 @@ _COMMITMENT = (
 _LESSON = (
     _own("lessonCategory", MergeRule.WHOLE, ValueKind.LINE, "debugging, process …"),
     _own("lessonContext", MergeRule.WHOLE, ValueKind.LINE, "where it was learned"),
-    _own("lessonPrevention", MergeRule.WHOLE, ValueKind.TEXT, "what to do differently"),
+    _own("lessonPrevention", MergeRule.WHOLE, ValueKind.TEXT, "what to do differently next time"),
 )
 _OBSERVATION = (
     _own("observationCompressed", MergeRule.WHOLE, ValueKind.FLAG, "whether it was shortened"),

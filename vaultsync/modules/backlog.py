@@ -14,7 +14,7 @@ _HEADER = "| chunk | reason | time | agent |"
 _RULE = "| --- | --- | --- | --- |"
 _NEW = f"""# Memory sync backlog
 
-What has not reached the mirror yet; `vaultsync module sync` sends it.
+These modules are not mirrored yet; `vaultsync module sync` sends them.
 
 {_HEADER}
 {_RULE}

@@ -74,7 +74,7 @@ def read_manifest(text: str, name: str, topic: str) -> ReadManifest:
         if not isinstance(each, dict) or not chunk_id:
             problems.append(f"entry {number} has no chunk_id")
         elif chunk_id in entries:
-            problems.append(f"{chunk_id} stands there twice; the first entry counts")
+            problems.append(f"{chunk_id} is listed twice; the first entry is used")
         else:
             entry = entries[chunk_id] = _entry(chunk_id, each, topic)
             if not entry.file:

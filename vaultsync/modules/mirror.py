@@ -50,7 +50,7 @@ class ModuleMirror:
         """The remote's answer if it can be taken, its best confidence, and why it is not."""
         ids = tuple(each.chunk_id for each in asked) or ((chunk_id,) if chunk_id else ())
         if not ids:
-            return None, None, "there is nothing to ask the remote for"
+            return None, None, "there is nothing to request from the remote"
         tags = tuple(dict.fromkeys(tag for each in asked for tag in each.tags))
         words = " ".join([topic, *(each.title for each in asked)])
         redact = self.files.ctx.view.redact_text
@@ -75,8 +75,8 @@ class ModuleMirror:
                 continue
             least = self.files.rules.min_confidence
             top = max((hit.confidence for hit in mine), default=0.0)
-            why = "is of another version" if good else f"has confidence {top:g}, below {least:g}"
-            reasons.append(f"what it says of {each} {why}" if mine else f"it does not have {each}")
+            why = "is a different version" if good else f"has confidence {top:g}, below {least:g}"
+            reasons.append(f"its answer for {each} {why}" if mine else f"it does not have {each}")
         if reasons:
             return None, best, reasons[0]
         confidence = min(hit.confidence for hit in taken)
@@ -161,7 +161,7 @@ class ModuleMirror:
         rows = {each.chunk_id for each in self.rows()}
         for chunk_id, mirrored in self.files.record.mirror.items():
             if mirrored.topic in readable and chunk_id not in {*listed, *rows}:
-                self._put_row(chunk_id, "it was removed, and the remote still has it", USER)
+                self._put_row(chunk_id, "it was removed, but the remote still has it", USER)
 
     def _needs_mirror(self, topic: str, entry: ManifestEntry, text: str, waits: bool) -> bool:  # noqa: FBT001
         record = self._remote_record(topic, entry, text)
@@ -220,9 +220,9 @@ class ModuleMirror:
             self.files.keep(mirror={**self.files.record.mirror, record.chunk_id: attempted})
         remote_id = remote.store(space, record)
         if not isinstance(remote_id, str) or not 0 < len(remote_id) <= _MAX_ID_CHARS:
-            raise MirrorError("it gave no id")
+            raise MirrorError("it returned no id")
         if remote.verbatim and self._held(remote, record) is None:
-            raise MirrorError("it confirmed the module, and gives back something else")
+            raise MirrorError("it confirmed the module, but returns different content")
         return remote_id
 
     def _held(self, remote: Remote, record: RemoteRecord) -> RemoteHit | None:
@@ -245,7 +245,7 @@ class ModuleMirror:
             query = RemoteQuery((chunk_id,))
             hits = remote.retrieve(self.files.rules.space, query) if remote.verbatim else ()
             if any(each.chunk_id == chunk_id for each in hits):
-                raise MirrorError("it confirmed the removal, and still has it")  # noqa: TRY301
+                raise MirrorError("it confirmed the removal, but still has the module")  # noqa: TRY301
         except MirrorError as error:
             reason = self.files.ctx.view.redact_text(error.why)
             self._put_row(chunk_id, f"it was removed; {reason}", USER)

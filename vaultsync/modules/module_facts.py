@@ -89,8 +89,10 @@ class ModuleFacts:
         title = fact.title if document.title == record.title else document.title
         merged = merge_text(f"{record.content}\n", f"{content}\n", f"{fact.content}\n")
         if merged is None:
-            why = f"{document.title!r} was edited in {document.path} and as a fact, in one place"
-            hint = f"the file stands; `vaultsync history {fact.id}` has the other text"
+            why = (
+                f"{document.title!r} was edited in the same place in {document.path} and as a fact"
+            )
+            hint = f"the file's text was kept; `vaultsync history {fact.id}` has the other text"
             self._notice("ModuleConflict", document.path, why, hint)
             return None
         merged = merged.rstrip()
@@ -129,7 +131,7 @@ class ModuleFacts:
                 assert write.fact is not None  # noqa: S101
                 check_note_limits(self.ctx, write.fact)
             except (NoteLimitError, InvalidFieldError) as error:
-                why = f"{document.path} can be no fact: {error.message}"
+                why = f"{document.path} cannot become a fact: {error.message}"
                 self._notice("UnfitModule", document.path, why, error.hint)
                 return record or record_now
             if not isinstance(self.ctx.store.write([write])[0], RevisionMismatch):

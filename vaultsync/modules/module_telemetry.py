@@ -29,10 +29,10 @@ def render_metrics(success: int, failure: int, pending: Mapping[str, int]) -> st
         pending: how many modules wait, by space.
     """
     lines = [
-        f"# HELP {SUCCESS} Attempts to mirror a module that went through.",
+        f"# HELP {SUCCESS} Successful attempts to mirror a module.",
         f"# TYPE {SUCCESS} counter",
         f"{SUCCESS} {success}",
-        f"# HELP {FAILURE} Attempts to mirror a module that failed.",
+        f"# HELP {FAILURE} Failed attempts to mirror a module.",
         f"# TYPE {FAILURE} counter",
         f"{FAILURE} {failure}",
         f"# HELP {PENDING} Modules that wait for the remote.",

@@ -275,7 +275,7 @@ class ModuleWork:
                 text = current if merged is None else merged
                 if merged is None:
                     kept = self.state.keep(intent.text.encode())
-                    why = "a person edited it at the same moment; that version stands"
+                    why = "it was edited at the same moment; that version was kept"
                     hint = f"the agent's text is in the state folder, modules/kept/{kept}"
                     self.files.notice("ModuleConflict", intent.path, why, hint)
                 if text == current:
@@ -423,7 +423,7 @@ class ModuleWork:
             data = self.folder.read(f"{topic}/{entry.file}") if entry.file else None
             if data is None:
                 if entry.file:
-                    why = f"the manifest lists {entry.chunk_id}, and its file is missing"
+                    why = f"the manifest lists {entry.chunk_id}, but its file is missing"
                     hint = "put the file back, or delete the entry too"
                     self.files.notice("ModuleMissing", f"{topic}/{entry.file}", why, hint)
             elif checksum_of(data) != entry.checksum:
@@ -532,9 +532,10 @@ class ModuleWork:
             ):
                 assert old is not None  # noqa: S101
                 kept = self.state.keep(old)
-                why = "it was edited, and is generated again: the manifests say what is in it"
+                why = "it was edited, but is generated from the manifests and was overwritten"
                 hint = (
-                    f"edit the manifests; what it said is in the state folder, modules/kept/{kept}"
+                    "edit the manifests instead; your version is in the state folder,"
+                    f" modules/kept/{kept}"
                 )
                 self.files.notice("IndexEdited", INDEX_FILE, why, hint)
             for _ in range(MAX_TRIES):
@@ -605,4 +606,4 @@ def _check_names(topic: str, chunk_id: str | None) -> None:
     if not is_topic(topic):
         raise InvalidFieldError("topic", topic, "the name of a folder, such as adopted-patterns")
     if chunk_id is not None and not is_chunk_id(chunk_id):
-        raise InvalidFieldError("chunk_id", chunk_id, "a name without blanks, such as ap-01")
+        raise InvalidFieldError("chunk_id", chunk_id, "a name without spaces, such as ap-01")

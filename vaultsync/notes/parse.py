@@ -77,7 +77,7 @@ def read_note(data: bytes, path: VaultPath) -> Note:
         raise UnreadableNoteError(path, why, hint=hint, line=line) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise UnreadableNoteError(path, "it holds NUL bytes, so it is no text", line=line)
+        raise UnreadableNoteError(path, "it contains NUL bytes, so it is not text", line=line)
     parts, raw = frontmatter.split_note(text, path)
     body = read_body(parts.body)
     problems: list[FieldProblem] = []
@@ -125,7 +125,7 @@ def _read_id(
     try:
         return None if raw.get("id") is None else check_id(raw["id"])
     except InvalidIdError as error:
-        hint = "an id of vaultsync is a UUID: rename this property, or remove it"
+        hint = "an id of vaultsync is a UUID: rename or remove this property"
         problems.append(FieldProblem("id", _line_of(parts, "id"), error.message, hint))
         return None
 

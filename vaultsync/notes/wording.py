@@ -90,8 +90,8 @@ class NoteViewReader:
             if unknown and self.known:
                 text = self.note.parts.text
                 line = text.count("\n", 0, max(text.find(unknown[0]), 0)) + 1
-                message = f"{unknown[0]} stands for no secret of this fact"
-                hint = "write what you mean in its place, or take it out"
+                message = f"{unknown[0]} matches no secret of this fact"
+                hint = "replace it with the text that you mean, or remove it"
                 problems.append(UnknownPlaceholder(key, line, message, hint))
         return read
 

@@ -111,7 +111,7 @@ def process(
         progress: called with the stage, how many are done, and of how many.
 
     Raises:
-        StoreUnavailableError: the store is away.
+        StoreUnavailableError: the store is unavailable.
         GuardError: the first sync run is not plausible; nothing was classified.
     """
     began = ctx.clock.monotonic()
@@ -180,13 +180,13 @@ def _decide(
         if is_pending_observation(fact):
             if moved:
                 active = fact.evolve(status=DEFAULT_STATUS, importance=importance_of(fact))
-                reason = f"{tier_of(fact.priority)}: a person chose the tier"
+                reason = f"{tier_of(fact.priority)}: the user chose the tier"
                 decisions.append(_Decision(fact, active, reason))
             elif not _was_undone(history):
                 asked.append((fact, any(map(is_by_person, history))))
         elif is_background_observation(fact) and fact.priority not in TIERS[BACKGROUND] and moved:
             decisions.append(
-                _Decision(fact, expanded(fact), "a person moved it out of the background")
+                _Decision(fact, expanded(fact), "the user moved it out of the background")
             )
     texts = [_observed(ctx, fact) for fact, _ in asked]
     tiers = classifier.classify(texts) if texts else []

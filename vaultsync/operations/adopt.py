@@ -134,14 +134,14 @@ def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:
     if not is_note_name(file_name_of(path)):
         why, hint = "it is not a note", "the name of a note ends in `.md`"
     elif is_review_note(path):
-        why, hint = "it is named like a conflict note", "rename it"
+        why, hint = "its name is that of a conflict note", "rename it"
     elif copy := conflict_copy_of(file_name_of(path)):
         why = f"it is a conflict copy of {copy.note}, made by a sync tool ({copy.tool})"
         hint = "move what you need into that note, or rename it"
     elif not (data := ctx.vault.read(path).data).strip():
         why, hint = "it is empty", "write something, and adopt it again"
     elif is_table(data):
-        why, hint = "it is a table of contents", "`vaultsync index` generates it"
+        why, hint = "it is a table of contents", "`vaultsync index` generates this file"
     else:
         why = "the `ignore` setting excludes it, or an editor is still writing it"
         hint = "see `ignore` in `.meta/config.toml`, or adopt it again"

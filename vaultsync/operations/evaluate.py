@@ -181,8 +181,8 @@ class _Asked:
         unknown = [each for each in question.expected if each not in parts.ids]
         if unknown:
             raise UsageError(
-                f"{unknown[0]!r}, expected for {question.question!r}, is no note of this vault",
-                hint="name the path of a note in the vault, or the id of its fact",
+                f"{unknown[0]!r}, expected for {question.question!r}, is not a note in this vault",
+                hint="use the path of a note in the vault, or the id of its fact",
             )
         self.expected = {parts.ids[each] for each in question.expected}
 
@@ -393,10 +393,10 @@ def score_answers(questions: Sequence[EvalQuestion], answers: Sequence[ToolAnswe
     for each in answers:
         at = names.get(each.question)
         if at is None or at in by_question:
-            what = "is none of the questions" if at is None else "is answered twice"
+            what = "is not one of the questions" if at is None else "is answered twice"
             raise UsageError(
                 f"{each.question[:80]!r} {what}",
-                hint="give each question one answer, named by its text or its id",
+                hint="give each question one answer, identified by its text or its id",
             )
         by_question[at] = each
     empty = len(questions) - len(by_question)

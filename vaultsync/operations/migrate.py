@@ -42,7 +42,7 @@ def copy_store(source: Store, target: Store, *, progress: Progress | None = None
     Raises:
         StoreUnavailableError: one of the stores is unavailable; try again later.
         DamagedFactError: a row of the old store is damaged.
-        MigrationError: others write to the same facts without a pause.
+        MigrationError: other programs keep writing to the same facts.
     """
     rows = source.feed()
     copied = seq = 0
@@ -57,7 +57,7 @@ def copy_store(source: Store, target: Store, *, progress: Progress | None = None
                 break
             copied += sum(isinstance(each, str) for each in target.write(writes))
         else:
-            raise MigrationError("others write to the same facts without a pause")
+            raise MigrationError("other programs keep writing to the same facts")
         if progress is not None:
             progress("migrate", start + len(page), len(rows))
     return copied

@@ -40,7 +40,7 @@ _ABSENT = (StoreChange.NONE, StoreChange.MISSING)
 _NO_NOTE = (VaultChange.NONE, VaultChange.GONE, VaultChange.DELETED)
 _NOT_READ = (VaultChange.UNREADABLE, VaultChange.UNSETTLED, VaultChange.UNKNOWN, VaultChange.COPIED)
 
-_UNREADABLE_REASON = "the note cannot be read; it is left alone"
+_UNREADABLE_REASON = "the note cannot be read, and is not changed"
 
 
 def rebuild(
@@ -113,7 +113,7 @@ def plan_from_vault(case: Case, work: SyncRun, *, is_store_older: bool = False) 
         return _plan_without_note(action, case, work, is_store_older=is_store_older)
     if change in _NO_NOTE:
         return action
-    action = action.evolve(do=ActionKind.RECORD, reason="both say the same")
+    action = action.evolve(do=ActionKind.RECORD, reason="both are equal")
     # A damaged row is replaced, and so is what was deleted.
     replaced = (*_TOMBSTONE, StoreChange.AWAY)
     missing = case.store.change in (*_ABSENT, *replaced)
@@ -171,7 +171,7 @@ def plan_from_store(case: Case, work: SyncRun) -> PlannedAction:
     change = case.vault.change
     if change in _NOT_READ:
         return make_action(case, ActionKind.NEEDS_REVIEW, _UNREADABLE_REASON)
-    action = _left_alone(case, "the store does not know it")
+    action = _left_alone(case, "the store does not have it")
     if case.store.change is StoreChange.AWAY:
         return make_action(case, ActionKind.WAIT, DAMAGED_REASON)
     if case.store.change in _ABSENT:
@@ -261,11 +261,11 @@ def _judged(
         first = f"`vaultsync rebuild --from {other}` keeps what is newer"
     elif lost:
         why = f"it would overwrite {len(lost)} {what}"
-        first = "`vaultsync sync` merges both sides, and loses nothing"
+        first = "`vaultsync sync` merges both sides without losing anything"
     else:
         return None
     hint = (
-        f"{first}; to carry it out all the same, run `vaultsync rebuild --from {source}"
+        f"{first}; to rebuild anyway, run `vaultsync rebuild --from {source}"
         " --confirm RUN`, which `vaultsync undo RUN` reverts"
     )
     return Implausible(why, hint, older.examples() or tuple(map(str, lost[:MAX_EXAMPLES])))

@@ -51,7 +51,7 @@ def parse_baseline(text: str) -> Evaluation:
     except ValidationError as error:
         raise UsageError(f"the baseline cannot be read: {error}", hint=_UPDATE) from None
     except ValueError as error:
-        raise UsageError(f"the baseline is no JSON: {error}", hint=_UPDATE) from None
+        raise UsageError(f"the baseline is not JSON: {error}", hint=_UPDATE) from None
 
 
 def write_baseline(evaluation: Evaluation) -> str:
@@ -65,10 +65,10 @@ def compare(now: Evaluation, baseline: Evaluation) -> GateReport:
     """Compare figure by figure.
 
     Raises:
-        UsageError: the baseline is of other questions.
+        UsageError: the baseline is for other questions.
     """
     if now.digest != baseline.digest:
-        raise UsageError("the baseline is of other questions", hint=_UPDATE)
+        raise UsageError("the baseline is for other questions", hint=_UPDATE)
     rows = tuple(_compared(now, baseline))
     regressions = sum(each.verdict == REGRESSION for each in rows)
     missing = sum(each.verdict == NOT_MEASURED for each in rows)
@@ -82,7 +82,7 @@ def list_figures(found: Evaluation) -> tuple[ComparedFigure, ...]:
     )
 
 
-_UPDATE = "make it again with --update, and read what changes"
+_UPDATE = "create it again with --update, and review the changes"
 
 
 def _compared(now: Evaluation, baseline: Evaluation) -> Iterator[ComparedFigure]:

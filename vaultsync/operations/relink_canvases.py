@@ -78,7 +78,7 @@ def undo_canvases(
                 raise NoteChangedError(path)
             rewriting.exchange(path, file, data, entry.fact_id)
         except NoteError:
-            why = "it was changed since, and stays as it is"
+            why = "it was changed since, and is kept"
             kept.append(ActionTaken("keep", entry.fact_id, path, (), why))
         else:
             done.append(_taken(entry.fact_id, path, "undone"))

@@ -61,7 +61,7 @@ def copied_note(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) 
         base = base if base is not None and conflict_copy_at(path, base) else None
     if base is None or not is_visible(ctx, base.fact.id, agent=agent):
         # The path is not repeated: an agent may ask for one that it cannot know.
-        message = "no conflict copy of a note is there"
+        message = "there is no conflict copy of a note at this path"
         raise UsageError(message, hint="`vaultsync status` lists conflict copies")
     return base
 
@@ -92,7 +92,7 @@ def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "p
     Raises:
         UsageError: it is no copy of a note that is a fact.
         NoteError: it cannot be read, or was saved meanwhile.
-        RevisionMismatchError: the fact was changed meanwhile; nothing was done.
+        RevisionMismatchError: the fact was changed in the meantime; nothing was done.
         StoreUnavailableError: nothing was done.
     """
     base, file, run = copied_note(ctx, path), ctx.vault.read(path), ctx.clock.new_id()
@@ -218,7 +218,7 @@ def undo_copies(
         data = ctx.archive.blob(str(entry.before["sha"]))
         base = ctx.archive.find_base(entry.fact_id)
         if data is None or base is None:
-            why = "its bytes are not kept any more, or its note is gone"
+            why = "its bytes are no longer kept, or its note is gone"
             kept.append(ActionTaken("keep", entry.fact_id, path, (), why))
             continue
         to = _create(ctx, data, parent_folder(base.path), _template(base.path) + " {}.md")

@@ -100,7 +100,7 @@ def _without_ids(
     for fact_id in fact_ids:
         base, fact = bases.get(fact_id), facts.get(fact_id)
         if base is None or fact is None:
-            refused[fact_id] = "its note is not known"
+            refused[fact_id] = "its note is unknown"
             continue
         if differing_keys(base.fact, fact):
             refused[fact_id] = "an agent changed it, and its note is not updated yet"

@@ -148,9 +148,9 @@ class _Undo:
             elif created is None:
                 self._restore_fields(fact_id, entries)
             elif created.before is not None:
-                self._record(None, fact_id, "its note had its id before, and both stay")
+                self._record(None, fact_id, "its note had its id before, and both are kept")
             elif rebuilt or self._existed_before(fact_id, run):
-                self._record(None, fact_id, "it existed before, and stays")
+                self._record(None, fact_id, "it existed before, and is kept")
             elif created.field == "fact":
                 adopted[fact_id] = VaultPath(str(created.after))
             else:
@@ -198,7 +198,7 @@ class _Undo:
         if self._write(fact_id, self.ctx.store.tombstone, restored):
             self._record(ActionKind.RESTORE_FACT, fact_id, "its deletion is undone", path=path)
         else:
-            self._record(None, fact_id, "it was restored since, and stays as it is", path=path)
+            self._record(None, fact_id, "it was restored since, and is kept", path=path)
 
     def _write(
         self,
@@ -226,7 +226,7 @@ class _Undo:
         if self._write(fact_id, self._current, lambda _: None):
             self._record(ActionKind.DELETE_FACT, fact_id, "its creation is undone")
         else:
-            self._record(None, fact_id, "it was deleted since, and stays so", path=path)
+            self._record(None, fact_id, "it was deleted since, and stays deleted", path=path)
 
     def _current(self, fact_id: str) -> Fact | None:
         return self.ctx.store.find_many([fact_id]).get(fact_id)
@@ -238,14 +238,14 @@ class _Undo:
         at = self.ctx.now()
         for fact_id, path in adopted.items():
             if fact_id in released:
-                reason = "its adoption is undone; the note stays, without the id"
+                reason = "its adoption is undone; the note is kept, without the id"
                 now = released[fact_id]
                 self._record(ActionKind.DELETE_FACT, fact_id, reason, path=now, unadopts=True)
             elif fact_id in refused:
                 text = f"{path}: its adoption was not undone: {refused[fact_id]}"
                 self.notices.append(Notice("not_undone", path, text, _HINT, seen=at))
             else:
-                self._record(None, fact_id, "it was deleted since, and stays so", path=path)
+                self._record(None, fact_id, "it was deleted since, and stays deleted", path=path)
         self._add_history((each, path, None) for each, path in released.items())
 
     def _add_history(self, facts: Iterable[tuple[str, str | None, str | None]]) -> None:
@@ -276,14 +276,14 @@ class _Undo:
 
         changed = self._write(fact_id, self._current, reverted, unless_equal=True)
         if earlier is None or current is None or fact is None:
-            self._record(None, fact_id, "it was deleted since, and stays so")
+            self._record(None, fact_id, "it was deleted since, and stays deleted")
             return
         fields = differing_keys(current, fact)
         if changed:
             self._record(ActionKind.UPDATE_STORE, fact_id, "undone", fields=fields)
         kept = tuple(key for key in differing_keys(fact, earlier) if key not in fields)
         if kept:
-            reason = "changed again since, and stays as it is"
+            reason = "changed again since, and kept"
             self._record(None, fact_id, reason, fields=kept)
 
 

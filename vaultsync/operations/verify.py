@@ -85,7 +85,7 @@ def _compare(
     fact_id, path, title = base.fact.id, base.path, base.fact.title
     if store is None:
         reason = ctx.store.damaged().get(fact_id)
-        why = "the store has no such fact"
+        why = "the store does not have this fact"
         if reason is not None:
             why = DamagedFactError(fact_id, reason).message
         yield Difference(fact_id, path, "fact", title, None, title, why)

@@ -242,8 +242,8 @@ def links(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
             continue
         values: dict[str, Value] = {"type": "entity", "title": name, "content": "", "scope": scope}
         change = ProposedChange("", "", {}, values, None, name)
-        why = f"{number} facts name it, and their links lead nowhere."
-        yield Candidate(f"Make a note for “{name}”", why, scope, (change,))
+        why = f"{number} facts mention it, but there is no note for it."
+        yield Candidate(f"Create a note for “{name}”", why, scope, (change,))
 
 
 def titles(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
@@ -266,7 +266,7 @@ def junk(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
         if not is_agents_background(fact) or fact.access_count or not used:
             continue
         if datetime.fromisoformat(used) < until:
-            why = f"No answer used it, and it was not changed, since {used[:10]}."
+            why = f"It was neither used in an answer nor changed since {used[:10]}."
             yield Candidate(f"Delete “{fact.title}”", why, fact.scope, (_deletion(fact),))
 
 

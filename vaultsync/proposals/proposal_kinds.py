@@ -22,17 +22,19 @@ KINDS: Mapping[str, ProposalKind] = MappingProxyType(
         each.name: each
         for each in (
             ProposalKind(
-                "write", "an agent writes to a scope where it may only propose", reversible=False
+                "write",
+                "an agent writes to a scope where it may only propose changes",
+                reversible=False,
             ),
-            ProposalKind("block", "what you wrote into a managed block is only a part of its fact"),
+            ProposalKind("block", "you edited a managed block that shows only part of a fact"),
             ProposalKind("duplicates", "two facts say nearly the same: merge them"),
             ProposalKind("contradiction", "a newer fact contradicts an older one"),
             ProposalKind("consolidation", "observations repeat: keep one fact"),
-            ProposalKind("link", "a name that is mentioned often gets a note of its own"),
+            ProposalKind("link", "a name that is mentioned often gets its own note"),
             ProposalKind("retype", "a fact has the form of another type"),
-            ProposalKind("retitle", "a title that says what the fact says"),
-            ProposalKind("branch", "a branch was deleted unmerged: keep what was known on it"),
-            ProposalKind("junk", "background facts that no answer ever used"),
+            ProposalKind("retitle", "a better title for a fact"),
+            ProposalKind("branch", "a branch was deleted unmerged: keep its entries"),
+            ProposalKind("junk", "delete background facts that no answer used"),
         )
     }
 )

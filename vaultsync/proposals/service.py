@@ -445,7 +445,7 @@ class _Settling:
             return
         fields = ", ".join(newer.changed_since)
         message = f"{shown.note_path}: {fields} changed since this was proposed"
-        hint = "look at the proposal again; nothing was done"
+        hint = "review the proposal again; nothing was done"
         place = shown.note_path or VaultPath("")
         self._notices.append(Notice("proposal_changed", place, message, hint, seen=self._ctx.now()))
 

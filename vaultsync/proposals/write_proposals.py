@@ -210,7 +210,7 @@ def propose_write(
     paths = ctx.archive.note_paths({each.fact_id for each in changes})
     placed = tuple(replace(each, path=paths.get(each.fact_id)) for each in changes)
     scope = min((x for each in changes for x in _scopes(ctx, each)), key=_readers)
-    why = f"{agent} may not write there without the user."
+    why = f"{agent} needs the user's approval to write there."
     return propose(ctx, ProposalDraft(WRITE, _title(placed), why, agent, scope, placed))
 
 

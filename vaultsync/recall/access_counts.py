@@ -42,7 +42,7 @@ class AccessCounter:
         size = self._log.size()
         if size >= self._flush_at:
             self.flush()
-            # While the store is away, not every answer waits for it.
+            # While the store is unavailable, not every answer waits for it.
             self._flush_at = self._log.size() + FLUSH_BYTES
 
     def flush(self) -> int:

@@ -267,11 +267,11 @@ def explain_hit(
     if raised:
         parts.append("fits better when it is read with the question")
     if in_set:
-        parts = ["is one of those asked for"]
+        parts = ["is one of the facts asked for"]
     elif not parts:
         parts.append("matches by its context")
     if matches_hints and not in_set:
-        parts.append("is of the type or time asked for")
+        parts.append("has the type or time asked for")
     parts += remarks
     if access_count >= _OFTEN:
         parts.append(f"was used {access_count} times")

@@ -81,7 +81,7 @@ RERANKED_CHARS = 2_000
 PASSAGE_CHARS = 400
 """How much it reads of a long one of which vectors know no passage: about as much as a paragraph.
 To divide it into chunks takes as long as ten such passages."""
-WORDS_ONLY = "Keyword search alone answers for the past: the vectors are of the present texts."
+WORDS_ONLY = "Only keyword search is available for the past: the vectors are of the current texts."
 OPPOSED_CANDIDATES = 30
 """Facts that are examined for each of the first hits that says something has never been."""
 
@@ -218,7 +218,7 @@ class RecallSearch:
             if self._sources.elsewhere is not None:
                 self._elsewhere = self._sources.elsewhere()
         except RepositoryError as error:
-            self._degraded.append(f"What holds on this branch is not known: {error.message}.")
+            self._degraded.append(f"Facts of other branches cannot be told apart: {error.message}.")
         without = self._filters.without.union(self._elsewhere)
         self._filters = self._filters._replace(without=without)
 
@@ -378,7 +378,7 @@ class RecallSearch:
         else:
             report = catch_up_note_index(self._sources.ctx, self.index)
         if report.degraded:
-            self._degraded.append(f"The note index may be behind the facts: {report.degraded}.")
+            self._degraded.append(f"The note index may be out of date: {report.degraded}.")
         self._record_stage("catch-up", {})
 
     def _search_vectors(self, mode: str) -> str:
@@ -395,7 +395,7 @@ class RecallSearch:
             if identity is None:
                 return "there are no vectors yet; `vaultsync index` creates them"
             if identity != embedding_identity(embedder):
-                return "the vectors are of another model; `vaultsync index` replaces them"
+                return "the vectors are from another model; `vaultsync index` replaces them"
             before = instructions_for(embedder.model).question
             asked = filter(None, (self._query.text_without_filters, self._in_english))
             vector, *others = embedder.embed([before + each for each in asked])
@@ -620,7 +620,7 @@ class RecallSearch:
     def _load(self, fact_ids: Sequence[str]) -> None:
         """Load candidates, and tell apart which may be shown.
 
-        While the store is away, they are loaded from the archive.
+        While the store is unavailable, they are loaded from the archive.
         """
         ctx = self._sources.ctx
         try:

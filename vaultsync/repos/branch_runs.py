@@ -193,7 +193,7 @@ def keep_branch(branch: str, facts: Sequence[Fact]) -> ProposalDraft:
         )
         for fact in sorted(facts, key=lambda each: each.id)
     )
-    why = f"The branch {branch!r} was deleted before it was merged. Kept facts hold everywhere."
+    why = f"The branch {branch!r} was deleted before its merge. Kept facts apply to all branches."
     return ProposalDraft("branch", f"Keep {many} of {branch}", why, RULES, facts[0].scope, changes)
 
 

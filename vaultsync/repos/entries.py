@@ -100,7 +100,7 @@ class RepoMemory(Struct, frozen=True):
 class Recorded(Struct, frozen=True):
     """Where a fact was written."""
 
-    commit: Annotated[str | None, Meta(description="None: it holds on every branch.")]
+    commit: Annotated[str | None, Meta(description="None: it applies to all branches.")]
     branch: str | None
     promoted: tuple[str, ...] = ()
     """Further commits at which it holds."""

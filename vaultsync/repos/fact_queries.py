@@ -43,7 +43,7 @@ class RepositoryFacts:
             identity: of the repository.
 
         Raises:
-            StoreUnavailableError: the store is away.
+            StoreUnavailableError: the store is unavailable.
         """
         store, of = ctx.redacted_store, (identity.slug, *identity.lineages)
         state = store.state()  # before the facts: what is written meanwhile is read again

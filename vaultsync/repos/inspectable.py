@@ -178,12 +178,12 @@ def read_memory(data: bytes | None, path: str) -> JsonMemory:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise RepoFileParseError(path, why) from None
     if not isinstance(found, dict):
-        raise RepoFileParseError(path, "it is no JSON object")
+        raise RepoFileParseError(path, "it is not a JSON object")
     lists = {}
     for kind, name in LISTS.items():
         entries = found.get(name, [])
         if not isinstance(entries, list) or not all(isinstance(x, dict) for x in entries):
-            raise RepoFileParseError(path, f"{name} is no list of objects")
+            raise RepoFileParseError(path, f"{name} is not a list of objects")
         lists[kind] = entries
     return lists
 

@@ -50,7 +50,7 @@ class RepoIdentity(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     earlier: Annotated[
         tuple[str, ...],
-        Meta(description="What the lineage was before the first commit, or without the remote."),
+        Meta(description="Earlier lineages: from before the first commit, or without the remote."),
     ] = ()
 
     @property
@@ -173,17 +173,17 @@ def identify(found: WorkingCopy, branch_scope: BranchScope = PER_BRANCH) -> Repo
     warnings = []
     if remote is None:
         warnings.append(
-            "the repository has no remote: its memory does not travel to clones on other machines"
+            "the repository has no remote: its memory is not shared with clones on other machines"
             if found.first_commit
-            else "the repository has neither a remote nor a commit: it is known by its path alone"
+            else "the repository has neither a remote nor a commit: only its path identifies it"
         )
     if found.is_shallow:
         warnings.append(
-            "the repository is a shallow clone: its first commit is not known, so that full clones"
+            "the repository is a shallow clone: its first commit is unknown, so full clones"
             " do not share this memory; `git fetch --unshallow` completes it"
         )
     if found.branch is None:
-        warnings.append("HEAD is detached: the commit stands for the branch")
+        warnings.append("HEAD is detached: the commit is used instead of the branch")
     place = found.branch if found.branch is not None else found.commit
     first = found.first_commit
     less = ((first, None), (None, remote), (None, None))

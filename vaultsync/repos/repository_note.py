@@ -51,7 +51,7 @@ def make_repository_note(ctx: SyncContext, identity: RepoIdentity) -> Fact | Non
         "id": _id_of(identity.lineage),
         "type": REPOSITORY_TYPE,
         "title": f"{identity.slug} repository",
-        "content": f"A git repository{where}. What is known about it links here.",
+        "content": f"A git repository{where}. All facts about it link here.",
         "scope": scope_of(identity.slug),
         "themeIds": [theme_of(identity.lineage)],
         LINEAGE: identity.lineage,

@@ -122,7 +122,7 @@ class DaemonWork(Memory):
             while not lock.try_lock():
                 if not retry():
                     busy = EngineBusyError(str(self.settings.root), lock.holder("another process"))
-                    raise busy.watched("nothing is left to do; with `--wait` this one follows")
+                    raise busy.watched("nothing is left to do; with `--wait` this one takes over")
         try:
             with lock:  # the second time it is also written down which process has it
                 yield

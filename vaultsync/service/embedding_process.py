@@ -76,7 +76,7 @@ def main(arguments: Sequence[str]) -> None:
         settings = configuration.load_settings(Path(root), state_dir=state_dir, store=store)
         embed_all(settings, idle=float(idle), how=how)
     except (VaultsyncError, OSError) as error:
-        _log.debug("the worker gave up: %s", error)
+        _log.debug("the worker failed: %s", error)
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ class DamagedRows:
             if fact is None or fact.id == fact_id:
                 self._reasons.pop(fact_id, None)
                 return fact
-            why = "it holds no fact of that id"
+            why = "it does not contain a fact with that id"
         if fact_id not in self._reasons:
-            _log.warning("the row of fact %s is damaged, and left out", fact_id)
+            _log.warning("the row of fact %s is damaged and was skipped", fact_id)
         self._reasons[fact_id] = why
         return None

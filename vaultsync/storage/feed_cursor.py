@@ -23,7 +23,7 @@ def feed_backlog(store: Store, version: str | None, schema: str) -> FeedBacklog:
     """The changes that derived data at a version has not followed yet.
 
     Raises:
-        StoreUnavailableError: the store is away.
+        StoreUnavailableError: the store is unavailable.
     """
     state = store.state()
     if version == version_of(state.store_id, state, schema):
@@ -37,7 +37,7 @@ def seq_of_version(store: Store, store_id: str, version: str | None, schema: str
     """The row up to which a version has followed the feed; None if it cannot be continued.
 
     Raises:
-        StoreUnavailableError: the store is away.
+        StoreUnavailableError: the store is unavailable.
     """
     seq = store_seq_of_version(version, store_id)
     return seq if version == make_version(store, store_id, seq, schema) else None

@@ -37,11 +37,11 @@ class FolderListing(NamedTuple):
     """Names of conflict copies that sync tools made (`conflict_copy_of()`), sorted: no notes."""
 
 
-INVALID_NAME = "a file whose name is no valid path"
+INVALID_NAME = "a name that is not valid in a path"
 """What a note is whose name has control characters or backslashes, or is not UTF-8."""
-INVALID_FOLDER_NAME = "its name is no valid path"
+INVALID_FOLDER_NAME = "its name is not valid in a path"
 """Why such a folder is not listed."""
-OTHER_VAULT = "it is a vault of its own"
+OTHER_VAULT = "it is a vault itself"
 """Why the folder of a vault inside this one is not listed."""
 
 

@@ -366,8 +366,8 @@ class ApplyBatch:
             written = write_conflict_note(self.ctx, conflict)
         except (NoteError, PermissionError) as error:
             path = conflict.path
-            why = f"{path}: no conflict note can be written beside it: {error}"
-            hint = "give yourself the right to write there; the next sync tries again"
+            why = f"{path}: a conflict note cannot be written next to it: {error}"
+            hint = "change its permissions so that you can write there; the next sync tries again"
             self._give_up(item, Notice("not_written", path, why, hint, seen=self.at))
             return False
         self.outcome.conflicts.append(written)
@@ -431,7 +431,7 @@ class ApplyBatch:
         except PermissionError as denied:
             self._half_done(item)
             why = f"{path}: the note cannot be written: {denied.strerror}"
-            hint = "give yourself the right to write there; the next sync tries again"
+            hint = "change its permissions so that you can write there; the next sync tries again"
             self.outcome.notices.append(Notice("not_written", path, why, hint, seen=self.at))
         except NoteError as error:
             self._half_done(item)

@@ -58,20 +58,20 @@ class StoreChange(Enum):
     MODIFIED = "modified"
     DELETED = "deleted"
     MISSING = "missing"
-    AWAY = "store away"
+    AWAY = "store unavailable"
 
 
 @dataclass(frozen=True, slots=True)
 class StoreFeed:
-    """What the store wrote since the last run, as far as this run looks at it."""
+    """The writes of the store since the last run that this run considers."""
 
     rows: Sequence[FeedRow] = ()
     since: int = 0
     """The row up to which the last run had read the feed."""
     is_whole: bool = False
-    """It was read from its first row, so it names each fact the store ever knew."""
+    """Whether it was read from its first row, and thus names every fact the store ever had."""
     is_available: bool = True
-    """False while the store does not answer."""
+    """False while the store does not respond."""
 
     def acknowledges(self, row: FeedRow) -> bool:
         """Whether a row that no base has is an agent's, and newer than what the last run read.

@@ -108,7 +108,7 @@ def resolve_conflict(
     merges it into the note like any other edit.
 
     Raises:
-        StoreUnavailableError: the store is away; the conflict stays open.
+        StoreUnavailableError: the store is unavailable; the conflict stays open.
     """
     conflict = resolution.conflict
     chosen = [each for each in conflict.fields if each.field in resolution.fields]
@@ -134,7 +134,7 @@ def settled_by_deletion(resolutions: Sequence[ConflictResolution]) -> list[Actio
 
     What was ticked is written, which the report says anyway.
     """
-    why = "its conflict note was deleted: the note stays as it is"
+    why = "its conflict note was deleted: the note is kept as it is"
     return [
         ActionTaken("resolve_conflict", x.conflict.fact_id, x.conflict.path, x.fields, why)
         for x in resolutions

@@ -1,6 +1,6 @@
-"""THE TABLE: what happened in the vault and in the store -> what to do.
+"""The decision table: changes in the vault and in the store -> what to do.
 
-It is total: each pair of changes has a row. The table in the docs is generated from it.
+It is total: each pair of changes has a row. The tables in the docs are generated from it.
 """
 
 from __future__ import annotations
@@ -58,30 +58,32 @@ class Decision(NamedTuple):
 
 _V, _S = VaultChange, StoreChange
 
-REASON_BASE_ONLY = "same meaning, only the base moves"
+REASON_BASE_ONLY = "same values; only the base is updated"
 _SAME = Decision(ActionKind.RECORD, REASON_BASE_ONLY)
-_BLOCKED = Decision(ActionKind.NEEDS_REVIEW, "the note cannot be read; it is left alone")
+_BLOCKED = Decision(ActionKind.NEEDS_REVIEW, "the note cannot be read, and is not changed")
 _HALF = Decision(
     ActionKind.WAIT, "the note looks half saved; it counts as an edit if it stays so for 30 s"
 )
 _FOLDER_UNREADABLE = Decision(
-    ActionKind.WAIT, "its folder cannot be read; nothing is known about it"
+    ActionKind.WAIT, "its folder cannot be read, so the state of the note is unknown"
 )
 _DUPLICATE_IDS = Decision(
-    ActionKind.NEEDS_REVIEW, "two notes have its id, and neither lies where it was"
+    ActionKind.NEEDS_REVIEW, "two notes have its id, and neither is at its path"
 )
 REASON_MOVED = "moved in the vault"
 REASON_GONE_BOTH = "deleted on both sides"
 REASON_GONE = "the note is gone; the next sync deletes its fact, unless it is back by then"
-REASON_CHANGED_DURING_RUN = "it changed during this run; the next one takes it"
+REASON_CHANGED_DURING_RUN = "changed during this run; the next one syncs it"
 _RECHECK = Decision(ActionKind.WAIT, REASON_GONE)
 _RECHECK_CHANGED = Decision(
     ActionKind.WAIT,
     "the note is gone, but its fact was changed in the store; the next sync writes the note"
     " again, unless it is back by then",
 )
-_STORE_UNAVAILABLE = Decision(ActionKind.WAIT, "the store is away")
-_LOST = Decision(ActionKind.CREATE_FACT, "the store lost it; an absence is no deletion")
+_STORE_UNAVAILABLE = Decision(ActionKind.WAIT, "the store is unavailable")
+_LOST = Decision(
+    ActionKind.CREATE_FACT, "missing from the store without a tombstone: not a deletion"
+)
 _GONE_BOTH = Decision(ActionKind.DROP_BASE, REASON_GONE_BOTH)
 _AGENT_DELETED = Decision(ActionKind.DELETE_NOTE, "deleted in the store")
 
@@ -145,10 +147,10 @@ DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Mappin
 
 DECISIONS_WITHOUT_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = MappingProxyType(
     {
-        (_V.NONE, _S.NONE): Decision(ActionKind.NOTHING, "nothing there"),
+        (_V.NONE, _S.NONE): Decision(ActionKind.NOTHING, "nothing to do"),
         (_V.NONE, _S.CREATED): Decision(ActionKind.CREATE_NOTE, "new in the store"),
         (_V.NONE, _S.TOMBSTONE): Decision(ActionKind.NOTHING, "deleted before it had a note"),
-        (_V.NONE, _S.AWAY): Decision(ActionKind.NOTHING, "nothing there"),
+        (_V.NONE, _S.AWAY): Decision(ActionKind.NOTHING, "nothing to do"),
         (_V.CREATED, _S.NONE): Decision(ActionKind.CREATE_FACT, "new in the vault"),
         (_V.CREATED, _S.CREATED): Decision(ActionKind.MERGE, "on both sides, without a base"),
         (_V.CREATED, _S.TOMBSTONE): Decision(
@@ -156,7 +158,7 @@ DECISIONS_WITHOUT_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Map
         ),
         (_V.CREATED, _S.AWAY): _STORE_UNAVAILABLE,
         (_V.FOREIGN, _S.NONE): Decision(
-            ActionKind.NEEDS_REVIEW, "the note has an id of which this store has no fact"
+            ActionKind.NEEDS_REVIEW, "the note has an id that this store does not know"
         ),
         (_V.FOREIGN, _S.CREATED): Decision(ActionKind.MERGE, "on both sides, without a base"),
         (_V.FOREIGN, _S.TOMBSTONE): Decision(
@@ -176,7 +178,7 @@ DECISIONS_WITHOUT_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Map
         (_V.UNSETTLED, _S.AWAY): _HALF,
     }
 )
-"""Facts that have none (yet)."""
+"""Facts without a base."""
 
 
 def decide(vault: VaultChange, store: StoreChange, *, base: bool) -> Decision:
@@ -185,7 +187,7 @@ def decide(vault: VaultChange, store: StoreChange, *, base: bool) -> Decision:
 
 
 class PlannedAction(msgspec.Struct, frozen=True):
-    """One line of a plan: what to do about one fact, and what that rests on."""
+    """One line of a plan: what to do about one fact, and the state it was decided on."""
 
     do: ActionKind
     fact_id: str
@@ -195,15 +197,15 @@ class PlannedAction(msgspec.Struct, frozen=True):
     to: VaultPath | None = None
     """Where the note is to be moved."""
     sha: str | None = None
-    """The bytes of the note this was decided on; None when there is none."""
+    """The hash of the note on which this was decided; None without a note."""
     revision: str | None = None
-    """The store's version this was decided on; None when it knows nothing."""
+    """The store's revision on which this was decided; None if the store lacks the fact."""
     note: Note | None = None
     vault: Fact | None = None
     """The note as a fact."""
     store: Fact | None = None
     merged: Fact | None = None
-    """What both sides will hold."""
+    """The version that both sides will have."""
     base: Fact | None = None
     fields: tuple[str, ...] = ()
     conflicts: tuple[FieldConflict, ...] = ()
@@ -216,16 +218,16 @@ class PlannedAction(msgspec.Struct, frozen=True):
     actor: str = ""
     """The agent that wrote the store's version."""
     acknowledged: bool = False
-    """Whether the store's change is a write that an agent got the answer to."""
+    """Whether the store's change is a write that was acknowledged to an agent."""
     moved: bool = False
     new_id: bool = False
-    """The note gets this id."""
+    """Whether the id is written into the note."""
     text: bytes | None = None
-    """The exact bytes of the note, when the plan decides them."""
+    """The exact bytes of the note, if the plan determines them."""
     shown: Fact | None = None
-    """What a new note shows of the fact."""
+    """The fact as a new note shows it."""
     unseen: Fact | None = None
-    """What the store's version replaced before any run saw it; the history has it."""
+    """The version that the store's version replaced before any run saw it; for the history."""
 
     def evolve(self, **attrs: object) -> PlannedAction:
         """The action with other attributes."""
@@ -233,11 +235,11 @@ class PlannedAction(msgspec.Struct, frozen=True):
 
     @property
     def is_brief(self) -> bool:
-        """Whether it makes a note of a fact that is read again when the note is made."""
+        """Whether it creates a note, and reads the fact again when the note is written."""
         return self.do is ActionKind.CREATE_NOTE and self.store is None
 
     def without_facts(self) -> PlannedAction:
-        """What is to be done, or was, without the texts that it was decided on."""
+        """The action without the texts on which it was decided."""
         return self.evolve(
             note=None,
             vault=None,

@@ -35,7 +35,7 @@ _HINTS: Mapping[str, str] = MappingProxyType(
     {
         INVALID_NAME: _NAME_HINT,
         INVALID_FOLDER_NAME: _NAME_HINT,
-        OTHER_VAULT: "move it out of this vault, or name it in `ignore`",
+        OTHER_VAULT: "move it out of this vault, or add it to `ignore`",
     }
 )
 """Why a file or folder is left alone -> what to do about it."""
@@ -111,7 +111,7 @@ def _damage_notices(work: SyncRun) -> list[Notice]:
 
 def _store_unavailable_notice(ctx: SyncContext) -> Notice:
     """The notice of a run without the store."""
-    hint = "the next run after it is back brings everything over"
+    hint = "the next run after it is available syncs everything"
     otherwise = "if it is lost, `vaultsync rebuild --from vault` makes a new one from"
     hints = [hint, f"{otherwise} the notes"]
     try:
@@ -123,7 +123,7 @@ def _store_unavailable_notice(ctx: SyncContext) -> Notice:
     return Notice(
         "store_away",
         VaultPath(""),
-        f"the store does not answer: {why}; what must reach it waits",
+        f"the store does not answer: {why}; changes for it wait",
         "; ".join(hints),
         seen=ctx.now(),
     )
@@ -139,8 +139,8 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
     listed = []
     for folder, why in snapshot.scan.unreadable.items():
         kind = "nested_vault" if why == OTHER_VAULT else "unreadable_folder"
-        hint = _HINTS.get(why, "give yourself the right to read it; the next sync reads it")
-        text = f"{folder or 'the vault'}: {why}; what is below it is left alone"
+        default = "change its permissions so that you can read it; the next sync reads it"
+        text, hint = f"{folder or 'the vault'}: {why}; it is skipped", _HINTS.get(why, default)
         listed.append(Notice(kind, folder, text, hint, seen=at))
     for path, what in snapshot.non_regular.items():
         text = f"{path}: is {what}, not a note"
@@ -159,8 +159,8 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
             Notice(
                 "twins",
                 files[0].path,
-                f"{names}: all carry the id {fact_id}, and none lies where it was",
-                "take the id line out of all but one of them",
+                f"{names}: all have the id {fact_id}, and none is at its path",
+                "remove the id line from all but one of them",
                 seen=at,
             )
         )
@@ -191,7 +191,7 @@ def conflict_copy_notice(
         " `--take keep` makes a note of its own of it, and `--take drop` removes it"
     )
     if not exists:
-        text += ", and that note is not there"
+        text += ", which does not exist"
         hint = f"rename it to {note} if it is the note you want, or delete it"
     return Notice(COPY_NOTICE, path, text, hint, seen=at)
 
@@ -248,13 +248,13 @@ def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[N
     listed = []
     for key in action.reverted:
         fixed = key in FIELDS_BY_KEY and FIELDS_BY_KEY[key].owner is FieldOwner.IDENTITY
-        what = "never changes" if fixed else "is the store's to change"
+        what = "never changes" if fixed else "can only be changed in the store"
         hint = (
-            "to make a new fact of this text, copy the note"
+            "to create a new fact from this text, copy the note"
             if fixed
             else f"`vaultsync update {action.fact_id} --set {key}=VALUE`"
         )
-        text = f"{path}: {key} {what}; the note is given its value back"
+        text = f"{path}: {key} {what}; its value in the note was restored"
         listed.append(Notice("put_back", path, text, hint, seen=at))
     return listed
 
@@ -304,7 +304,7 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
                 continue
             text = (
                 f"{path}: was moved to {scope}, but its fact belongs to"
-                f" {action.merged.scope}; who may see it did not change"
+                f" {action.merged.scope}; its scope was not changed"
             )
             hint = (
                 "`vaultsync sync --allow-scope-moves` if this is intended; otherwise move it back"
@@ -322,9 +322,9 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
         if action.do is ActionKind.NEEDS_REVIEW and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
             hint = (
-                "if it comes from another store, `vaultsync adopt PATH` makes a fact of it that"
-                " keeps the id, and `vaultsync adopt` of all such notes; if this store was lost,"
-                " `vaultsync rebuild --from vault` makes it again"
+                "if it comes from another store, `vaultsync adopt PATH` turns it into a fact with"
+                " the same id, and `vaultsync adopt` does so for all such notes; if this store was"
+                " lost, `vaultsync rebuild --from vault` makes it again"
             )
             listed.append(Notice("unknown_id", path, text, hint, seen=at))
     return listed

@@ -117,18 +117,18 @@ def _refuse(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> Notice:
     """Keep what a change would have written as a conflict, where there is a fact for it."""
     base = ctx.archive.find_base(row.fact_id)
     path = base.path if base else VaultPath("")
-    what = f"what {row.actor} queued for {path or row.fact_id} while the store was away"
+    what = f"what {row.actor} queued for {path or row.fact_id} while the store was unavailable"
     if current is None:
-        why = "the fact was deleted meanwhile"
+        why = "the fact was deleted in the meantime"
         hint = (
             f"`vaultsync history {row.fact_id}` shows the change; to make it, restore the fact"
             f" first: `vaultsync restore {row.fact_id}`"
         )
     elif row.kind == "delete":
-        why = "the fact was changed meanwhile"
+        why = "the fact was changed in the meantime"
         hint = f"read it again; if it is to go, `vaultsync forget {row.fact_id}`"
     else:
-        why = "the fact was changed meanwhile"
+        why = "the fact was changed in the meantime"
         hint = "both versions are in the conflict: `vaultsync conflicts`"
         fields = [
             FieldConflict(key, row.before.get(key), current.plain(key), value)

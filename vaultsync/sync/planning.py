@@ -146,7 +146,7 @@ def _decide(case: Case, work: SyncRun) -> Decision:
         if any(row.fact_id == case.fact_id for row in work.ctx.archive.outbox()):
             return Decision(ActionKind.WAIT, "its fact is in the outbox")
         if case.moved_to_scope:
-            return Decision(ActionKind.NOTHING, "a note outside of what was adopted")
+            return Decision(ActionKind.NOTHING, "a note outside the adopted folders")
     return decision
 
 

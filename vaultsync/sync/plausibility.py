@@ -63,7 +63,7 @@ def check_plan(work: SyncRun) -> Implausible | None:
     """Why the plan of a run is not plausible; None when it is."""
     request = work.request
     if older := find_older_vault(work):
-        why = f"the vault looks like an older copy: of its notes {older}"
+        why = f"the vault looks like an older copy: of its notes, {older}"
         return Implausible(why, _OLDER_VAULT, older.examples())
     guarded = [a for a in work.actions if a.fact_id not in request.exempt_from_guard]
     limit = guard(guarded, work.ctx.archive.count_bases(), max_delete=request.max_delete)
@@ -131,9 +131,9 @@ class OlderCopy(NamedTuple):
     def __str__(self) -> str:
         """How many there are of each."""
         counts = {
-            "said what they say in it before": len(self.older),
-            "were made since and are missing in it": len(self.missing),
-            "were deleted since and are in it again": len(self.back),
+            "have an earlier content": len(self.older),
+            "were created since and are missing": len(self.missing),
+            "were deleted since and are back": len(self.back),
         }
         return ", ".join(f"{number} {words}" for words, number in counts.items() if number)
 

@@ -131,12 +131,12 @@ def _rewind_evidence(
     if not state.seq and ctx.archive.count_bases():
         return "it is empty"
     if state.seq < cursor:
-        return f"it stands at {state.seq}, and {cursor} was seen"
+        return f"it is at write {state.seq}, but write {cursor} was seen before"
     seen = ctx.archive.setting("cursor_row")
     if cursor and seen is not None and ctx.store.revision_at(cursor) != seen:
-        return "what it says happened is not what was seen"
+        return "its feed differs from what was seen before"
     if is_known and lacks_row(ctx, seen_up_to=cursor):
-        return "it does not know what was written last"
+        return "it lacks the last known write"
     return None
 
 

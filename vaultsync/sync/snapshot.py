@@ -471,7 +471,7 @@ def _check_markers(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base
     if line and not conflict_marker_line(before or b""):
         raise UnreadableNoteError(
             path,
-            "conflict markers, as git leaves them: two versions of the note stand in it",
+            "conflict markers of git: the note contains two versions",
             hint="keep the lines you want, remove the three markers and save it; markers that"
             " belong to the text go into a fenced code block",
             line=line,
@@ -485,7 +485,7 @@ def invalid_field_notice(
     return Notice(
         "invalid_field",
         path,
-        f"{path}:{problem.line}: {problem.message}; the fact keeps the value it has",
+        f"{path}:{problem.line}: {problem.message}; the fact keeps its value",
         problem.hint,
         problem.line,
         sha,

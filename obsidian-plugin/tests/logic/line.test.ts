@@ -233,7 +233,7 @@ describe("a request", () => {
 	});
 
 	test("is given up in time", async () => {
-		await expect(transport.ask({ method: "GET", path: "/slow", timeout: 20 })).rejects.toThrow("no answer in time");
+		await expect(transport.ask({ method: "GET", path: "/slow", timeout: 20 })).rejects.toThrow("the request timed out");
 	});
 
 	test("is given up when a stream falls silent", async () => {

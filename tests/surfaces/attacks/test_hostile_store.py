@@ -162,7 +162,7 @@ def test_a_version_that_is_none_is_refused(
     monkeypatch.setattr(server, "version", version)
     place = QdrantConnection("server", "agent_memory_x", host="127.0.0.1", port=server.port)
     points = ClientPointCollection(place, clock=SystemClock())
-    with pytest.raises(ConfigError, match="cannot keep writers apart") as error:
+    with pytest.raises(ConfigError, match="does not support concurrent writers") as error:
         points.make(3)
     points.close()
     assert len(error.value.message) < 200

@@ -58,7 +58,7 @@ REQUESTS = {
     "[hygiene]\nneutralise = false": ("run in Obsidian",),
     '[watch]\nwatcher = "polling"': ("how files are watched",),
     '[repos]\nroot = "{above}/repos"': ("about your git repositories", "{above}/repos"),
-    'mcp_toolsets = "all"': ("which tools agents are offered",),
+    'mcp_toolsets = "all"': ("which tools are offered to agents",),
     "[qdrant]\ntimeout_seconds = 1": ("how the store is used",),
 }
 """What a marker may ask for, and words of what is said of it."""
@@ -189,7 +189,7 @@ def test_a_hook_tells_its_host_nothing_of_such_a_vault(downloaded: Downloaded) -
     downloaded.ask('store = "qdrant://127.0.0.1:{port}"')
     done = downloaded.run("hook", "codex", stdin='{"hook_event_name": "SessionStart"}')
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "asks" in done.stderr
+    assert "requests" in done.stderr
     assert not downloaded.was_asked()
 
 

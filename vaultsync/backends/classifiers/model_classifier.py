@@ -28,7 +28,7 @@ _WORDS = ServiceWords(
     key_setting="classifier_key",
     address_hint="`classifier_url` and `classifier_model`, such as http://localhost:11434 and"
     " llama3.2",
-    away_hint="check that it runs; until it does, observations stay pending",
+    away_hint="check that it is running; until then, observations stay pending",
 )
 _ANSWERS = {tier.upper(): tier for tier in TIER_PRIORITIES}
 _PROMPT = (
@@ -118,7 +118,7 @@ class ModelClassifier:
             return None
         tier = _ANSWERS.get(reply.strip())
         if tier is None:
-            _log.warning("%s replied %.40r, which is taken for background", self._model, reply)
+            _log.warning("%s replied %.40r, which counts as background", self._model, reply)
         return tier or BACKGROUND
 
 
@@ -127,5 +127,5 @@ def _message(body: bytes) -> str:
     try:
         reply = json.loads(body)["choices"][0]["message"]["content"]
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):
-        raise RetryableError("answers with what is no message") from None
+        raise RetryableError("did not return a message") from None
     return reply if isinstance(reply, str) else ""

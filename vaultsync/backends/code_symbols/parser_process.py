@@ -153,7 +153,7 @@ def _receive(pipe: IO[bytes] | None, length: int, deadline: float) -> bytes:
     while len(received) < length:
         ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
-            raise TimeoutError("no answer in time")
+            raise TimeoutError("it timed out")
         chunk = os.read(pipe.fileno(), min(_CHUNK, length - len(received)))
         if not chunk:
             raise ConnectionError("the process ended")

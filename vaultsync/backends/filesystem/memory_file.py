@@ -31,8 +31,8 @@ from vaultsync.model.schema import Value
 _log = logging.getLogger(__name__)
 
 LOCK_FILE = ".memory-sync.lock"
-_WRITABLE = "give yourself the right to write it and its folder"
-_ONE_NAME = "copy it, and put the copy in its place"
+_WRITABLE = "change the permissions so that you can write it and its folder"
+_ONE_NAME = "replace it with a copy"
 STATE_FILE = ".memory-sync-state.json"
 STAGING_DIR = ".memory-sync.staged"
 _LEASE_PAUSES = (0.002, 0.008, 0.032, 0.128, 0.512)
@@ -62,13 +62,13 @@ class DiskMemoryFile:
             except FileNotFoundError:
                 if self._folder.is_dir():
                     return None
-                raise self._unreadable("its folder is not there") from None
+                raise self._unreadable("its folder does not exist") from None
             except OSError as error:
                 raise self._unreadable(os_error_text(error)) from error
             except NotRegularFileError:
                 raise self._unreadable("it is no file") from None
             except UnreadableNoteError:
-                why = f"it is larger than the {limit} bytes that are left"
+                why = f"it is larger than the remaining {limit} bytes"
                 raise self._unreadable(why) from None
             if found is not None:
                 return found.data
@@ -120,9 +120,9 @@ class DiskMemoryFile:
     def _check_writable(self) -> None:
         found = self.path.stat()
         if not found.st_mode & 0o222:
-            raise self._unreadable("it may only be read", hint=_WRITABLE)
+            raise self._unreadable("it is read-only", hint=_WRITABLE)
         if found.st_nlink > 1:
-            raise self._unreadable("it has a second name (a hard link)", hint=_ONE_NAME)
+            raise self._unreadable("it has more than one hard link", hint=_ONE_NAME)
 
     @contextlib.contextmanager
     def _staging(self) -> Iterator[int]:
@@ -197,7 +197,7 @@ class DiskMemoryFile:
             fd = os.open(self._folder / STATE_FILE, _READ | os.O_NOFOLLOW)
             found = read_once(fd, STATE_FILE, limit=_LARGEST_STATE)
         except (OSError, NotRegularFileError, UnreadableNoteError) as error:
-            _log.debug("The state beside %s is not read: %s", self.name, error)
+            _log.debug("The state file of %s cannot be read: %s", self.name, error)
             return None
         return found.data if found else None
 
@@ -262,7 +262,7 @@ class FrontmatterReader:
         try:
             properties, _ = frontmatter.parse(text, handler=handler)
         except UnreadableNoteError as broken:
-            at = f" in line {broken.line}" if broken.line else ""
+            at = f" on line {broken.line}" if broken.line else ""
             why = f"its frontmatter cannot be read: {broken.why}{at}"
             raise UnreadableMemoryFileError(name, why) from None
         return properties if handler.is_map else None

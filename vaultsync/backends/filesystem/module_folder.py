@@ -121,7 +121,7 @@ class DiskModuleFolder:
             except FileNotFoundError:
                 return None
             if not stat.S_ISDIR(found.st_mode):
-                why = f"{folder.name} is a link, or no folder"
+                why = f"{folder.name} is a link or not a folder"
                 raise UnreadableModuleError(self._shown(path), why)
         where = folder / parts[-1]
         if where.is_symlink():

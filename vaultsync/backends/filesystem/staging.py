@@ -34,7 +34,7 @@ class StagingFolder:
     def place(self, op: str, *, make: bool = True) -> EntryAt:
         """Where the file under `op` is."""
         if not _OP.fullmatch(op):
-            raise UnsafePathError(op, "it cannot name a staged file")
+            raise UnsafePathError(op, "it is not a valid name of a staged file")
         return EntryAt(self.folder(make=make), op)
 
     def folder(self, *, make: bool = True) -> int:

@@ -220,7 +220,7 @@ class FolderTree:
                 return
         except OSError as error:
             raise missing_root(self.where, error) from error
-        raise VaultMissingError(self.where, "another folder stands there")
+        raise VaultMissingError(self.where, "another folder is in its place")
 
     def missing(self, path: str) -> NoteMissingError:
         """The error for a missing file, if not the root itself is missing."""

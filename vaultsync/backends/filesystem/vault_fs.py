@@ -103,7 +103,7 @@ class VaultFs:
         except NoteError as error:
             raise VaultMissingError(self._tree.where, str(error)) from error
         except (KeyError, ValueError, ConfigError) as error:
-            why = f"{_MARKER} holds no vault_id ({error})"
+            why = f"{_MARKER} has no vault_id ({error})"
             raise VaultMissingError(self._tree.where, why) from error
 
     def scan(self) -> VaultScan:
@@ -262,7 +262,7 @@ class VaultFs:
 
         def act(target: EntryAt) -> None:
             if syscalls.exists(target):
-                raise FileExistsError(errno.EEXIST, "something is staged already", op)
+                raise FileExistsError(errno.EEXIST, "a file is already staged", op)
             syscalls.replace(note, target)
             taken = self._peek(path, target)
             if taken and taken.sha == expect:
@@ -364,4 +364,4 @@ def _stamp(path: VaultPath, place: EntryAt) -> FileStamp:
 
 def _check_derived(path: VaultPath) -> None:
     if not _DERIVED.fullmatch(path):
-        raise UnsafePathError(path, "it is no derived file")
+        raise UnsafePathError(path, "it is not a derived file")

@@ -113,7 +113,7 @@ class GitCommand:
         code, answer, why = self._run(words, given)
         if code:
             if _OWNED_BY_OTHERS in why:
-                hint = "git reads only what is yours: change its owner, or clone it"
+                hint = "git reads only repositories that you own: change the owner, or clone it"
                 raise NotARepositoryError(str(self.folder), "another user owns it", hint=hint)
             if "not a git repository" in why:
                 raise NotARepositoryError(str(self.folder))
@@ -170,7 +170,7 @@ class GitCommand:
                 parts.append(part)
                 size += len(part)
                 if size > MOST_BYTES:
-                    raise GitFailedError(verb, f"its answer has more than {MOST_BYTES:,} bytes")
+                    raise GitFailedError(verb, f"its output has more than {MOST_BYTES:,} bytes")
         raise self._too_late(verb)
 
     def _too_late(self, verb: str) -> GitFailedError:
@@ -198,7 +198,7 @@ class GitCommand:
             except OSError as error:
                 raise NotARepositoryError(str(self.folder), error.strerror or "") from error
             except ValueError:  # a null byte, or half of a surrogate pair
-                raise GitFailedError(words[0], "no name can be spelled so") from None
+                raise GitFailedError(words[0], "this is not a valid name") from None
             try:
                 answer = self._answer_of(process, words[0])
                 code = process.wait(self._seconds)

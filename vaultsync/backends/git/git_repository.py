@@ -38,7 +38,7 @@ class GitRepository:
         try:
             asked = Path(os.path.realpath(user_path(folder)))
         except ValueError:
-            raise NotARepositoryError(str(folder), "no folder can be called so") from None
+            raise NotARepositoryError(str(folder), "this is not a valid folder name") from None
         if not os.path.isdir(asked):  # noqa: PTH112 - any name
             why = "it is not a folder" if os.path.exists(asked) else "it does not exist"  # noqa: PTH110
             raise NotARepositoryError(str(folder), why)
@@ -52,7 +52,7 @@ class GitRepository:
         # `core.worktree` could claim any folder of this machine.
         nearest = next((x for x in (asked, *asked.parents) if os.path.lexists(x / ".git")), None)
         if nearest is None or root != nearest:
-            why = f"its git claims to be of {root}"
+            why = f"its git directory claims to belong to {root}"
             raise NotARepositoryError(str(folder), why, hint="unset core.worktree there")
         self.root = root
         self._is_shallow = shallow

@@ -75,7 +75,7 @@ class LoopbackGuard:
         self._token = token
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
         self._limit = limit
-        self._too_large = f"a body may have {limit} bytes"
+        self._too_large = f"the maximum size of a body is {limit} bytes"
         self._monotonic = monotonic
         self._header = header
         self._failed: deque[float] = deque(maxlen=MAX_WRONG_TOKENS)
@@ -139,7 +139,7 @@ class LoopbackGuard:
         """Status and message for wrong headers of an authorised request."""
         length = _single_header(headers, "content-length") or "0"
         if not (length.isascii() and length.isdecimal()) or len(length) > len("9" * 18):
-            return 400, "Content-Length is no number"
+            return 400, "Content-Length is not a number"
         if int(length) > self._limit:
             return 413, self._too_large
         if method not in _CHANGING:

@@ -94,7 +94,7 @@ class LoopbackServer:
 
 def _bound_socket(ports: Sequence[int]) -> socket.socket:
     """A socket at the first free port."""
-    failure = OSError("no port was named")
+    failure = OSError("no port was given")
     for port in ports:
         # asyncio sends small parts of an answer at once where the protocol is said.
         found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -26,7 +26,7 @@ class BasesFolder:
             if place == root:
                 break
             if place.is_symlink() or (place.exists() and not place.is_dir()):
-                message = f"{place} is no folder of the vault"
+                message = f"{place} is not a folder in the vault"
                 raise ConfigError(message, hint="choose another folder")
 
     def write(

@@ -17,8 +17,8 @@ _FOLDER = ".obsidian"
 
 def _refuse_link(path: Path, kind: str) -> None:
     if path.is_symlink():
-        message = f"{path} is a link, which is not followed"
-        raise ConfigError(message, hint=f"put the {kind} itself there")
+        message = f"{path} is a link, and links are not followed"
+        raise ConfigError(message, hint=f"replace the link with the {kind} itself")
 
 
 class ObsidianSettings:
@@ -42,7 +42,7 @@ class ObsidianSettings:
         `ConfigError`: the vault was never opened in Obsidian, or the file is a link or no text.
         """
         if self._folder.is_symlink() or not self._folder.is_dir():
-            message = f"{self._folder} is no folder of Obsidian's"
+            message = f"{self._folder} is not an Obsidian settings folder"
             raise ConfigError(message, hint="open the vault in Obsidian once")
         _refuse_link(path, "file")
         try:
@@ -50,11 +50,11 @@ class ObsidianSettings:
         except FileNotFoundError:
             return None
         except OSError as error:
-            message = f"{path} cannot be read: {error.strerror}; it was left alone"
-            raise ConfigError(message, hint="put a file there, or move it away") from None
+            message = f"{path} cannot be read: {error.strerror}; it was not changed"
+            raise ConfigError(message, hint="replace it with a file, or move it away") from None
         except UnicodeDecodeError:
-            message = f"{path} is not UTF-8; it was left alone"
-            raise ConfigError(message, hint="repair it, or move it away") from None
+            message = f"{path} is not UTF-8; it was not changed"
+            raise ConfigError(message, hint="repair it or move it away") from None
 
     def write(self, path: Path, text: str) -> None:
         """Replace one of the files, in one atomic step."""
@@ -101,7 +101,7 @@ class PluginFolder:
         home = self._root / _FOLDER
         if not home.is_dir():
             message = f"{self._root} was never opened in Obsidian"
-            raise ConfigError(message, hint="open it there as a vault, once")
+            raise ConfigError(message, hint="open it once as a vault in Obsidian")
         folder = self._root / self.path
         for each in (home, folder.parent, folder, *(folder / name for name in files)):
             _refuse_link(each, "folder")

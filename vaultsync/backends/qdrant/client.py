@@ -235,8 +235,8 @@ class ClientPointCollection(ScrolledCollection):
             oldest = ".".join(map(str, _OLDEST))
             shown = version[:40] or "of no version"
             raise ConfigError(
-                f"the server is Qdrant {shown}, which cannot keep writers apart",
-                hint=f"use {oldest} or newer; servers go up one minor version at a time",
+                f"the server is Qdrant {shown}, which does not support concurrent writers",
+                hint=f"use {oldest} or newer; upgrade servers one minor version at a time",
             )
 
     def make(self, dimension: int) -> None:

@@ -35,7 +35,7 @@ def _differences(config: Mapping[str, Any], place: QdrantConnection) -> list[str
     params, found = config.get("params") or {}, []
     vectors = params.get("vectors") or {}
     found += [
-        f"vectors {name!r} are of {each.get('size')} numbers, {each.get('distance')}"
+        f"vectors {name!r} have {each.get('size')} dimensions, {each.get('distance')}"
         for name, each in vectors.items()
         if name != f"content{each.get('size')}" or each.get("distance") != "Cosine"
     ]
@@ -57,7 +57,7 @@ def _differences(config: Mapping[str, Any], place: QdrantConnection) -> list[str
     ]
     scalar = (config.get("quantization_config") or {}).get("scalar") or {}
     if scalar.get("type") != "int8" or scalar.get("quantile") != QUANTILE:
-        found.append(f"vectors are not quantised to int8 at {QUANTILE}")
+        found.append(f"vectors are not quantized to int8 at {QUANTILE}")
     elif not (scalar.get("always_ram") or scalar.get("memory") == "pinned"):
         found.append("int8 vectors are not kept in memory")
     return found

@@ -29,10 +29,10 @@ from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreWrite
 
 _NAMES = UUID("6f0c9a4e-8a5b-5d0e-9a53-7a1d6c0f2b11")
 _MAX_COUNT = 1 << 53
-_DAMAGED = "the point that holds its state is damaged, or of another program"
+_DAMAGED = "the point with its state is damaged, or belongs to another program"
 _REPAIR = (
     "check the address and the collection; restore the collection from a snapshot, or move it"
-    " away and make a new one from the notes: `vaultsync rebuild --from vault`"
+    " away and create a new one from the notes: `vaultsync rebuild --from vault`"
 )
 MAX_INLINE_ROWS = 128
 """Maximum number of rows that the head carries itself; larger batches are split into pages."""

@@ -99,13 +99,13 @@ def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> 
         slug = parts.path.strip("/") or slug
         if parts.username or parts.password or parts.query:
             raise ConfigError(
-                "the address of a store holds no key",
+                "the URL of a store must not contain a key",
                 hint="put it into the environment as QDRANT_API_KEY",
             )
     elif kind in ("local", "edge") and rest:
         path = Path(normpath(root / user_path(rest)))
     if not (host or path.name):
-        raise ConfigError(f"there is no store {url!r}", hint=_HINT)
+        raise ConfigError(f"unknown store {url!r}", hint=_HINT)
     if not _SLUG.fullmatch(slug):
         raise ConfigError(
             f"{slug[:80]!r} cannot be part of the name of a collection",
@@ -114,7 +114,7 @@ def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> 
     for each in settings.isolated_scopes:
         if not (is_scope(each) or _BEGINNING.fullmatch(each)):
             raise ConfigError(
-                f"[qdrant] isolated_scopes: {each[:80]!r} is no scope, and no beginning of one",
+                f"[qdrant] isolated_scopes: {each[:80]!r} is not a scope or the beginning of one",
                 hint='use names such as "private-indy", or "private-*"',
             )
     place = QdrantConnection(
@@ -129,7 +129,7 @@ def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> 
     if not settings.key.isidentifier():
         # It is not repeated: it may be the key itself.
         raise ConfigError(
-            "[qdrant] key is not the name of a variable",
+            "[qdrant] key is not a valid variable name",
             hint="write the name of the variable of the environment that holds the"
             " key, such as QDRANT_API_KEY",
         )

@@ -26,7 +26,7 @@ STAYS_SECONDS = 5.0
 """Seconds after which the holder of a lock is not waited for, because it is no short command."""
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _WAYS_OUT = (
-    "`vaultsync watch`, or the next sync, writes what waits in the outbox; to work with several"
+    "`vaultsync watch` or the next sync delivers the changes in the outbox; to use several"
     " processes, move the facts to SQLite or a server: `vaultsync migrate --to sqlite`"
 )
 
@@ -48,7 +48,7 @@ class FolderLockedError(Exception):
 
     def failure(self) -> RequestFailure:
         """What it is to a request; one that may succeed in a moment is tried until then."""
-        why = f"{self} has it open, and only one at a time can"
+        why = f"{self} has it open, and only one process at a time can"
         wait = POLL_SECONDS
         return RequestFailure(why, passing=not self.stays, wait=wait, hint=_WAYS_OUT)
 

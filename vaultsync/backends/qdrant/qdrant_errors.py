@@ -14,11 +14,11 @@ from vaultsync.backends.qdrant.retry import RequestFailure
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers after which the same request may be answered."""
 _NO_ROOM = ("no space left", "disk is full", "out of disk", "available disk space")
-_FULL = "make room on the disk of the store"
-_OTHER = "it does not answer as Qdrant does"
+_FULL = "free some space on the disk of the store"
+_OTHER = "its responses are not those of Qdrant"
 _OTHER_HINT = (
-    "check the address in `store`: another program or a proxy may answer there; what is written"
-    " meanwhile waits in the outbox"
+    "check the address in `store`: another program or a proxy may be answering; until then,"
+    " changes wait in the outbox"
 )
 _BUSY, _GONE = "it is too busy (429)", "its collection is not there"
 GrpcError: TypeAlias = Any
@@ -79,7 +79,7 @@ def _of_a_server(error: Exception, key: str) -> RequestFailure | None:
     if kind == "ResponseHandlingException":
         source = getattr(error, "source", error)
         if type(source).__name__ == "ValidationError":
-            return _foreign_answer("it is no answer to what was asked")
+            return _foreign_answer("the response does not match the request")
         refused = type(source).__name__ == "ConnectError"
         return RequestFailure(f"{source}", passing=True, refused=refused)
     if kind == "UnexpectedResponse":
@@ -114,7 +114,7 @@ def _http_failure(error: Exception, key: str) -> RequestFailure | None:
     elif status == 404 and message.startswith("Not found: Collection"):  # noqa: PLR2004
         why = _GONE
     else:
-        why = f"it answers {status}: {message}".removesuffix(": ")
+        why = f"it returned {status}: {message}".removesuffix(": ")
         if not is_qdrants and status not in _RETRYABLE_STATUSES:
             return _foreign_answer(why)
     return RequestFailure(why, passing=status in _RETRYABLE_STATUSES)
@@ -130,7 +130,7 @@ def _error_message(content: bytes) -> tuple[str, bool]:
 
 def _refuses(code: str, key: str) -> RequestFailure:
     helps = f"set the key of the store in the environment, as {key}"
-    return RequestFailure(f"it refuses the key ({code})", passing=False, hint=helps)
+    return RequestFailure(f"it refused the key ({code})", passing=False, hint=helps)
 
 
 def _by_grpc(error: GrpcError, key: str) -> RequestFailure | None:

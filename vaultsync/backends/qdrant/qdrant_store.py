@@ -251,12 +251,12 @@ class QdrantStore:
                     try:
                         self._carry_out(now, decided.rows)
                     except StoreUnavailableError as error:  # the next reader carries it out
-                        _log.debug("a batch of writes is left in the head: %s", error)
+                        _log.debug("a batch of writes remains in the head: %s", error)
                 return decided.answers
             self._clock.sleep(waits.next())  # another one was faster
         if not writes:
             return []
-        raise StoreUnavailableError("others write to it without a pause")
+        raise StoreUnavailableError("other programs keep writing to it")
 
     def _carry_out(self, head: CommitRecord, rows: Sequence[StoredFact]) -> None:
         """Make points of the rows of a batch, and mark it as committed.
@@ -322,7 +322,7 @@ class QdrantStore:
                     for last, some in after.items()
                 ]
             )
-        raise StoreUnavailableError("others count in it without a pause")
+        raise StoreUnavailableError("other programs keep counting in it")
 
     def drop_replaced(self, revisions: Iterable[str]) -> None:
         for some in batches(revisions):

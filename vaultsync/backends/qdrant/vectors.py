@@ -76,8 +76,7 @@ def _as_index_errors() -> Iterator[None]:
         yield
     except StoreUnavailableError as error:
         raise DerivedError(
-            f"the vectors do not answer: {error.why}",
-            hint="what is missing now is added by the next run",
+            f"the vectors are unavailable: {error.why}", hint="the next run adds what is missing"
         ) from error
 
 

@@ -41,7 +41,7 @@ def remote_for(settings: ModuleSettings, *, root: Path) -> Remote | None:
 
         return QdrantRemote(remote, settings, root=root)
     raise ConfigError(
-        f"there is no remote {remote!r:.80} for modules",
+        f"unknown remote {remote!r:.80} for modules",
         hint="set [modules] remote to mcp:COMMAND, mcp:URL, qdrant://HOST:6333, qdrant+local:PATH,"
         " http://HOST, vaultsync:http://127.0.0.1:PORT or none",
     )

@@ -34,7 +34,7 @@ class HttpRemote:
         try:
             return convert(hits, list[RemoteHit])
         except ValidationError as error:
-            raise MirrorError(f"{self.name} answered what is no hit: {error}") from None
+            raise MirrorError(f"{self.name} returned an invalid hit: {error}") from None
 
     def remove(self, space: str, chunk_id: str) -> None:
         self._service.ask("DELETE", _module(space, chunk_id))

@@ -43,12 +43,12 @@ class HttpService:
             port = -1
         if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
             raise ConfigError(
-                f"{url!r:.80} is no address", hint="it begins with http:// or https://"
+                f"{url!r:.80} is no address", hint="an address begins with http:// or https://"
             )
         if parts.username or parts.password:
             raise ConfigError(
-                "the address of a remote has a password in it",
-                hint="put it into an environment variable, and name that with [modules] key",
+                "the address of a remote contains a password",
+                hint="put it into an environment variable, and name that in [modules] key",
             )
         self.name = f"{parts.scheme}://{parts.netloc}"
         self._host, self._port, self._tls = parts.hostname, port, parts.scheme == "https"
@@ -86,11 +86,11 @@ class HttpService:
                 f"{self.name} answered {answer.status} {answer.reason}"
             )
         if len(text) > _LARGEST_ANSWER:
-            raise MirrorError(f"{self.name} answered with more than {_LARGEST_ANSWER:,} bytes")
+            raise MirrorError(f"{self.name} returned more than {_LARGEST_ANSWER:,} bytes")
         try:
             return json.loads(text) if text.strip() else None
         except (ValueError, RecursionError):
-            raise MirrorError(f"{self.name} answered with what is no JSON") from None
+            raise MirrorError(f"{self.name} did not return JSON") from None
 
     def _connect(self) -> HTTPConnection:
         if not self._tls:
@@ -101,5 +101,5 @@ class HttpService:
     def _token(self) -> str:
         token = os.environ.get(self._key, "")
         if not token or not token.isprintable():
-            raise MirrorError(f"the environment variable {self._key}, its key, is not set")
+            raise MirrorError(f"the environment variable {self._key} with its key is not set")
         return token

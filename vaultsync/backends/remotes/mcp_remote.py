@@ -124,7 +124,7 @@ class ModuleToolsRemote:
         answer = self._session.call(self._write, {**arguments, **more, "title": record.title})
         found = answer.get("chunk_id") if isinstance(answer, dict) else None
         if found != arguments["chunk"]:
-            raise MirrorError(f"{self.name} did not say that it wrote the module")
+            raise MirrorError(f"{self.name} did not confirm the write of the module")
         return arguments["chunk"]
 
     def retrieve(self, space: str, query: RemoteQuery) -> Sequence[RemoteHit]:

@@ -137,7 +137,7 @@ class McpSession:
     async def _connect(self, stack: AsyncExitStack) -> Any:  # noqa: ANN401 - two streams
         token = os.environ.get(self._key, "") if self._key else ""
         if self._key and not token:
-            raise MirrorError(f"the environment variable {self._key}, its key, is not set")
+            raise MirrorError(f"the environment variable {self._key} with its key is not set")
         if self._is_url:
             from mcp.client.streamable_http import streamable_http_client
             from mcp.shared._httpx_utils import create_mcp_http_client

@@ -73,7 +73,7 @@ class FactRemote:
         self._calls.update(fact_id, values)
         found = self._calls.get(fact_id)
         if found is None or _property(found, DIGEST) != record.digest:
-            raise MirrorError(f"{self.name} does not have what was stored")
+            raise MirrorError(f"{self.name} does not have the stored module")
         return fact_id
 
     def retrieve(self, space: str, query: RemoteQuery) -> Sequence[RemoteHit]:

@@ -169,7 +169,7 @@ class RepoFolder:
             except OSError as error:
                 if error.errno not in _ACROSS:
                     raise
-                _log.debug("%s is a mount of its own and is written in place", path)
+                _log.debug("%s is a mount point and is written in place", path)
                 _write_in_place(path, data)
 
 
@@ -211,7 +211,7 @@ def _write_in_place(path: Path, data: bytes) -> None:
         file.flush()
         os.fsync(fd)
     if hashlib.sha256(read_file(path)).digest() != hashlib.sha256(data).digest():
-        raise OSError(errno.EIO, "it was read back differently", str(path))
+        raise OSError(errno.EIO, "it was not read back as written", str(path))
     aside.unlink()
 
 

@@ -91,7 +91,7 @@ MARKS = (
 )
 
 
-DAMAGE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
+DAMAGE_HINT = "move it away; the next run rebuilds it from both sides without deleting anything"
 PACKED_COLUMNS = (("blobs", "data"), ("bases", "fact"), ("runs", "report"))
 """The columns that are packed if that makes them shorter; a packed text is a blob to SQLite."""
 

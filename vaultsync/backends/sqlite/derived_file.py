@@ -69,7 +69,7 @@ class DerivedFile:
                 if not sqlite_file.is_damage(error):
                     raise  # a constraint or a misuse: our bug, not a bad file
                 self._throw_away()
-                why = f"{self._name} {self._path} was damaged, and is made again: {error}"
+                why = f"{self._name} {self._path} was damaged, and is rebuilt: {error}"
                 raise OSError(why) from error
 
     def _rows(self, query: str, *values: str | float) -> list[tuple[Any, ...]]:
@@ -107,7 +107,7 @@ class DerivedFile:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 message = f"another process is writing {self._name}"
-                hint = "it is brought up to date later"
+                hint = "it is updated later"
                 raise IndexBusyError(message, hint=hint) from error
             why = f"{self._name} {self._path} cannot be used: {error}"
             raise OSError(why) from error

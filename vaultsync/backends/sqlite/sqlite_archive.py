@@ -136,9 +136,9 @@ class SqliteArchive:
             return cls(db, name)
         db.close()
         if schema == "newer":
-            message, hint = "the archive of a newer vaultsync", "update vaultsync on this machine"
+            message, hint = "an archive of a newer vaultsync", "update vaultsync on this machine"
         else:
-            message, hint = "no archive of vaultsync", DAMAGE_HINT
+            message, hint = "not an archive of vaultsync", DAMAGE_HINT
         raise ArchiveError(f"{name} is {message}", hint=hint)
 
     @contextmanager
@@ -554,7 +554,7 @@ def _raise_translated(error: sqlite3.DatabaseError, path: str) -> NoReturn:
     """Raise an error of SQLite as `ArchiveError`: the file cannot be used, or is damaged."""
     if isinstance(error, sqlite3.OperationalError):
         why, helps = sqlite_file.explain(error, path)
-        hint = helps or "see that its folder may be written and its disk has room"
+        hint = helps or "check that its folder is writable and its disk has free space"
         raise ArchiveError(f"the archive {path} cannot be used: {why}", hint=hint) from error
     if not sqlite_file.is_damage(error):
         raise error  # a constraint or a misuse: our bug, not a bad file

@@ -45,8 +45,8 @@ _FIRST_ROWS = 32
 _AFTER_ALL_IDS = "g"
 """Greater than every id, whose digits are hexadecimal."""
 _DAMAGE_HINT = (
-    "restore the store from a backup, or move it away and give a new one what the"
-    " vault holds: `vaultsync rebuild --from vault`"
+    "restore the store from a backup, or move it away and create a new one from the"
+    " vault: `vaultsync rebuild --from vault`"
 )
 _SELECT_STATE = (
     "SELECT store_id, seq, facts,"
@@ -108,7 +108,7 @@ STORE_PLACES: tuple[tuple[str, str], ...] = (
     ("replaced versions", "DELETE FROM revisions WHERE is_erased(fact_id)"),
 )
 """Where the store holds anything of a fact, and how it is erased there: of a tombstone its
-id, number, revision and time stay, by which other machines learn of it. A table that is
+id, number, revision and time stay, which tells other machines about the deletion. A table that is
 added has its row here."""
 TOMBSTONE_IDS = 3
 """How often the id of a tombstone is in the file: in its row, and in two indexes."""
@@ -389,7 +389,7 @@ class SqliteStore:
 
     def _check(self, db: sqlite3.Connection, schema: str) -> None:
         if schema == "newer":
-            message = f"{self._path} is the store of a newer vaultsync"
+            message = f"{self._path} is a store of a newer vaultsync"
             raise StoreError(message, hint="update vaultsync on this machine")
         why = f"{self._path} holds no store"
         if schema == "ready":

@@ -45,7 +45,7 @@ class SqliteCodeIndex(DerivedFile):
     """A `CodeIndex` in one file."""
 
     def __init__(self, path: str | Path) -> None:
-        super().__init__(path, MIGRATIONS, "the index of the code")
+        super().__init__(path, MIGRATIONS, "the code index")
 
     def missing(self, keys: Collection[SymbolKey], parser: str) -> set[SymbolKey]:
         rows = self._rows("SELECT blob, language FROM symbols WHERE parser = ?", parser)

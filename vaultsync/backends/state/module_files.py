@@ -42,7 +42,7 @@ class ModuleStateFiles:
         try:
             return msgspec.json.decode(read_file(self._record), type=FolderRecord)
         except (OSError, msgspec.MsgspecError, RecursionError) as error:
-            _log.debug("the record of a folder of modules begins again: %s", error)
+            _log.debug("the record of a folder of modules is reset: %s", error)
             return FolderRecord()
 
     def write(self, record: FolderRecord) -> None:

@@ -22,7 +22,7 @@ def _read_private(path: Path, size: int) -> bytes:
     try:
         mode = os.fstat(fd).st_mode
         if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         if mode & 0o077:
             os.fchmod(fd, 0o600)
         return os.read(fd, size)
@@ -45,10 +45,10 @@ def read_or_make_key(path: Path) -> bytes:
     except OSError as error:
         raise ConfigError(
             f"the key {path} cannot be used: {error.strerror}",
-            hint="give yourself the right to read and write it",
+            hint="change its permissions so that you can read and write it",
         ) from None
     if len(key) < KEY_BYTES:
-        raise ConfigError(f"the key {path} is cut off", hint="remove it; a new one is made")
+        raise ConfigError(f"the key {path} is truncated", hint="remove it; a new one is created")
     return key
 
 
@@ -118,5 +118,5 @@ class TokenFile:
     def _unusable(self, error: OSError) -> ConfigError:
         return ConfigError(
             f"the token file {self._path} cannot be used: {error.strerror}",
-            hint="remove it; a new token is made then",
+            hint="remove it to have a new token created",
         )

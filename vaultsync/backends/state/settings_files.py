@@ -35,7 +35,7 @@ class Marker(NamedTuple):
 
 def _hint(error: OSError) -> str:
     other = "" if isinstance(error, PermissionError) else SYSTEM_HINTS.get(error.errno or 0)
-    return other or "give yourself the right to read it"
+    return other or "change its permissions so that you can read it"
 
 
 def read_marker(root: Path) -> Marker:
@@ -49,7 +49,7 @@ def read_marker(root: Path) -> Marker:
     try:
         folder = path.parent.lstat()
         if stat.S_ISLNK(folder.st_mode):
-            raise ConfigError(f"{path.parent} is a link", hint="put the folder itself there")
+            raise ConfigError(f"{path.parent} is a link", hint="replace it with the folder itself")
         text, found = _read(path)
         owner = _other_user(root.stat(), folder, found)
     except (FileNotFoundError, NotADirectoryError):
@@ -75,8 +75,8 @@ def read_machine_file(path: Path) -> str:
         raise ConfigError(f"{path} cannot be read: {why}", hint=_hint(error)) from None
     if _other_user(found) or found.st_mode & 0o022:
         raise ConfigError(
-            f"others can write {path}, which says what this machine may do",
-            hint=f"look through it, then `chmod 600 {path}`",
+            f"others can write {path}, which defines what vaultsync may do on this machine",
+            hint=f"review it, then run `chmod 600 {path}`",
         )
     return text
 
@@ -88,7 +88,7 @@ def edit_machine_file(path: Path, changes: Changes) -> None:
         ConfigError: it cannot be written, or not without changing more than that.
     """
     before = read_machine_file(path)
-    header = "# What this machine does for one vault. Only you should write this file.\n"
+    header = "# Settings of this machine for one vault. Only you should be able to write it.\n"
     text = edit_toml(before or header, changes, path)
     try:
         for folder in (path.parent.parent, path.parent):
@@ -98,7 +98,7 @@ def edit_machine_file(path: Path, changes: Changes) -> None:
     except OSError as error:
         raise ConfigError(
             f"{path} cannot be written: {error.strerror}",
-            hint="give yourself the right to write it, or name another folder with"
+            hint="change its permissions so that you can write it, or choose another folder with"
             " VAULTSYNC_CONFIG_DIR",
         ) from None
 
@@ -267,7 +267,7 @@ def _literal(value: object) -> str:
 
 def _unchangeable(path: Path, names: Sequence[str]) -> ConfigError:
     return ConfigError(
-        f"`{'.'.join(names)}` in {path} is written in a way that cannot be changed safely;"
+        f"`{'.'.join(names)}` in {path} cannot be changed safely in its current form;"
         " nothing was written",
         hint="change it by hand",
     )

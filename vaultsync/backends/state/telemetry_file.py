@@ -24,7 +24,7 @@ class TelemetryFile:
         try:
             return convert(read_json(self._path), SavedTelemetry)
         except (OSError, ValueError, ValidationError) as error:
-            _log.debug("the telemetry begins now: %s", error)
+            _log.debug("the telemetry is reset: %s", error)
             return SavedTelemetry(now)
 
     def write(self, saved: SavedTelemetry) -> None:

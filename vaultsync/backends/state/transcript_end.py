@@ -30,7 +30,7 @@ def transcript_end(path: str, host: str) -> str:
     """The last lines of a transcript; a first one may be cut. Nothing where it is missing.
 
     Raises:
-        InvalidFieldError: it is no regular file in the host's folder of transcripts.
+        InvalidFieldError: it is not a regular file in the host's folder of transcripts.
         OSError: it cannot be read.
     """
     variable, default, inner = _FOLDERS[host]

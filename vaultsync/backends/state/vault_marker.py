@@ -19,7 +19,7 @@ _MARKER = """\
 vault_id = {vault_id}
 default_scope = {scope}
 
-# Folders whose notes are left alone, for example templates:
+# Folders whose notes are not synced, for example templates:
 # ignore = ["Templates"]
 """
 MODULE_FOLDER = "modules"
@@ -43,8 +43,8 @@ def make_marker(root: Path, vault_id: str, *, scope: str) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        message = f"no vault can be made at {root}: {error.strerror}"
-        raise ConfigError(message, hint="give a folder that you may write in") from None
+        message = f"the vault cannot be created at {root}: {error.strerror}"
+        raise ConfigError(message, hint="use a folder to which you can write") from None
     return True
 
 
@@ -56,12 +56,12 @@ def make_state_dir(path: Path) -> None:
         found = path.stat()
         if hasattr(os, "getuid") and found.st_uid != os.getuid():
             message = f"the state folder {path} belongs to another user"
-            raise ConfigError(message, hint="name one of your own with --state-dir")
+            raise ConfigError(message, hint="use your own folder with --state-dir")
         if found.st_mode & 0o077:
             path.chmod(0o700)
     except OSError as error:
         message = f"the state folder {path} cannot be used: {error.strerror}"
-        raise ConfigError(message, hint="name another one with --state-dir") from None
+        raise ConfigError(message, hint="use another one with --state-dir") from None
 
 
 def claim_state_dir(state_dir: Path, root: Path, vault_id: str) -> None:
@@ -86,7 +86,7 @@ def claim_state_dir(state_dir: Path, root: Path, vault_id: str) -> None:
     try:
         replace_file(file, os.fsencode(f"{root}\0{state_dir}"))
     except OSError as error:
-        _log.debug("the folder of the vault is not remembered: %s", error)
+        _log.debug("the folder of the vault was not recorded: %s", error)
 
 
 def _is_vault(root: Path, vault_id: str) -> bool:

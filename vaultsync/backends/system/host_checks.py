@@ -37,11 +37,11 @@ def machine_checks(root: Path, state_dir: Path, store: Path | None = None) -> It
     if store is not None and store.exists():
         yield _closed("store place", store)
     free = shutil.disk_usage(root).free
-    hint = "" if free > _LOW else "make room; nothing is written to a full disk"
+    hint = "" if free > _LOW else "free some space; nothing is written to a full disk"
     yield HostCheck("space", free > _LOW, f"{free >> 20} MiB are free", hint)
     # The archive and the lock break when another program copies them.
     synced = any(name in str(state_dir).casefold() for name in _CLOUDS)
-    message = "the state folder is on this machine alone"
+    message = "the state folder is only on this machine"
     if synced:
         message = "the state folder is in a synced folder"
     yield HostCheck("state place", not synced, message, "move it with --state-dir" * synced)
@@ -68,11 +68,11 @@ def _exchange(root: Path) -> HostCheck:
             finally:
                 os.close(fd)
     except OSError as error:
-        message = f"the vault cannot be written: {error.strerror}"
-        hint = "give yourself the right to write in it"
+        message = f"the vault is not writable: {error.strerror}"
+        hint = "change its permissions so that you can write to it"
         return HostCheck("exchange", ok=False, message=message, hint=hint)
     if able:
-        return HostCheck("exchange", ok=True, message="notes are swapped in one step")
-    message = "this file system cannot swap files; links stand in for it"
-    hint = "a save in the microseconds of a write may be lost here"
+        return HostCheck("exchange", ok=True, message="notes can be replaced atomically")
+    message = "this file system cannot exchange files; hard links are used instead"
+    hint = "a save within the microseconds of a write may be lost"
     return HostCheck("exchange", ok=True, message=message, hint=hint)

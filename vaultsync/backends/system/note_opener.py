@@ -57,7 +57,7 @@ def check_note_file(root: Path, path: str) -> Path:
     """
     file = root / path
     if file.is_symlink() or not file.is_file() or not file.resolve().is_relative_to(root.resolve()):
-        raise NoteNotOpenedError(f"{path} is no file of the vault")
+        raise NoteNotOpenedError(f"{path} is not a file in the vault")
     return file
 
 

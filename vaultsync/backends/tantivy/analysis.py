@@ -28,7 +28,7 @@ class Analyzers:
     def __init__(self, language: str = ENGLISH) -> None:
         if language not in STEMMER_LANGUAGES:
             raise ConfigError(
-                f"there are no stems for the language {language!r}",
+                f"there is no stemmer for the language {language!r}",
                 hint="use one of " + ", ".join(sorted(STEMMER_LANGUAGES)),
             )
         self.default = language

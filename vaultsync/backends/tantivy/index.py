@@ -301,7 +301,7 @@ class TantivyIndex:
         with os.scandir(self._folder) as entries:
             for each in entries:
                 if not each.is_file(follow_symlinks=False):
-                    raise OSError(errno.EINVAL, "it is no regular file", each.path)
+                    raise OSError(errno.EINVAL, "it is not a regular file", each.path)
 
     def _open(self) -> tantivy.Index:
         self._check_files()
@@ -498,7 +498,7 @@ def _most_facts(view: _CommitReader, terms: Iterable[str]) -> int:
 def _busy() -> IndexBusyError:
     return IndexBusyError(
         "another process is writing the note index",
-        hint="wait until it is done; what changed is found after that",
+        hint="wait until it has finished; changes are found after that",
     )
 
 

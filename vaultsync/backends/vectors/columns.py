@@ -83,16 +83,16 @@ def check_dimension(vector: Sequence[float], known: int) -> None:
     """Raise `EmbedderError` for a vector that is not of the index's dimension."""
     if len(vector) != known:
         raise EmbedderError(
-            f"a vector has {len(vector)} numbers, but those of the index have {known}",
-            hint="the model was changed; the next run makes all vectors again",
+            f"a vector has {len(vector)} dimensions, but those of the index have {known}",
+            hint="the model was changed; the next run computes all vectors again",
         )
 
 
 def not_finite_error() -> EmbedderError:
     """A vector holds NaN or infinity, which would hide all others."""
     return EmbedderError(
-        "the model made a vector with a value that is not a number",
-        hint="use another model, or make its export again",
+        "the model returned a vector with a value that is not a number",
+        hint="use another model, or create its export again",
     )
 
 
@@ -120,14 +120,14 @@ def cosine_of(score: float) -> float:
 
 def index_missing_error() -> DerivedError:
     """The index has to be built."""
-    return DerivedError("the vectors are gone or damaged", hint="the next run makes them again")
+    hint = "the next run computes them again"
+    return DerivedError("the vectors are missing or damaged", hint=hint)
 
 
 def index_busy_error() -> IndexBusyError:
     """Another process is writing."""
     return IndexBusyError(
-        "another process is writing the vectors",
-        hint="what is missing now is added by the next run",
+        "another process is writing the vectors", hint="the next run adds what is missing"
     )
 
 

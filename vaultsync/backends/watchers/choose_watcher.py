@@ -49,7 +49,7 @@ def asked_watcher_maker(
     def make() -> Watcher:
         kind = watch_checks.mount_without_events(settings.root)
         if kind or settings.watch.watcher == "polling":
-            raise OSError(f"no events are used on {kind or 'this vault'}")
+            raise OSError(f"file events are not used on {kind or 'this vault'}")
         from vaultsync.backends.watchers.inotify import InotifyWatcher
 
         return InotifyWatcher(settings.root, settings.state_dir, ignores=ignores)

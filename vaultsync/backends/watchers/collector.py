@@ -111,7 +111,7 @@ class EventCollector:
             same = self._look() == self._identity
         except OSError as error:
             return f"{self.root} cannot be seen: {error.strerror}"
-        return "" if same else f"{self.root} is another folder than the one that is watched"
+        return "" if same else f"{self.root} is not the folder that is being watched"
 
     def probe(self) -> None:
         path = self.canary / PROBE_FILE

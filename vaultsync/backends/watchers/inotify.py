@@ -99,7 +99,7 @@ class InotifyWatcher(EventCollector):
             watch, mask, _, size = _HEAD.unpack_from(data, at)
             at += _HEAD.size + size
             if mask & (_Q_OVERFLOW | _UNMOUNT):
-                self.lose("the queue of the system was full, or a folder was unmounted")
+                self.lose("the event queue of the system was full, or a folder was unmounted")
             folder = self._folders.get(watch)
             if mask & _IGNORED:  # a deleted folder is an event of the folder above it
                 self._folders.pop(watch, None)

@@ -69,16 +69,16 @@ _AMPLE = 524_288
 
 def watch_checks(root: Path, *, limits: Path = _LIMITS) -> Iterator[HostCheck]:
     """Check the mount, and how many folders the system watches for one user."""
-    message, hint = "the system reports what changes here", ""
+    message, hint = "the system reports file changes here", ""
     if kind := mount_without_events(root):
-        message = f"the vault is on {kind}, where the system does not report what changes"
+        message = f"the vault is on {kind}, where the system does not report file changes"
         hint = "`vaultsync watch` polls every `poll_seconds`"
     yield HostCheck("mount", ok=True, message=message, hint=hint)
     limit = system_limit("max_user_watches", limits)
     if limit is None:
         return
     folders = sum(1 for _ in os.walk(root))
-    message = f"{folders:,} folders are to be watched; the system allows {limit:,}"
+    message = f"{folders:,} folders must be watched; the system allows {limit:,}"
     # Half of the limit: editors and cloud clients of the user watch folders too.
     enough = folders * 2 <= limit
     hint = f"sudo sysctl fs.inotify.max_user_watches={max(_AMPLE, folders * 4)}"

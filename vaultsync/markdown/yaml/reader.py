@@ -39,9 +39,9 @@ _PARSE_ERROR = lazy_pattern(r"YAML parse error at line ([0-9]+), column ([0-9]+)
 _LIMITS = yaml_rs.AliasLimits(max_total_replayed_events=10_000)
 
 _OPEN = "a bracket is not closed"
-_DEPTH = f"lists and maps lie more than {MAX_DEPTH} deep"
+_DEPTH = f"lists and maps are nested more than {MAX_DEPTH} levels deep"
 _KEYS = f"more than {MAX_KEYS} properties"
-_KEY = "the name of a property is not text"
+_KEY = "a property name is not text"
 _MERGE = "a merge (`<<`) of properties"
 _KIND = "a value that is not text, a number, a list or a map"
 _ALIASES = f"more than {MAX_ALIASES} anchors and aliases (`&name`, `*name`)"
@@ -53,11 +53,11 @@ _QUOTE = "put it in quotes"
 
 _HINTS = {
     _DEPTH: _SIMPLER,
-    _KEYS: "move what is not a property into the text of the note",
-    _KEY: "put the name in quotes",
-    _MERGE: "write the properties out",
+    _KEYS: "move the text that is not a property below the frontmatter",
+    _KEY: "put the property name in quotes",
+    _MERGE: "write the properties out in full",
     _KIND: _SIMPLER,
-    _ALIASES: "write the values out",
+    _ALIASES: "write the values out in full",
 }
 
 # Part of a message of the parser -> a message for users, and a hint.
@@ -65,7 +65,7 @@ _MESSAGES = (
     ("mapping values are not allowed", "a second `: ` in one value", _QUOTE),
     ("unclosed bracket", _OPEN, ""),
     ("flow ", "a list or map in brackets is not well-formed", ""),
-    ("unexpected character", "a value begins with a character YAML reserves", _QUOTE),
+    ("unexpected character", "a value begins with a character that YAML reserves", _QUOTE),
     ("escape", "an unknown escape (backslash) in double quotes", "use single quotes"),
     ("surrogate", _HALF, ""),
     ("quoted scalar", "a quoted text is not closed, or continues without indentation", ""),
@@ -73,9 +73,9 @@ _MESSAGES = (
     ("whitespace", "a tab where YAML requires spaces", "use spaces"),
     ("unknown anchor", "an alias (`*name`) without its anchor", _QUOTE),
     ("':'", "a line that is not `name: value`", ""),
-    ("did not find expected key", "the indentation does not fit", ""),
-    ("indentation", "the indentation does not fit", ""),
-    ("not allowed in this context", "a list item where none can be", ""),
+    ("did not find expected key", "the indentation is inconsistent", ""),
+    ("indentation", "the indentation is inconsistent", ""),
+    ("not allowed in this context", "a list item where none is allowed", ""),
     ("recursion limit", _DEPTH, _SIMPLER),
 )
 
