@@ -334,8 +334,8 @@ def _answer_rows(answers: Mapping[str, TimePercentiles]) -> Iterator[tuple[str, 
     names = {"command": "answers to commands", "mcp": "answers by MCP"}
     for name, times in answers.items():
         if times.count >= FEWEST_ANSWERS:
-            who, _, source = name.partition(".")
-            yield from _time_rows({f"{names.get(who, who)}, {source}": times})
+            surface, _, source = name.partition(".")
+            yield from _time_rows({f"{names[surface]}, {source}": times})
 
 
 def _block_text(block: BlockState) -> str:
