@@ -335,7 +335,7 @@ def _answer_rows(answers: Mapping[str, TimePercentiles]) -> Iterator[tuple[str, 
     for name, times in answers.items():
         if times.count >= FEWEST_ANSWERS:
             surface, _, source = name.partition(".")
-            yield from _time_rows({f"{names[surface]}, {source}": times})
+            yield from _time_rows({f"{names.get(surface, surface)}, {source}": times})
 
 
 def _block_text(block: BlockState) -> str:
