@@ -589,8 +589,8 @@ class UnsafeSpliceError(NoteError):
 class UnsafePathError(NoteError):
     """The path leads out of the vault, or to a file that vaultsync must not touch."""
 
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(path, f"{path!r}: {why}", hint="use a path inside the vault")
+    def __init__(self, path: str, why: str, *, hint: str = "use a path inside the vault") -> None:
+        super().__init__(path, f"{path!r}: {why}", hint=hint)
 
 
 class NoteMissingError(NoteError):
