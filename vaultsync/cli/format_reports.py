@@ -397,7 +397,8 @@ def embedding_text(state: EmbeddingState) -> str:
     """How far the texts are embedded: `43 % of the facts, 4,210 texts left, …`."""
     if state.complete:
         return f"complete, {count_noun(state.facts, 'fact')}"
-    parts = [f"{state.share:.0%} of the facts"]
+    share = f"{state.share:.0%} of the facts"
+    parts = [share if state.share < 1 else "all facts, not all changes"]
     if state.texts_left:
         parts.append(f"{count_noun(state.texts_left, 'text')} left")
     if state.texts_per_second:
