@@ -287,7 +287,8 @@ class FolderTree:
         if error.errno in {errno.ELOOP, errno.ENOTDIR}:
             kind = irregularity(syscalls.stat_of(folder)) or "a file"
             if kind == "a link" or make:
-                raise UnsafePathError(path, f"{folder.name} is {kind}, not a folder")
+                why = f"{folder.name} is {kind}, not a folder"
+                raise UnsafePathError(path, why, hint="put a folder in its place")
             raise NoteMissingError(path)
         if error.errno != errno.ENOENT:
             raise error
