@@ -14,7 +14,7 @@ from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import SYSTEM_HINTS, ConfigError
 
 KEY_BYTES = 32
-_REMOVE_HINT = "remove it; a new one is made"
+_REMOVE_HINT = "remove it; a new one is created"
 
 
 def _read_private(path: Path, size: int) -> bytes:
