@@ -128,12 +128,12 @@ def test_what_is_no_key_is_named(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.key")
     for name, hint in (
         ("cut", "remove it"),
-        ("link", "a link points to itself, or is where links are not allowed"),
+        ("link", "a link points to itself, or links are not allowed here"),
         ("pipe", "remove it"),
         ("missing/a", "create the folder first"),
     ):
         with pytest.raises(
-            ConfigError, match="cut off" if name == "cut" else "cannot be used"
+            ConfigError, match="truncated" if name == "cut" else "cannot be used"
         ) as e:
             read_or_make_key(tmp_path / f"{name}.key")
         assert e.value.hint.startswith(hint)
@@ -145,7 +145,7 @@ def test_a_key_that_may_not_be_read_needs_the_right_to(
     monkeypatch.setattr(os, "open", Mock(side_effect=PermissionError))
     with pytest.raises(ConfigError) as caught:
         read_or_make_key(tmp_path / "a.key")
-    assert caught.value.hint == "give yourself the right to read and write it"
+    assert caught.value.hint == "change its permissions so that you can read and write it"
 
 
 def test_a_disk_without_links_holds_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ Changes = Mapping[tuple[str, ...], object]
 
 
 class Marker(NamedTuple):
-    """The settings of a vault, as text."""
+    """The settings file of a vault, as text."""
 
     text: str
     owner: str
@@ -167,7 +167,7 @@ def _without(lines: Sequence[str], key: str, wanted: dict[str, Any], path: Path)
 
 
 def _without_header(lines: list[str], table: Sequence[str]) -> list[str]:
-    """The lines without the header of a table that has nothing left, not even a comment."""
+    """The lines without the header of a table that is now empty, without even a comment."""
     header = _header(table)
     start = next((n for n, each in enumerate(lines) if header.match(each)), len(lines))
     end = start + 1
@@ -198,7 +198,7 @@ def _pruned(wanted: Table, found: Table) -> Table:
 
 
 def _insert(lines: list[str], table: Sequence[str], line: str) -> None:
-    """Put a line at the end of its table, which is made when there is none."""
+    """Add a line at the end of its table, which is created if necessary."""
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
     at = 0
