@@ -1,4 +1,4 @@
-"""The settings of a vault: what they are, whose they are, and how a file becomes them.
+"""The settings of a vault: their definition, the file to which each belongs, and reading them.
 
 *Vault settings* are harmless wherever a vault comes from, and `.meta/config.toml` holds them.
 *Machine settings* can connect, send, or reach outside the vault; they belong into the user's

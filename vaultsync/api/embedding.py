@@ -1,4 +1,4 @@
-"""The vectors of a vault, made by a background worker in a process of its own.
+"""The vectors of a vault, computed by a background worker in a separate process.
 
 Commands that changed facts start the worker and do not wait for it. A lock makes sure that there is
 only one. It ends when all is done; if it ends before that, the next command starts another.

@@ -1,4 +1,4 @@
-"""Connects agents' hosts to a vault, by entries in their own files."""
+"""Connect agents' hosts to a vault, by entries in their own files."""
 
 from __future__ import annotations
 

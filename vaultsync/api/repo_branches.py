@@ -1,4 +1,4 @@
-"""Which branch of a repository is checked out, and which facts hold there."""
+"""Which branch of a repository is checked out, and which facts apply to it."""
 
 from __future__ import annotations
 

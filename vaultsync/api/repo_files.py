@@ -1,4 +1,4 @@
-"""Keeps a repository's facts and inspectable files equal, and writes new facts to both."""
+"""Keep a repository's facts and inspectable files equal, and write new facts to both."""
 
 from __future__ import annotations
 

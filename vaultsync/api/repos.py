@@ -1,4 +1,4 @@
-"""Memory of git repositories: what holds on the branch that is checked out."""
+"""Memory of git repositories: what applies to the branch that is checked out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of a vault, one by one: read with where each comes from, changed with validation."""
+"""Single settings of a vault: read them with their origin, and change them with validation."""
 
 from __future__ import annotations
 

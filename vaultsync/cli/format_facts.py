@@ -182,7 +182,9 @@ def _quoted_title(fact: Fact) -> str:
 
 def _note_path(fact: Fact) -> str:
     if fact.path is None:
-        return "its note follows: `vaultsync watch` writes it if it is running, or else the next sync"
+        return (
+            "its note follows: `vaultsync watch` writes it if it is running, or else the next sync"
+        )
     return f"in {clean_one_line(fact.path)}"
 
 

@@ -1,4 +1,4 @@
-"""Plain tables of memories: lines of JSON, and CSV with a line of headings."""
+"""Plain tables of memories: JSON Lines, and CSV with a header row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fill the managed block of a memory file with the facts that are worth a session's start."""
+"""Fill the managed block of a memory file with the most important facts."""
 
 from __future__ import annotations
 

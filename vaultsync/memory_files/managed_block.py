@@ -1,4 +1,4 @@
-"""The block of a memory file that vaultsync manages: the facts worth a session's start.
+"""The managed block of a memory file: the facts to read at the start of a session.
 
 It stands between two marks, and its first line has a digest of the others, which tells an edit
 of a person without any state beside the file. Hosts read the file as instructions, and some

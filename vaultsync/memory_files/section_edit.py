@@ -1,4 +1,4 @@
-"""Change managed sections of a memory file, and nothing else of it.
+"""Change managed sections of a memory file, and nothing else in it.
 
 Only a section with `<!-- vaultsync-managed -->` below its heading is changed. The new text is read
 again to prove that every other section is as it was.

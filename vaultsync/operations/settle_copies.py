@@ -1,4 +1,4 @@
-"""Settle conflict copies, which sync tools put beside notes: merge, keep, or drop them.
+"""Settle the conflict copies of sync tools: merge, keep, or drop them.
 
 A copy is one side of a merge with its note. The merge base is the base of the fact, if the note was
 changed since; otherwise the former text of the note that is most similar to the copy, or the

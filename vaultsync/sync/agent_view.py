@@ -1,4 +1,4 @@
-"""What an agent may know of the vault's state: nothing about facts that it cannot see.
+"""The part of the vault's status that an agent may see: nothing about facts that it may not read.
 
 Notices name notes and scopes, and counts count them. A person sees all; an agent sees what it
 would see if the private facts of others were not there.

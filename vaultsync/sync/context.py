@@ -1,4 +1,4 @@
-"""What every use case is given: vault, store, archive, clock, and the settings of a sync."""
+"""The context of every use case: vault, store, archive, clock, and the settings of a sync."""
 
 from __future__ import annotations
 

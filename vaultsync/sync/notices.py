@@ -1,4 +1,4 @@
-"""The notices of a run: what the user has to know or do."""
+"""The notices of a run: what the user needs to know or do."""
 
 from __future__ import annotations
 

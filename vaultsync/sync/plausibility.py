@@ -1,4 +1,4 @@
-"""Is a plan plausible? It is judged whole, before anything of it is done.
+"""Check whether a plan is plausible, as a whole, before any of it is carried out.
 
 A plan may delete or rewrite too much. Or an older world came back: a backup in place of the
 vault, or of the store. The archive knows what came after each version of a fact. Notes that say

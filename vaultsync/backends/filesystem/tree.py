@@ -1,4 +1,4 @@
-"""A folder and all below it: opened, listed and flushed.
+"""A folder tree: opened, listed and flushed.
 
 No link is followed. Only the root stays open between two calls: a folder that was
 renamed meanwhile must not receive a file for the folder that has its name now.

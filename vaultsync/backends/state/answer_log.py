@@ -1,4 +1,4 @@
-"""How long answers took that no daemon gave, in a file of the state folder: a line for each."""
+"""How long answers without a daemon took, in a file of the state folder, one line for each."""
 
 from __future__ import annotations
 

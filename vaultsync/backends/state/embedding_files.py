@@ -1,4 +1,4 @@
-"""The worker that embeds the texts of a vault: its lock, and what it says about itself."""
+"""The files of the worker that embeds the texts of a vault: its lock and its progress."""
 
 from __future__ import annotations
 

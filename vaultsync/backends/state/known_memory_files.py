@@ -1,4 +1,4 @@
-"""The memory files that a vault keeps in step, in files of its state folder."""
+"""The memory files that a vault syncs, recorded in files of its state folder."""
 
 from __future__ import annotations
 

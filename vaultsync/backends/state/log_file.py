@@ -1,4 +1,4 @@
-"""The log file of a vault in its state folder: bounded, and for its owner alone."""
+"""The log file of a vault in its state folder: bounded, and readable only by its owner."""
 
 from __future__ import annotations
 

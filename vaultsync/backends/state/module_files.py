@@ -1,4 +1,4 @@
-"""What is kept about folders of modules, in the state folder of the vault."""
+"""The records about folders of modules in the state folder of the vault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the daemon and the bridge of a vault say about themselves, in files of its state folder.
+"""The files in the state folder that announce the daemon and the bridge of a vault.
 
 Each file is one JSON object, replaced in one step, and counts only while its process runs.
 """

@@ -1,4 +1,4 @@
-"""A purge in the state folder: its ids until it is complete, and its logs, queues, kept copies."""
+"""Purge in the state folder: the pending ids, and erasing from logs, queues and kept copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the daemons of a vault measured, in a file of its state folder."""
+"""The telemetry of a vault's daemons, in a file of its state folder."""
 
 from __future__ import annotations
 

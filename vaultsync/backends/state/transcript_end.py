@@ -1,4 +1,4 @@
-"""The end of a transcript of an agent's host, read only where that host keeps its transcripts.
+"""The end of a transcript, read only from the folder where the host keeps its transcripts.
 
 A hook names the path. Who can feed a hook could name any file of the user, so that another place
 is refused, and so is a link that leads to one.

@@ -1,4 +1,4 @@
-"""How much memory this process may still use (`ulimit -v`), and how much its heaps keep."""
+"""The memory that this process may still use (`ulimit -v`), and the memory that its heaps keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that outlive the one that starts them, at the lowest priority."""
+"""Processes that outlive the process that starts them, at the lowest priority."""
 
 from __future__ import annotations
 

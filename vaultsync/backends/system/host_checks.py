@@ -1,4 +1,4 @@
-"""What this machine can do for a vault: the checks of `doctor`."""
+"""The checks of `doctor` about this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of hosts on this machine, and what installations replaced in them."""
+"""The files of hosts on this machine, and backups of what installations replaced in them."""
 
 from __future__ import annotations
 

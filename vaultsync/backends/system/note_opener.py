@@ -1,4 +1,4 @@
-"""Programs of the user that open a note: their editor, or Obsidian by its URI.
+"""Open a note in the user's editor, or in Obsidian by its URI.
 
 They are started without a shell, and the path of a note begins with `/`: no title or path can
 become an option or another command.

@@ -1,4 +1,4 @@
-"""Time and ids of this machine. Nothing else in vaultsync reads a clock."""
+"""The system clock and new ids. Nothing else in vaultsync reads a clock."""
 
 from __future__ import annotations
 

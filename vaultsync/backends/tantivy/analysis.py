@@ -1,4 +1,4 @@
-"""Text -> terms, by its language."""
+"""Split text into terms, by its language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Token counts without a tokenizer: what a text costs by the kinds of its characters.
+"""Token counts without a tokenizer: estimated from the kinds of characters in a text.
 
 The costs were fitted against o200k_base on some 7,000 pieces of markdown, chat, code,
 frontmatter, JSON, tables, and of manuals and messages in 45 languages, as the 95th

@@ -1,4 +1,4 @@
-"""Token counts of o200k_base by tiktoken, where its table is on the machine.
+"""Token counts of o200k_base by tiktoken, if its table is on this machine.
 
 tiktoken downloads a table that it does not find. This never does: it looks for the file
 where tiktoken keeps it, reads it itself, and hands what it says to tiktoken's encoder.

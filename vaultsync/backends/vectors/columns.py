@@ -1,4 +1,4 @@
-"""What a matrix keeps beside each vector, and which rows a filter leaves.
+"""The columns beside the vectors of a matrix, and the rows that match a filter.
 
 Words (scopes, types, statuses, tags) are numbered once and never forgotten; a row holds
 their numbers. A snapshot is never changed: what was appended makes the next one. Errors and

@@ -1,4 +1,4 @@
-"""The files of the matrix: parts that only grow, and a header with their valid lengths.
+"""The files of the matrix: append-only parts, and a header with their valid lengths.
 
 A part is appended to and flushed before the header is replaced in one step. So a reader in
 any process sees all of a write or none of it; a crash leaves bytes behind the valid length,

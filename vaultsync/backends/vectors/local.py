@@ -1,4 +1,4 @@
-"""Vectors on this machine: a matrix that answers, and a copy of it in LanceDB.
+"""Vectors on this machine: a matrix that is searched, and a copy of it in LanceDB.
 
 Rows are put into the matrix, which is flushed to the disk, and copied into the table of
 LanceDB many at a time: a command that changes one note does not load LanceDB. Each of the

@@ -1,4 +1,4 @@
-"""The paths that a watcher hears of, collected from its threads until they are drained."""
+"""The paths that a watcher reports, collected from its threads until they are drained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A watcher by inotify that has no thread: who asks for events reads them from the system.
+"""A watcher by inotify without a thread: the caller reads the events from the system.
 
 The system puts an event into its queue before the call returns that caused it. So a process
 that reads the queue knows of every change that was complete by then, and between two

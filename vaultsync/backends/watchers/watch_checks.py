@@ -1,4 +1,4 @@
-"""Whether this machine can watch a vault: its mount, and the limit of the system."""
+"""Check whether this machine can watch a vault: its mount, and the limit of the system."""
 
 from __future__ import annotations
 
