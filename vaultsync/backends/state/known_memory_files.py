@@ -20,17 +20,17 @@ BASES_DIR = "memory-files/bases"
 
 
 class KnownFile(msgspec.Struct, frozen=True):
-    """A file with sections that follow their facts, or with a managed block."""
+    """A file with managed sections or a managed block."""
 
     path: str
-    """Absolute, without links."""
+    """The absolute path, without links."""
     agent: str | None = None
     scope: str | None = None
-    """Of new facts."""
+    """The agent and scope of new facts."""
     block: Mapping[str, Any] | None = None
     """How to fill its block, a `ManageRequest`; None for its sections."""
     scopes: tuple[str, ...] = ()
-    """Those of the facts in its block; all when empty."""
+    """The scopes of the facts in its block; empty for all."""
 
 
 class KnownMemoryFiles:

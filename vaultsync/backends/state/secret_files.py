@@ -17,7 +17,7 @@ KEY_BYTES = 32
 
 
 def _read_private(path: Path, size: int) -> bytes:
-    """Up to `size` bytes of a file, which is closed to others first."""
+    """Up to `size` bytes of a file, after making it private to its owner."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         mode = os.fstat(fd).st_mode
@@ -95,14 +95,14 @@ class TokenFile:
         return self._known[1] or self.rotate()
 
     def find(self) -> str | None:
-        """The token; None when there is none to be read. Makes nothing."""
+        """The token; None if there is none. Does not create one."""
         try:
             return self._read() or None
         except OSError:
             return None
 
     def rotate(self) -> str:
-        """A new token of 256 random bits; the old one is not valid any more."""
+        """Create a new token of 256 random bits; the old one is no longer valid."""
         import secrets  # a question asks for the key alone, and this is slow to load
 
         token = secrets.token_urlsafe(32)

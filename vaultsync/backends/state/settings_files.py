@@ -26,7 +26,7 @@ Changes = Mapping[tuple[str, ...], object]
 
 
 class Marker(NamedTuple):
-    """The settings of a vault, as text."""
+    """The settings file of a vault, as text."""
 
     text: str
     owner: str
@@ -166,7 +166,7 @@ def _without(lines: Sequence[str], key: str, wanted: dict[str, Any], path: Path)
 
 
 def _without_header(lines: list[str], table: Sequence[str]) -> list[str]:
-    """The lines without the header of a table that has nothing left, not even a comment."""
+    """The lines without the header of a table that is now empty, without even a comment."""
     header = _header(table)
     start = next((n for n, each in enumerate(lines) if header.match(each)), len(lines))
     end = start + 1
@@ -186,13 +186,13 @@ def _header(table: Sequence[str]) -> re.Pattern[str]:
 
 
 def _pruned(wanted: dict[str, Any], text: str, path: Path) -> Table:
-    """The tables that are wanted, without empty ones that the text does not have either."""
+    """The wanted tables, without empty ones that the text does not have."""
     found = parse_toml(text, path)
     return {k: v for k, v in wanted.items() if v != {} or k in found}
 
 
 def _insert(lines: list[str], table: Sequence[str], line: str) -> None:
-    """Put a line at the end of its table, which is made when there is none."""
+    """Add a line at the end of its table, which is created if necessary."""
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
     at = 0

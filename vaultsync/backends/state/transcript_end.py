@@ -16,7 +16,7 @@ from vaultsync.observations.hooks import CLAUDE_CODE, CODEX, CURSOR, GEMINI
 from vaultsync.settings import user_path
 
 MAX_BYTES, MAX_LINES = 1 << 20, 400
-"""How much of a transcript's end is read."""
+"""The number of bytes that are read from the end of a transcript."""
 _FOLDERS: Mapping[str, tuple[str, str, str]] = {
     CLAUDE_CODE: ("CLAUDE_CONFIG_DIR", "~/.claude", "projects"),
     CODEX: ("CODEX_HOME", "~/.codex", "sessions"),

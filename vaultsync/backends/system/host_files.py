@@ -28,7 +28,7 @@ def this_system() -> System:
 
 
 def place_of(file: HostFile, project: Path | None) -> Path | None:
-    """Where a file of a host is on this machine; None if it has no place there."""
+    """The path of a host's file on this machine; None if the host has no such file here."""
     if project is not None:
         return project / file.project if file.project else None
     user = file.user if isinstance(file.user, str) else file.user[this_system()]
@@ -41,7 +41,7 @@ def place_of(file: HostFile, project: Path | None) -> Path | None:
 
 
 def shell_command(words: Sequence[str]) -> str:
-    """Words as one line for the shell that hosts run their hooks with."""
+    """Quote words as one line for the shell with which hosts run their hooks."""
     if this_system() == "windows":
         return subprocess.list2cmdline(words)
     return shlex.join(words)
@@ -92,7 +92,7 @@ def write_host_file(path: Path, text: str | None, *, seen: str | None) -> None:
 
 
 class Receipts:
-    """What installations replaced, by host and file; in a file beside the user's own settings."""
+    """What installations replaced, by host and file, in a file next to the user's own settings."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "hosts.json"

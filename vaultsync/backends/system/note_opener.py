@@ -21,7 +21,7 @@ _URI_OPENERS = {"darwin": ("open",), "win32": ("rundll32", "url.dll,FileProtocol
 
 
 def obsidian_uri(file: Path) -> str:
-    """The URI that opens a file in Obsidian; every sign of its path is text there."""
+    """The URI that opens a file in Obsidian; all special characters of the path are quoted."""
     return f"obsidian://open?path={quote(str(file), safe='')}"
 
 
@@ -45,7 +45,7 @@ def editor_command(file: Path) -> list[str]:
 
 
 def uri_command(uri: str) -> list[str]:
-    """The words that have the system open a URI."""
+    """The command with which the system opens a URI."""
     return [*_URI_OPENERS.get(sys.platform, ("xdg-open",)), uri]
 
 
