@@ -58,7 +58,7 @@ class ReservedPaths:
 
 @dataclass(slots=True)
 class SyncRun:
-    """A run in progress: what it found, and its plan."""
+    """A run in progress: its findings and its plan."""
 
     ctx: SyncContext
     request: SyncRequest
@@ -72,7 +72,7 @@ class SyncRun:
     actions: list[PlannedAction] = field(default_factory=list)
     """The plan: one line for each case."""
     notices: list[Notice] = field(default_factory=list)
-    """What the user should know of the scan and the plan."""
+    """The notices about the scan and the plan."""
     settled: Sequence[ActionTaken] = ()
     """The conflicts that the user settled in their notes."""
     taken: ReservedPaths = field(init=False)
@@ -105,7 +105,7 @@ def make_action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
 
 
 def plan_case(case: Case, work: SyncRun) -> PlannedAction:
-    """What to do about one fact: the row of the table, worked out."""
+    """The planned action for one fact, from its row of the table."""
     vault, store = case.vault, case.store
     change = vault.change
     if change is VaultChange.FOREIGN and vault.path in work.request.adopt:
