@@ -303,7 +303,7 @@ class FilterColumns:
         return FilterColumns(self.words, alive, tags, *columns)
 
     def admitted(self, filters: FactFilters) -> Flags:
-        """Select the live rows that pass a filter."""
+        """Select the live rows that match a filter."""
         found = self._kept.get(filters)
         if found is None:
             found = self._admitted(filters)
