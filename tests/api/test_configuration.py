@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.api.configuration import load_settings
+from vaultsync.api.configuration import config_folder, load_settings
 from vaultsync.errors import ConfigError, NotAVaultError
 from vaultsync.settings import MARKER
 
@@ -16,7 +16,7 @@ from vaultsync.settings import MARKER
 @pytest.mark.parametrize(
     ("number", "why", "hint"),
     [
-        (errno.EACCES, "Permission denied", "the right to read it"),
+        (errno.EACCES, "Permission denied", "you can read it"),
         (errno.EMFILE, "Too many open files", "ulimit -n"),
     ],
 )
@@ -47,3 +47,13 @@ def test_a_marker_that_was_emptied_says_where_its_id_is_found(
         load_settings(tmp_path, state_dir="/here")
     assert "/here" in caught.value.hint
     assert "--state-dir" in caught.value.hint
+
+
+def test_a_base_folder_that_is_no_whole_path_is_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VAULTSYNC_CONFIG_DIR", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder, home in (("mine", ".config"), (str(tmp_path / "mine"), "mine")):
+        monkeypatch.setenv("XDG_CONFIG_HOME", folder)
+        assert config_folder() == tmp_path / home / "vaultsync"

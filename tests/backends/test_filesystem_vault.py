@@ -31,7 +31,7 @@ from vaultsync.errors import (
     VaultMissingError,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.vault import OTHER_VAULT, FileStamp
+from vaultsync.storage.vault import INVALID_FOLDER_NAME, INVALID_NAME, OTHER_VAULT, FileStamp
 
 NOTE = VaultPath("public/note.md")
 STAGING = ".meta/staging"
@@ -127,6 +127,30 @@ def test_a_vault_that_the_system_cannot_open_is_not_called_missing(
         vault.vault_id()
     assert "missing" not in caught.value.message
     assert "ulimit -n" in caught.value.hint
+
+
+def test_a_link_in_the_place_of_a_folder_is_to_be_replaced_by_one(
+    root: Path, vault: VaultFs
+) -> None:
+    (root / "Linked").symlink_to(root / "public")
+    with pytest.raises(UnsafePathError, match="Linked is a link") as caught:
+        vault.stamp(VaultPath("Linked/a.md"))
+    assert caught.value.hint == "put a folder in its place"
+
+
+def test_an_error_of_a_displaced_file_names_its_whole_path(
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.stage("op1", b"a")
+
+    def refuse(path: str, *, dir_fd: int) -> None:
+        assert dir_fd
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    with pytest.raises(OSError, match="denied") as caught:
+        vault.discard("op1")
+    assert caught.value.filename == f"{root}/{STAGING}/op1"
 
 
 @pytest.mark.parametrize("call", ["mkdir", "open"])
@@ -225,8 +249,9 @@ def test_names_that_no_path_can_hold_are_named_and_not_entered(root: Path, vault
 
     public = scan.folders[VaultPath("public")]
     assert set(public.files) == {"ä\u200b.md"}
-    assert set(public.non_regular) == {"\ufffd.md", "new\nline.md", "back\\slash.md"}
-    assert set(scan.unreadable) == {"\ufffdfolder"}
+    names = ("\ufffd.md", "new\nline.md", "back\\slash.md")
+    assert public.non_regular == dict.fromkeys(names, INVALID_NAME)
+    assert scan.unreadable == {"\ufffdfolder": INVALID_FOLDER_NAME}
 
 
 def test_patterns_ignore_folders_and_files(root: Path) -> None:

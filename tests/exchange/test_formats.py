@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import vaultsync
 from tests.exchange.sources import GivenFiles
 from tests.golden import RENEW
 from tests.strategies import facts
 from tests.world import World
 from vaultsync.backends.filesystem.exchange_files import TargetFolder, open_source
-from vaultsync.errors import ExchangeFileError, ScopeDeniedError
+from vaultsync.errors import ExchangeFileError, ScopeDeniedError, StoreUnavailableError
 from vaultsync.exchange import service
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
 from vaultsync.exchange.service import ImportReport, import_from
@@ -251,6 +254,96 @@ def test_many_are_written_in_batches_and_one_id_counts_once(
     assert [each for each in seen if each[0] == "import"] == [("import", 2), ("import", 4)]
     with open_source(tmp_path) as files:
         assert import_from(world.ctx, FORMATS["jsonl"], files).duplicates == 7
+
+
+def linked_rows(number: int) -> dict[str, str]:
+    """Lines of JSON: facts in a ring, each related to the next."""
+    ids = [f"01900000-0000-7000-8000-{each:012d}" for each in range(number)]
+    rows = [
+        {"id": each, "title": f"T{at}", "text": f"Text {at}.", "relatedFactIds": [ids[at - 1]]}
+        for at, each in enumerate(ids)
+    ]
+    return {"rows.jsonl": "\n".join(map(json.dumps, rows))}
+
+
+def test_batches_are_one_run_and_their_notes_link_to_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(service, "FACTS_PER_WRITE", 2)
+    world, rows = World(), linked_rows(5)
+    world.mirrored("Diesel is sold until noon.")
+    report = import_from(world.ctx, FORMATS["jsonl"], GivenFiles(rows))
+    recorded = [(x.run, x.kind) for x in world.archive.runs(limit=9) if x.kind == "import"]
+    assert recorded == [(report.run, "import")]
+    run = world.archive.find_run(report.run or "")
+    assert run is not None
+    assert isinstance(counts := run.report["counts"], dict)
+    assert (counts["created_in_vault"], counts["unchanged"]) == (5, 1)
+    links = [world.text(path).count("## Related Facts\n- [[") for path in world.notes()]
+    assert sorted(links) == [0, 1, 1, 1, 1, 1]
+    undo_run(world.ctx, report.run or "")
+    assert len(world.notes()) == 1
+
+
+def test_an_import_that_was_interrupted_is_completed_by_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(service, "FACTS_PER_WRITE", 2)
+    world = World()
+    rows = GivenFiles({"a.jsonl": "\n".join(f'{{"text": "Text {x}."}}' for x in range(5))})
+    world.at("write", world.outage().__enter__, number=2)
+    with pytest.raises(StoreUnavailableError):
+        import_from(world.ctx, FORMATS["jsonl"], rows)
+    world.store.away = False
+    (first,) = [x.run for x in world.archive.runs(limit=9)]
+    assert len(world.notes()) == 2
+    again = import_from(world.ctx, FORMATS["jsonl"], rows)
+    assert (again.facts, again.duplicates) == (3, 2)
+    undo_run(world.ctx, first)
+    assert len(world.notes()) == 3
+
+
+def test_facts_of_one_export_may_have_the_same_text() -> None:
+    rows = [{"id": f"01900000-0000-7000-8000-00000000000{x}", "text": "Same."} for x in range(2)]
+    given = GivenFiles({"rows.jsonl": "\n".join(map(json.dumps, rows))})
+    world = World()
+    assert import_from(world.ctx, FORMATS["jsonl"], given).facts == 2
+    assert import_from(world.ctx, FORMATS["jsonl"], given).duplicates == 2
+
+
+class ManyChats(NamedTuple):
+    """An export of Claude that is made while it is read."""
+
+    number: int
+
+    def names(self) -> list[str]:
+        return ["conversations.json"]
+
+    def text(self, name: str) -> Iterator[str]:
+        for number in range(self.number):
+            said = [{"sender": "human", "text": f"{number}: {'some words ' * 1000}"}]
+            yield json.dumps({"uuid": f"{name} {number}", "chat_messages": said}) + "\n"
+
+
+def test_an_import_holds_few_facts_in_memory_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "FACTS_PER_WRITE", 20)
+
+    def peak(number: int) -> int:
+        place, state = str(tmp_path / str(number)), str(tmp_path / f"state-{number}")
+        vaultsync.init(place, state_dir=state)
+        with vaultsync.open(place, state_dir=state) as memory, memory._engine.exclusive() as ctx:
+            tracemalloc.start()
+            try:
+                assert import_from(ctx, FORMATS["claude"], ManyChats(number)).facts == number
+                return tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+
+    peak(20)  # the modules are loaded once
+    few, many = peak(40), peak(160)
+    assert many - few < 120 * 5_000  # half of the text of these conversations
 
 
 @pytest.mark.parametrize("name", ["chatgpt", "claude"])

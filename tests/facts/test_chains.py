@@ -9,6 +9,8 @@ from vaultsync.errors import FactNotFoundError
 from vaultsync.facts import service as work
 from vaultsync.model.fact import Fact
 
+EARLIER, LATER = "0193f6c2-0000-7000-8000-000000000001", "0193f6c2-0000-7000-8000-000000000002"
+
 
 def chain(world: World) -> tuple[Fact, Fact]:
     old = world.agent_remembers("It is red.")
@@ -74,3 +76,36 @@ def test_a_head_that_comes_back_replaces_no_version_that_is_gone_or_has_another_
     other = work.supersede(world.ctx, old.id, "It is green.", agent="indy")
     assert work.restore(world.ctx, new.id, agent="indy").status == "active"
     assert world.fact(old.id).superseded_by_id == other.id
+
+
+def long_chain(world: World) -> list[str]:
+    ids = [world.agent_remembers("It is 1.").id]
+    for number in range(2, 5):
+        world.clock.advance(1)
+        ids.append(work.supersede(world.ctx, ids[-1], f"It is {number}.", agent="indy").id)
+    return ids
+
+
+def test_the_newest_version_that_exists_is_offered_whatever_is_forgotten_between(
+    world: World,
+) -> None:
+    first, second, third, head = long_chain(world)
+    assert work.forget(world.ctx, third, agent="indy").previous is None
+    assert work.forget(world.ctx, second, agent="indy").previous is None
+    assert work.forget(world.ctx, head, agent="indy").previous == first
+    work.restore(world.ctx, first, agent="indy")
+    assert world.fact(first).superseded_by_id is None
+    work.restore(world.ctx, head, agent="indy")
+    assert world.fact(first).superseded_by_id == second
+
+
+def test_a_chain_whose_versions_are_erased_or_form_a_ring_offers_nothing(world: World) -> None:
+    first, second, third, head = long_chain(world)
+    erased = world.agent_remembers("It is 5.", supersedesId=EARLIER, supersededById=LATER)
+    assert work.forget(world.ctx, erased.id, agent="indy").previous is None
+    work.forget(world.ctx, second, agent="indy")
+    ring = {"supersedesId": third, "supersededById": third}
+    work.update(world.ctx, third, ring, agent="indy")
+    assert work.forget(world.ctx, third, agent="indy").previous is None
+    assert world.is_alive(first)
+    assert world.is_alive(head)

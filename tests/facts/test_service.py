@@ -44,6 +44,29 @@ def test_what_is_remembered_can_be_got(world: World) -> None:
     assert work.get(world.ctx, fact.id, agent="indy").path == world.path(fact.id)
 
 
+def test_a_new_tag_has_hyphens_for_spaces_as_in_obsidian(world: World) -> None:
+    fact = world.agent_remembers("Words.", tags=["#two words", "two-words", "a  b"])
+    assert fact.tags == ("two-words", "a-b")
+    fact = work.update(
+        world.ctx, fact.id, {}, agent="indy", add_tags=["c d"], remove_tags=["a b", "#two words"]
+    )
+    assert fact.tags == ("c-d",)
+    assert work.update(world.ctx, fact.id, {"tags": ["e f"]}, agent="indy").tags == ("e-f",)
+
+
+def test_a_tag_with_spaces_that_a_note_brought_stays_as_it_is(world: World) -> None:
+    world.person_writes("team-core/notes/a.md", "---\ntags: [two words]\n---\n\nText.\n")
+    world.sync()
+    (fact,) = world.facts()
+    assert fact.tags == ("two words",)
+    for spelled in ("two words", "Two-Words"):
+        assert select_facts(world.ctx, tag=spelled, agent="indy").facts == (fact,)
+    said = {"tags": ["two words", "three words"]}
+    assert work.update(world.ctx, fact.id, said, agent="indy").tags == ("two words", "three-words")
+    removed = work.update(world.ctx, fact.id, {}, agent="indy", remove_tags=["two words"])
+    assert removed.tags == ("three-words",)
+
+
 @pytest.mark.parametrize(
     ("agent", "scope", "by"),
     [("Indy", "private-indy", "Created by agent `Indy`"), (None, "public", "Written by a person")],

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
+import re
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from vaultsync.markdown.blocks import closed_title, fenced_lines, fences, prose_spans, without_code
+from vaultsync.markdown.blocks import closed_title, fenced_lines, fences, without_code
 
 
 def _code(text: str) -> list[str]:
@@ -75,7 +75,11 @@ LINES = st.lists(
 @given(LINES)
 @example("- a\n\n  ```\n b\n")
 @example("> a\n```\n")
+@example("- \n\n  ```\n```\n")
 def test_another_reader_of_markdown_finds_the_same_code(text: str) -> None:
+    # In a quote, markdown-it takes a mark behind four blanks for one more line of the quote, where
+    # CommonMark has indented code.
+    assume(not re.search(r"[ \t]{4}>|\t>", text))
     tokens = MarkdownIt("commonmark").parse(text)
     theirs = [t.map for t in tokens if t.type == "fence" and t.map]
 
@@ -95,13 +99,6 @@ def test_a_line_is_prose_or_code_or_neither_and_none_is_left_out(text: str) -> N
     assert "".join(text[each.start : each.end] for each in found) == text
     assert not any(each.prose and each.code for each in found)
     assert {each.fence for each in found if each.code} == {f.start for f in fences(text)}
-
-
-def test_a_hostile_text_takes_no_more_time() -> None:
-    begin = time.process_time()  # of this process alone, however busy the machine is
-    for text in ("```\n````\n" * 10_000, "> " * 25_000, "- ```\n" * 10_000):
-        assert len(prose_spans(text)) + len(fences(text)) < 20_000
-    assert time.process_time() - begin < 5
 
 
 def test_a_tab_after_the_mark_of_a_list_is_as_wide_as_it_reaches() -> None:

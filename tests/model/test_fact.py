@@ -308,6 +308,7 @@ def test_a_tag_is_also_each_one_above_it() -> None:
     assert tag_keys_with_parents(["#A/b/C", "a", "ß"]) == {"a", "a/b", "a/b/c", "ss"}
     assert tag_keys_with_parents([]) == set()
     assert tag_key("##Hot") == "hot"
+    assert tag_key(" Two\n words/Three ") == "two-words/three"
 
 
 def test_every_kind_of_field_refuses_what_is_no_value_at_all() -> None:

@@ -71,6 +71,7 @@ from vaultsync.sync.report import (
     REPORT_COUNTS,
     ActionTaken,
     DaemonState,
+    EmbeddingState,
     Report,
     notices_of,
     proof_of,
@@ -560,6 +561,41 @@ def test_status_says_how_fast_the_daemon_is() -> None:
     assert told[2]["conflicts so far"] == "1.25 of 1,000 edits"
     assert told[2]["restarts"] == "1"
     assert told[3]["restarts"] == "1, 1 of them after a crash"
+
+
+@pytest.mark.parametrize("words", ["remember x --tag", "update 019c5c65 --add-tag"])
+def test_a_tag_with_spaces_is_said_to_have_hyphens(words: str) -> None:
+    said = "the tag “two words” is spelled two-words: tags in Obsidian have no spaces\n"
+    assert ask(f"{words} 'two words'").stderr.endswith(said)
+    assert "spelled" not in ask(f"{words} two-words").stderr
+
+
+def _status_rows(**values: object) -> dict[str, str]:
+    shown = ask("status", status=structs.replace(CALM, **values)).stdout
+    return dict(re.split(r"\s{2,}", line, maxsplit=1) for line in shown.splitlines())
+
+
+def test_status_tells_of_vectors_once_there_is_a_fact() -> None:
+    embedding = EmbeddingState(share=0.4, texts_left=3, pid=7)
+    assert "embedding" not in _status_rows(facts=0, embedding=embedding)
+    assert "embedding" not in _status_rows(facts=1, embedding=None)
+    rows = _status_rows(facts=1, embedding=embedding)
+    assert rows["embedding"] == "40% of the facts, 3 texts left, by process 7"
+    new = _status_rows(facts=1, embedding=EmbeddingState())["embedding"]
+    assert new == "none yet, `vaultsync index` embeds them"
+    edited = _status_rows(facts=1, embedding=EmbeddingState(share=1.0))["embedding"]
+    assert edited == "all facts, not all changes, `vaultsync index` embeds the rest"
+
+
+def test_status_tells_how_long_answers_took_once_twenty_were_given() -> None:
+    some = {
+        name: TimePercentiles(number, 0.0421, 1.26, 3.0)
+        for name, number in (("command.index", 20), ("command.fused", 19), ("mcp.set", 500))
+    }
+    rows = _status_rows(answers=some)
+    assert rows["answers to commands, index"] == "42 ms, p95 1.3 s"
+    assert rows["answers by MCP, set"] == "42 ms, p95 1.3 s"
+    assert not [name for name in rows if "fused" in name]
 
 
 @pytest.mark.parametrize("change", [{"conflicts": 1}, {"attention": [NOTICE]}])

@@ -10,7 +10,7 @@ import pytest
 
 from tests.golden import GOLDEN, RENEW
 from tests.surfaces.command_line import run
-from vaultsync.cli.main import SHORT_HELP, cli
+from vaultsync.cli.main import OTHER_NAMES, SHORT_HELP, cli
 
 PAGE = GOLDEN / "surface" / "cli-help.txt"
 CONTEXT = click.Context(cli)
@@ -50,6 +50,13 @@ def test_every_command_is_in_the_table_and_explains_itself() -> None:
     for words in ALL:
         assert ALL[words].help
         assert not words or "..." not in ALL[words].get_short_help_str(64)
+
+
+def test_a_name_from_another_program_leads_to_the_command() -> None:
+    assert OTHER_NAMES.keys().isdisjoint(SHORT_HELP)
+    for name, command in OTHER_NAMES.items():
+        assert command in SHORT_HELP
+        assert f"no such command '{name}'. Did you mean '{command}'?" in run(name, "x").stderr
 
 
 @pytest.mark.parametrize("words", [each for each in WORKING if each != ("completion",)])

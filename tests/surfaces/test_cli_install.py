@@ -66,10 +66,12 @@ def test_installed_twice_and_removed_every_byte_is_as_before(home: Path, host: s
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_in_an_empty_home_folder_nothing_is_left(home: Path, host: str) -> None:
+def test_in_an_empty_home_folder_nothing_is_left(home: Path, tmp_path: Path, host: str) -> None:
+    own = _tree(tmp_path / "config")
     run("install", host, "--json")
     assert _tree(home)
     run("install", host, "--remove", "--json")
+    assert _tree(tmp_path / "config") == own
     assert not _tree(home)
 
 

@@ -133,3 +133,14 @@ def test_facts_are_not_migrated_without_one_that_is_damaged(
     damage(bad)
     with app.open(vault) as memory, pytest.raises(DamagedFactError, match=bad):
         memory.migrate(f"sqlite:{tmp_path / 'other'}")
+
+
+def test_the_status_of_a_damaged_file_says_how_to_repair_it(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    app.init(str(tmp_path / "vault"), store=f"sqlite:{store}")
+    remember(str(tmp_path / "vault"), "Sound")
+    store.write_bytes(b"x" * 10_000)
+    with app.open(str(tmp_path / "vault")) as memory:
+        (notice,) = memory.status().attention
+    assert "damaged" in notice.message
+    assert notice.hint.startswith("restore the store from a backup")

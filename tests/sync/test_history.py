@@ -145,6 +145,21 @@ def test_the_status_says_what_the_next_pass_would_do(world: World, fact: Fact) -
     assert "store_away" in [each.kind for each in now.attention]
 
 
+def test_a_note_that_the_next_run_pairs_with_its_fact_does_not_wait_for_an_adoption(
+    world: World, fact: Fact
+) -> None:
+    note = world.note(fact.id)
+    world.agent_forgets(fact.id)
+    world.mirrored("Other.", title="Other")
+    world.person_writes("public/notes/back.md", note)
+    now = read_status(world.ctx)
+    assert (now.facts, now.notes, now.pending, now.foreign) == (1, 1, 1, 0)
+    world.quiesce()
+    world.lose_archive()
+    now = read_status(world.ctx)
+    assert (now.facts, now.notes, now.pending, now.foreign) == (2, 0, 0, 0)
+
+
 def test_the_status_shows_conflicts_and_what_waits_for_a_person(world: World, fact: Fact) -> None:
     other = world.mirrored("Other.", title="Other")
     world.person_edits(world.path(fact.id), "status: active", "status: archived")

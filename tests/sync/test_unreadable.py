@@ -7,6 +7,7 @@ import pytest
 from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS, PERSONS_ALPHA, World, kinds, notice
 from vaultsync.errors import NoteChangedError
 from vaultsync.model.fact import Fact
+from vaultsync.storage.vault import INVALID_NAME
 
 NEW = "team-core/notes/new.md"
 BROKEN = {
@@ -232,6 +233,11 @@ def test_only_regular_files_are_read(world: World, kind: str) -> None:
     assert world.facts() == []
     world.vault.delete("team-core/notes/odd.md")
     assert kinds(world.sync()) == []
+
+
+def test_a_name_that_is_no_valid_path_is_to_be_changed(world: World) -> None:
+    world.vault.make_odd("team-core/notes/odd.md", INVALID_NAME)
+    assert notice(world.sync(), "odd").hint.startswith("rename it: names are UTF-8")
 
 
 def test_a_note_that_keeps_changing_while_it_is_read_waits(world: World, fact: Fact) -> None:

@@ -9,6 +9,7 @@ from vaultsync.errors import NoteChangedError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
+from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.write_through import MAX_PENDING_NOTES, NoteWriter
 
@@ -238,6 +239,23 @@ def test_what_cannot_be_recorded_while_the_store_is_away_is_for_the_next_pass(
     assert world.archive.find_base(fact.id) is None
     world.assert_at_rest()
     assert world.path(fact.id) == fact.path
+
+
+def test_a_note_whose_fact_waits_in_the_outbox_has_no_unknown_id(
+    world: World, notes: NoteWriter
+) -> None:
+    world.mirrored()
+    with world.outage():
+        _remembered(world, notes)
+        while_away = read_status(world.ctx)
+    for status in (while_away, read_status(world.ctx)):
+        assert (status.outbox, status.pending, status.foreign) == (1, 1, 0)
+    assert list(status.attention) == []
+    assert [each.reason for each in world.sync(SyncRequest(dry_run=True)).actions] == [
+        "its fact is in the outbox"
+    ]
+    world.assert_at_rest()
+    assert list(read_status(world.ctx).attention) == []
 
 
 def test_the_update_of_one_note_lists_its_folder_once(world: World, fact: Fact) -> None:

@@ -196,4 +196,7 @@ def _folder(given: str | None, variable: str, home: str, default: str, *names: s
     chosen = given or os.environ.get(variable)
     if chosen:
         return user_path(chosen).absolute()
-    return user_path(os.environ.get(home) or default).joinpath("vaultsync", *names)
+    base = user_path(os.environ.get(home) or default)
+    if not base.is_absolute():  # the standard says to ignore such a path
+        base = user_path(default)
+    return base.joinpath("vaultsync", *names)

@@ -66,23 +66,24 @@ class EmbeddingWorker:
                 another model, and failures before do not matter.
 
         Returns:
-            Whether a worker runs now.
+            Whether a worker runs now that has something to do, or was asked for.
         """
         settings, services = self.services.settings, self.services
         if not (settings.embed_in_background or asked):
             return False
         if not (services.can_embed and services.shares_store):
             return False
-        known = self.files.read()
-        if known["pid"] is not None:
+        if not (asked or self.is_behind(changes)):
+            return False
+        if self.files.pid() is not None:
             return True
-        if not asked and (self.gave_up or not self.is_behind(changes)):
+        if self.gave_up and not asked:
             return False
         return self._start(REPLACE if asked else KEEP)
 
     def is_behind(self, changes: int = 1) -> bool:
         """Whether there were that many writes since all was embedded; False without a store."""
-        known = self.files.read()
+        known = self.files.progress()
         try:
             state = self.services.read_context.redacted_store.state()
         except StoreUnavailableError as error:
@@ -94,7 +95,7 @@ class EmbeddingWorker:
     @property
     def gave_up(self) -> bool:
         """Whether a worker had to give up a moment ago."""
-        known = self.files.read()
+        known = self.files.progress()
         if not _text(known, "degraded"):
             return False
         try:
@@ -128,7 +129,9 @@ class EmbeddingWorker:
         if found.pid is None:
             pid = self._started if started and not complete else None
             found = structs.replace(found, texts_per_second=0.0, seconds_left=None, pid=pid)
-        return structs.replace(found, complete=complete)
+        # The store may have grown since the worker told of its progress.
+        share = _share(found.facts, now.facts)
+        return structs.replace(found, complete=complete, share=share)
 
     def version(self, state: StoreState) -> str:
         """The version of complete vectors, by the store and the setting of the model."""
@@ -277,7 +280,7 @@ class _ProgressFile:
         speed = (done - before) / took if took > 0 else 0.0
         state = EmbeddingState(
             facts=facts,
-            share=round(min(facts / everything, 1.0), 3) if everything else 1.0,
+            share=_share(facts, everything),
             texts_left=total - done,
             texts_per_second=round(speed, 1),
             seconds_left=round((total - done) / speed, 1) if speed else None,
@@ -292,6 +295,10 @@ class _ProgressFile:
                 "at": self._clock.now().isoformat(),
             }
         )
+
+
+def _share(facts: int, everything: int) -> float:
+    return round(min(facts / everything, 1.0), 3) if everything else 1.0
 
 
 def _text(known: Mapping[str, Any], name: str) -> str:

@@ -337,7 +337,7 @@ class Services:
         place = self._store_place
         return isinstance(place, Path) or place.kind == "server"
 
-    @property
+    @cached_property
     def can_embed(self) -> bool:
         """Whether there is a model and a place for its vectors; loads neither."""
         return self._has_model and find_spec("numpy") is not None

@@ -151,6 +151,7 @@ def remember(
         fact = memory.remember(content, **values)
         queued, contradicts = memory.waits(fact.id), memory.contradictions(fact)
     show.print_remembered(options, fact, contradicts=contradicts, queued=queued)
+    show.print_hyphenated(options, values["tags"])
 
 
 def _text_of(file: str) -> str:
@@ -311,7 +312,9 @@ def update(
     with open_memory(options) as memory:
         before = _revision(memory, fact_id)
         fact = memory.update(fact_id, content=content, set=fields, **changes)
-        return _print_change(options, memory, fact, before)
+        code = _print_change(options, memory, fact, before)
+    show.print_hyphenated(options, changes["add_tags"])
+    return code
 
 
 def _print_change(options: Options, memory: Memory, fact: Fact, before: str | None) -> int:

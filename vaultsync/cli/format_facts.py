@@ -26,6 +26,7 @@ from vaultsync.cli.output import (
 from vaultsync.errors import DamagedFactError
 from vaultsync.facts.listing import FactPage, public_page
 from vaultsync.facts.service import ForgetResult
+from vaultsync.model.canonical import hyphenated
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import FORGOTTEN, describe_hidden
 from vaultsync.model.schema import Value
@@ -110,6 +111,14 @@ def print_remembered(
     print_message(options, f"remembered {_quoted_title(fact)}, {_note_path(fact)}")
     _print_contradictions(options, contradicts)
     _print_queued(options, queued=queued)
+
+
+def print_hyphenated(options: Options, tags: Sequence[str]) -> None:
+    """Print how the tags are spelled that were given with spaces."""
+    for tag in tags:
+        if (spelled := hyphenated(tag)) != tag:
+            text = f"the tag “{tag}” is spelled {spelled}: tags in Obsidian have no spaces"
+            print_message(options, clean_one_line(text))
 
 
 def _print_contradictions(options: Options, contradicts: Sequence[Contradiction]) -> None:

@@ -52,6 +52,8 @@ MAX_ACTIONS = 20
 """Maximum number of actions to list, unless `--verbose` is given."""
 SHORT = 120
 """Seconds from which on a time is printed in minutes."""
+FEWEST_ANSWERS = 20
+"""Answers from which on `status` shows how long they took."""
 MAX_NAMED_NOTES = 3
 """Maximum number of notes to name when all have the same problem."""
 _COUNT_WORDS = (
@@ -310,14 +312,30 @@ def print_status(options: Options, found: Status) -> int:
             ("not adopted", _with_command(found.foreign, "vaultsync adopt --dry-run")),
             ("last run", _last_run(found)),
             ("engine", found.engine),
-            *([("embedding", embedding_text(found.embedding))] if found.embedding else []),
+            *_embedding_rows(found),
             *_daemon_rows(found.daemon),
-            *_time_rows({f"answers, {name}": each for name, each in found.answers.items()}),
+            *_answer_rows(found.answers),
             *((f"block of {each.file}", _block_text(each)) for each in found.blocks),
         ]
     )
     print_notices(found.attention)
     return code
+
+
+def _embedding_rows(found: Status) -> list[tuple[str, str]]:
+    """The row of the vectors, where there is a text to embed."""
+    if found.embedding is None or not found.facts:
+        return []
+    return [("embedding", embedding_text(found.embedding))]
+
+
+def _answer_rows(answers: Mapping[str, TimePercentiles]) -> Iterator[tuple[str, str]]:
+    """How long answers took, once there are enough for a 95th percentile."""
+    names = {"command": "answers to commands", "mcp": "answers by MCP"}
+    for name, times in answers.items():
+        if times.count >= FEWEST_ANSWERS:
+            surface, _, source = name.partition(".")
+            yield from _time_rows({f"{names.get(surface, surface)}, {source}": times})
 
 
 def _block_text(block: BlockState) -> str:
@@ -379,7 +397,12 @@ def embedding_text(state: EmbeddingState) -> str:
     """How far the texts are embedded: `43 % of the facts, 4,210 texts left, …`."""
     if state.complete:
         return f"complete, {count_noun(state.facts, 'fact')}"
-    parts = [f"{state.share:.0%} of the facts"]
+    if not state.share:
+        parts = ["none yet"]
+    elif state.share < 1:
+        parts = [f"{state.share:.0%} of the facts"]
+    else:
+        parts = ["all facts, not all changes"]
     if state.texts_left:
         parts.append(f"{count_noun(state.texts_left, 'text')} left")
     if state.texts_per_second:
@@ -387,11 +410,11 @@ def embedding_text(state: EmbeddingState) -> str:
     if state.seconds_left is not None:
         parts.append(f"about {_duration(state.seconds_left)}")
     if state.pid is not None:
-        parts.append(f"process {state.pid}")
+        parts.append(f"by process {state.pid}")
     elif state.degraded:
         parts.append(state.degraded)
     else:
-        parts.append("`vaultsync index` embeds the rest")
+        parts.append(f"`vaultsync index` embeds {'the rest' if state.share else 'them'}")
     return ", ".join(parts)
 
 

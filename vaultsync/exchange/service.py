@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
+from array import array
+from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from vaultsync.errors import UsageError
 from vaultsync.exchange.exchange_formats import ExchangeFormat
@@ -26,8 +30,8 @@ from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope
 from vaultsync.operations.export_import import imported_fact, write_imported
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.report import Progress
-from vaultsync.sync.run import sync_once
+from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.run import MAX_RECORDED_ACTIONS, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
@@ -64,6 +68,25 @@ class ImportReport(Struct, frozen=True):
     seconds: float
 
 
+class _Digests:
+    """Which digests were added, of which 8 bytes each are kept, in order."""
+
+    def __init__(self, digests: Iterable[bytes] = ()) -> None:
+        self._kept = array("Q", sorted(map(self._first, digests)))
+
+    @staticmethod
+    def _first(digest: bytes) -> int:
+        return int.from_bytes(digest[:8], "big")
+
+    def __contains__(self, digest: bytes) -> bool:
+        kept = self._first(digest)
+        at = bisect_left(self._kept, kept)
+        return at < len(self._kept) and self._kept[at] == kept
+
+    def add(self, digest: bytes) -> None:
+        insort(self._kept, self._first(digest))
+
+
 class _Import:
     """An import in progress."""
 
@@ -74,9 +97,14 @@ class _Import:
         self._form = form
         self._scope = scope
         self._agent = agent
-        self._texts: set[bytes] = set()
-        self._ids: set[str] = set()
-        self.done: list[str] = []
+        self._texts = _Digests()
+        self._ids = _Digests()
+        self._linked: list[str] = []
+        """Facts whose notes link to those of facts that are still to come."""
+        self.report: Report | None = None
+        """What the run did so far, with its first actions."""
+        self.read = 0
+        self.facts = 0
         self.types: Counter[str] = Counter()
         self.duplicates = 0
         self.skipped = 0
@@ -85,12 +113,14 @@ class _Import:
     def learn(self) -> None:
         """Index the facts that the agent may see."""
         permissions = self._ctx.policy.permissions
-        for fact in self._ctx.store.iter_facts():
-            if permissions.may_read(self._agent, fact.scope):
-                self._texts.add(text_hash(fact.content or fact.title))
+        self._texts = _Digests(
+            text_hash(fact.content or fact.title)
+            for fact in self._ctx.store.iter_facts()
+            if permissions.may_read(self._agent, fact.scope)
+        )
 
-    def facts(self, files: SourceFiles) -> Iterator[Fact]:
-        """The facts in the files, each once."""
+    def found(self, files: SourceFiles) -> Iterator[tuple[Fact, bool]]:
+        """The facts in the files, each once, and whether the file says its id."""
         for found in self._form.read(files):
             if isinstance(found, Unreadable):
                 self._skip(found.where, found.why)
@@ -101,11 +131,13 @@ class _Import:
                 except UsageError as error:
                     self._skip(part.source_id, error.message)
                     continue
-                if fact.id in self._ids:
+                digest = hashlib.sha256(fact.id.encode()).digest()
+                if digest in self._ids:
                     self.duplicates += 1
                 else:
-                    self._ids.add(fact.id)
-                    yield fact
+                    self._ids.add(digest)
+                    self.read += 1
+                    yield fact, fact.id == part.values.get("id")
 
     def _fact(self, found: SourceFact) -> Fact:
         values: dict[str, Value] = {
@@ -127,26 +159,53 @@ class _Import:
             self.problems.append(ImportProblem(line_of(where), line_of(why)))
 
     def finish(self) -> None:
-        """Add a problem that names the expected files if nothing was found."""
-        if not (self._ids or self.skipped):
+        """Write the notes that are left, and name the expected files if nothing was found."""
+        if self._linked:
+            self._sync(self._linked)
+        if not (self.read or self.skipped):
             why = f"nothing to import was found; expected {self._form.reads}"
             self._skip(self._form.title, why)
 
-    def take(self, batch: list[Fact], *, dry_run: bool) -> None:
+    def take(self, batch: Sequence[tuple[Fact, bool]], *, dry_run: bool) -> None:
         """Write the facts that the vault does not have."""
-        known = self._ctx.store.find_many([each.id for each in batch])
+        known = self._ctx.store.find_many([fact.id for fact, _ in batch])
         new = []
-        for fact in batch:
+        for fact, has_id in batch:
             digest = text_hash(fact.content or fact.title)
             if fact.id in known or digest in self._texts or self._was_forgotten(fact.id):
                 self.duplicates += 1
                 continue
-            self._texts.add(digest)
+            if not has_id:  # those of an export of ours were two facts before
+                self._texts.add(digest)
             new.append(fact)
+        self.facts += len(new)
+        self.types.update(each.type for each in new)
         if new and not dry_run:
             write_imported(self._ctx, new, self._agent)
-        self.done += [each.id for each in new]
-        self.types.update(each.type for each in new)
+            self._write_notes(new)
+
+    def _write_notes(self, facts: Iterable[Fact]) -> None:
+        """Write the notes of facts, but for those that link to notes which are not there yet."""
+        ready = {fact.id: fact for fact in facts}
+        linked = {key for fact in ready.values() for key in fact.related_fact_ids} - ready.keys()
+        there = self._ctx.archive.find_bases(linked).keys() if linked else ()
+        while early := [
+            fact.id
+            for fact in ready.values()
+            if not all(key in ready or key in there for key in fact.related_fact_ids)
+        ]:
+            self._linked += early
+            for key in early:
+                del ready[key]
+        if ready:
+            self._sync(ready)
+
+    def _sync(self, fact_ids: Iterable[str]) -> None:
+        """Write the notes of facts as a part of the one run that `undo` reverts."""
+        request = SyncRequest.for_facts(fact_ids, RUN_KIND, after=self.report, guarded=False)
+        report = sync_once(self._ctx, request)
+        if not report.quiet:
+            self.report = structs.replace(report, actions=report.actions[:MAX_RECORDED_ACTIONS])
 
     def _was_forgotten(self, fact_id: str) -> bool:
         """Whether a person or an agent deleted a fact, other than by undoing its import."""
@@ -191,25 +250,17 @@ def import_from(
     check_scope_access(ctx, scope, agent=agent)
     work = _Import(ctx, form, scope, agent)
     work.learn()
-    batch: list[Fact] = []
-    for read, fact in enumerate(work.facts(files), 1):
-        batch.append(fact)
-        if len(batch) == FACTS_PER_WRITE:
-            work.take(batch, dry_run=dry_run)
-            batch = []
-            if progress is not None:
-                progress("import", read, 0)
-    work.take(batch, dry_run=dry_run)
+    found = work.found(files)
+    while batch := [*islice(found, FACTS_PER_WRITE)]:
+        work.take(batch, dry_run=dry_run)
+        if progress is not None and len(batch) == FACTS_PER_WRITE:
+            progress("import", work.read, 0)
     work.finish()
-    run = None
-    if work.done and not dry_run:
-        request = SyncRequest.for_facts(work.done, RUN_KIND, guarded=False)
-        run = sync_once(ctx, request, progress=progress).run
-    _log.debug("%d facts imported, %d duplicates", len(work.done), work.duplicates)
+    _log.debug("%d facts imported, %d duplicates", work.facts, work.duplicates)
     return ImportReport(
-        run=run,
+        run=work.report.run if work.report else None,
         format=form.name,
-        facts=len(work.done),
+        facts=work.facts,
         duplicates=work.duplicates,
         skipped=work.skipped,
         problems=tuple(work.problems),

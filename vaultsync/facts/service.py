@@ -27,7 +27,7 @@ from vaultsync.errors import (
     SupersededError,
     UnknownPlaceholderError,
 )
-from vaultsync.model.canonical import check_id
+from vaultsync.model.canonical import check_id, hyphenated
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import (
     FIELDS_BY_KEY,
@@ -103,7 +103,7 @@ def new_fact(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
     }
     if agent:
         filled.setdefault("agentId", agent)
-    fact = make_fact(filled)
+    fact = _without_spaces_in_tags(make_fact(filled))
     _check_observation(fact, agent=agent)
     if not fact.content.strip() and not str(values.get("title") or "").strip():
         raise InvalidFieldError("content", fact.content, "text to be remembered")
@@ -345,6 +345,7 @@ def apply_restored_changes(
         raise UnknownPlaceholderError(fact.id, unknown)
     added = cast("Sequence[str]", restored.pop("+tags"))
     removed = {tag.lstrip("#") for tag in cast("Sequence[str]", restored.pop("-tags"))}
+    removed |= set(map(hyphenated, removed))
     try:
         changed = fact.replace(restored)
         if added or removed:
@@ -354,7 +355,13 @@ def apply_restored_changes(
         if error.field not in values:
             raise
         raise InvalidFieldError(error.field, values[error.field], error.expected) from None
-    return changed
+    return _without_spaces_in_tags(changed, fact.tags)
+
+
+def _without_spaces_in_tags(fact: Fact, known: Sequence[str] = ()) -> Fact:
+    """A fact whose new tags are such as Obsidian takes; those that are known stay as they are."""
+    tags = [tag if tag in known else hyphenated(tag) for tag in fact.tags]
+    return fact if tags == [*fact.tags] else fact.replace({"tags": tags})
 
 
 def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -> Fact:
@@ -448,17 +455,36 @@ def forget(
 
 
 def _hidden_version(ctx: SyncContext, fact: Fact, *, agent: str | None) -> Fact | None:
-    """The version that a fact replaced, if the agent sees it and nothing else replaces it."""
-    if fact.supersedes_id is None:
-        return None
+    """The newest version left of a chain, if the agent sees it and nothing else replaces it."""
     with suppress(StoreUnavailableError):  # it is offered later, by the chain
-        older = ctx.store.find_many([fact.supersedes_id]).get(fact.supersedes_id)
-        if (
-            older is not None
-            and older.superseded_by_id == fact.id
-            and ctx.policy.permissions.may_read(agent, older.scope)
-        ):
-            return older
+        found = None if _has_newer_version(ctx, fact) else _older_version(ctx, fact)
+        if found is not None:
+            older, replaced_by = found
+            readable = ctx.policy.permissions.may_read(agent, older.scope)
+            if readable and older.superseded_by_id == replaced_by:
+                return older
+    return None
+
+
+def _has_newer_version(ctx: SyncContext, fact: Fact) -> bool:
+    """Whether a version above a fact exists, whatever was forgotten between them."""
+    seen, below = {fact.id}, fact
+    while (newer := below.superseded_by_id) is not None and newer not in seen:
+        seen.add(newer)
+        if ctx.store.find_many([newer]):
+            return True
+        below = ctx.store.tombstone(newer) or fact
+    return False
+
+
+def _older_version(ctx: SyncContext, fact: Fact) -> tuple[Fact, str] | None:
+    """The newest version below a fact that exists, and the id of the one that replaced it."""
+    seen, above = {fact.id}, fact
+    while (older := above.supersedes_id) is not None and older not in seen:
+        seen.add(older)
+        if found := ctx.store.find_many([older]):
+            return found[older], above.id
+        above = ctx.store.tombstone(older) or fact
     return None
 
 
@@ -515,16 +541,13 @@ def restore(
 
 def _replacing_again(ctx: SyncContext, fact: Fact, *, agent: str | None) -> list[StoreWrite]:
     """The write by which a fact that comes back replaces its older version again."""
-    if fact.supersedes_id is None:
+    found = _older_version(ctx, fact)
+    if found is None:
         return []
-    older = ctx.store.find_many([fact.supersedes_id]).get(fact.supersedes_id)
-    if (
-        older is None
-        or older.superseded_by_id
-        or not ctx.policy.permissions.may_write(agent, older.scope)
-    ):
+    older, replaced_by = found
+    if older.superseded_by_id or not ctx.policy.permissions.may_write(agent, older.scope):
         return []
-    replaced = older.evolve(superseded_by_id=fact.id, updated_at=fact.updated_at)
+    replaced = older.evolve(superseded_by_id=replaced_by, updated_at=fact.updated_at)
     return [StoreWrite(older.id, replaced, older.revision, agent or "person", needs=fact.id)]
 
 

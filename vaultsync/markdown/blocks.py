@@ -162,6 +162,8 @@ class _BlockScanner:
         """Whether a paragraph is open, which an indented line would continue."""
         self._containers: list[int] = []
         """Quotes, and the widths of list items, from the outermost one."""
+        self._empty_item = -1
+        """The place among the containers of a list item that began with a blank line just now."""
         self._fence: Fence | None = None
         """The open one."""
         self._run = (0, 0, "")
@@ -174,7 +176,8 @@ class _BlockScanner:
         while self._at < len(self.text):
             self._end = _line_end(self.text, self._at)
             self._column = self._base = 0
-            self._at = self._simple_line() or self._line()
+            empty_item, self._empty_item = self._empty_item, -1
+            self._at = self._simple_line() or self._line(empty_item)
         self._close(len(self.text))
         self._end_fence(len(self.text))
         return self._blocks
@@ -216,7 +219,7 @@ class _BlockScanner:
         self._kind, self._open = TEXT_BLOCK, True
         return self._end
 
-    def _line(self) -> int:
+    def _line(self, empty_item: int) -> int:
         """Take a line; return the start of the next one, or the end of a block of many lines."""
         line = begin = self._at
         depth = self._matched()
@@ -228,7 +231,8 @@ class _BlockScanner:
             self._end_fence(begin)
         if self._is_blank():
             self._close(begin)
-            del self._containers[depth:]
+            # A list item begins with at most one blank line.
+            del self._containers[empty_item if 0 <= empty_item < depth else depth :]
             return self._end
         while self._column - self._base < _CODE:
             entered = self._entered(depth)
@@ -240,6 +244,7 @@ class _BlockScanner:
             begin = self._at
             self._skip_blanks()
             if self._is_blank():
+                self._empty_item = -1 if entered == _QUOTE else depth - 1
                 return self._end
         if not self._open:
             del self._containers[depth:]

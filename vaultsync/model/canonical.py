@@ -194,8 +194,13 @@ def check_type(value: object) -> str:
 
 
 def tag_key(tag: str) -> str:
-    """The key by which tags are compared: without `#` and case."""
-    return tag.lstrip("#").casefold()
+    """The key by which tags are compared: without `#`, spaces and case."""
+    return hyphenated(tag.lstrip("#")).casefold()
+
+
+def hyphenated(tag: str) -> str:
+    """The tag as Obsidian takes it, with hyphens for spaces."""
+    return "-".join(tag.split())
 
 
 def tag_keys_with_parents(tags: Iterable[str]) -> frozenset[str]:

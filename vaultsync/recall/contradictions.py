@@ -575,28 +575,33 @@ def _dates(text: str) -> tuple[frozenset[str], str]:
 def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[str, str]]:
     """The stems of the content words, and the amounts by the stem of what they count."""
     words, amounts, taken = [], dict[str, str](), set[int]()
+    several = set[str]()
+    last_content, is_past = "", "ago" in tokens
     for at, token in enumerate(tokens):
+        before_it, last_content = last_content, token if _is_content(token) else last_content
         value = _number(token)
         if value is None or at in taken:
             continue
         before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""
-        content = [n for n in range(at) if _is_content(tokens[n])]
         unit = next((each for each in "€$£%" if each in token), "")
         if after in ("€", "$", "£", "%"):
             unit = after
         if not unit and after and _is_content(after):
-            unit, taken = stem(after), taken | {at + 1}
-        elif not unit and content and (before in _LINKING or stem(before) in _NAMED_BY_VALUE):
-            unit = stem(tokens[content[-1]])
+            unit = stem(after)
+            taken.add(at + 1)
+        elif not unit and before_it and (before in _LINKING or stem(before) in _NAMED_BY_VALUE):
+            unit = stem(before_it)
         elif not unit:
             words.append(f"{before}{value}")  # part of a name
             continue
-        if _BOUNDS.intersection(tokens[max(0, at - 2) : at]) or "ago" in tokens:
+        if is_past or _BOUNDS.intersection(tokens[max(0, at - 2) : at]):
             continue
-        amounts[unit] = f"{amounts[unit]}, {value}" if unit in amounts else value
+        if unit in amounts:
+            several.add(unit)
+        amounts[unit] = value
     words += [stem(x) for at, x in enumerate(tokens) if at not in taken and _is_content(x)]
     kept = frozenset(x for x in words if x not in amounts and x not in _NUMBERS)
-    return kept, {unit: value for unit, value in amounts.items() if ", " not in value}
+    return kept, {unit: value for unit, value in amounts.items() if unit not in several}
 
 
 def _number(token: str) -> str | None:

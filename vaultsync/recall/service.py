@@ -612,6 +612,7 @@ class RecallSearch:
 
     @staticmethod
     def _states_preference(fact: Fact) -> bool:
+        # Only a question for advice asks, and has loaded the patterns already.
         from vaultsync.recall.conversation_words import states_preference  # noqa: PLC0415
 
         return states_preference(fact)

@@ -133,10 +133,8 @@ def _own_feed_rows(work: SyncRun, outcome: ApplyOutcome) -> list[FeedRow]:
 def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | None]:
     """The new fingerprints of folders: empty where the next scan has to look again."""
     ctx, snapshot = work.ctx, work.snapshot
-    known = ctx.archive.folders()
-    gone = [x for x in known if x not in snapshot.scan.folders and not snapshot.is_unreadable(x)]
     changed = {*snapshot.scanned_folders, *outcome.touched}
-    if not (changed or gone):
+    if not (changed or snapshot.gone_folders):
         return {}
     unsettled = _unsettled_folders(work, outcome)
     recorded = {each.path: each.stamp for each in snapshot.restamped} | outcome.stamps
@@ -154,8 +152,9 @@ def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | No
             and _all_known(work, folder, recorded, outcome.removed)
         )
         marks[path] = folder.fingerprint if settled and folder else b""
-    for path in gone:
+    for path in snapshot.gone_folders:
         marks[path] = b"" if path in unsettled else None
+    known = ctx.archive.folders()
     return {path: mark for path, mark in marks.items() if known.get(path) != mark}
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from shlex import quote
+from types import MappingProxyType
 
 from vaultsync.errors import DamagedFactError, NoteError, StoreUnavailableError
 from vaultsync.markdown.yaml.writer import emit_inline
@@ -16,7 +17,7 @@ from vaultsync.notes.parse import FieldProblem, UnknownPlaceholder, id_in
 from vaultsync.notes.render import add_id_line, rewrite_note
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
-from vaultsync.storage.vault import OTHER_VAULT
+from vaultsync.storage.vault import INVALID_FOLDER_NAME, INVALID_NAME, LINKED_FOLDER, OTHER_VAULT
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
@@ -26,6 +27,19 @@ from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_manage
 
 COPY_NOTICE = "conflict_copy"
 """The kind of what is said about a conflict copy of a sync tool."""
+
+
+_NOT_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
+_NAME_HINT = "rename it: names are UTF-8, without backslashes and control characters"
+_HINTS: Mapping[str, str] = MappingProxyType(
+    {
+        INVALID_NAME: _NAME_HINT,
+        INVALID_FOLDER_NAME: _NAME_HINT,
+        LINKED_FOLDER: "put the folder itself there: no link is followed",
+        OTHER_VAULT: "move it out of this vault, or add it to `ignore`",
+    }
+)
+"""Why a file or folder is left alone -> what to do about it."""
 
 
 def redact_notices(ctx: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
@@ -125,15 +139,13 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
     at, adopted = ctx.now(), identities.adopted
     listed = []
     for folder, why in snapshot.scan.unreadable.items():
-        kind = "unreadable_folder"
-        hint = "change its permissions so that you can read it; the next sync reads it"
-        if why == OTHER_VAULT:
-            kind, hint = "nested_vault", "move it out of this vault, or add it to `ignore`"
-        text = f"{folder or 'the vault'}: {why}; it is skipped"
+        kind = "nested_vault" if why == OTHER_VAULT else "unreadable_folder"
+        default = "change its permissions so that you can read it; the next sync reads it"
+        text, hint = f"{folder or 'the vault'}: {why}; it is skipped", _HINTS.get(why, default)
         listed.append(Notice(kind, folder, text, hint, seen=at))
     for path, what in snapshot.non_regular.items():
         text = f"{path}: is {what}, not a note"
-        hint = "vaultsync reads and writes regular files only; rename it or move it away"
+        hint = _HINTS.get(what, _NOT_REGULAR_HINT)
         listed.append(Notice("odd", path, text, hint, seen=at))
     listed += copies
     for seen in snapshot.seen.values():
@@ -311,8 +323,9 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
         if action.do is ActionKind.NEEDS_REVIEW and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
             hint = (
-                "`vaultsync adopt PATH` adopts the note, `vaultsync adopt` all notes;"
-                " when the store was lost, `vaultsync rebuild --from vault` makes a new one"
+                "if it comes from another store, `vaultsync adopt PATH` turns it into a fact with"
+                " the same id, and `vaultsync adopt` does so for all such notes; if this store was"
+                " lost, `vaultsync rebuild --from vault` makes it again"
             )
             listed.append(Notice("unknown_id", path, text, hint, seen=at))
     return listed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -27,7 +28,7 @@ from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import StoreChange, StoreFeed, VaultChange, moved_scope
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
+from vaultsync.sync.decision_table import ActionKind, Decision, PlannedAction, decide
 from vaultsync.sync.identity import Case, NoteIdentities, taken_keys
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken
@@ -76,12 +77,19 @@ class SyncRun:
     settled: Sequence[ActionTaken] = ()
     """The conflicts that the user settled in their notes."""
     taken: ReservedPaths = field(init=False)
+    _queued: AbstractSet[str] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Reserve the paths that are in use."""
         ctx, snapshot, identities = self.ctx, self.snapshot, self.identities
         # Without `self`: a cycle would keep the notes of a run in memory after its end.
         self.taken = ReservedPaths(lambda: taken_keys(ctx, snapshot, identities))
+
+    def is_queued(self, fact_id: str) -> bool:
+        """Whether a write of the fact is in the outbox, which is read once."""
+        if self._queued is None:
+            self._queued = {entry.fact_id for entry in self.ctx.archive.outbox()}
+        return fact_id in self._queued
 
 
 def make_action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
@@ -107,14 +115,7 @@ def make_action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
 def plan_case(case: Case, work: SyncRun) -> PlannedAction:
     """The planned action for one fact, from its row of the table."""
     vault, store = case.vault, case.store
-    change = vault.change
-    if change is VaultChange.FOREIGN and vault.path in work.request.adopt:
-        change = VaultChange.CREATED
-    do, reason = decide(change, store.change, base=case.base is not None)
-    if do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN and case.moved_to_scope:
-        do, reason = ActionKind.NOTHING, "a note outside the adopted folders"
-    if store.change is StoreChange.AWAY and work.feed.is_available:
-        do, reason = ActionKind.WAIT, DAMAGED_REASON
+    do, reason = _decide(case, work)
     action = make_action(case, do, reason)
     match do:
         case (
@@ -139,6 +140,22 @@ def plan_case(case: Case, work: SyncRun) -> PlannedAction:
             return action.evolve(vault=shown, merged=fact, fields=("note",))
         case _:
             return action
+
+
+def _decide(case: Case, work: SyncRun) -> Decision:
+    """The row of the table, unless the table cannot see what matters."""
+    change = case.vault.change
+    if change is VaultChange.FOREIGN and case.vault.path in work.request.adopt:
+        change = VaultChange.CREATED
+    decision = decide(change, case.store.change, base=case.base is not None)
+    if case.store.change is StoreChange.AWAY and work.feed.is_available:
+        return Decision(ActionKind.WAIT, DAMAGED_REASON)
+    if decision.do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN:
+        if work.is_queued(case.fact_id):
+            return Decision(ActionKind.WAIT, "its fact is in the outbox")
+        if case.moved_to_scope:
+            return Decision(ActionKind.NOTHING, "a note outside the adopted folders")
+    return decision
 
 
 def _store_values(fact: Fact) -> tuple[str, ...]:

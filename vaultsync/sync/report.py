@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import UNSET, Struct, UnsetType, field, to_builtins
 
-from vaultsync.errors import VaultsyncError
+from vaultsync.errors import VaultsyncError, system_error_texts
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, ShownConflict, shown_conflict
 from vaultsync.notes.proposal_note import ShownProposal
@@ -330,6 +330,8 @@ def resolved_conflict(resolved: ConflictRecord, left: Iterable[ConflictRecord]) 
 
 def error_summary(error: Exception) -> Trouble:
     """Kind, message and hint of an error."""
+    if isinstance(error, OSError):
+        return error_values(type(error).__name__, *system_error_texts(error))
     hint = error.hint if isinstance(error, VaultsyncError) else ""
     return error_values(type(error).__name__, str(error), hint)
 

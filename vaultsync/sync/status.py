@@ -26,6 +26,9 @@ _NO_CHANGE = frozenset(
 )
 """Kinds of actions that are not reported as pending: they change neither side."""
 
+_LEFT_ALONE = frozenset({ActionKind.NOTHING, ActionKind.NEEDS_REVIEW})
+"""Kinds of actions after which a note is still no fact's."""
+
 
 def daemon_status(
     ctx: SyncContext, *, daemon: DaemonState | None, agent: str | None = None
@@ -132,7 +135,10 @@ def read_status(
         for name, stamp in folder.files.items()
         if stamp.size and view.sees_path(join_path(folder.path, name))
     )
-    waiting = sum(action.new_id for action in actions)
+    waiting = sum(view.sees_path(each.path) for each in work.unchanged)
+    waiting += sum(
+        x.base is None and x.sha is not None and x.do not in _LEFT_ALONE for x in actions
+    )
     try:
         facts = ctx.store.state().facts
     except StoreUnavailableError:

@@ -19,6 +19,8 @@ import pytest
 
 from tests.surfaces.attacks.hostile_texts import HostileText, hostile_texts
 from tests.surfaces.attacks.text_readers import READERS
+from vaultsync.indexing.text_normalization import note_headings
+from vaultsync.markdown.blocks import fences, prose_spans
 
 MAX_EXPONENT = 1.15
 """Of the time over the size."""
@@ -138,6 +140,24 @@ def test_what_took_longest_takes_no_more_than_a_few_plain_passes(reader: str, te
     # A cheap look first: what is quadratic would take minutes.
     assert _floors(READERS[reader], TEXTS[text], 64 * KIB) <= 2 * MAX_FLOORS
     assert _floors(READERS[reader], TEXTS[text], 256 * KIB) <= MAX_FLOORS
+
+
+MAX_SECONDS = 5
+"""Of processor time for a text of 100 to 200 kB. What is quadratic takes minutes."""
+
+
+def test_fences_that_nothing_closes_are_read_in_time() -> None:
+    began = time.process_time()
+    for text in ("```\n````\n" * 20_000, "> " * 50_000, "- ```\n" * 20_000):
+        assert len(prose_spans(text)) + len(fences(text)) < 40_000
+    assert time.process_time() - began < MAX_SECONDS
+
+
+@pytest.mark.parametrize("line", ["# " + " " * 99_999 + "x", "`" * 99_999, "```\n````\n" * 9_999])
+def test_headings_among_long_lines_are_found_in_time(line: str) -> None:
+    text = f"# {line}\n{line}\n# "
+    assert len(note_headings(text)) <= 2
+    assert _cpu_seconds(note_headings, text) < MAX_SECONDS
 
 
 SLOWEST = 24

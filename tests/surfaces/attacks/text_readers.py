@@ -54,9 +54,15 @@ from vaultsync.privacy.detection import OPTIONAL_FORMS, find_secrets
 from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
 from vaultsync.privacy.redaction import Redactor, scrub
 from vaultsync.recall.asked_for import asked_for
+from vaultsync.recall.contradictions import statement_of
+from vaultsync.recall.conversation_words import (
+    asks_for_advice,
+    asks_for_assistant,
+    states_preference,
+)
 from vaultsync.recall.explanation import QueryTerms, has_phrases, snippet
 from vaultsync.recall.query import parse_query
-from vaultsync.recall.time_words import dated_span
+from vaultsync.recall.time_words import dated_span, named_event
 from vaultsync.repos.symbol_patterns import read_by_patterns
 from vaultsync.repos.symbols import LANGUAGES
 from vaultsync.settings import check_file, parse_toml
@@ -239,6 +245,15 @@ def _question(text: str) -> None:
     relative_span(text, date(2026, 1, 1))
     relative_days(text, date(2026, 1, 1))
     dated_span(text, date(2026, 1, 1))
+    named_event(text)
+    asks_for_assistant(text)
+    asks_for_advice(text)
+
+
+def _statement(text: str) -> None:
+    fact = _fact(text)
+    statement_of(fact)
+    states_preference(fact)
 
 
 def _cut(text: str) -> None:
@@ -333,6 +348,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "words": _words,
     "query": _query,
     "question": _question,
+    "statement": _statement,
     "cut of a fact": _cut,
     "older version": _older,
     "snippet": _snippet,

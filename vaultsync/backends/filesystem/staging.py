@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+from collections.abc import Iterator
 
 from vaultsync.backends.filesystem import file_reading, syscalls
 from vaultsync.backends.filesystem.syscalls import EntryAt
@@ -50,7 +51,8 @@ class StagingFolder:
             return self.folder()
         self.close()
         self._fd = fd
-        syscalls.finish_interrupted(fd)
+        with self._whole_names():
+            syscalls.finish_interrupted(fd)
         return fd
 
     def _make(self) -> None:
@@ -67,11 +69,8 @@ class StagingFolder:
         """Write a file under `op`, replacing what was there."""
         staged = self.place(op)
         self._data.pop(op, None)
-        try:
+        with self._whole_names():
             syscalls.write_over(staged, data)
-        except OSError as error:
-            self._tree.name_whole(error, f"{STAGING}/{op}")
-            raise
         self._data[op] = data
         self._tree.touch(f"{STAGING}/{op}")
 
@@ -102,9 +101,18 @@ class StagingFolder:
 
     def remove(self, op: str) -> None:
         """Unlink the file under `op`, if there is one."""
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError), self._whole_names():
             syscalls.remove(self.place(op, make=False))
             self.gone(op)
+
+    @contextlib.contextmanager
+    def _whole_names(self) -> Iterator[None]:
+        """Name a file by its whole path in an error of the block."""
+        try:
+            yield
+        except OSError as error:
+            self._tree.name_whole(error, f"{STAGING}/{error.filename}")
+            raise
 
     def gone(self, op: str) -> None:
         """Forget a file that is not in the folder any more."""

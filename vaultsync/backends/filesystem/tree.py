@@ -34,7 +34,14 @@ from vaultsync.model.paths import (
     path_key,
     vault_path,
 )
-from vaultsync.storage.vault import OTHER_VAULT, FileStamp, FolderListing, VaultScan
+from vaultsync.storage.vault import (
+    INVALID_FOLDER_NAME,
+    INVALID_NAME,
+    OTHER_VAULT,
+    FileStamp,
+    FolderListing,
+    VaultScan,
+)
 
 META = ".meta"
 MARKER = f"{META}/config.toml"
@@ -44,6 +51,8 @@ STAGING = f"{META}/staging"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _TICK_NS = 10_000_000
 """Stamps come from a clock that lags by up to one tick, at worst of 100 a second."""
+_NOTHING = b"\0\0"
+"""What ends the names of a fingerprint; alone, it stands for no files."""
 _FEW = 24
 """Up to this number of files and folders, flushing each is faster than flushing the disk."""
 _NO_PATH = lazy_pattern(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
@@ -146,12 +155,12 @@ def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing,
         irregular.pop(name, None)
     if not names.isprintable() or "\\" in names:
         for name in filter(_NO_PATH.search, list(notes)):
-            irregular[name] = ("a name that is not valid in a path", notes.pop(name))
+            irregular[name] = (INVALID_NAME, notes.pop(name))
     files = dict(sorted(notes.items()))
     stamps = {name: stamp for name, (_, stamp) in sorted(irregular.items())}
     kinds = {printable_name(name): irregular[name][0] for name in stamps}
-    mark, copies = fingerprint(files, stamps), ignore.copies(prefix, ignored)
-    return FolderListing(VaultPath(path), mark, files, kinds, copies), below
+    copies = ignore.copies(prefix, ignored) if ignored else ()
+    return FolderListing(VaultPath(path), fingerprint(files, stamps), files, kinds, copies), below
 
 
 def _refuse_other_vault(fd: int, path: str, hidden: str) -> None:
@@ -169,15 +178,17 @@ def _is_vault(fd: int) -> bool:
 
 def fingerprint(files: Mapping[str, FileStamp], irregular: Mapping[str, FileStamp]) -> bytes:
     """A digest of sorted names and stamps, the same in every process."""
-    digest = hashlib.blake2b(digest_size=16)
-    for group in (files, irregular):
-        numbers = list(chain.from_iterable(group.values()))
-        digest.update("\0".join(group).encode(errors="surrogateescape") + b"\0\0")
-        try:
-            digest.update(struct.pack(f"<{len(numbers)}q", *numbers))
-        except struct.error:  # some network file systems use all 64 bits of an inode
-            digest.update(repr(numbers).encode())
-    return digest.digest()
+    packed = _packed(files) + (_packed(irregular) if irregular else _NOTHING)
+    return hashlib.blake2b(packed, digest_size=16).digest()
+
+
+def _packed(group: Mapping[str, FileStamp]) -> bytes:
+    names = "\0".join(group).encode(errors="surrogateescape") + _NOTHING
+    numbers = list(chain.from_iterable(group.values()))
+    try:
+        return names + struct.pack(f"<{len(numbers)}q", *numbers)
+    except struct.error:  # some network file systems use all 64 bits of an inode
+        return names + repr(numbers).encode()
 
 
 def printable_name(name: str) -> str:
@@ -276,7 +287,8 @@ class FolderTree:
         if error.errno in {errno.ELOOP, errno.ENOTDIR}:
             kind = irregularity(syscalls.stat_of(folder)) or "a file"
             if kind == "a link" or make:
-                raise UnsafePathError(path, f"{folder.name} is {kind}, not a folder")
+                why = f"{folder.name} is {kind}, not a folder"
+                raise UnsafePathError(path, why, hint="put a folder in its place")
             raise NoteMissingError(path)
         if error.errno != errno.ENOENT:
             raise error
@@ -297,7 +309,7 @@ class FolderTree:
         while pending:
             path = pending.pop()
             if is_unusable_name(path):
-                unreadable[VaultPath(printable_name(path))] = "its name is not valid in a path"
+                unreadable[VaultPath(printable_name(path))] = INVALID_FOLDER_NAME
                 continue
             try:
                 fd = os.open(path or ".", _FOLDER, dir_fd=self._root)

@@ -356,9 +356,8 @@ class SqliteStore:
             except sqlite3.DatabaseError as error:
                 if not sqlite_file.is_damage(error):
                     raise  # a constraint or a misuse: our bug, not a bad file
-                damaged = StoreUnavailableError(f"{self._path} is damaged: {error}")
-                damaged.hint = _DAMAGE_HINT
-                raise damaged from error
+                why = f"{self._path} is damaged: {error}"
+                raise StoreUnavailableError(why, helps=_DAMAGE_HINT) from error
 
     def _open(self) -> sqlite3.Connection:
         """The file, opened when it is not, and still the one that was opened."""

@@ -60,14 +60,17 @@ class EmbeddingFiles:
         except OSError as error:
             _log.debug("%s was not written: %s", self._path, error)
 
-    def read(self) -> dict[str, Any]:
-        """The progress written last, with the `pid` of a process that runs, or None."""
+    def progress(self) -> dict[str, Any]:
+        """The progress written last, whether or not the process that wrote it still runs."""
         try:
             values = read_json(self._path)
         except (OSError, ValueError):
             values = None
-        if not isinstance(values, dict):
-            return {"pid": None}
+        return values if isinstance(values, dict) else {}
+
+    def read(self) -> dict[str, Any]:
+        """The progress written last, with the `pid` of a process that runs, or None."""
+        values = self.progress()
         return {**values, "pid": self._running(values.get("pid"))}
 
     def pid(self) -> int | None:

@@ -11,9 +11,10 @@ import stat
 from pathlib import Path
 
 from vaultsync.backends.replace_file import replace_file
-from vaultsync.errors import ConfigError
+from vaultsync.errors import SYSTEM_HINTS, ConfigError
 
 KEY_BYTES = 32
+_REMOVE_HINT = "remove it; a new one is created"
 
 
 def _read_private(path: Path, size: int) -> bytes:
@@ -43,12 +44,13 @@ def read_or_make_key(path: Path) -> bytes:
             _make_key(path)
             key = _read_private(path, KEY_BYTES)
     except OSError as error:
-        raise ConfigError(
-            f"the key {path} cannot be used: {error.strerror}",
-            hint="change its permissions so that you can read and write it",
-        ) from None
+        hint = SYSTEM_HINTS.get(error.errno or 0, _REMOVE_HINT)
+        if isinstance(error, PermissionError):
+            hint = "change its permissions so that you can read and write it"
+        message = f"the key {path} cannot be used: {error.strerror}"
+        raise ConfigError(message, hint=hint) from None
     if len(key) < KEY_BYTES:
-        raise ConfigError(f"the key {path} is truncated", hint="remove it; a new one is created")
+        raise ConfigError(f"the key {path} is truncated", hint=_REMOVE_HINT)
     return key
 
 

@@ -115,7 +115,8 @@ def edit_marker(root: Path, changes: Changes) -> None:
         replace_file(path, text.encode(), mode=path.stat().st_mode & 0o777)
     except OSError as error:
         raise ConfigError(
-            f"{path} cannot be written: {error.strerror}", hint="give yourself the right to"
+            f"{path} cannot be written: {error.strerror}",
+            hint="change its permissions so that you can write it",
         ) from None
 
 
@@ -139,7 +140,8 @@ def edit_toml(text: str, changes: Changes, path: Path) -> str:
             _insert(lines, table, f"{key} = {_literal(value)}\n")
         text = "".join(lines)
         try:
-            is_right = parse_toml(text, path) == _pruned(without, text, path)
+            found = parse_toml(text, path)
+            is_right = found == _pruned(without, found)
         except ConfigError:
             is_right = False
         if not is_right:
@@ -159,7 +161,7 @@ def _without(lines: Sequence[str], key: str, wanted: dict[str, Any], path: Path)
                 found = parse_toml("".join(rest), path)
             except ConfigError:
                 continue
-            if found == _pruned(wanted, "".join(rest), path):
+            if found == _pruned(wanted, found):
                 return rest
             break
     return list(lines)
@@ -185,10 +187,15 @@ def _header(table: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"\s*\[\s*{re.escape(name)}\s*\]\s*(?:#.*)?$")
 
 
-def _pruned(wanted: dict[str, Any], text: str, path: Path) -> Table:
-    """The wanted tables, without empty ones that the text does not have."""
-    found = parse_toml(text, path)
-    return {k: v for k, v in wanted.items() if v != {} or k in found}
+def _pruned(wanted: Table, found: Table) -> Table:
+    """The wanted tables, without empty ones that were not found."""
+    kept = {}
+    for key, value in wanted.items():
+        there = found.get(key)
+        inner = _pruned(value, there or {}) if isinstance(value, dict) else value
+        if inner != {} or key in found:
+            kept[key] = inner
+    return kept
 
 
 def _insert(lines: list[str], table: Sequence[str], line: str) -> None:

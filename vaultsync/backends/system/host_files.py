@@ -108,6 +108,9 @@ class Receipts:
             return {}
 
     def write(self, receipts: Mapping[str, Receipt]) -> None:
-        """Replace all of them."""
+        """Replace all of them; without any, there is no file."""
+        if not receipts:
+            self._path.unlink(missing_ok=True)
+            return
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(self._path, msgspec.json.format(msgspec.json.encode(receipts)))

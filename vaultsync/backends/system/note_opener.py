@@ -61,8 +61,12 @@ def check_note_file(root: Path, path: str) -> Path:
     return file
 
 
-def run_program(command: list[str]) -> None:
+def run_program(command: list[str], *, hint: str = "") -> None:
     """Run a program on the terminal of this process, until it ends; its output goes to stderr.
+
+    Args:
+        command: its words.
+        hint: what helps where it fails; by default, how to name an editor.
 
     Raises:
         NoteNotOpenedError: it cannot be started, or failed.
@@ -72,6 +76,7 @@ def run_program(command: list[str]) -> None:
         ended = subprocess.run(command, check=False, stdout=None if on_terminal else 2)  # noqa: S603 - words, no shell
     except OSError as error:
         why = error.strerror or error
-        raise NoteNotOpenedError(f"{command[0]} cannot be started ({why})") from None
+        raise NoteNotOpenedError(f"{command[0]} cannot be started ({why})", hint=hint) from None
     if ended.returncode:
-        raise NoteNotOpenedError(f"{command[0]} ended with exit code {ended.returncode}")
+        why = f"{command[0]} ended with exit code {ended.returncode}"
+        raise NoteNotOpenedError(why, hint=hint)

@@ -57,7 +57,7 @@ from vaultsync.recall.ranking import FIELD_WEIGHTS
 if TYPE_CHECKING:  # a cold question erases nothing
     from vaultsync.storage.erasure import Traces
 
-_FORMAT = f"8 {tantivy_version}"
+_FORMAT = f"9 {tantivy_version}"
 """The version of the format; it changes with anything that changes the content of the files."""
 _HEAP = 15_000_000
 """Bytes per thread of a writer, the least that tantivy takes; more makes another segment."""
