@@ -16,6 +16,8 @@ from click.testing import CliRunner, Result
 from vaultsync.api.opening import init
 from vaultsync.cli.main import cli
 from vaultsync.hosts.agent_hosts import HOSTS
+from vaultsync.mcp_server.fact_tools import FACT_TOOLS
+from vaultsync.mcp_server.recall_tools import RECALL_TOOLS
 
 RECORDED = Path(__file__).parents[2] / "golden" / "hosts"
 
@@ -84,6 +86,14 @@ def test_a_project_has_files_of_its_own(home: Path, tmp_path: Path, host: str) -
     assert bool(_tree(project)) == (host != "claude-desktop")
     run("install", host, "--project", str(project), "--remove", "--json")
     assert not _tree(project)
+
+
+def test_the_instructions_name_tools_that_the_server_has(home: Path) -> None:
+    run("install", "claude-code", "--json")
+    instructions = (home / ".claude" / "CLAUDE.md").read_text()
+    named = set(re.findall(r"`(memory_\w+)`", instructions))
+    assert named
+    assert named <= {tool.name for tool in (*FACT_TOOLS, *RECALL_TOOLS)}
 
 
 def test_what_a_person_changes_meanwhile_stays(home: Path) -> None:

@@ -44,7 +44,13 @@ class KnownMemoryFiles:
         return sorted(_read(self._known, KnownFile), key=lambda each: each.path)
 
     def put(self, known: KnownFile) -> None:
+        """Keep a file in step; it has one block, so another agent's is replaced."""
         _write(self._known / _name(known), known)
+        if known.block is not None:
+            for other in self.all():
+                same = other.path == known.path and other.block is not None
+                if same and other.agent != known.agent:
+                    self.drop(other)
 
     def drop(self, known: KnownFile) -> None:
         for folder in (self._known, self._blocks, self._bases):
