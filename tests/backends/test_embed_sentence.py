@@ -242,7 +242,9 @@ def test_a_version_that_runs_the_code_of_a_model_is_refused(
 ) -> None:
     loads = fake_sentence_transformers(monkeypatch, "SentenceTransformer", version="5.4.1")
 
-    with pytest.raises(EmbedderError, match=r"5\.4\.1 could run code") as caught:
+    with pytest.raises(
+        EmbedderError, match=r"5\.4\.1 could run code that comes with a model"
+    ) as caught:
         SentenceEmbedder(SentenceModel("tea", folder, 12)).embed(["tea"])
 
     assert not loads
