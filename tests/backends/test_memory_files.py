@@ -53,9 +53,9 @@ LAUGHS = "a: &a [x, x]\n" + "".join(
         ("a: !!python/x y", "a tag"),
         (LAUGHS, "more than 20 anchors and aliases"),
         ("a: &a [x]\nb: [" + ", ".join(["*a"] * 200) + "]", "more than 20 anchors and aliases"),
-        ("a: " + "[" * 20_000, "more than 20 deep"),
-        ("- " * 20_000, "more than 20 deep"),
-        ("a: " + "{a: " * 30 + "}" * 30, "more than 20 deep"),
+        ("a: " + "[" * 20_000, "more than 20 levels deep"),
+        ("- " * 20_000, "more than 20 levels deep"),
+        ("a: " + "{a: " * 30 + "}" * 30, "more than 20 levels deep"),
         ("a: " + "x" * 70_000, "larger than 64 KiB"),
         ("a: " + "9" * 400, "a number that is too large"),
     ],
@@ -151,7 +151,7 @@ def test_a_new_text_looks_as_the_file_it_replaces_which_has_no_second_name(path:
     assert sorted(each.name for each in path.parent.iterdir()) == ["MEMORY.md"]
 
     path.with_name("twin.md").hardlink_to(path)
-    with pytest.raises(UnreadableMemoryFileError, match="second name"):
+    with pytest.raises(UnreadableMemoryFileError, match="more than one hard link"):
         DiskMemoryFile(path, "m").replace(b"three", b"two")
 
 

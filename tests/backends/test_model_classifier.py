@@ -45,7 +45,7 @@ def test_exactly_one_word_is_an_answer_and_anything_else_is_background(
     service: ChatService, said: str, tier: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert _tiers(service, f"say:{said}") == [tier]
-    is_logged = "taken for background" in caplog.text
+    is_logged = "counts as background" in caplog.text
     assert is_logged == (said.strip() not in ("CRITICAL", "NOTABLE", "BACKGROUND"))
 
 
@@ -109,7 +109,7 @@ def test_a_key_is_not_sent_in_the_clear_nor_asked_for_where_it_is_not_set(
     unset = ModelClassifier("https://x.example", "m", clock=FakeClock(), key_variable="NO_KEY")
 
     assert [*far.classify([TEXT]), *unset.classify([TEXT])] == [None, None]
-    assert "in the clear" in caplog.text
+    assert "unencrypted" in caplog.text
     assert "NO_KEY is empty" in caplog.text
 
 

@@ -385,10 +385,10 @@ FULL = "Service internal error: No space left on device: WAL buffer"
 @pytest.mark.parametrize(
     ("fault", "why"),
     [
-        (Fault(500, "Service internal error: trouble"), "it answers 500: Service"),
+        (Fault(500, "Service internal error: trouble"), "it returned 500: Service"),
         (Fault(429), r"it is too busy \(429\)"),
         (Fault(429, headers={"Retry-After": "1"}), r"it is too busy \(429\)"),
-        (Fault(502, ""), "it answers 502"),
+        (Fault(502, ""), "it returned 502"),
         (Fault(404, "Not found: Collection `x` doesn't exist!"), "collection is not"),
         (Fault(418, "a teapot"), "418.*teapot"),
         (Fault(500, FULL), "disk is full"),
@@ -404,7 +404,9 @@ def test_what_a_server_says_is_told_in_words_and_by_whom(
 
     assert error.value.why.endswith(f" (qdrant://127.0.0.1:{server.port}/test)")
     assert "{" not in error.value.why
-    assert ("make room" in error.value.hint) == bool(error.value.helps) == (fault.said == FULL)
+    assert (
+        ("free some space" in error.value.hint) == bool(error.value.helps) == (fault.said == FULL)
+    )
     assert bool(clock.pauses) == (fault.status in (429, 500, 502) and fault.said != FULL)
     assert sum(clock.pauses) <= 15
     server.fault = always(Fault())
@@ -568,7 +570,7 @@ def test_a_head_that_others_change_all_the_time_is_given_up(
         whole(steps)
 
     points.do = after_somebody_else  # type: ignore[method-assign]
-    with pytest.raises(StoreUnavailableError, match="without a pause"):
+    with pytest.raises(StoreUnavailableError, match="other programs keep writing"):
         store.write([a_write(A)])
     points.do = whole  # type: ignore[method-assign]
 
@@ -672,7 +674,7 @@ BROKEN = "Service runtime error: a segment is broken"
 @pytest.mark.parametrize(
     ("translate", "error", "failure"),
     [
-        (by_client, UnexpectedResponse(), ("it answers 502: <html>Bad Gateway</html>", True)),
+        (by_client, UnexpectedResponse(), ("it returned 502: <html>Bad Gateway</html>", True)),
         (by_client, GrpcRefusal("UNAVAILABLE"), ("unavailable: nobody there", True, True)),
         (by_client, GrpcRefusal("RESOURCE_EXHAUSTED"), ("resource exhausted: nobody there", True)),
         (by_client, GrpcRefusal("PERMISSION_DENIED"), ("it refused the key (PERMISSION_DENIED)",)),

@@ -126,7 +126,7 @@ def test_what_is_no_key_is_named(tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(b"x" * KEY_BYTES)
     (tmp_path / "link.key").symlink_to(tmp_path / "other")
     for name in ("cut", "link", "missing/a"):
-        with pytest.raises(ConfigError, match="cut off" if name == "cut" else "cannot be used"):
+        with pytest.raises(ConfigError, match="truncated" if name == "cut" else "cannot be used"):
             read_or_make_key(tmp_path / f"{name}.key")
 
 

@@ -75,7 +75,7 @@ KINDS = {
         SqliteArchive.open,
         put_bases,
         lambda archive: [base.fact.title for base in archive.iter_bases()],
-        "no archive",
+        "not an archive",
         ARCHIVE_HINT,
     ),
 }

@@ -97,5 +97,5 @@ def test_files_are_read_as_they_were_written(tmp_path: Path) -> None:
     deep(tmp_path / "deep")
     with pytest.raises(ValueError, match="too deeply"):
         read_json(tmp_path / "deep")
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         read_file(Path("/dev/null"))

@@ -76,5 +76,5 @@ def test_what_are_no_settings_are_left_alone(settings: ObsidianSettings, tmp_pat
     for never_opened in (True, False):
         if not never_opened:
             (root / ".obsidian").symlink_to(tmp_path / ".obsidian")
-        with pytest.raises(ConfigError, match="no folder of Obsidian's"):
+        with pytest.raises(ConfigError, match="not an Obsidian settings folder"):
             ObsidianSettings(root).read(root / ".obsidian/graph.json")

@@ -55,7 +55,7 @@ def test_what_was_no_text_has_a_mark_or_is_left_out() -> None:
         ([{"id": "c"}], "`mapping`"),
         ([{"id": "c", "mapping": {}}], "no messages"),
         ([{"mapping": {"a": _node("user", ["Hi"])}}], "no id"),
-        ([7], "no object"),
+        ([7], "not an object"),
         ("[{", "not JSON"),
     ],
 )

@@ -33,11 +33,11 @@ def test_mem0_lists_its_memories_in_several_forms(given: object) -> None:
 @pytest.mark.parametrize(
     ("form", "name", "given", "reason"),
     [
-        ("mem0", "m.json", [7], "no object"),
+        ("mem0", "m.json", [7], "not an object"),
         ("mem0", "m.json", "{", "not JSON"),
-        ("letta", "a.af", [7], "no object"),
+        ("letta", "a.af", [7], "not an object"),
         ("letta", "a.af", "{", "not JSON"),
-        ("letta", "a.af", {"agents": []}, "no blocks"),
+        ("letta", "a.af", {"agents": []}, "no memory blocks"),
         ("letta", "a.af", {"blocks": [{"label": "human", "value": ""}]}, "human is empty"),
         ("mcp-memory", "m.json", "{", "not JSON"),
         ("cursor", "a.mdc", "---\na: 1\n---\n", "empty"),

@@ -186,7 +186,7 @@ def test_what_is_only_a_part_of_a_fact_is_proposed() -> None:
     assert full.follows()[0] == ["propose"]
     full.edits("\n- due date: 2026-05-01", "")
     assert full.follows()[0] == []
-    assert "is no text of its own" in full.notices[0]
+    assert "is not a whole text" in full.notices[0]
     full.edits("Paint the piers.", "")
     assert full.follows()[0] == []
     assert "Paint the piers." in full.file.text

@@ -244,7 +244,7 @@ def test_a_byte_order_mark_and_line_ends_stay() -> None:
 @pytest.mark.parametrize("text", [MARKS.begin, f"{MARKS.end}\n{MARKS.begin}", f"a\n{MARKS.end}"])
 def test_marks_that_are_no_block_are_refused(text: str) -> None:
     file = SimFile(data=text.encode())
-    with pytest.raises(UnreadableMemoryFileError, match="mark of the managed block"):
+    with pytest.raises(UnreadableMemoryFileError, match="marker of the managed block"):
         managed(file, [fact(1)])
     assert file.text == text
 

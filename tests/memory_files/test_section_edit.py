@@ -76,7 +76,7 @@ def test_text_or_a_heading_that_is_no_section_is_refused(heading: str, words: st
 
 @pytest.mark.parametrize("end", ["```\ncode", "<!-- a comment"])
 def test_a_file_that_ends_within_code_takes_no_section_and_is_named_as_the_reason(end: str) -> None:
-    with pytest.raises(UsageError, match="ends within code") as error:
+    with pytest.raises(UsageError, match="ends in unclosed code") as error:
         put(f"# M\n\n{end}")
     assert not isinstance(error.value, InvalidFieldError)
 

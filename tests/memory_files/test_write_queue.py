@@ -112,7 +112,7 @@ def test_what_cannot_be_written_is_an_error_or_goes_on_waiting(world: MemoryWorl
     with pytest.raises(InvalidFieldError):
         world.agent_adds("```\nA fence that nobody closes, in many words.")
     world.file.says(f"{FILE}\n```\n")
-    with pytest.raises(UsageError, match="ends within code"):
+    with pytest.raises(UsageError, match="ends in unclosed code"):
         world.agent_adds(TEXT)
     assert not world.queue.items
     world.file.busy = True
