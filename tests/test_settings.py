@@ -308,7 +308,7 @@ def _checks(root: Path) -> dict[str, tuple[bool, str]]:
     ("embedder", "why"),
     [
         ("local:/no/such", "/no/such"),
-        ("http:tea.example#model", "no address of a service"),
+        ("http:tea.example#model", "not a valid service URL"),
         ("http:https://tea.example", "names no model"),
     ],
 )

@@ -32,6 +32,13 @@ SYSTEM_HINTS: Mapping[int, str] = {
 """Hints for errors of the operating system, by their number."""
 
 
+def system_error_texts(error: OSError) -> tuple[str, str]:
+    """The message of an error of the operating system, with the file, and a hint or none."""
+    text = error.strerror or str(error) or type(error).__name__
+    message = f"{error.filename}: {text}" if error.filename else text
+    return message, SYSTEM_HINTS.get(error.errno or 0, "")
+
+
 class VaultsyncError(Exception):
     """Base class of all errors that vaultsync raises deliberately.
 
@@ -587,8 +594,8 @@ class UnsafeSpliceError(NoteError):
 class UnsafePathError(NoteError):
     """The path leads out of the vault, or to a file that vaultsync must not change."""
 
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(path, f"{path!r}: {why}", hint="use a path inside the vault")
+    def __init__(self, path: str, why: str, *, hint: str = "use a path inside the vault") -> None:
+        super().__init__(path, f"{path!r}: {why}", hint=hint)
 
 
 class NoteMissingError(NoteError):

@@ -1,4 +1,4 @@
-"""The settings of a vault: what they are, whose they are, and how a file becomes them.
+"""The settings of a vault: their definition, the file to which each belongs, and reading them.
 
 *Vault settings* are harmless wherever a vault comes from, and `.meta/config.toml` holds them.
 *Machine settings* can connect, send, or reach outside the vault; they belong into the user's
@@ -42,17 +42,17 @@ from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 MARKER = Path(".meta") / "config.toml"
 _REPOS_DIR = "~/.codex-toolloop/repos"
 IGNORE = "ignore"
-"""In `[map]`, the value of a word that stays the author's own and is not reported."""
+"""The value in `[map]` of a word that is ignored and not reported."""
 MARKER_BYTES = 1 << 16
-"""The size of the largest file of settings."""
+"""The maximum size of a settings file."""
 _MOST_DOTS = 2_000
-"""A key of many parts takes `tomllib` time that grows with their square."""
+"""The maximum number of dots: `tomllib` takes quadratic time for a key with many parts."""
 T = TypeVar("T", bound=Struct)
 Table = Mapping[str, Any]
-"""A table of TOML."""
+"""A TOML table."""
 
 MOST_SECONDS = 315_360_000.0
-"""Ten years: no clock of a machine overflows with it."""
+"""Ten years: no system clock overflows with it."""
 MOST_DAYS = 36_500.0
 Number = Annotated[float, Meta(ge=0, le=sys.float_info.max, description="a number (0 or more)")]
 Decay = Annotated[float, Meta(ge=0, le=1, description="a number (0 or more)")]
@@ -103,7 +103,7 @@ class FurtherSecrets(Struct, frozen=True, forbid_unknown_fields=True):
     """What a vault sets in the table `[hygiene]`: it only adds to what is redacted."""
 
     patterns: Texts = ()
-    """Further secrets: regular expressions, and names of kinds, such as `@card`."""
+    """Additional secrets: regular expressions, and names of kinds such as `@card`."""
 
 
 class PrivacySettings(FurtherSecrets, frozen=True):
@@ -114,7 +114,7 @@ class PrivacySettings(FurtherSecrets, frozen=True):
     environment: Texts = ()
     """Names of environment variables whose values are secrets."""
     neutralise: bool = True
-    """Whether content that Obsidian would run is escaped in notes that agents write."""
+    """Whether active content is escaped in notes that agents write."""
 
 
 class RetentionSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -124,17 +124,17 @@ class RetentionSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     history: Days = 730.0
-    """Who changed what, which `history` and `undo` need; closed conflicts too."""
+    """Who changed what, which `history` and `undo` need; also closed conflicts."""
     runs: Days = 365.0
     """Reports of runs."""
     blobs: Days = 90.0
-    """Earlier bytes of notes, since nothing needs them any more."""
+    """Earlier versions of notes, counted from when nothing needs them any more."""
     tombstones: Days = 365.0
     """Forgotten facts, which `restore` needs."""
 
 
 ProposalMode = Literal["off", "propose", "auto"]
-"""Whether a rule proposes, or also accepts what it proposes at once; that can be undone."""
+"""Whether a rule makes proposals, or also accepts them immediately, which can be undone."""
 
 
 class ProposalSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -156,7 +156,7 @@ class RepoLimits(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether each branch has a memory of its own."""
     max_summaries_in_context: Count = 10
     summaries_max_entries: Count = 100
-    """Summaries of steps that a branch keeps; older ones are folded into weekly digests."""
+    """Maximum number of summaries per branch; older ones are combined into weekly digests."""
     summaries_max_bytes: Count = 1 << 20
 
 
@@ -171,7 +171,7 @@ class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The table `[qdrant]`: the connection to Qdrant; see docs/guides/qdrant.md."""
 
     agent: str = "default"
-    """Owner of the collection, where the URL names none."""
+    """The name of the collection if the URL does not contain one."""
     key: str = "QDRANT_API_KEY"
     """Name of the environment variable that holds the API key."""
     tls: bool = False
@@ -190,37 +190,37 @@ class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     retention_days: Days = 90.0
     """How long a tombstone is kept."""
     isolated_scopes: tuple[str, ...] = ()
-    """Scopes with collections of their own; `private-*` is all that begin so."""
+    """Scopes with separate collections; `private-*` stands for all that begin with `private-`."""
 
 
 class ModuleFolderSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a vault sets in the table `[modules]`: where modules are, and when to be told."""
+    """What a vault sets in the table `[modules]`: where modules are, and the limits of alerts."""
 
     folder: VaultPath = VaultPath("docs/memories")
     """The folder of modules, in a repository or in the vault."""
     alert_pending: Count = 10
     """Number of modules that may wait for the remote before there is an alert."""
     alert_hours: Number = 48.0
-    """How long one may wait before there is an alert."""
+    """Hours that a module may wait before there is an alert."""
 
 
 class ModuleSettings(ModuleFolderSettings, frozen=True):
     """The table `[modules]`: layered documents and the remote that mirrors them."""
 
     remote: str = ""
-    """Empty while there is none yet, `none` if there is to be none."""
+    """Empty if no remote is set yet, `none` for no remote."""
     space: str = ""
-    """The name of the space there; empty for that of the repository."""
+    """The name of the space on the remote; empty for the name of the repository."""
     key: str = ""
     """Name of the environment variable that holds the remote's key."""
     preset: Literal["byterover", "cipher", "vaultsync"] = "byterover"
-    """Whose tools a remote that speaks MCP has."""
+    """The tools that an MCP remote has."""
     tools: Mapping[Literal["store", "retrieve", "remove"], str] = {}
-    """Names in place of the preset's."""
+    """Names of tools that replace those of the preset."""
     min_confidence: Decay = 0.4
-    """Confidence from which an answer of the remote is taken."""
+    """Minimum confidence at which an answer from the remote is used."""
     timeout_seconds: Seconds = 10.0
-    """How long to wait for an answer of the remote."""
+    """Timeout of a request to the remote."""
 
 
 class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -238,13 +238,13 @@ class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     decay_floor: Decay = FADED_DECAY
     """The decay below which a fact has faded, for `maintain`."""
     auto_link: bool = True
-    """Whether texts of agents get links to the entities they mention."""
+    """Whether texts by agents get links to the entities that they mention."""
     derive: bool = True
-    """Whether runs end by updating indexes, tables and vectors."""
+    """Whether each run updates indexes, tables and vectors at its end."""
     index_folder: VaultPath = VaultPath("")
     """A visible copy of `.index/` in the vault; empty for none."""
     language: str = ENGLISH
-    """The language of texts whose language cannot be detected: stemming and stop words."""
+    """The language for stemming and stop words of texts whose language cannot be detected."""
     weights: RankingWeights = RankingWeights()
     """The ranking of hits."""
     retention: RetentionSettings = RetentionSettings()
@@ -266,7 +266,7 @@ class MachineSettings(VaultSettings, frozen=True):
     """All settings that a file may have: those of vaults, and those of this machine."""
 
     store: str = "sqlite"
-    """`sqlite` (in the state folder), `sqlite:PATH`, or the URL of a Qdrant."""
+    """`sqlite` (in the state folder), `sqlite:PATH`, or a Qdrant URL."""
     embedder: str = "local"
     """The embedding model; see docs/concepts/choosing-an-embedder.md."""
     embedder_key: str = ""
@@ -278,9 +278,9 @@ class MachineSettings(VaultSettings, frozen=True):
     """The folder of a cross-encoder, or `local:` and a folder with its export; `none` for none.
     Empty: the words of the default model."""
     classifier: Literal["rules", "model", "embedding"] = "rules"
-    """What tells the tiers of observations."""
+    """How the tiers of observations are determined."""
     classifier_url: str = ""
-    """Of the service whose model classifies."""
+    """The URL of the service whose model classifies."""
     classifier_model: str = ""
     classifier_key: str = ""
     """Name of the environment variable that holds the key of that service."""
@@ -303,18 +303,18 @@ HARMLESS: Mapping[str, frozenset[object]] = {
     "reranker": frozenset({"none"}),
     "modules.remote": frozenset({"none"}),
 }
-"""Values of machine settings, beside their defaults, that a vault may set by itself."""
+"""Values of machine settings, besides the defaults, that a vault may set without permission."""
 
 
 class Settings(MachineSettings, frozen=True, kw_only=True):
-    """All settings of one vault: those of both files, and those of the caller."""
+    """All settings of one vault: those of both files, and those passed by the caller."""
 
     root: Path
     state_dir: Path
     """The folder of this vault's archive, store and lock."""
     agent: str | None = None
     user: str | None = None
-    """The user whom an agent serves; it recalls only facts about them."""
+    """The user whom an agent serves; it recalls only facts about this user."""
     models: Path = Path("~/.cache/vaultsync/models")
     """The folder of exported models, shared by all vaults of this machine."""
     machine_file: Path = Path()
@@ -322,25 +322,25 @@ class Settings(MachineSettings, frozen=True, kw_only=True):
     repos_dir: Path = Path(_REPOS_DIR)
     """The folder of the inspectable files of repositories."""
     sources: Mapping[str, str] = {}
-    """Where each setting that is no default comes from, by its name."""
+    """The origin of each setting that is not a default, by its name."""
     trusted: int = 0
-    """How many requests of the vault the user has allowed."""
+    """The number of requests of the vault that the user has allowed."""
 
 
 class SettingSources(Struct, frozen=True):
-    """Where the settings of a vault come from; later ones win."""
+    """The sources of a vault's settings; later ones take precedence."""
 
     vault: Table
-    """Of its marker."""
+    """The settings in its marker."""
     machine: Table
     environment: Mapping[str, str]
     agent: str | None = None
-    """What the caller says."""
+    """The settings passed by the caller."""
     store: str | None = None
 
 
 def user_path(path: str | Path) -> Path:
-    """A path in which `~` is a home folder; the `~name` of no user stays, as in a shell."""
+    """Expand `~` in a path; as in a shell, `~name` of an unknown user stays."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -348,7 +348,7 @@ def user_path(path: str | Path) -> Path:
 
 
 def parse_toml(text: str, where: Path) -> Table:
-    """The tables of a file of settings; raises ConfigError if it is no TOML."""
+    """The tables of a settings file; raises ConfigError if it is not TOML."""
     try:
         if text.count(".") <= _MOST_DOTS:
             return tomllib.loads(text)
@@ -383,11 +383,11 @@ def check_vault_id(marker: Table, *, state_root: Path) -> str:
 
 
 _UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""In lower case only: where file names ignore case, `A` would have the files of `a`."""
+"""Lower case only: if file names ignore case, `A` would share the files of `a`."""
 
 
 def check_file(given: Table, where: str) -> MachineSettings:
-    """The settings of one file, each checked by itself.
+    """The settings of one file, each validated on its own.
 
     Raises:
         ConfigError: it has an unknown setting, or an invalid value.
@@ -469,7 +469,7 @@ def combine_settings(
 
 
 def _switch(environment: Mapping[str, str], name: str, setting: bool) -> bool:  # noqa: FBT001
-    """A setting that a variable may switch; raises ConfigError unless that is `on` or `off`."""
+    """A setting that a variable may override; raises ConfigError unless that is `on` or `off`."""
     value = environment.get(name) or ("on" if setting else "off")
     if value not in ("on", "off"):
         raise ConfigError(f"{name} is {value!r:.80}", hint="set it to on or off")
@@ -491,7 +491,7 @@ def _names_for_all(given: Table) -> list[str]:
 
 
 def _merged(below: Table, above: Table) -> Table:
-    """Two tables, of which the second one wins."""
+    """Merge two tables; the second takes precedence."""
     merged = dict(below)
     for name, value in above.items():
         under = merged.get(name)
@@ -501,7 +501,7 @@ def _merged(below: Table, above: Table) -> Table:
 
 
 def check_embedder(setting: str) -> str:
-    """The setting; raises ConfigError if it names no embedder."""
+    """The setting; raises ConfigError if it is not a valid embedder."""
     kind, colon, which = setting.partition(":")
     alone, named = "local sentence hash none", "local sentence hub http"
     if kind in (named if which else alone).split() and bool(colon) == bool(which):
@@ -522,7 +522,7 @@ def _folder(name: str, folder: str, where: str) -> VaultPath:
 
 
 def _check_ignored(path: str, where: str) -> None:
-    """A pattern need not be a path, but it stays in the vault as one does."""
+    """Check that a pattern, like a path, does not lead out of the vault."""
     names = path.strip("/").split("/")
     if not {"", ".", ".."}.isdisjoint(names) or "\0" in path:
         raise _bad_value("ignore", path, "folders of the vault, such as Templates", where)
@@ -566,7 +566,7 @@ def _permissions(given: Permissions, weights: RankingWeights, where: str) -> Per
 
 
 def weights_of(weights: RankingWeights, row: AgentPermissions) -> RankingWeights:
-    """The weights with those of an agent in place of those that its table names."""
+    """The weights, with those from the agent's table replaced."""
     if row.weights == AgentWeights():
         return weights
     own = {key: value for key, value in structs.asdict(row.weights).items() if value is not None}
@@ -628,7 +628,7 @@ def _check_pattern(pattern: str, where: str) -> None:
 
 
 def _convert(given: Table, to: type[T], where: str, table: str = "") -> T:
-    """A table as its struct; raises ConfigError for an unknown name or a wrong value."""
+    """Convert a table to its struct; raises ConfigError for an unknown name or a wrong value."""
     try:
         return convert(given, to)
     except (ValidationError, OverflowError, RecursionError):
@@ -678,7 +678,7 @@ def _expected(kind: object, value: object) -> str:
 
 
 def _at_most(meta: Meta, value: object) -> str:
-    """The upper limit of a number, where that is what it exceeds."""
+    """The upper limit of a number, if the value exceeds it."""
     if not isinstance(value, int | float) or meta.le is None or value <= meta.le:
         return ""
     return f", at most {meta.le:,.0f}" if isinstance(value, int) or isfinite(value) else ""

@@ -1,4 +1,4 @@
-"""What a vault asks of this machine, and whether the user has allowed it.
+"""What a vault requests of this machine, and whether the user has allowed it.
 
 Everyone who can write a vault writes its `.meta/config.toml`. A machine setting there that
 could connect, send, or reach outside the vault is a request, and nothing is done before the

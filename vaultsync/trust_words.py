@@ -1,4 +1,4 @@
-"""What a vault could do with what it asks for, in words for the user.
+"""Describe to the user what the requests of a vault would allow.
 
 They are apart from `trust.py`, because a vault that asks for nothing need not load them.
 """

@@ -47,7 +47,7 @@ export class ObsidianVault implements AppVault {
 
 	private file(path: string): TFile {
 		const file = this.app.vault.getFileByPath(path);
-		if (!file) throw new Error(`${path} is not there any more`);
+		if (!file) throw new Error(`${path} no longer exists`);
 		return file;
 	}
 

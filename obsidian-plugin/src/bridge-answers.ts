@@ -125,7 +125,7 @@ export interface DaemonState {
 	pid?: number;
 }
 
-/** One value that is not equal in vault, store and base. */
+/** One value that differs between vault, store and base. */
 export interface Difference {
 	fact_id: string;
 	path: string | null;
@@ -136,7 +136,7 @@ export interface Difference {
 	why: string;
 }
 
-/** How far the texts of the facts are embedded, as the worker that does it tells. */
+/** The progress of embedding the texts of the facts, as reported by the worker. */
 export interface EmbeddingState {
 	facts: number;
 	share: number;
@@ -308,7 +308,7 @@ export interface MaintenanceReport {
 	silent: Array<string>;
 }
 
-/** A fact in the managed block of a memory file, or one that did not fit. */
+/** A fact that is in the managed block of a memory file, or did not fit. */
 export interface ManagedFact {
 	id: string;
 	title: string;
@@ -382,7 +382,7 @@ export interface NewFact {
 	updatedAt?: string;
 }
 
-/** How many observations there are, by what is known of them. */
+/** Numbers of observations, by state. */
 export interface ObservationCounts {
 	pending: number;
 	critical: number;
@@ -544,7 +544,7 @@ export interface Report {
 	attention: Array<ReportedNotice>;
 }
 
-/** A notice: something that the user has to look at. */
+/** A notice: something that needs the user's attention. */
 export interface ReportedNotice {
 	kind: string;
 	path: string;
@@ -559,7 +559,7 @@ export interface ResolveResult {
 	resolved: ShownConflict;
 }
 
-/** A run that did something. */
+/** A run that changed something. */
 export interface RunSummary {
 	run: string;
 	at: string;

@@ -69,7 +69,7 @@ export const CLI_COMMANDS: readonly CliCommand[] = [
 	{
 		name: "sync",
 		description: "Sync notes and memory",
-		flags: { preview: { description: "Only show what would be done" }, ...FORMAT },
+		flags: { preview: { description: "Only show what would change" }, ...FORMAT },
 		run: async (bridge, given) => {
 			const answer = await bridge.sync(given["preview"] === undefined ? {} : { dry_run: true });
 			const notices = answer.attention.map(({ path, message }) => (path === null ? message : `${path}: ${message}`));
@@ -94,10 +94,10 @@ export const CLI_COMMANDS: readonly CliCommand[] = [
 	},
 	{
 		name: "proposals",
-		description: "List the proposals that wait for an answer, or answer them",
+		description: "List open proposals, or answer them",
 		flags: {
-			accept: { value: "<id>", description: "Do what these proposals say (ids, with commas between)" },
-			reject: { value: "<id>", description: "Close these proposals without a change" },
+			accept: { value: "<id>", description: "Accept these proposals (ids, separated by commas)" },
+			reject: { value: "<id>", description: "Reject these proposals" },
 			...FORMAT,
 		},
 		run: async (bridge, given) => {

@@ -62,7 +62,7 @@ export function addCommands(plugin: Plugin, host: Host): void {
 			if (!checking) {
 				void host.attempt(async () => {
 					await adoptNote(host, file);
-					new Notice(`${file.basename} is part of the memory now.`);
+					new Notice(`${file.basename} is now part of the memory.`);
 				});
 			}
 			return true;

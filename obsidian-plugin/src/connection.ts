@@ -182,6 +182,6 @@ export class Connection {
 
 class Stranger extends Error {
 	constructor(readonly vault: string) {
-		super("the daemon is that of another vault");
+		super("the daemon serves another vault");
 	}
 }

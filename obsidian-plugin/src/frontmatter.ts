@@ -38,7 +38,7 @@ export function withId(text: string, id: string): string {
 		return `${bom}---${end}id: ${id}${end}---${end}${end}${text.slice(bom.length)}`;
 	}
 	if (/^["']?id["']?[ \t]*:/m.test(text.slice(found.from, found.to))) {
-		throw new NotAdoptable("This note has an id already.");
+		throw new NotAdoptable("This note already has an id.");
 	}
 	return `${text.slice(0, found.from)}id: ${id}${found.end}${text.slice(found.from)}`;
 }

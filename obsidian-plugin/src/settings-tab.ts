@@ -36,12 +36,12 @@ export class VaultsyncSettingTab extends PluginSettingTab {
 			},
 			{
 				name: "Status bar",
-				desc: "Show in the status bar whether notes and memory are equal.",
+				desc: "Show in the status bar whether notes and memory are in sync.",
 				control: { type: "toggle", key: "statusBar" },
 			},
 			{
 				name: "Recall while typing",
-				desc: "Search by keyword while you type. Enter always searches by meaning as well.",
+				desc: "Run a keyword search while you type. Enter always runs a semantic search as well.",
 				control: { type: "toggle", key: "whileTyping" },
 			},
 			{

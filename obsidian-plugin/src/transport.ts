@@ -142,7 +142,7 @@ export class Transport {
 			let timer = 0;
 			const listen = (): void => {
 				window.clearTimeout(timer);
-				timer = window.setTimeout(() => end(new BridgeOff("the daemon has gone quiet")), silence);
+				timer = window.setTimeout(() => end(new BridgeOff("the daemon stopped responding")), silence);
 			};
 			const end = (error?: Error): void => {
 				window.clearTimeout(timer);

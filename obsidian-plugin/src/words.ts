@@ -39,8 +39,8 @@ export function fieldName(field: string): string {
 }
 
 const KINDS: Record<string, string> = {
-	write: "Write of an agent", duplicates: "Duplicates", contradiction: "Contradiction", consolidation: "Repeated observations",
-	link: "Missing note", retype: "Other type", retitle: "Better title", junk: "Never used",
+	write: "Write by an agent", duplicates: "Duplicates", contradiction: "Contradiction", consolidation: "Repeated observations",
+	link: "Missing note", retype: "Different type", retitle: "Better title", junk: "Never used",
 };
 
 /** The kind of a proposal, as a label. */
@@ -59,11 +59,11 @@ export interface Deletion {
 export function deletionOf({ field, vault, store }: ConflictField): Deletion | null {
 	if (field !== "note") return null;
 	if (vault === "changed" && store === "deleted") {
-		const said = "An agent deleted this fact while you changed its note. An edit beats a deletion, so your note was kept.";
+		const said = "An agent deleted this fact while you changed its note. An edit takes precedence over a deletion, so your note was kept.";
 		return { said, keep: "vault", drop: "store" };
 	}
 	if (vault === "deleted" && store === "changed") {
-		const said = "You deleted this note while an agent changed it. An edit beats a deletion, so the note is back.";
+		const said = "You deleted this note while an agent changed it. An edit takes precedence over a deletion, so the note was restored.";
 		return { said, keep: "store", drop: "vault" };
 	}
 	return null;
@@ -133,7 +133,7 @@ function timesWords({ p50, p95, p99 }: Times): string {
 }
 
 const SOURCES: Record<string, string> = {
-	index: "by keywords", vector: "by meaning", fused: "by both", set: "of a set", "index-files": "in the files",
+	index: "by keyword search", vector: "by semantic search", fused: "by hybrid search", set: "of a set", "index-files": "in index files",
 };
 
 /** How many observations there are of each tier; empty for none. */
@@ -157,7 +157,7 @@ export function telemetryWords(found: Telemetry): [string, string][] {
 	if (found.note_to_store !== null) rows.push(["Note to fact", timesWords(found.note_to_store)]);
 	for (const [source, times] of Object.entries(found.recall)) rows.push([`Recall ${SOURCES[source] ?? source}`, timesWords(times)]);
 	if (found.edits > 0) rows.push(["Conflicts", `${found.conflicts_per_1000_edits} of 1,000 edits`]);
-	rows.push(["Longest wait", duration(found.longest_lag_seconds)]);
+	rows.push(["Longest delay", duration(found.longest_lag_seconds)]);
 	const crashes = found.crashes > 0 ? `, ${found.crashes} after a crash` : "";
 	rows.push(["Restarts", `${found.restarts}${crashes}`]);
 	return rows;

@@ -56,6 +56,16 @@ def test_every_other_line_of_the_file_stays(root: Path) -> None:
     assert marker(root) == before
 
 
+def test_the_last_setting_of_an_inner_table_takes_the_table_with_it(root: Path) -> None:
+    change_setting(str(root), "map.type.book", "note")
+    before = marker(root)
+    change_setting(str(root), "map.priority.high", "1")
+    assert change_setting(str(root), "map.priority.high", None).source == "default"
+    assert marker(root) == before
+    change_setting(str(root), "map.type.book", None)
+    assert "map" not in marker(root)
+
+
 def test_a_value_is_toml_or_a_plain_text(root: Path) -> None:
     for name, text, found in (
         ("ignore", '["Templates", "Archive"]', ["Templates", "Archive"]),
@@ -93,6 +103,7 @@ def test_what_a_setting_does_not_take_is_refused_and_nothing_is_written(
     said = f"{refused.value.message} {refused.value.hint}"
     assert ".toml" not in said  # no file has to be corrected
     assert said.count("got") <= 1
+    assert "asked" not in said
 
 
 def test_what_reaches_beyond_the_vault_is_set_in_the_users_own_file(root: Path) -> None:

@@ -129,6 +129,15 @@ def test_a_vault_that_the_system_cannot_open_is_not_called_missing(
     assert "ulimit -n" in caught.value.hint
 
 
+def test_a_link_in_the_place_of_a_folder_is_to_be_replaced_by_one(
+    root: Path, vault: VaultFs
+) -> None:
+    (root / "Linked").symlink_to(root / "public")
+    with pytest.raises(UnsafePathError, match="Linked is a link") as caught:
+        vault.stamp(VaultPath("Linked/a.md"))
+    assert caught.value.hint == "put a folder in its place"
+
+
 def test_an_error_of_a_displaced_file_names_its_whole_path(
     root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -125,9 +125,27 @@ def test_what_is_no_key_is_named(tmp_path: Path) -> None:
     (tmp_path / "cut.key").write_bytes(b"short")
     (tmp_path / "other").write_bytes(b"x" * KEY_BYTES)
     (tmp_path / "link.key").symlink_to(tmp_path / "other")
-    for name in ("cut", "link", "missing/a"):
-        with pytest.raises(ConfigError, match="truncated" if name == "cut" else "cannot be used"):
+    os.mkfifo(tmp_path / "pipe.key")
+    for name, hint in (
+        ("cut", "remove it"),
+        ("link", "a link points to itself, or links are not allowed here"),
+        ("pipe", "remove it"),
+        ("missing/a", "create the folder first"),
+    ):
+        with pytest.raises(
+            ConfigError, match="truncated" if name == "cut" else "cannot be used"
+        ) as e:
             read_or_make_key(tmp_path / f"{name}.key")
+        assert e.value.hint.startswith(hint)
+
+
+def test_a_key_that_may_not_be_read_needs_the_right_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "open", Mock(side_effect=PermissionError))
+    with pytest.raises(ConfigError) as caught:
+        read_or_make_key(tmp_path / "a.key")
+    assert caught.value.hint == "change its permissions so that you can read and write it"
 
 
 def test_a_disk_without_links_holds_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

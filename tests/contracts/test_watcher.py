@@ -152,7 +152,7 @@ def test_a_root_that_was_replaced_is_trouble(place: Place) -> None:
     place.root.rename(place.where / "old")
     assert "cannot be seen" in place.watcher.failure()
     place.root.mkdir()
-    assert "another folder" in place.watcher.failure()
+    assert "not the folder" in place.watcher.failure()
 
 
 def test_after_the_stop_nothing_of_it_runs_nor_where_no_root_is(place: Place) -> None:

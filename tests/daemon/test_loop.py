@@ -307,7 +307,8 @@ def test_what_fails_beside_the_passes_is_told_too(it: Daemonic) -> None:
     it.runs(1)
     it.daemon.record_error(OSError(28, "No space left on device"))
     assert (error := it.daemon.state.last_error)
-    assert error.kind == "OSError"
+    assert (error.kind, error.message) == ("OSError", "No space left on device")
+    assert error.hint.startswith("free some space")
     assert not it.daemon.state.failing
     assert it.daemon.error is None
 

@@ -303,6 +303,20 @@ def test_an_import_that_was_interrupted_is_completed_by_the_next(
     assert len(world.notes()) == 3
 
 
+def test_where_no_note_can_be_written_the_facts_wait_for_the_next_sync(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(service, "FACTS_PER_WRITE", 2)
+    world = World()
+    world.vault.broken.add("public/facts")
+    rows = GivenFiles({"a.jsonl": "\n".join(f'{{"text": "Text {x}."}}' for x in range(3))})
+    report = import_from(world.ctx, FORMATS["jsonl"], rows)
+    assert (report.facts, report.run, world.notes()) == (3, None, [])
+    world.vault.broken.clear()
+    world.sync()
+    assert len(world.notes()) == 3
+
+
 def test_facts_of_one_export_may_have_the_same_text() -> None:
     rows = [{"id": f"01900000-0000-7000-8000-00000000000{x}", "text": "Same."} for x in range(2)]
     given = GivenFiles({"rows.jsonl": "\n".join(map(json.dumps, rows))})

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.exchange.sources import GivenFiles, contents, read, why
-from vaultsync.exchange import markdown_folders
+from vaultsync.exchange import markdown_folders, plain_tables
 from vaultsync.exchange.exchange_formats import FORMATS
 from vaultsync.exchange.source_facts import (
     MAX_CONTENT,
     SourceFact,
+    Unreadable,
     fact_id,
     in_parts,
     line_of,
@@ -194,4 +195,24 @@ def test_a_text_that_never_ends_is_named_and_does_not_fill_the_memory(
 
     (reason,) = why([*FORMATS[form].read(Endless({name: ""}))])
     assert reason == "it is larger than 1 MiB"
+    assert taken <= 2 << 20
+
+
+def test_a_row_that_never_ends_is_named_and_does_not_fill_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plain_tables, "_MAX_LINE", 1 << 20)
+    taken = 0
+
+    class Endless(GivenFiles):
+        def text(self, name: str) -> Iterator[str]:
+            nonlocal taken
+            yield "text\nDiesel is sold until noon.\n"
+            while taken < 3 << 20:
+                taken += 1 << 16
+                yield "tide," * (1 << 14)
+
+    first, last = FORMATS["csv"].read(Endless({"a.csv": ""}))
+    assert isinstance(first, SourceFact)
+    assert last == Unreadable("a.csv: row 2", "the line after it is longer than 1 MiB")
     assert taken <= 2 << 20

@@ -137,7 +137,7 @@ def test_a_server_of_that_name_that_is_not_ours_stays(part: HostFile, text: str)
     ],
 )
 def test_a_file_in_another_form_is_left_alone(part: HostFile, text: str) -> None:
-    with pytest.raises(HostFileError, match="left alone"):
+    with pytest.raises(HostFileError, match="not modified"):
         _install(text, part)
 
 

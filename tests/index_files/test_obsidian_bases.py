@@ -36,6 +36,7 @@ def test_a_base_has_the_documented_form(name: str) -> None:
         assert view.keys() <= {"type", "name", "filters", "groupBy", "sort", "order"}
         assert view["type"] in {"table", "cards"}
         assert view["order"]
+        assert len(set(view["order"])) == len(view["order"])
         assert next(iter(view.get("filters", {"and": 0}))) in {"and", "or"}
     names = [view["name"] for view in base["views"]]
     assert len(set(names)) == len(names)

@@ -486,7 +486,7 @@ def test_what_the_note_index_cannot_take_in_meanwhile_is_left(world: EmbeddingWo
     world.model.takes = arrive
     report = world.embed(behind=True, follow=True)
     assert report.left == 1
-    assert report.degraded.startswith("the note index is behind")
+    assert report.degraded.startswith("the note index is out of date")
     assert world.embed().left == 0
     assert world.vectors.said() == world.rebuilt()
 
@@ -587,7 +587,7 @@ def test_what_the_note_index_has_not_taken_in_waits(world: EmbeddingWorld) -> No
     world.says("alpha")
     early = world.embed(behind=True)
     assert (early.left, early.put) == (1, 0)
-    assert early.degraded.startswith("the note index is behind")
+    assert early.degraded.startswith("the note index is out of date")
     catch_up_note_index(world.ctx, world.index)
     world.says("beta")
     late = world.embed(behind=True)

@@ -87,7 +87,7 @@ def test_a_link_is_ambiguous_when_several_files_have_its_name(
 
     assert (resolution.problem, resolution.rule) == (AMBIGUOUS, how)
     assert list(resolution.candidates) == candidates
-    assert f"it leads to {candidates[0]}" in resolution.why
+    assert f"it resolves to {candidates[0]}" in resolution.why
     assert resolution.fix is None
 
 

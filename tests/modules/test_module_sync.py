@@ -331,7 +331,7 @@ def test_an_answer_is_taken_from_a_confidence_of_four_tenths(
         assert answer.paths == [f"docs/memories/{MODULE}"]
     if confidence == 0.39:
         assert answer.confidence == 0.39
-        assert answer.reason == "what it says of ap-01 has confidence 0.39, below 0.4"
+        assert answer.reason == "its answer for ap-01 has confidence 0.39, below 0.4"
 
 
 def test_of_the_files_only_the_core_and_the_named_modules_are_read(written: ModuleWorld) -> None:
@@ -363,7 +363,7 @@ def test_an_answer_of_another_version_is_not_taken(written: ModuleWorld) -> None
     answer = written.read("ap-01")
     assert (answer.source, answer.reason) == (
         "files",
-        "what it says of ap-01 is of another version",
+        "its answer for ap-01 is a different version",
     )
     assert "slow" in answer.text
 

@@ -13,6 +13,7 @@ from vaultsync.model.paths import CONFLICT_COPIES, LIKELY_COPIES, VaultPath
 from vaultsync.operations.settle_copies import settle_copy, undo_copies
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.history import COPY_FIELD
+from vaultsync.sync.report import counted
 
 LINES = "One at dawn.\n\nTwo at the pier.\n\nThree with a lamp."
 EXAMPLES = [each.example for each in (*CONFLICT_COPIES, *LIKELY_COPIES)]
@@ -96,6 +97,9 @@ def test_a_copy_that_says_no_more_goes_and_comes_back_by_undo() -> None:
     assert world.there()
     assert [each.kind for each in world.sync().attention] == ["conflict_copy"]
     run = world.settles("drop")
+    found = world.archive.find_run(run)
+    assert found is not None
+    assert found.report["counts"] == {**counted({}), "unchanged": 1}
     world.archive._rows.blobs.clear()
     assert [each.action for each in undo_copies(world.ctx, world.archive.history(run=run))[1]] == [
         "keep"

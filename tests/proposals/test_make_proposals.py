@@ -130,7 +130,7 @@ def test_a_note_for_a_name_is_made_where_the_facts_are(world: RuleWorld) -> None
     modes = dict.fromkeys(PRODUCERS, OFF) | {"link": PROPOSE}
     assert make_proposals(world.ctx, modes).proposed == {"link": 1}
     (path,) = world.review_notes()
-    assert path == f"{SCOPE}/proposals/make-a-note-for-pier-box.proposal.md"
+    assert path == f"{SCOPE}/proposals/create-a-note-for-pier-box.proposal.md"
     (record,) = world.archive.proposals()
     done = accept_proposals(world.ctx, [find_proposal(world.ctx, record.id)])
     made = world.fact(done.proposals[0].changes[0].fact_id)

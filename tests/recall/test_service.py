@@ -384,7 +384,7 @@ def test_an_index_that_is_behind_degrades_the_answer(
         patch.setattr(world.index, "update", busy)
         found = world.ask("berths", mode="index")
     assert len(found) == 1
-    assert "may be behind" in found.degraded[0]
+    assert "may be out of date" in found.degraded[0]
     assert len(world.ask("berths", mode="index")) == 2
 
 
@@ -604,7 +604,7 @@ def test_a_set_is_listed_whole_by_importance_without_a_model(world: RecallWorld,
     assert (answer.source, answer.degraded) == ("index", ())
     assert answer.confidence == answer.answerable == 1
     assert [hit.score for hit in answer] == sorted((hit.score for hit in answer), reverse=True)
-    assert {hit.why for hit in answer} == {"Is one of those asked for.", answer[1].why}
+    assert {hit.why for hit in answer} == {"Is one of the facts asked for.", answer[1].why}
     assert [(each.count, each.reason) for each in answer.hidden] == [(1, "archived")]
     assert world.titles("What decisions did we make?", limit=1) == ["First"]
     assert "Old" in world.titles("What decisions did we make?", all=True)
@@ -896,7 +896,7 @@ def test_a_set_says_nothing_of_speakers(world: RecallWorld) -> None:
 
     found = world.ask("type:episodic")
 
-    assert {hit.why for hit in found} == {"Is one of those asked for."}
+    assert {hit.why for hit in found} == {"Is one of the facts asked for."}
 
 
 def test_a_speaker_with_a_name_is_no_assistant(world: RecallWorld) -> None:

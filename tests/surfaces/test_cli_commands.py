@@ -581,6 +581,10 @@ def test_status_tells_of_vectors_once_there_is_a_fact() -> None:
     assert "embedding" not in _status_rows(facts=1, embedding=None)
     rows = _status_rows(facts=1, embedding=embedding)
     assert rows["embedding"] == "40% of the facts, 3 texts left, by process 7"
+    new = _status_rows(facts=1, embedding=EmbeddingState())["embedding"]
+    assert new == "none yet, `vaultsync index` embeds them"
+    edited = _status_rows(facts=1, embedding=EmbeddingState(share=1.0))["embedding"]
+    assert edited == "all facts, not all changes, `vaultsync index` embeds the rest"
 
 
 def test_status_tells_how_long_answers_took_once_twenty_were_given() -> None:

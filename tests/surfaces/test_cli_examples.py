@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -16,6 +17,7 @@ from tests.sample_vault import ROOT
 from tests.surfaces.test_cli_help import WORKING
 from vaultsync.cli.examples import EXAMPLES
 from vaultsync.cli.main import cli
+from vaultsync.model.schema import TYPES
 
 NAMES = [" ".join(words) for words in (*WORKING, ("bridge",))]
 SERVES = {"watch", "bridge", "mcp"}
@@ -66,7 +68,9 @@ def test_every_example_parses(name: str, line: str, tmp_path: Path) -> None:
             assert found is not None
             assert words.pop(0) == part
             command = found
+        types = {value for option, value in pairwise(words) if option == "--type"}
         command.make_context(name, words, parent=context)
+    assert types <= set(TYPES)
 
 
 def test_the_examples_work_on_the_sample_vault(

@@ -16,6 +16,8 @@ from click.testing import CliRunner, Result
 from vaultsync.api.opening import init
 from vaultsync.cli.main import cli
 from vaultsync.hosts.agent_hosts import HOSTS
+from vaultsync.mcp_server.fact_tools import FACT_TOOLS
+from vaultsync.mcp_server.recall_tools import RECALL_TOOLS
 
 RECORDED = Path(__file__).parents[2] / "golden" / "hosts"
 
@@ -66,10 +68,12 @@ def test_installed_twice_and_removed_every_byte_is_as_before(home: Path, host: s
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_in_an_empty_home_folder_nothing_is_left(home: Path, host: str) -> None:
+def test_in_an_empty_home_folder_nothing_is_left(home: Path, tmp_path: Path, host: str) -> None:
+    own = _tree(tmp_path / "config")
     run("install", host, "--json")
     assert _tree(home)
     run("install", host, "--remove", "--json")
+    assert _tree(tmp_path / "config") == own
     assert not _tree(home)
 
 
@@ -82,6 +86,14 @@ def test_a_project_has_files_of_its_own(home: Path, tmp_path: Path, host: str) -
     assert bool(_tree(project)) == (host != "claude-desktop")
     run("install", host, "--project", str(project), "--remove", "--json")
     assert not _tree(project)
+
+
+def test_the_instructions_name_tools_that_the_server_has(home: Path) -> None:
+    run("install", "claude-code", "--json")
+    instructions = (home / ".claude" / "CLAUDE.md").read_text()
+    named = set(re.findall(r"`(memory_\w+)`", instructions))
+    assert named
+    assert named <= {tool.name for tool in (*FACT_TOOLS, *RECALL_TOOLS)}
 
 
 def test_what_a_person_changes_meanwhile_stays(home: Path) -> None:

@@ -180,6 +180,20 @@ def test_what_went_with_a_deleted_file_is_undone_by_the_run_that_is_named(
     assert held.verify().equal
 
 
+def test_a_file_has_one_block_and_the_last_call_says_what_it_holds(
+    held: Memory, file: Path, tmp_path: Path
+) -> None:
+    held.remember(TEXT, title="Ask", scope="project-pier")
+    held.manage_memory_file(file, budget=900)
+    with app.open(str(tmp_path / "vault"), state_dir=str(tmp_path / "state")) as person:
+        person.manage_memory_file(file, budget=300)
+        before = file.read_bytes()
+        person.sync()
+        person.sync()
+        assert file.read_bytes() == before
+        assert [each.budget for each in person.status().blocks] == [300]
+
+
 def test_a_memory_file_is_managed_by_two_processes_at_once(held: Memory, file: Path) -> None:
     for number in range(12):
         held.remember(f"Pier {number} has {number + 3} guest berths.", title=f"Pier {number}")

@@ -119,6 +119,19 @@ def _check_vectors(root: Path) -> None:
     assert held == {each.id: frozenset(chunk.id for chunk in chunk_fact(each)) for each in facts}
 
 
+def test_what_came_after_the_last_embedding_counts_as_not_embedded(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "off")
+    _run("index", "--vault", str(vault))
+    assert _is_complete(vault)
+    with _opened(vault) as memory:
+        memory.remember("The pier opens at ten.")
+    state = _state(vault)
+    assert state is not None
+    assert (state.facts, state.share, state.complete) == (0, 0.0, False)
+
+
 def test_adopt_does_not_wait_for_the_model(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _fill(vault, ADOPTED)
     other = vault.with_name("without")

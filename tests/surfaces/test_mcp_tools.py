@@ -637,7 +637,7 @@ def test_prompts_contain_what_is_known(home: Home) -> None:
                 await text("what_do_i_know_about", **wrong)
         with pytest.raises(McpError, match="unknown prompt 'x'"):
             await text("x")
-        with pytest.raises(McpError, match="there is no tool 'x'"):
+        with pytest.raises(McpError, match="unknown tool 'x'"):
             await session.call_tool("x", {})
 
     talk(home, asks)

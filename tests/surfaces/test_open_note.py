@@ -57,6 +57,10 @@ def test_a_note_is_one_argument_whatever_its_name(memory: Memory, tmp_path: Path
     assert parse_qs(urlsplit(uri).query) == {"path": given_words[-1:]}
     assert not [*tmp_path.rglob("owned")]
 
+    (tmp_path / "xdg-open").write_text("#!/bin/sh\nexit 3\n")
+    failed = run(memory, fact.title, "--obsidian")
+    assert "hint: install Obsidian" in failed.stderr
+
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
 def test_no_name_ends_the_uri_or_its_argument(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Checks of what callers of `Memory` pass: texts, numbers, dates and paths.
+"""Validate the arguments of `Memory`: texts, numbers, dates and paths.
 
 Each names the argument in its error, `InvalidFieldError`; paths have errors of their own.
 """

@@ -1,4 +1,4 @@
-"""A note of what changed in a span of time, written on request."""
+"""A note about the changes in a time span, written on request."""
 
 from __future__ import annotations
 

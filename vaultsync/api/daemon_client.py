@@ -1,4 +1,4 @@
-"""Asks the bridge of a vault for the model or the engine that only its process has."""
+"""Ask the bridge of a vault for the model or the engine that only its process has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the user decides: conflicts and proposals, settled here or by the daemon of the vault."""
+"""The user's decisions on conflicts and proposals, settled here or by the daemon of the vault."""
 
 from __future__ import annotations
 

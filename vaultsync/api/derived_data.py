@@ -1,4 +1,4 @@
-"""Brings everything derived from the facts up to date: indexes, tables, vectors."""
+"""Update everything derived from the facts: indexes, tables, vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vectors of a vault, made by a background worker in a process of its own.
+"""The vectors of a vault, computed by a background worker in a separate process.
 
 Commands that changed facts start the worker and do not wait for it. A lock makes sure that there is
 only one. It ends when all is done; if it ends before that, the next command starts another.
@@ -129,7 +129,9 @@ class EmbeddingWorker:
         if found.pid is None:
             pid = self._started if started and not complete else None
             found = structs.replace(found, texts_per_second=0.0, seconds_left=None, pid=pid)
-        return structs.replace(found, complete=complete)
+        # The store may have grown since the worker told of its progress.
+        share = _share(found.facts, now.facts)
+        return structs.replace(found, complete=complete, share=share)
 
     def version(self, state: StoreState) -> str:
         """The version of complete vectors, by the store and the setting of the model."""
@@ -278,7 +280,7 @@ class _ProgressFile:
         speed = (done - before) / took if took > 0 else 0.0
         state = EmbeddingState(
             facts=facts,
-            share=round(min(facts / everything, 1.0), 3) if everything else 1.0,
+            share=_share(facts, everything),
             texts_left=total - done,
             texts_per_second=round(speed, 1),
             seconds_left=round((total - done) / speed, 1) if speed else None,
@@ -293,6 +295,10 @@ class _ProgressFile:
                 "at": self._clock.now().isoformat(),
             }
         )
+
+
+def _share(facts: int, everything: int) -> float:
+    return round(min(facts / everything, 1.0), 3) if everything else 1.0
 
 
 def _text(known: Mapping[str, Any], name: str) -> str:

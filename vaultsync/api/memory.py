@@ -571,7 +571,8 @@ class Memory:
         file = note_opener.check_note_file(self.settings.root, fact.path)
         uri = note_opener.obsidian_uri(file) if obsidian else None
         command = note_opener.uri_command(uri) if uri else note_opener.editor_command(file)
-        note_opener.run_program(command)
+        hint = "install Obsidian, or leave out --obsidian to open it in your editor" if uri else ""
+        note_opener.run_program(command, hint=hint)
         return OpenedNote(fact.id, fact.path, str(file), uri, tuple(command))
 
     def waits(self, id: str) -> bool:

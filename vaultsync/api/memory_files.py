@@ -1,4 +1,4 @@
-"""Memory files of one vault: `MEMORY.md` and the store, kept in step."""
+"""The memory files of one vault: sync `MEMORY.md` with the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedding models of this machine: which there are, and how another one is fetched."""
+"""The embedding models of this machine: list them, and fetch another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes a vault of a folder, opens one, and installs the plugin for Obsidian."""
+"""Turn a folder into a vault, open a vault, and install the plugin for Obsidian."""
 
 from __future__ import annotations
 

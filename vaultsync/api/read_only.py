@@ -1,4 +1,4 @@
-"""Answers questions without the engine that writes, so that a cold start loads little.
+"""Answer questions without the engine that writes, so that a cold start loads little.
 
 What only some questions need is imported where it is used: a cold `vaultsync recall` has
 to stay within 2.5 times `import click` (`tests/bench/asking.py`).

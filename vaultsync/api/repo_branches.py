@@ -1,4 +1,4 @@
-"""Which branch of a repository is checked out, and which facts hold there."""
+"""Which branch of a repository is checked out, and which facts apply to it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HASH_LENGTH = 64
 _LINEAGES = ".lineages"
 """The folder of data that all working copies of a repository share."""
 _MOST_TIPS = 5
-"""Maximum number of former tips of a branch that are remembered."""
+"""Maximum number of former tips of a branch that are kept."""
 T = TypeVar("T")
 
 
@@ -41,9 +41,9 @@ class _Arrivals(msgspec.Struct, frozen=True):
     tips: str = ""
     """A hash of the branches."""
     places: frozenset[Place] = frozenset()
-    """The places in question at this head and these branches."""
+    """The places that were checked for this head and these branches."""
     at: frozenset[Place] = frozenset()
-    """The places that hold."""
+    """The places whose facts apply."""
     by: dict[str, tuple[str, ...]] = {}
     """Commit and branch -> the commits by which they arrived."""
 
@@ -55,13 +55,13 @@ class RepoHandle:
     identity: RepoIdentity
     folder: RepoFolder
     shared: RepoFolder
-    """Of the lineage."""
+    """The folder of the lineage, shared by all working copies."""
     repository: GitRepository | None
     """None if the working copy is gone."""
 
 
 class RepoBranches:
-    """The branches of repositories, and the facts that hold on them."""
+    """The branches of repositories, and the facts that apply to them."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class RepoBranches:
         return self._handle(structs.replace(known, commit=tip or known.commit), repository)
 
     def elsewhere(self, repo: str | Path | None) -> list[Fact]:
-        """The facts of a repository that do not hold on the branch that is checked out."""
+        """The facts of a repository that do not apply to the branch that is checked out."""
         handle = self.open(repo, None)
         shown = {fact.id for fact in self.holding(handle)}
         return [fact for fact in self.facts(handle) if fact.id not in shown]
@@ -140,7 +140,7 @@ class RepoBranches:
         return self._known_facts.read(self._ctx(), self._note_index(), handle.identity)
 
     def holding(self, handle: RepoHandle) -> list[Fact]:
-        """The facts that hold on the branch of a repository."""
+        """The facts that apply to the branch of a repository."""
         identity, facts = handle.identity, self.facts(handle)
         places = facts.places
         if identity.branch_scope == SHARED:
@@ -183,7 +183,7 @@ class RepoBranches:
     def remembered_tips(
         self, handle: RepoHandle, branches: dict[str, str], places: Iterable[Place]
     ) -> dict[str, list[str]]:
-        """The present and former tips of the branches of places."""
+        """The current and former tips of the branches of places."""
         empty: dict[str, list[str]] = {}
         known = read_state(handle.shared.state("branches.json"), empty)
         names = {place.branch for place in places if place.branch}
@@ -196,7 +196,7 @@ class RepoBranches:
         return found
 
     def keep(self, folder: RepoFolder, name: str, state: object) -> None:
-        """Cache the answers; failures do not matter."""
+        """Cache the results; failures are ignored."""
         try:
             folder.put_state(name, msgspec.json.encode(state), durable=False)
         except RepoFileError as error:

@@ -1,4 +1,4 @@
-"""Keeps a repository's facts and inspectable files equal, and writes new facts to both."""
+"""Keep a repository's facts and inspectable files equal, and write new facts to both."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _log = logging.getLogger(__name__)
 _MOST_VERSIONS = 8
 """Maximum number of versions of `memory.json` kept as merge bases for edits."""
 _MOST_ROUNDS = 20
-"""How often `memory.json` is written again because it was saved meanwhile."""
+"""How often writing `memory.json` is retried because it was saved in the meantime."""
 _WRITTEN = "memory.base.json"
 EntryT = TypeVar("EntryT", RepoConvention, RepoDecision, RepoNote, StepSummary)
 
@@ -120,7 +120,7 @@ class RepoFiles:
             handle.folder.put_state("repository.json", data)
 
     def synced(self, handle: RepoHandle) -> list[Fact]:
-        """The facts that hold, after both files were read and written."""
+        """The facts that apply, after both files were read and written."""
         facts = self._branches.holding(handle)
         if not facts and not handle.folder.exists:
             return facts
@@ -341,7 +341,7 @@ class RepoFiles:
         )
 
     def _take_lines(self, handle: RepoHandle, facts: Sequence[Fact]) -> list[Fact]:
-        """Take over the lines that other programs appended to `summaries.jsonl`."""
+        """Import the lines that other programs appended to `summaries.jsonl`."""
         found = [*facts]
         lines = [x for x in map(read_summary, handle.folder.summaries()) if x and not x.id]
         known = {(x.session_id, x.content) for x in facts if x.type == SUMMARY} if lines else set()
@@ -430,7 +430,7 @@ def _versions(folder: RepoFolder) -> tuple[bytes, ...]:
 
 
 def _replaced(facts: Sequence[Fact], values: dict[str, Value], fact_id: str | None) -> Fact | None:
-    """The entry that a new one replaces."""
+    """The existing entry that a new one replaces."""
     if fact_id is not None:
         found = next((x for x in facts if x.id == fact_id), None)
         if found is None or found.type != values["type"]:

@@ -1,4 +1,4 @@
-"""Memory of git repositories: what holds on the branch that is checked out."""
+"""Memory of git repositories: what applies to the branch that is checked out."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ _MOST_READ_FOR_CONTEXT = 500
 
 
 class RepoUpkeep(msgspec.Struct, frozen=True):
-    """What was done for a repository."""
+    """The result of maintaining a repository."""
 
     promoted: int = 0
-    """Facts that hold on the branch for good."""
+    """Facts that now apply to the branch permanently."""
     folded: int = 0
-    """Summaries that were folded into weekly digests."""
+    """Summaries that were combined into weekly digests."""
     proposed: int = 0
     """New proposals about branches that were deleted."""
 
@@ -244,7 +244,7 @@ class Repos:
         )
 
     def _map_text(self, handle: RepoHandle, paths: Sequence[str], max_chars: int) -> str:
-        """The map for a context pack, which waits for no large one: empty where there is none."""
+        """The map for a context pack; empty if there is none yet: a large map is not waited for."""
         if handle.repository is None:
             return ""
         try:
@@ -533,7 +533,7 @@ class Repos:
         return RepoUpkeep(promoted, folded, self._propose(handle, handle.repository, facts))
 
     def known_roots(self) -> list[Path]:
-        """The working copies that were used and are there still."""
+        """The working copies that were used and still exist."""
         found = {}
         for folder in (
             sorted(self._branches.root.glob("?*")) if self._branches.root.is_dir() else ()

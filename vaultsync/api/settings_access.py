@@ -1,4 +1,4 @@
-"""The settings of a vault, one by one: read with where each comes from, changed with validation."""
+"""Single settings of a vault: read them with their origin, and change them with validation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vaultsync.trust import requests_of
 VAULT, MACHINE, DEFAULT = "vault", "this machine", "default"
 _OWN = "vault_id"
 """The setting that nothing may change: the state of the vault is found by it."""
-_REQUEST = "what you asked for"
+_REQUEST = "the command"
 """Where a wrong value stands that was never written."""
 
 

@@ -1,4 +1,4 @@
-"""Opens the log file of a vault."""
+"""Open the log file of a vault."""
 
 from __future__ import annotations
 

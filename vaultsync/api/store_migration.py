@@ -1,4 +1,4 @@
-"""Moves the facts of a vault to another store."""
+"""Move the facts of a vault to another store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a vault asks of this machine, and how the user allows, takes over or revokes it."""
+"""What a vault requests of this machine, and how the user allows, moves or revokes it."""
 
 from __future__ import annotations
 

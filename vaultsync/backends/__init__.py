@@ -1,1 +1,1 @@
-"""Touches the world, one thing per file. Only `vaultsync.api` imports from here."""
+"""All I/O, one subject per file. Only `vaultsync.api` imports from here."""

@@ -1,4 +1,4 @@
-"""Small files that are replaced in one step, and logs that grow by whole lines.
+"""Small files that are replaced atomically, and logs to which whole lines are appended.
 
 A reader finds the old bytes of a file or the new ones.
 """

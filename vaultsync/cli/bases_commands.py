@@ -1,4 +1,4 @@
-"""`bases`: tables and cards of the facts for Obsidian's Bases, and types of their properties."""
+"""`bases`: tables and cards of facts for Obsidian's Bases, and property types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command logs: to the log file of the vault, and to stderr."""
+"""The log of a command: to the log file of the vault, and to stderr."""
 
 from __future__ import annotations
 

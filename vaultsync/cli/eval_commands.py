@@ -1,4 +1,4 @@
-"""`eval`: measure recall on questions of your own, and compare it with a baseline."""
+"""`eval`: measure recall on the user's own questions, and compare it with a baseline."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "remember": (
         'vaultsync remember "We meet on Tuesdays." --tag team',
         'vaultsync remember "Use SQLite." --type decision --field outcome=accepted',
-        "git log -1 --format=%B | vaultsync remember --type episode",
+        "git log -1 --format=%B | vaultsync remember --type episodic",
         "vaultsync remember --messages talk.json --session 2026-03-01",
     ),
     "observe": (

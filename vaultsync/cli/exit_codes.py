@@ -107,8 +107,7 @@ def print_error(error: Exception, *, as_json: bool) -> int:
     elif isinstance(error, click.ClickException):
         kind, message, hint = _usage(error)
     elif isinstance(error, OSError):
-        kind, message = "OSError", _system(error)
-        hint = errors.SYSTEM_HINTS.get(error.errno or 0, "")
+        kind, (message, hint) = "OSError", errors.system_error_texts(error)
     else:
         echo(_printable("".join(traceback.format_exception(error))), err=True)
         kind, message = type(error).__name__, f"{type(error).__name__}: {error}"
@@ -140,11 +139,6 @@ def _usage(error: click.ClickException) -> tuple[str, str, str]:
         hint = f"put a text that begins with - after --, as in `{path} -- '- text'`"
     kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
     return kind, message[:1].lower() + message[1:], hint
-
-
-def _system(error: OSError) -> str:
-    text = error.strerror or str(error) or type(error).__name__
-    return f"{os.fsdecode(error.filename)}: {text}" if error.filename else text
 
 
 def _print_failure(

@@ -1,4 +1,4 @@
-"""Print facts by columns of one's choice, as a table or as CSV."""
+"""Print selected columns of facts, as a table or as CSV."""
 
 from __future__ import annotations
 

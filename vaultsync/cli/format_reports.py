@@ -397,7 +397,12 @@ def embedding_text(state: EmbeddingState) -> str:
     """How far the texts are embedded: `43 % of the facts, 4,210 texts left, …`."""
     if state.complete:
         return f"complete, {count_noun(state.facts, 'fact')}"
-    parts = [f"{state.share:.0%} of the facts"]
+    if not state.share:
+        parts = ["none yet"]
+    elif state.share < 1:
+        parts = [f"{state.share:.0%} of the facts"]
+    else:
+        parts = ["all facts, not all changes"]
     if state.texts_left:
         parts.append(f"{count_noun(state.texts_left, 'text')} left")
     if state.texts_per_second:
@@ -409,7 +414,7 @@ def embedding_text(state: EmbeddingState) -> str:
     elif state.degraded:
         parts.append(state.degraded)
     else:
-        parts.append("`vaultsync index` embeds the rest")
+        parts.append(f"`vaultsync index` embeds {'the rest' if state.share else 'them'}")
     return ", ".join(parts)
 
 

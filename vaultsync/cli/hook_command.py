@@ -1,4 +1,4 @@
-"""`hook`: what the hosts of agents call at the start and the end of a session."""
+"""`hook`: called by the hosts of agents at the start and the end of a session."""
 
 from __future__ import annotations
 

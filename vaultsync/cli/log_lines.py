@@ -1,4 +1,4 @@
-"""The log of a daemon: a line per event, in words on a terminal, else in JSON."""
+"""The log of a daemon: one line per event, as text on a terminal, otherwise as JSON."""
 
 from __future__ import annotations
 

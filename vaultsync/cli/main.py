@@ -95,21 +95,6 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
 """All commands by section, in the order of `--help`, with the first sentence of their own
 help: printing it loads none of them."""
 SHORT_HELP = {name: text for section in COMMAND_SECTIONS.values() for name, text in section.items()}
-OTHER_NAMES = {
-    name: command
-    for command, names in (
-        ("recall", "search query ask find"),
-        ("get", "show cat view read"),
-        ("remember", "add create new save store"),
-        ("forget", "delete remove rm"),
-        ("sync", "pull push"),
-        ("mcp", "serve server"),
-        ("config", "set settings"),
-        *(("purge", "erase"), ("list", "ls"), ("undo", "revert"), ("status", "diff")),
-    )
-    for name in names.split()
-}
-"""What similar programs call a command; a command that is not found is looked up here."""
 COMMAND_MODULES = {
     "bases": "bases_commands",
     "bridge": "bridge_commands",
@@ -184,11 +169,9 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
-            name, text = error.command_name, None
-            if name in OTHER_NAMES:
-                text = f"No such command {name!r}. Did you mean {OTHER_NAMES[name]!r}?"
-            possible = () if text else SHORT_HELP
-            raise click.NoSuchCommand(name, text, possible, ctx) from None
+            from vaultsync.cli.other_names import no_such_command  # only after a mistake
+
+            raise no_such_command(error.command_name, SHORT_HELP, ctx) from None
 
     def format_commands(
         self,

@@ -119,7 +119,7 @@ def process(options: Options, *, dry_run: bool, verbose: bool) -> int:
 @agent_option
 @common
 def list_observations(options: Options, *, tier: str | None, limit: int) -> None:
-    """List observations, the newest first."""
+    """List observations, newest first."""
     with open_memory(options) as memory:
         found = memory.observations(tier=tier, limit=limit)
     if options.json:

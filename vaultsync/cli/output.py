@@ -1,4 +1,4 @@
-"""Printing: data on stdout, messages on stderr, no control characters of others.
+"""Printing: data on stdout, messages on stderr, without control characters from facts.
 
 On a terminal, tables are drawn to its width. In a pipe, a table is one tab-separated row per
 line, without headings, and nothing is truncated. Long work shows a progress bar on stderr.

@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C end what runs until a signal: in good order, and soon in any case."""
+"""Stop long-running commands on SIGTERM and Ctrl-C: cleanly, and soon in any case."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def history(options: Options, *, fact_id: str) -> None:
     default="Changes",
     show_default=True,
     metavar="PATH",
-    help="Path of the note for --note.",
+    help="Folder of the note for --note.",
 )
 @common
 def log(options: Options, *, limit: int, since: str | None, note: bool, folder: str) -> int:

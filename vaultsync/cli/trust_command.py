@@ -1,4 +1,4 @@
-"""`trust`: allow what a vault asks of this machine, once, or revoke it."""
+"""`trust`: allow what a vault requests of this machine, or revoke it."""
 
 from __future__ import annotations
 

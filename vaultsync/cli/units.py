@@ -1,4 +1,4 @@
-"""Units that start the daemon with the user's session, for systemd and launchd."""
+"""Service units that start the daemon with the user's session, for systemd and launchd."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`watch`: the daemon, which keeps vault and store equal until a signal."""
+"""`watch`: the daemon, which keeps vault and store in sync until a signal."""
 
 from __future__ import annotations
 

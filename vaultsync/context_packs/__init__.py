@@ -1,3 +1,3 @@
-"""Context packs: what to read for a question, within a token budget."""
+"""Context packs: the facts for a question, within a token budget."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a pack says anything at all, and how well a fact has to fit to be in it.
+"""Decide whether a pack is empty, and how well a fact must fit to be packed.
 
 What was measured, and what else was tried: docs/decisions/0071 and 0085.
 """

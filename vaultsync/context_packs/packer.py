@@ -1,4 +1,4 @@
-"""Pack candidates into a token budget: what an agent is given to read, and why.
+"""Pack candidates into a token budget, with a reason for each.
 
 The budget is divided between the tiers and the entities that the facts name; what one does not
 need, the next may use, and what is left is offered to all again. In a tier, the facts that fit

@@ -1,4 +1,4 @@
-"""Cut a fact that is too large for its budget between paragraphs, and say so in the text."""
+"""Cut a fact that is too large for its budget between paragraphs, and mark the cut."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""The loop: debounce, schedule, back off."""
+"""The daemon's loop: debounce, schedule, back off."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a process has to sync that does so only when it is asked: most often nothing.
+"""Decide what a process that syncs only on demand must scan: usually nothing.
 
 A server of the Model Context Protocol answers questions as current as the notes are. While
 no watcher tells that one changed, and the store stands where it stood, there is nothing to

@@ -1,4 +1,4 @@
-"""When the daemon does what: intervals, debounced paths, and the times at which work is due."""
+"""The schedule of the daemon: intervals, debounced paths, and due times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restarts a watcher that fails, and falls back to polling."""
+"""Restart a watcher that fails, and fall back to polling."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The memories of other tools: read into facts, and written back."""
+"""The memories of other tools: import into facts, and export."""

@@ -1,4 +1,4 @@
-"""Conversations that were exported from ChatGPT and Claude: a fact of type episodic each.
+"""Conversations exported from ChatGPT and Claude: one fact of type episodic each.
 
 The format of ChatGPT's `conversations.json` is not documented; it is a tree of messages, of which
 the user saw the branch that ends at `current_node`. Both formats are those of exports of 2026.

@@ -1,4 +1,4 @@
-"""Plain tables of memories: lines of JSON, and CSV with a line of headings."""
+"""Plain tables of memories: JSON Lines, and CSV with a header row."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
 """Key of a fact -> its names in other tools, the best first."""
 _IDS = ("id", "uuid", "key")
 _MAX_CELL = 1 << 22
+_MAX_LINE = 1 << 24
+"""Maximum number of characters of a line of CSV, so that an endless one does not fill memory."""
 _FORMULA_STARTS = (*"=+-@\t\r\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """Characters with which spreadsheets begin a formula; the last four are full-width."""
 
@@ -86,6 +88,9 @@ def _lines(pieces: Iterator[str]) -> Iterator[str]:
     for piece in pieces:
         *whole, left = (left + piece).split("\n")
         yield from (f"{line}\n" for line in whole)
+        if len(left) > _MAX_LINE:
+            why = f"the line after it is longer than {_MAX_LINE >> 20} MiB"
+            raise csv.Error(why)
     if left:
         yield left
 

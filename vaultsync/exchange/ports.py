@@ -1,4 +1,4 @@
-"""The contract of files of other tools."""
+"""The contract for files of other tools."""
 
 from __future__ import annotations
 

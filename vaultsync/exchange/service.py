@@ -1,4 +1,4 @@
-"""Bring the memories of another tool into the vault, in a run that `undo` reverts."""
+"""Import the memories of another tool in a run that `undo` reverts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The messages of a conversation, stored as a session: a fact of type episodic each."""
+"""The messages of a conversation, stored as a session: one fact of type episodic each."""
 
 from __future__ import annotations
 

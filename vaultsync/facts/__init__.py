@@ -1,3 +1,3 @@
-"""What agents do: remember, update, supersede, forget, list."""
+"""Operations of agents: remember, update, supersede, forget, list."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Entities that an agent mentions become links in the text that it writes.
+"""Turn entities that an agent mentions into links in its text.
 
 When an agent replaces a text, only the lines that it changed get links.
 """

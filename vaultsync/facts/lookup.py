@@ -1,4 +1,4 @@
-"""Find the fact, or the run, that a user names: by id, the beginning of one, path or title."""
+"""Find a fact or a run by id, the beginning of an id, path or title."""
 
 from __future__ import annotations
 

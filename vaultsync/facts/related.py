@@ -1,4 +1,4 @@
-"""What is connected to a fact: backlinks, related facts, older and newer versions.
+"""The connections of a fact: backlinks, related facts, older and newer versions.
 
 Notes are found by the names that users give them, and links are resolved as Obsidian does.
 """

@@ -1,4 +1,4 @@
-"""What agents do with facts: the store is written first, the note follows.
+"""Agents' operations on facts: the store is written first, then the note.
 
 While the store is unavailable, changes are queued in the outbox; `sync/outbox.py` delivers them
 when it is back.

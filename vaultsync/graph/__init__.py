@@ -1,1 +1,1 @@
-"""The graph of a memory: built, measured, exported. `static/` holds the parts of its page."""
+"""The graph of a memory: build, measure, export. `static/` holds the parts of its page."""

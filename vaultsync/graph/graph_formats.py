@@ -29,7 +29,7 @@ from vaultsync.model.schema import TYPES, Value
 
 
 def graph_to_json(graph: Graph) -> str:
-    """`{"nodes": […], "links": […]}`, as D3 and many others read it."""
+    """`{"nodes": […], "links": […]}`, the format of D3 and many others."""
     exported = {
         "nodes": [_node_json(node) for node in graph.nodes.values()],
         "links": [_edge_json(edge) for edge in graph.edges],
@@ -65,7 +65,7 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def graph_to_graphml(graph: Graph) -> str:
-    """GraphML, as Gephi, yEd and Cytoscape read it."""
+    """GraphML, for Gephi, yEd and Cytoscape."""
     with needs_extra("GraphML"):
         import networkx as nx  # noqa: PLC0415 - takes 0.2 s to load
 
@@ -93,7 +93,7 @@ def _attributes(values: Mapping[str, Value], *excluded: str) -> dict[str, str | 
 
 
 WIDTH, HEIGHT = 320, 120
-"""The size of a card in pixels: room for a title and a line or two."""
+"""The size of a card in pixels: enough for a title and one or two lines."""
 GAP, CANVAS_MARGIN, BETWEEN = 40, 60, 260
 """Pixels between cards, around the cards of a group, and between groups."""
 
@@ -153,7 +153,7 @@ def _rows(types: Collection[str]) -> Iterator[list[str]]:
 
 
 def is_exported(canvas: Canvas) -> bool:
-    """Whether a canvas is an export of a graph, which links to all that it shows."""
+    """Whether a canvas is an export of a graph, which links to everything that it shows."""
     return not canvas.card_ids.isdisjoint(map(_group_id, (*TYPES, UNRESOLVED, CANVAS)))
 
 

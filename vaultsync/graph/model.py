@@ -24,11 +24,11 @@ replaces an older one; a fact that follows up on another."""
 UNRESOLVED = "unresolved"
 """The type of a link target without a note."""
 UNRESOLVED_PREFIX = "name:"
-"""How the id of such a node begins, before its folded name."""
+"""The prefix of the id of such a node, before its folded name."""
 CANVAS = "canvas"
 """The type of a canvas."""
 CANVAS_PREFIX = "canvas:"
-"""How the id of such a node begins, before its folded path."""
+"""The prefix of the id of such a node, before its folded path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def build_graph(
 
 
 class _FactResolver:
-    """Finds the facts that links lead to."""
+    """Finds the facts to which links lead."""
 
     def __init__(self, facts: Iterable[Fact]) -> None:
         self._ids: dict[VaultPath, str] = {}

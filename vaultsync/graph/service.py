@@ -25,7 +25,7 @@ from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 
 FACTS_READ_AT_ONCE = 500
-"""Facts whose texts are in memory at once."""
+"""Number of facts whose texts are in memory at the same time."""
 
 
 class Neighborhood(NodeName, frozen=True):
@@ -34,7 +34,7 @@ class Neighborhood(NodeName, frozen=True):
     depth: int
     """Maximum distance, in edges."""
     neighbors: tuple[Neighbor, ...]
-    """The nearest first, then by name."""
+    """Ordered by distance, then by name."""
 
 
 def load_graph(ctx: SyncContext, *, agent: str | None, scope: str | None = None) -> Graph:
@@ -56,7 +56,7 @@ def load_graph(ctx: SyncContext, *, agent: str | None, scope: str | None = None)
 
 
 def _canvases(ctx: SyncContext, agent: str | None, scope: str | None) -> list[Canvas]:
-    """The canvases that an agent may know of; without exports of the graph itself."""
+    """The canvases that an agent may see, without exports of the graph itself."""
     view = AgentView(ctx, agent)
     return [
         canvas
@@ -129,10 +129,10 @@ class _FactsAround:
         """The links of a fact: those to a name that was asked for; of a node that was looked
         around, all."""
         self._around: set[str] = set()
-        """The nodes that were looked around."""
+        """The nodes whose edges were read."""
         self._canvases = {x.path: x for x in _canvases(ctx, agent, scope)}
         self._asked: set[str] = set()
-        """Keys of the names whose links were asked for."""
+        """Keys of the names whose links were read."""
 
     def graph(self, name: str, depth: int) -> Graph:
         """A graph in which the node of a name has all that is up to `depth` edges from it."""

@@ -27,12 +27,12 @@ class NodeName(Struct, frozen=True):
 
 
 class Hub(NodeName, frozen=True):
-    """A node that many others lead to."""
+    """A node to which many others link."""
 
     rank: float
     """PageRank, from 0 to 1, to 6 digits; the ranks of all nodes add up to 1."""
     degree: int
-    """The number of nodes that it is connected to, in either direction."""
+    """The number of nodes to which it is connected, in either direction."""
 
 
 class Joint(Struct, frozen=True):
@@ -49,7 +49,7 @@ class Neighbor(NodeName, frozen=True):
     """A node near another one."""
 
     distance: int
-    """In edges, from 1."""
+    """The distance in edges, from 1."""
     via: tuple[Joint, ...]
     """The edges to nodes that are one step nearer."""
 
@@ -92,7 +92,7 @@ def graph_stats(graph: Graph, *, hubs: int = 10) -> GraphStats:
 
 
 def name_of(node: GraphNode) -> tuple[str, str, str, str | None]:
-    """What names a node: its id, label, type and path."""
+    """The identifying values of a node: its id, label, type and path."""
     return node.id, node.label, node.type, node.path
 
 
@@ -137,7 +137,7 @@ def most_connected(graph: Graph, limit: int) -> list[str]:
 
 
 def find_neighbors(graph: Graph, node_id: str, depth: int = 1) -> list[Neighbor]:
-    """The nodes up to `depth` edges from a node, the nearest first, then by name."""
+    """The nodes up to `depth` edges from a node, ordered by distance, then by name."""
     edges: dict[str, list[GraphEdge]] = defaultdict(list)
     for edge in graph.edges:
         edges[edge.source].append(edge)

@@ -1,1 +1,1 @@
-"""The programs that agents run in, and what is written into their files to connect them."""
+"""The host programs of agents, and the entries in their files that connect them."""

@@ -1,4 +1,4 @@
-"""What each host reads: its files, the form of its entries, and where that is documented."""
+"""The files of each host, the format of its entries, and where that is documented."""
 
 from __future__ import annotations
 

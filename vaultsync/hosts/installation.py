@@ -1,4 +1,4 @@
-"""What an installation changes in the files of a host: decided as texts, before any is written."""
+"""The changes of an installation in the files of a host, decided before any file is written."""
 
 from __future__ import annotations
 

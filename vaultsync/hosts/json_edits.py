@@ -1,4 +1,4 @@
-"""Changes single values of a JSON file and keeps every other byte, comments too.
+"""Change single values of a JSON file and keep every other byte, including comments.
 
 The settings of hosts are JSON that people edit; some hosts allow comments and a comma after
 the last value (https://code.visualstudio.com/docs/languages/json#_json-with-comments).

@@ -1,4 +1,4 @@
-"""A block of lines of our own in a file of another program, between two marked lines."""
+"""A block of lines between two markers in a file of another program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hosts hand to their hooks, and what they read back: JSON on stdin and stdout."""
+"""The input and output of hosts' hooks: JSON on stdin and stdout."""
 
 from __future__ import annotations
 

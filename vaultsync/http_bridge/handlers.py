@@ -127,7 +127,7 @@ class FreshId(Struct, frozen=True):
 
 @route("GET", "/v1/facts", name="list")
 def list_facts(bridge: BridgeServices, body: bodies.ListQuery) -> PublicPage:
-    """List facts by id, a page at a time."""
+    """List facts by id, one page at a time."""
     return public_page(bridge.reading(lambda memory: memory.list(**structs.asdict(body))))
 
 
@@ -146,7 +146,7 @@ def remember(bridge: BridgeServices, body: bodies.RememberBody) -> NewFact:
 
 @route("POST", "/v1/sessions")
 def remember_messages(bridge: BridgeServices, body: bodies.SessionBody) -> RememberedSession:
-    """Store the messages of a conversation, a fact each, and each once."""
+    """Store the messages of a conversation, one fact per message, each only once."""
     values = structs.asdict(body)
     messages = values.pop("messages")
     return bridge.writing(lambda memory: memory.remember_messages(messages, **values))
@@ -154,20 +154,20 @@ def remember_messages(bridge: BridgeServices, body: bodies.SessionBody) -> Remem
 
 @route("POST", "/v1/observations")
 def observe(bridge: BridgeServices, body: bodies.ObserveBody) -> Observed:
-    """Store an observation, which is classified later."""
+    """Store an observation, to be classified later."""
     return bridge.writing(lambda memory: memory.observe(**structs.asdict(body)))
 
 
 @route("GET", "/v1/observations")
 def observations(bridge: BridgeServices, body: bodies.ObservationsQuery) -> Observations:
-    """List observations, the newest first."""
+    """List observations, newest first."""
     rows = bridge.reading(lambda memory: memory.observations(**structs.asdict(body)))
     return Observations(rows)
 
 
 @route("GET", "/v1/observations/{id}")
 def observation(bridge: BridgeServices, fact_id: str) -> ShownObservation:
-    """Read an observation with its original, and why it has its tier."""
+    """Read an observation with its original text and the reason for its tier."""
     return bridge.reading(lambda memory: memory.observation(fact_id))
 
 
@@ -197,7 +197,7 @@ def update(bridge: BridgeServices, fact_id: str, body: bodies.UpdateBody) -> Cha
 
 @route("POST", "/v1/facts/{id}/edit")
 def edit(bridge: BridgeServices, fact_id: str, body: bodies.EditBody) -> ChangedFact:
-    """Change a part of a fact's content."""
+    """Change part of a fact's content."""
     changes = structs.asdict(body)
 
     def write(memory: Memory) -> ChangedFact:
@@ -233,13 +233,13 @@ def history(bridge: BridgeServices, fact_id: str) -> History:
 
 @route("GET", "/v1/facts/{id}/related")
 def related(bridge: BridgeServices, fact_id: str) -> Related:
-    """List what a fact is linked to, and what links to it."""
+    """List the facts that a fact links to, and those that link to it."""
     return bridge.reading(lambda memory: memory.related(fact_id))
 
 
 @route("POST", "/v1/ids")
 def ids(bridge: BridgeServices) -> FreshId:
-    """Make an id that no fact has."""
+    """Create a new id that no fact has."""
     return FreshId(bridge.reading(lambda memory: memory.new_id()))
 
 
@@ -269,7 +269,7 @@ def sync(bridge: BridgeServices, body: bodies.SyncBody) -> Report:
 
 @route("POST", "/v1/maintain")
 def maintain(bridge: BridgeServices, body: bodies.MaintainBody) -> MaintenanceReport:
-    """Delete expired and faded facts, and collapse long chains of superseded ones."""
+    """Delete expired and faded facts, and shorten long version chains."""
     return _run(bridge, lambda memory: memory.maintain(**structs.asdict(body)))
 
 
@@ -346,7 +346,7 @@ def resolve(bridge: BridgeServices, conflict_id: str, body: bodies.ResolveBody) 
 
 @route("GET", "/v1/proposals")
 def proposals(bridge: BridgeServices, body: bodies.ProposalsQuery) -> Proposals:
-    """List the proposals that wait for an answer."""
+    """List open proposals."""
     return Proposals(bridge.reading(lambda memory: memory.proposals(settled=body.settled)))
 
 
@@ -354,7 +354,7 @@ def proposals(bridge: BridgeServices, body: bodies.ProposalsQuery) -> Proposals:
 def accept_proposals(
     bridge: BridgeServices, proposal_id: str, body: bodies.AnswerBody
 ) -> SettledProposals:
-    """Do what one or more proposals say, in one run."""
+    """Accept one or more proposals in one run."""
     ids, agent = [proposal_id, *body.also], bridge.asks(body.agent)
     return bridge.engine(lambda memory: memory.accept_proposals(ids, agent=agent))
 
@@ -363,7 +363,7 @@ def accept_proposals(
 def reject_proposals(
     bridge: BridgeServices, proposal_id: str, body: bodies.AnswerBody
 ) -> SettledProposals:
-    """Close one or more proposals without a change."""
+    """Reject one or more proposals."""
     ids, agent = [proposal_id, *body.also], bridge.asks(body.agent)
     return bridge.engine(lambda memory: memory.reject_proposals(ids, agent=agent))
 
@@ -398,25 +398,25 @@ class ModuleSyncs(Struct, frozen=True):
 
 @route("POST", "/v1/repo/context")
 def repo_context(bridge: BridgeServices, body: bodies.RepoContextBody) -> RepoContext:
-    """Pack what holds on the branch of a git repository."""
+    """Pack what applies to the branch of a git repository."""
     return bridge.reading(lambda memory: memory.repos.context(**structs.asdict(body)))
 
 
 @route("POST", "/v1/repo/promote")
 def repo_promote(bridge: BridgeServices, body: bodies.PromoteBody) -> Promotion:
-    """Write down what holds on a branch of a git repository after a merge."""
+    """Promote the facts that apply to a branch of a git repository after a merge."""
     return bridge.engine(lambda memory: memory.repos.promote(**structs.asdict(body)))
 
 
 @route("POST", "/v1/repo/copy")
 def repo_copy(bridge: BridgeServices, body: bodies.CopyBody) -> Copied:
-    """Let the facts of one branch of a git repository hold on another one, too."""
+    """Make the facts of one branch of a git repository apply to another branch as well."""
     return bridge.engine(lambda memory: memory.repos.copy(**structs.asdict(body)))
 
 
 @route("GET", "/v1/modules")
 def modules(bridge: BridgeServices) -> ModuleFolders:
-    """Report which modules the remote does not have yet."""
+    """List the modules that the remote does not have yet."""
     return ModuleFolders(bridge.reading(lambda memory: memory.modules.all_statuses()))
 
 
@@ -465,7 +465,7 @@ def recall(bridge: BridgeServices, body: RecallRequest) -> RecallResult:
 
 @route("POST", "/v1/context")
 def context(bridge: BridgeServices, body: ContextRequest) -> ContextPack:
-    """Pack what answers a question into a budget of tokens."""
+    """Pack the facts that answer a question into a token budget."""
     request = structs.replace(body, agent=bridge.asks(body.agent))
     return bridge.reading(lambda memory: memory.pack(request))
 
@@ -499,7 +499,7 @@ def graph(bridge: BridgeServices) -> GraphJson:
 
 @route("POST", "/v1/graph/colours")
 def graph_colours(bridge: BridgeServices) -> GraphColours:
-    """Give each type of fact a colour in Obsidian's graph view."""
+    """Set a colour for each type of fact in Obsidian's graph view."""
     return bridge.reading(lambda memory: memory.graph_colours())
 
 

@@ -1,4 +1,4 @@
-"""What the routes take: bodies and queries. An unknown key is refused.
+"""The parameters of the routes: bodies and queries. An unknown key is refused.
 
 The bodies of `/v1/recall` and `/v1/context` are the requests of `vaultsync.recall.recall_request`.
 """

@@ -1,4 +1,4 @@
-"""A page of what changed in a span of time: made from facts, and never a fact itself.
+"""A page of the changes in a time span: generated from facts, and never a fact itself.
 
 It has the mark of an index page, which neither a run nor an adoption takes for a note, and a seal:
 a page that a person edited is left alone.

@@ -1,4 +1,4 @@
-"""Entities and the facts that mention them, brought up to date where something changed.
+"""Entities and the facts that mention them, updated incrementally.
 
 Facts mention an entity by any of its names. Which note a name leads to depends on the names of
 all entities, so that a note that comes, goes or is renamed may take mentions from another one.

@@ -1,4 +1,4 @@
-"""An entry of an index file: made of a fact, written as a line, and parsed again.
+"""An entry of an index file: created from a fact, written as a line, and parsed again.
 
 - [2026-05-06] **Decision** P1 [[path|Title]] · summary · 239 tokens · importance 0.7
 """

@@ -1,4 +1,4 @@
-"""Listed entries in memory: the contract in its shortest form, for what one agent may see."""
+"""Listed entries in memory: the simplest implementation, for what one agent may see."""
 
 from __future__ import annotations
 

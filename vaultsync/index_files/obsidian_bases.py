@@ -97,7 +97,7 @@ def _of_type(name: str) -> Mapping[str, Node]:
     views: list[Node] = [
         _table("Active", ['status == "active"'], columns),
         _table("By status", [], columns, by="status"),
-        {"type": "cards", "name": "Cards", "order": [*columns[:4], "tags"]},
+        {"type": "cards", "name": "Cards", "order": [*dict.fromkeys([*columns[:4], "tags"])]},
         _table("Faded", [f"formula.age > {kind.half_life}"], columns),
     ]
     due = next((key for key in own if OWN_FIELDS_BY_KEY[key].kind is ValueKind.DATE), None)

@@ -1,4 +1,4 @@
-"""The types that properties of notes have in Obsidian, which keeps one for each name.
+"""The property types in Obsidian, which has one type for each property name.
 
 Obsidian keeps them in `.obsidian/types.json`, which it does not document; the form, and the
 names of the types, are those that it writes.

@@ -1,4 +1,4 @@
-"""What is embedded of facts: their chunks, short facts with the text of their neighbours."""
+"""The texts to embed: the chunks of facts, and short facts with the text of their neighbours."""
 
 from __future__ import annotations
 

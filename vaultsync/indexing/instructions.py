@@ -1,4 +1,4 @@
-"""What models expect before each text, by the families of their names.
+"""The prefixes that models expect before texts, by the families of their names.
 
 Some models were trained with a word before each text that tells a question from what answers
 it; without it they find less. The name is that of the folder, of the hub or of the service.

@@ -1,4 +1,4 @@
-"""Bring the note index up to the store's feed, and to the moves of notes."""
+"""Update the note index from the store's feed and from moves of notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which terms of an index a misspelled one may mean."""
+"""Find the terms of an index that a misspelled term may mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normalize text for the note index: one form for what looks alike, blanks between words.
+"""Normalize text for the note index: one form for similar characters, spaces between words.
 
 A tokenizer that splits at everything but letters and digits then finds words in any script. In
 scripts without blanks between words (Chinese, Japanese, Thai …), and in Korean, whose particles

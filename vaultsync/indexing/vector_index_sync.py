@@ -1,4 +1,4 @@
-"""Bring the vector index up to the store's feed, the most important and newest facts first.
+"""Update the vector index from the store's feed, the most important and newest facts first.
 
 A *round* brings the vectors from one row of the feed to a later one, its goal, in the order
 of importance. What a kill leaves of a round is in the record: its goal, and the place in the

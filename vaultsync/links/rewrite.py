@@ -1,4 +1,4 @@
-"""Rewrite the targets of links, and nothing else of a note.
+"""Rewrite the targets of links, and nothing else in a note.
 
 Alias, heading, blanks, the kind of the link and every byte around it stay; the result is
 parsed again to prove it.

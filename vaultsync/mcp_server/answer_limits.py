@@ -1,4 +1,4 @@
-"""Truncates long answers: texts and lists are cut, and the answer says where."""
+"""Truncate long answers: texts and lists are cut, and the answer says where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answers of the tools. Loads the engine, so it is loaded when tools are listed or called."""
+"""The results of the tools. Loads the engine, so it is loaded when tools are listed or called."""
 
 from __future__ import annotations
 

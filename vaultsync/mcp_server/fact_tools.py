@@ -36,11 +36,11 @@ class StoreFactArgs(ToolArgs, frozen=True):
 
     text: Annotated[
         str,
-        about("In markdown, clear without this conversation; [[Name]] links to a note."),
+        about("Markdown, clear without this conversation; [[Name]] links to a note."),
         Meta(min_length=1),
     ]
-    type: Annotated[TypeName | None, about("`note` when no other fits.")] = None
-    title: Annotated[str | None, about("Without it, the first sentence.")] = None
+    type: Annotated[TypeName | None, about("`note` if no other fits.")] = None
+    title: Annotated[str | None, about("Default: the first sentence.")] = None
     context: Annotated[str | None, about("When or why.")] = None
     scope: Annotated[str | None, about("Yours by default; team-NAME, project-NAME or public.")] = (
         None
@@ -71,9 +71,9 @@ class StoreSessionArgs(ToolArgs, frozen=True):
 
     messages: Annotated[
         tuple[dict[str, Any], ...],
-        about("In order, each with `role` (user or assistant), `content`, maybe `at` and `name`."),
+        about("In order: `role` (user or assistant), `content`, optional `at` and `name`."),
     ]
-    session: Annotated[str, about("A name of the conversation."), Meta(min_length=1)]
+    session: Annotated[str, about("Id of the conversation."), Meta(min_length=1)]
     scope: Annotated[str | None, about("Yours by default.")] = None
     tags: Annotated[tuple[str, ...], about("Without #.")] = ()
 
@@ -105,8 +105,8 @@ class UpdateFactArgs(ToolArgs, frozen=True):
     set: Annotated[
         dict[str, Any], about("Such as title, priority, status or entities; null clears one.")
     ] = field(default_factory=dict)
-    add_tags: Annotated[tuple[str, ...], about("New ones.")] = ()
-    remove_tags: Annotated[tuple[str, ...], about("Old ones.")] = ()
+    add_tags: Annotated[tuple[str, ...], about("Tags to add.")] = ()
+    remove_tags: Annotated[tuple[str, ...], about("Tags to remove.")] = ()
     expect: Expect = None
 
 
@@ -133,11 +133,11 @@ class EditFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_edit_fact`."""
 
     id: FactId
-    append: Annotated[str | None, about("Text for the end.")] = None
+    append: Annotated[str | None, about("Text to append.")] = None
     section: Annotated[str | None, about("Its heading, or A > B for B below A.")] = None
     find: Annotated[str | None, about("Occurs `count` times.")] = None
-    replace: Annotated[str | None, about("The new text.")] = None
-    count: Annotated[int, about("How often."), Meta(ge=1)] = 1
+    replace: Annotated[str | None, about("Replacement text.")] = None
+    count: Annotated[int, about("Number of occurrences."), Meta(ge=1)] = 1
     expect: Expect = None
 
 
@@ -186,18 +186,18 @@ class QueryVaultArgs(ToolArgs, frozen=True):
 
     ids: Annotated[tuple[str, ...], about("Read these in full."), Meta(max_length=MAX_FACTS)] = ()
     type: Annotated[TypeName | None, about("As when stored.")] = None
-    scope: Annotated[str | None, about("Only this.")] = None
-    tag: Annotated[str | None, about("Or below it.")] = None
+    scope: Annotated[str | None, about("Only this scope.")] = None
+    tag: Annotated[str | None, about("Or a subtag.")] = None
     status: Annotated[str | None, about("Such as forgotten.")] = None
     links_to: Annotated[str | None, about("Links to this note.")] = None
     links_from: Annotated[str | None, about("From this note.")] = None
     since: Since = None
     until: Until = None
-    all: Annotated[bool, about("Deleted too.")] = False
-    newest: Annotated[bool, about("First.")] = True
-    limit: Annotated[int, about("Maximum."), Meta(ge=1, le=MAX_FACTS)] = 20
+    all: Annotated[bool, about("Include deleted.")] = False
+    newest: Annotated[bool, about("Newest first.")] = True
+    limit: Annotated[int, about("Maximum number."), Meta(ge=1, le=MAX_FACTS)] = 20
     after: Annotated[str | None, about("`next` of the last page.")] = None
-    offset: Annotated[int, about("Where cut contents go on."), Meta(ge=0)] = 0
+    offset: Annotated[int, about("Where cut texts continue."), Meta(ge=0)] = 0
 
 
 def query(memory: AgentMemory, args: QueryVaultArgs) -> ToolAnswer:
@@ -245,7 +245,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_observe",
         "Observe",
-        "Note what happened; rules classify it.",
+        "Record what happened; rules classify it.",
         ObserveArgs,
         "Observed",
         observe,
@@ -253,8 +253,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_update_fact",
         "Update a fact",
-        "Change a fact; what you leave out stays. If the user edited the same field, their"
-        " value is kept, yours becomes a `conflict`. If no longer true: memory_supersede.",
+        "Change a fact; omitted fields stay. If the user edited the same field, their value"
+        " is kept; yours becomes a `conflict`. If no longer true: memory_supersede.",
         UpdateFactArgs,
         "UpdateFactResult",
         update,
@@ -265,7 +265,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_edit_fact",
         "Edit a fact",
-        "Change part of its content: `append`, or `replace` a section or a found text.",
+        "Change part of its content: `append`, or `replace` a section or found text.",
         EditFactArgs,
         "UpdateFactResult",
         edit,

@@ -32,9 +32,9 @@ class ModuleWriteArgs(ToolArgs, frozen=True):
 
     topic: Topic
     chunk: Annotated[str, about("Its id, such as ap-01."), Meta(min_length=1)]
-    text: Annotated[str, about("All of it, in markdown."), Meta(min_length=1)]
-    title: Annotated[str | None, about("Else its heading.")] = None
-    tags: Annotated[tuple[str, ...] | None, about("In place of those it has.")] = None
+    text: Annotated[str, about("The whole text, in markdown."), Meta(min_length=1)]
+    title: Annotated[str | None, about("Default: its heading.")] = None
+    tags: Annotated[tuple[str, ...] | None, about("Replace its tags.")] = None
     expect: Annotated[str | None, about("The `checksum` you read; refused if changed since.")] = (
         None
     )
@@ -49,7 +49,7 @@ MODULE_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "module_read",
         "Read a project's modules",
-        "What this project wrote down about a topic, or one module of it.",
+        "Read what this project documented about a topic, or one module of it.",
         ModuleReadArgs,
         "ModuleAnswer",
         read,
@@ -60,7 +60,7 @@ MODULE_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "module_write",
         "Write a module of a project",
-        "Write what everyone on this project should know, one thing in each module.",
+        "Write what everyone on this project should know, one subject per module.",
         ModuleWriteArgs,
         "ModuleWritten",
         write,

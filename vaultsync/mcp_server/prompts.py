@@ -1,4 +1,4 @@
-"""Prompts that a user picks from a menu, with what the memory knows."""
+"""Prompts that a user selects from a menu, filled with what the memory knows."""
 
 from __future__ import annotations
 

@@ -42,13 +42,13 @@ class RecallArgs(RecallQuestion, frozen=True, kw_only=True):
 
     query: Query
     types: Types = ()
-    scopes: Annotated[Words, about("Or all.")] = ()
+    scopes: Annotated[Words, about("Only these scopes; default: all.")] = ()
     tags: Tags = ()
     since: Since = None
     until: Until = None
     as_of: Annotated[str | None, about("As it was then.")] = None
-    limit: Annotated[int, about("Maximum."), Meta(ge=1, le=MAX_HITS)] = 10
-    max_priority: Annotated[Priority | None, about("0 to 4.")] = None
+    limit: Annotated[int, about("Maximum number."), Meta(ge=1, le=MAX_HITS)] = 10
+    max_priority: Annotated[Priority | None, about("Lowest priority to include, 0 to 4.")] = None
     status: Status = ""
     all: All = False
     mode: Annotated[
@@ -67,13 +67,15 @@ class ContextArgs(ContextQuestion, frozen=True, kw_only=True):
 
     query: Annotated[str, about("As for memory_recall."), Meta(min_length=1)]
     types: Types = ()
-    scopes: Annotated[Words, about("Or all.")] = ()
+    scopes: Annotated[Words, about("Only these scopes; default: all.")] = ()
     tags: Tags = ()
     since: Since = None
     status: Status = ""
     all: All = False
-    budget: Annotated[int, about("Tokens."), Meta(ge=0, le=MAX_TOKENS)] = DEFAULT_BUDGET
-    format: Annotated[Literal["markdown", "xml", "json"], about("Its form.")] = "markdown"
+    budget: Annotated[int, about("Maximum number of tokens."), Meta(ge=0, le=MAX_TOKENS)] = (
+        DEFAULT_BUDGET
+    )
+    format: Annotated[Literal["markdown", "xml", "json"], about("Output format.")] = "markdown"
     intent: Annotated[
         Literal["decisions", "recent", "balanced"] | None, about("Gets most of the budget.")
     ] = None
@@ -89,7 +91,7 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
         "memory_recall",
         "Recall facts",
         "Find facts that answer a question, best first, with origin. Use it before you answer"
-        " from memory or store. query_vault has them in full.",
+        " from memory or store. query_vault returns them in full.",
         RecallArgs,
         "RecallResult",
         recall,
@@ -99,7 +101,7 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_get_context",
         "Get a context",
-        "Get what is known about a task in a budget of tokens, critical first. Use it when"
+        "Get what is known about a task, within a token budget, critical first. Use it when"
         " work starts.",
         ContextArgs,
         "ContextPack",

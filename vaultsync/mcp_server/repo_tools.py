@@ -13,14 +13,14 @@ from vaultsync.mcp_server.toolsets import REPO
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
 
-Repo = Annotated[str | None, about("A folder in it; default: where this server works.")]
+Repo = Annotated[str | None, about("A folder in it; default: the server's folder.")]
 
 
 class RepoContextArgs(ToolArgs, frozen=True):
     """The arguments of `repo_context`."""
 
-    max_chars: Annotated[int, about("Maximum."), Meta(ge=1, le=200_000)] = 8_000
-    paths: Annotated[tuple[str, ...], about("Open files; default: those changed.")] = ()
+    max_chars: Annotated[int, about("Maximum number."), Meta(ge=1, le=200_000)] = 8_000
+    paths: Annotated[tuple[str, ...], about("Open files; default: changed files.")] = ()
     repo: Repo = None
 
 
@@ -34,9 +34,9 @@ class RepoRememberArgs(ToolArgs, frozen=True):
 
     kind: Annotated[Literal["convention", "decision", "note"], about("What it is.")]
     text: Annotated[str, about("The rule, why it was decided, or the note."), Meta(min_length=1)]
-    title: Annotated[str, about("Of a convention or decision; the same title replaces.")] = ""
-    paths: Annotated[tuple[str, ...], about("Files a decision is about.")] = ()
-    tags: Annotated[tuple[str, ...], about("Of a convention.")] = ()
+    title: Annotated[str, about("For a convention or decision; the same title replaces.")] = ""
+    paths: Annotated[tuple[str, ...], about("Files that a decision affects.")] = ()
+    tags: Annotated[tuple[str, ...], about("For a convention.")] = ()
     repo: Repo = None
 
 
@@ -59,9 +59,9 @@ def remember(memory: AgentMemory, args: RepoRememberArgs) -> ToolAnswer:
 class RepoSummarizeStepArgs(ToolArgs, frozen=True):
     """The arguments of `repo_summarize_step`."""
 
-    run: Annotated[str, about("Id of the run of work.")]
-    step: Annotated[str, about("Of the step in it.")]
-    summary: Annotated[str, about("What happened, what came of it."), Meta(min_length=1)]
+    run: Annotated[str, about("Id of the work run.")]
+    step: Annotated[str, about("Id of the step in it.")]
+    summary: Annotated[str, about("What happened, with the result."), Meta(min_length=1)]
     follow_ups: Annotated[tuple[str, ...], about("What is left.")] = ()
     tags: Annotated[tuple[str, ...], about("Its topics.")] = ()
     repo: Repo = None
@@ -82,9 +82,9 @@ def summarize_step(memory: AgentMemory, args: RepoSummarizeStepArgs) -> ToolAnsw
 REPO_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "repo_context",
-        "Know the repository",
-        "What holds on this branch of the git repository: conventions, decisions about open"
-        " files, follow-ups, the latest steps. Call it before you work on code.",
+        "Get repository context",
+        "Get what applies to this branch of the git repository: conventions, decisions about"
+        " open files, follow-ups, the latest steps. Call it before you work on code.",
         RepoContextArgs,
         "RepoContext",
         context,
@@ -96,8 +96,8 @@ REPO_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "repo_remember",
         "Remember about the repository",
-        "Store a convention, decision or note about the git repository; it holds on this branch,"
-        " and on others once they are merged.",
+        "Store a convention, decision or note about the git repository. It applies to this"
+        " branch, and to others once merged.",
         RepoRememberArgs,
         "RepoEntry",
         remember,
@@ -107,7 +107,7 @@ REPO_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "repo_summarize_step",
         "Summarize a step",
-        "At the end of a step of work: what happened and what is left, for the next step.",
+        "Record at the end of a step what happened and what is left, for the next step.",
         RepoSummarizeStepArgs,
         "StepSummary",
         summarize_step,

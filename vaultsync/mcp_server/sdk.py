@@ -1,4 +1,4 @@
-"""The SDK of the protocol, of its major version 1 or 2: a server of handlers by method.
+"""The SDK of the protocol, major version 1 or 2: a server with handlers by method.
 
 Both have a low-level server and the same types, whose keys may be given in camel case. They differ
 in how handlers are registered, in what these get, and in how an error is raised.

@@ -1,4 +1,4 @@
-"""The server: answers the requests of the protocol from the tables of this package."""
+"""The server: answer the requests of the protocol from the tables of this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MCP over stdin and stdout, which nothing but the protocol may use."""
+"""MCP over stdin and stdout, which only the protocol may use."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def conflicts(memory: AgentMemory, args: ConflictsArgs) -> OpenConflicts:
 class ResolveArgs(ToolArgs, frozen=True):
     """The arguments of `memory_resolve_conflict`."""
 
-    conflict: Annotated[str, about("Its id."), Meta(min_length=1)]
+    conflict: Annotated[str, about("Id of the conflict."), Meta(min_length=1)]
     take: Annotated[Literal["vault", "store"], about("vault keeps the user's value.")]
     field: Annotated[str | None, about("Only this field.")] = None
 
@@ -81,7 +81,7 @@ def proposals(memory: AgentMemory, _: ProposalsArgs) -> ToolAnswer:
 class ResolveProposalArgs(ToolArgs, frozen=True):
     """The arguments of `memory_resolve_proposal`."""
 
-    proposal: Annotated[str, about("Its id."), Meta(min_length=1)]
+    proposal: Annotated[str, about("Id of the proposal."), Meta(min_length=1)]
     accept: Annotated[bool, about("Else reject.")]
 
 
@@ -103,10 +103,10 @@ class ExportGraphArgs(ToolArgs, frozen=True):
     format: Annotated[
         Literal["json", "graphml", "canvas"], about("json is in `graph`, others in `text`.")
     ] = "json"
-    scope: Annotated[str | None, about("Only this.")] = None
+    scope: Annotated[str | None, about("Only this scope.")] = None
     around: Annotated[str | None, about("Near this title, id or path.")] = None
     depth: Annotated[int, about("Links from `around`."), Meta(ge=1, le=5)] = 1
-    limit: Annotated[int, about("Nodes."), Meta(ge=1, le=1_000)] = 100
+    limit: Annotated[int, about("Maximum number of nodes."), Meta(ge=1, le=1_000)] = 100
 
 
 def export_graph(memory: AgentMemory, args: ExportGraphArgs) -> ToolAnswer:
@@ -146,8 +146,8 @@ class FileAddArgs(ToolArgs, frozen=True):
     """The arguments of `memory_file_add`."""
 
     text: Annotated[str, about("In markdown, without headings of level 2."), Meta(min_length=1)]
-    section: Annotated[str, about("The heading that it stands under."), Meta(min_length=1)]
-    file: Annotated[str, about("Another memory file that the user keeps in step.")] = MEMORY_FILE
+    section: Annotated[str, about("Heading of the section."), Meta(min_length=1)]
+    file: Annotated[str, about("Another memory file that is synced.")] = MEMORY_FILE
     replace: Annotated[bool, about("Replace what you wrote in the section.")] = False
 
 
@@ -165,7 +165,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_conflicts",
         "List conflicts",
-        "List fields that the user and an agent both changed; the user's value (vault) stands.",
+        "List fields that the user and an agent both changed; the user's value (vault) is kept.",
         ConflictsArgs,
         "OpenConflicts",
         conflicts,
@@ -227,7 +227,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_file_add",
         "Add to a memory file",
-        "Add a text to your section of MEMORY.md. What the user wrote there stays as it is.",
+        "Add text to your section of MEMORY.md. The user's own text is not changed.",
         FileAddArgs,
         "FileAdded",
         file_add,

@@ -36,17 +36,17 @@ Since = Annotated[Word | None, about("Such as 2026-02, 7d.")]
 Until = Annotated[Word | None, about("Likewise.")]
 Types = Annotated[tuple[TypeName, ...], about("As when stored."), Meta(max_length=1_000)]
 Tags = Annotated[Words, about("All of these.")]
-Status = Annotated[str, about("Else not retired.")]
-All = Annotated[bool, about("Retired too.")]
+Status = Annotated[str, about("Default: not retired.")]
+All = Annotated[bool, about("Include retired.")]
 
 
 KEY_DESCRIPTIONS = {
-    "confidence": "How likely the hits hold what was asked for, 0 to 1.",
+    "confidence": "Estimated probability that one of the first hits is relevant, 0 to 1.",
     "hits": "Best first.",
-    "mirrored": "Whether its note exists already.",
-    "revision": "Pass it as `expect` to change this version only.",
+    "mirrored": "Whether its note already exists.",
+    "revision": "Pass it as `expect` to change only this version.",
     "snippet": "The passage that matches best.",
-    "why": "Why it was found, in a sentence.",
+    "why": "Why it was found, in one sentence.",
 }
 """Descriptions of keys that many answers have, in the schemas for models."""
 
@@ -55,8 +55,8 @@ class TruncatedAnswer(msgspec.Struct, frozen=True):
     """Keys that any answer may have."""
 
     cut: Annotated[list[Truncation], about("What was cut.")]
-    rest: Annotated[str, about("How to get what was cut.")]
-    degraded: Annotated[list[str], about("What was missing for a full answer, a sentence each.")]
+    rest: Annotated[str, about("How to get the rest.")]
+    degraded: Annotated[list[str], about("What was unavailable, one sentence each.")]
 
 
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
@@ -161,12 +161,19 @@ class Tool(Generic[ArgsT]):
 
 EVIDENT = frozenset(
     {
-        *("0 to 4.", "First.", "How often.", "Its form.", "Its id.", "Maximum.", "New ones."),
-        *("Nodes.", "Old ones.", "Only of this fact.", "Only this field.", "Only this."),
-        *("Or all.", "Text for the end.", "The new text.", "Tokens.", "What happened."),
+        *(
+            "Id of the conflict.",
+            "Id of the proposal.",
+            "Lowest priority to include, 0 to 4.",
+            "Maximum number.",
+        ),
+        *("Newest first.", "Number of occurrences.", "Only of this fact.", "Only this field."),
+        *("Only this scope.", "Only these scopes; default: all.", "Output format."),
+        *("Replacement text.", "Tags to add.", "Tags to remove.", "Text to append."),
+        *("Maximum number of nodes.", "Maximum number of tokens.", "What happened."),
     }
 )
-"""Descriptions that say no more than the name of the argument, its type and the tool do."""
+"""Descriptions that the list of tools omits, because the names and types are clear without."""
 _LIMITS = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
 
 

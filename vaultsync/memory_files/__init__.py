@@ -1,3 +1,3 @@
-"""MEMORY.md and its like, section by section."""
+"""MEMORY.md and similar files, section by section."""
 
 from __future__ import annotations

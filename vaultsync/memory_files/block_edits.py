@@ -1,4 +1,4 @@
-"""What a person made of the managed block of a memory file, item by item.
+"""The user's edits in the managed block of a memory file, item by item.
 
 The block is compared with what it said when it was written, which the state folder keeps. An
 edit of an item is one of its fact where the item, read back, says all that the edit says.

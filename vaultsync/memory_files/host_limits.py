@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 
 class HostLimits(NamedTuple):
-    """What one host reads of a file."""
+    """The limits of one host for a file."""
 
     max_bytes: int | None
-    """None where the host has no limit, or documents none."""
+    """None if the host has no limit or documents none."""
     max_lines: int | None
     source: str
-    """Where the host says so."""
+    """The source in the host's documentation."""
     file_names: tuple[str, ...] = ()
-    """Names that tell the host."""
+    """File names by which the host is recognised."""
 
 
 GENERIC = "generic"
@@ -46,7 +46,7 @@ HOST_LIMITS: Mapping[str, HostLimits] = MappingProxyType(
 
 
 def host_of_file(name: str) -> str:
-    """The host that reads files of this name; `generic` if the name does not tell."""
+    """The host that reads files of this name; `generic` if unknown."""
     last = name.rpartition("/")[2]
     hosts = (host for host, limits in HOST_LIMITS.items() if last in limits.file_names)
     return next(hosts, GENERIC)

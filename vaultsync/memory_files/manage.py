@@ -1,4 +1,4 @@
-"""Fill the managed block of a memory file with the facts that are worth a session's start."""
+"""Fill the managed block of a memory file with the most important facts."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ from vaultsync.sync.report import ManagedFact, notices_of
 DEFAULT_BLOCK_BUDGET = 2_000
 """Tokens."""
 MAX_BLOCK_FACTS = 500
-"""Facts that are looked at, the most important first."""
+"""Maximum number of facts that are considered, the most important first."""
 MAX_WRITE_TRIES = 5
-"""How often the block is made again because the file was saved meanwhile."""
+"""How often writing the block is retried because the file was saved in the meantime."""
 EDITED = "edited"
 
 
@@ -64,7 +64,7 @@ class ManageRequest:
     """Of the whole file; the limit of the host when it is None, as for the lines."""
     max_lines: int | None = None
     host: str | None = None
-    """Told by the name of the file when it is None."""
+    """The host; guessed from the name of the file if None."""
     form: str = FULL
     dry_run: bool = False
 
@@ -256,7 +256,7 @@ def manage_file(
 
 
 class _Prepared(NamedTuple):
-    """A file, and what it is to become."""
+    """A file and its new content."""
 
     before: bytes | None
     text: str | None

@@ -1,4 +1,4 @@
-"""The block of a memory file that vaultsync manages: the facts worth a session's start.
+"""The managed block of a memory file: the facts to read at the start of a session.
 
 It stands between two marks, and its first line has a digest of the others, which tells an edit
 of a person without any state beside the file. Hosts read the file as instructions, and some
@@ -35,13 +35,13 @@ _HEAD = f"## Memory\n\n{QUOTE_NOTE}"
 _SEAL = "<!-- `vaultsync memory-file manage` writes this block; write above or below it. {} -->"
 _SEALED = lazy_pattern(r"<!-- .* ([0-9a-f]{12}) -->\n?")
 _FENCES = ("~~~ memory", "~~~")
-"""Around the lines of an index."""
+"""The lines around an index."""
 _MAX_SHOWN = 3
-"""Edited lines that are named."""
+"""Maximum number of edited lines that are listed."""
 
 
 class BlockLimits(NamedTuple):
-    """How large things may become."""
+    """The size limits of block and file."""
 
     budget: int
     """Tokens of the block."""
@@ -51,16 +51,16 @@ class BlockLimits(NamedTuple):
 
 
 class FilledBlock(NamedTuple):
-    """A file with its block, and what is in it."""
+    """A file with its block, and the contents of the block."""
 
     text: str | None
     """Of the whole file; None if there is none, and nothing to put into one."""
     tokens: int
     """Of the block; 0 if there is none."""
     taken: Sequence[Fact]
-    """In the order of the block."""
+    """The facts in the block, in order."""
     left_out: Sequence[tuple[Fact, str]]
-    """The facts that do not fit, the most important first, and why."""
+    """The facts that do not fit, the most important first, with the reason."""
 
 
 def by_worth(facts: Sequence[Fact]) -> list[Fact]:
@@ -172,11 +172,11 @@ class BlockBody(NamedTuple):
     first_line: int
     """The number of the first one in the file."""
     digest: str
-    """What the seal says; empty if there is none."""
+    """The checksum in the block; empty if there is none."""
 
     @property
     def edited(self) -> bool:
-        """Whether the lines are others than those that were sealed."""
+        """Whether the lines differ from those of the checksum."""
         return self.digest != _digest("\n".join(self.lines))
 
     def items(self, form: str) -> Sequence[str]:
@@ -234,7 +234,7 @@ def hide_block(text: str) -> str:
 
 
 def count_lines(text: str) -> int:
-    """How many lines a text has; one without a newline at its end counts."""
+    """The number of lines of a text; a last line without a newline counts."""
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 

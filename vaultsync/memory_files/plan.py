@@ -55,16 +55,16 @@ class KnownSection(Struct, frozen=True):
     """A section as it was last read, and its fact."""
 
     id: str
-    """Of the fact."""
+    """The id of the fact."""
     hash: str
-    """Of heading and content."""
+    """The hash of heading and content."""
     body: str
     """Hash of the content alone."""
     title: str
     type: str
     """Empty when the section is only inferred from the fact as it is now."""
     text: str | None = None
-    """The content that file and fact last agreed on, of a section that follows its fact."""
+    """The last synced content of a managed section."""
 
     def differs_from(self, fact: Fact) -> bool:
         """Whether the fact is known to have been edited since the section was read."""
@@ -74,7 +74,7 @@ class KnownSection(Struct, frozen=True):
 
 
 class SectionAction(Enum):
-    """What happens with one section, or with a fact whose section is gone."""
+    """The action for one section, or for a fact whose section is gone."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -83,16 +83,16 @@ class SectionAction(Enum):
     DETACH = "let_go"
     """The section is gone, but the fact was edited since: it stays, and belongs to no file."""
     REWRITE = "rewrite"
-    """The section follows an edit of its fact."""
+    """The section is updated after an edit of its fact."""
     REMOVE = "remove"
-    """The section goes with its fact."""
+    """The section is removed with its fact."""
     RETURN = "return"
-    """The section comes back with its fact."""
+    """The section is restored with its fact."""
 
 
 @dataclass(frozen=True, slots=True)
 class SectionStep:
-    """What to do about one section or fact."""
+    """The planned step for one section or fact."""
 
     do: SectionAction
     section: int | None
@@ -100,7 +100,7 @@ class SectionStep:
     fact_id: str
     """Empty for a new fact."""
     values: Mapping[str, Value] = field(default_factory=dict)
-    """What to set, by key."""
+    """The values to set, by key."""
     edited: bool = False
     """Whether the fact differs, or differed, from its section as it was last read."""
     merged: bool = False
@@ -136,9 +136,9 @@ class _SectionMatcher:
         self.found: dict[int, str] = {}
         self.contents = contents
         self.sections = dict(enumerate(sections))
-        """Those without a fact yet."""
+        """Sections without a fact yet."""
         self.facts = {fact.id: fact for fact in known}
-        """Those without a section yet."""
+        """Facts without a section yet."""
 
     def match_equal(
         self,

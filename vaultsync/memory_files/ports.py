@@ -1,4 +1,4 @@
-"""Contracts: a memory file with the state beside it, and the queue of texts that agents add."""
+"""Contracts: a memory file with its state file, and the queue of texts that agents add."""
 
 from __future__ import annotations
 

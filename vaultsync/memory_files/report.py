@@ -23,7 +23,7 @@ _OF_THE_FILE = {"rewrite", "remove", "return"}
 
 
 class SectionResult(Struct, frozen=True):
-    """What was done about one section, or about a fact whose section is gone."""
+    """The result for one section, or for a fact whose section is gone."""
 
     action: str
     """`create`, `update`, `forget` or `let_go` of a fact; `rewrite`, `remove` or `return` of a
@@ -32,7 +32,7 @@ class SectionResult(Struct, frozen=True):
     fact_id: str
     title: str
     line: int | None = None
-    """Where the section begins."""
+    """The line at which the section begins."""
     fields: tuple[str, ...] = ()
     reason: str = ""
 
@@ -43,13 +43,13 @@ class SectionResult(Struct, frozen=True):
 
 
 class FileResult(Struct, frozen=True, rename={"name": "file"}):
-    """What came of one file."""
+    """The result for one file."""
 
     name: str
     sections: int
-    """How many it has, those that are too short not counted."""
+    """Number of sections, without those that are too short."""
     counts: Mapping[str, int]
-    """How many sections met which end."""
+    """Number of sections by result."""
     actions: Sequence[SectionResult] = ()
     pending: Sequence[str] = ()
     """Facts that are not embedded yet."""
@@ -60,32 +60,32 @@ class FileResult(Struct, frozen=True, rename={"name": "file"}):
     short: Sequence[str] = ()
     """The titles of the sections that are too short."""
     managed: int = 0
-    """How many sections follow their facts, or would if these were restored."""
+    """Number of managed sections, including those of deleted facts."""
 
 
 class FactSection(Struct, frozen=True, rename="camel"):
-    """Where a fact stands in its memory file, as it was last read."""
+    """The position of a fact in its memory file when it was last read."""
 
     file: str
     section_header: str
-    """Its heading; of a part of a long section, with its number."""
+    """The heading; with a number for a part of a long section."""
     chunk_index: int
-    """Its place among the sections, from 0 on."""
+    """The position among the sections, from 0."""
     content_hash: str
     """SHA-256 of heading and content, without what does not count as a change."""
     managed: bool
-    """Whether it follows the fact."""
+    """Whether the section is managed."""
 
 
 def counts_of(actions: Sequence[SectionResult], unchanged: int = 0) -> dict[str, int]:
-    """How many sections met which end."""
+    """Number of sections by result."""
     done = [each.action for each in actions]
     counts = {name: done.count(action) for name, action in _COUNTED.items()}
     return {**counts, "unchanged": unchanged}
 
 
 class ManagedFile(Struct, frozen=True, rename={"name": "file"}):
-    """What came of a `memory-file manage`."""
+    """The result of `memory-file manage`."""
 
     name: str
     status: str
@@ -109,24 +109,24 @@ class ManagedFile(Struct, frozen=True, rename={"name": "file"}):
     """The most important first."""
     attention: Sequence[ReportedNotice] = ()
     edits: Sequence[SectionResult] = ()
-    """What a person wrote into the block, and what became of it."""
+    """The user's edits in the block, and their results."""
 
 
 class MemoryFileReport(Struct, frozen=True):
-    """What came of a `memory-file sync`."""
+    """The result of `memory-file sync`."""
 
     dry_run: bool
     seconds: float
     counts: Mapping[str, int]
-    """Of all files."""
+    """The counts of all files."""
     files: Sequence[FileResult]
     pending: int
-    """How many facts have a text that waits to be embedded."""
+    """Number of facts with a text that is not embedded yet."""
     attention: Sequence[ReportedNotice] = ()
     run: str | None = None
     """The run that brought the notes up to date, for `undo`; None if another process does."""
     blocks: Sequence[ManagedFile] = ()
-    """The managed blocks that were looked after, by `sync` and the daemon."""
+    """The managed blocks that `sync` and the daemon updated or checked."""
 
     @property
     def quiet(self) -> bool:
@@ -147,7 +147,7 @@ def report_of_files(
     dry_run: bool = False,
     seconds: float = 0.0,
 ) -> MemoryFileReport:
-    """The report of what came of some files."""
+    """Combine the results for some files in one report."""
     return MemoryFileReport(
         dry_run,
         seconds,
@@ -180,23 +180,23 @@ def join_file_reports(
 
 
 def block_state(done: ManagedFile, agent: str | None) -> BlockState:
-    """What a block holds, without the texts of facts."""
+    """The contents of a block, without the texts of facts."""
     left_out = [ManagedFact(each.id, "", reason=each.reason) for each in done.left_out]
     included = len(done.included)
     return BlockState(done.name, done.status, included, done.tokens, done.budget, left_out, agent)
 
 
 class AddResult(Struct, frozen=True, rename={"name": "file", "synced": "sync"}):
-    """What came of a text that an agent writes into a memory file."""
+    """The result of adding an agent's text to a memory file."""
 
     name: str
     section: str
     status: str
     """`written`, `unchanged` (the file has it already) or `queued`."""
     reason: str = ""
-    """Why it waits."""
+    """Why the text is queued."""
     synced: MemoryFileReport | None = None
-    """What became of the file's facts afterwards."""
+    """The result of the following sync of the file's facts."""
 
 
 class VaultReport(Report, frozen=True):

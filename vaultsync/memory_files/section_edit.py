@@ -1,4 +1,4 @@
-"""Change managed sections of a memory file, and nothing else of it.
+"""Change managed sections of a memory file, and nothing else in it.
 
 Only a section with `<!-- vaultsync-managed -->` below its heading is changed. The new text is read
 again to prove that every other section is as it was.
@@ -25,15 +25,15 @@ from vaultsync.memory_files.sections import (
 from vaultsync.model.lazy_pattern import lazy_pattern
 
 _IMPORT = lazy_pattern(r"(?:^|(?<=\s))@(?=~|[^\s@]*[/\\]|[^\s@]*\.\w)\S+")
-"""What hosts take for the name of a file to import."""
+"""A text that hosts treat as the name of a file to import."""
 
 
 class SectionChange(NamedTuple):
-    """What a section is to become."""
+    """The new state of a section."""
 
     title: str
     content: str | None
-    """None removes it."""
+    """None to remove the section."""
 
 
 _SAME = SectionChange("", "")

@@ -1,4 +1,4 @@
-r"""The bytes of a memory file (`MEMORY.md`) -> sections, each of which becomes one fact.
+r"""Split the bytes of a memory file (`MEMORY.md`) into sections, each of which becomes one fact.
 
 - A heading of level 2 (`## `, at the beginning of a line) begins a section; deeper headings belong
   to it. What stands before the first one is the preamble.

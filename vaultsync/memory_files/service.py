@@ -1,4 +1,4 @@
-"""Memory files and facts: each file is the authority for its facts.
+"""Sync memory files with facts: each file is the source of truth for its facts.
 
 A file is read whole, its sections are matched with the facts that came from it, and what changed
 in the file is written to the store by compare-and-set. The notes follow as those of any fact do.

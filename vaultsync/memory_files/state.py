@@ -1,4 +1,4 @@
-"""The state beside memory files: their sections when they were last read.
+"""The state files of memory files: their sections when they were last read.
 
 It makes an unchanged file cheap to sync, and tells changes of the file from edits of its facts.
 When it is lost, it is rebuilt from the file and the store. Anyone who may write to the folder may

@@ -1,4 +1,4 @@
-"""What a person writes into the managed block of a memory file reaches the facts.
+"""Apply the user's edits in the managed block of a memory file to the facts.
 
 An edit of an item changes its fact where the item says all of it, and is proposed where it does
 not. A new text becomes a fact. An item that was removed stays out of the block until its fact

@@ -1,4 +1,4 @@
-"""Facts -> the managed sections of their file, which follow them. See docs/decisions/0068."""
+"""Write changed facts to the managed sections of their file. See docs/decisions/0068."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents add to memory files: a text goes into the agents' own section, or waits in a queue.
+"""Write agents' texts to their own section of a memory file, or queue them.
 
 Only a section with `<!-- vaultsync-managed -->` below its heading is changed. A section that the
 user wrote stays as it is, and agents get their own one of the same name.

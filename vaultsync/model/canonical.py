@@ -1,4 +1,4 @@
-"""Validate values of fields, and bring them into one canonical form.
+"""Validate the values of fields, and convert them to a canonical form.
 
 All values from outside pass through here once; equal meanings become equal values.
 """

@@ -1,4 +1,4 @@
-"""Where two facts differ, field by field."""
+"""Compare two facts, field by field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line of a fact beside a text that has its content, which is not said twice then."""
+"""The metadata line of a fact beside a text that already has the content of the fact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mirror of a folder of modules at a remote, and the backlog of what that lacks."""
+"""The mirror of a folder of modules on a remote, and the backlog of what is not mirrored yet."""
 
 from __future__ import annotations
 

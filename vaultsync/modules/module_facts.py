@@ -1,4 +1,4 @@
-"""Each module is a fact, and each document too: files and facts are kept equal, both ways.
+"""Sync modules and documents with their facts, in both directions.
 
 An edit of the file goes to the fact; an edit of the fact, in its note or by an agent, goes to the
 file. Where both were edited, both are merged by line; of lines that conflict the file's stand,

@@ -1,4 +1,4 @@
-"""Figures of the mirror: an alert for people, and counters for Prometheus."""
+"""Telemetry of the mirror: an alert for the user, and counters for Prometheus."""
 
 from __future__ import annotations
 

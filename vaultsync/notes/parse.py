@@ -1,4 +1,4 @@
-"""Read a note: the values that its text shows, and none for what it does not show."""
+"""Read a note: the values that its text shows, and no values for what it does not show."""
 
 from __future__ import annotations
 

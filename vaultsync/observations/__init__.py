@@ -1,3 +1,3 @@
-"""Observations: what agents notice, classified into tiers by rules that explain themselves."""
+"""Observations: what agents notice, classified into tiers by explainable rules."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tier that a text resembles, by weights that were fitted to labelled observations.
+"""Guess the tier of a text, by weights that were fitted to labelled observations.
 
 `tests/eval/fit_tiers.py` makes the weights, `tier_weights.json`, from `examples.toml` and the
 development half of golden/observations. A feature has the weights of the bucket that its name

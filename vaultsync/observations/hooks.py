@@ -1,4 +1,4 @@
-"""Reads the JSON that hooks of agents' hosts send, and splits its texts into observations.
+"""Read the JSON from hooks of agents' hosts, and split its texts into observations.
 
 | host | sends |
 |---|---|

@@ -1,4 +1,4 @@
-"""Observations whose tier is known: those that a person moved, and the shipped examples."""
+"""Observations with a known tier: those that the user moved, and the shipped examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Observations as they are listed and shown."""
+"""List and show observations."""
 
 from __future__ import annotations
 

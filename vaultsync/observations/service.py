@@ -1,4 +1,4 @@
-"""Store what an agent noticed at once, to be classified later."""
+"""Store an observation immediately, to be classified later."""
 
 from __future__ import annotations
 

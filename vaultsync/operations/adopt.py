@@ -1,4 +1,4 @@
-"""Adopt existing notes: they become facts and stay where they are."""
+"""Adopt existing notes: they become facts and keep their paths."""
 
 from __future__ import annotations
 

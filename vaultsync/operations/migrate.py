@@ -1,4 +1,4 @@
-"""Copy all facts from one store to another, and prove both equal before switching."""
+"""Copy all facts from one store to another, and verify that both are equal before switching."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Purge: erase facts for good, on both sides and everywhere else, and prove it.
+"""Purge: erase facts permanently, on both sides and everywhere else, and verify it.
 
 A fact is forgotten first, so that its note is removed as by any deletion, and other machines learn
 of it. Then each place that holds anything of it erases that. The store comes last, because an

@@ -1,4 +1,4 @@
-"""Settle conflict copies, which sync tools put beside notes: merge, keep, or drop them.
+"""Settle the conflict copies of sync tools: merge, keep, or drop them.
 
 A copy is one side of a merge with its note. The merge base is the base of the fact, if the note was
 changed since; otherwise the former text of the note that is most similar to the copy, or the
@@ -118,7 +118,8 @@ def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "p
         ctx.archive.add_history([entry])
     done = ActionTaken("settle_copy", base.fact.id, path, (), f"{take}: a copy of {base.path}")
     if report is None:
-        report = Report(run, dry_run=False, seconds=0.0, counts=counted({}), actions=[])
+        counts = counted({"unchanged": ctx.archive.count_bases()})
+        report = Report(run, dry_run=False, seconds=0.0, counts=counts, actions=[])
     left = [each for each in report.attention if each.path != path]
     whole = structs.replace(report, actions=[*report.actions, done], attention=left)
     record_run(ctx, request, whole)

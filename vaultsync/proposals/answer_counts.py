@@ -1,4 +1,4 @@
-"""Counts of the user's answers to proposals; kinds that are mostly rejected fall silent."""
+"""Counts of answers to proposals; kinds that are mostly rejected are no longer proposed."""
 
 from __future__ import annotations
 

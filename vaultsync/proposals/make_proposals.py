@@ -1,4 +1,4 @@
-"""Make the proposals of rules, within the settings and the user's answers.
+"""Make the proposals of rules, as the settings and the user's earlier answers allow.
 
 Maintenance does this, never a sync: a proposal is never urgent.
 """

@@ -1,4 +1,4 @@
-"""What rules propose: duplicates, contradictions, notes for names, better titles, junk.
+"""The rules for proposals: duplicates, contradictions, notes for names, better titles, junk.
 
 Each rule is pure: facts go in, proposals come out. Precision matters more than recall, because a
 missed proposal costs less than one that the user has to reject.

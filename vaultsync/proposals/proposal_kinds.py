@@ -1,4 +1,4 @@
-"""THE TABLE of kinds of proposals: what each is about, and whether it may apply itself."""
+"""The table of kinds of proposals: what each is about, and whether it may be automatic."""
 
 from __future__ import annotations
 

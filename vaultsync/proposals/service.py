@@ -1,4 +1,4 @@
-"""Make proposals, show them in the vault, and do what the user decides.
+"""Make proposals, show them in the vault, and carry out the user's decisions.
 
 A proposal is recorded at once. The next run writes its note, reads which boxes were ticked, and
 applies the accepted ones as a run of its own, with history and undo like any other.

@@ -1,4 +1,4 @@
-"""Turns writes to a scope in which an agent may only propose into proposals.
+"""Turn writes to a scope in which an agent may only propose into proposals.
 
 The operation itself runs, with all its checks, on a draft of the store; the writes that the draft
 collects are proposed.

@@ -1,4 +1,4 @@
-"""Recognize what a question wants of conversations: what an assistant said, or advice.
+"""Recognize whether a question asks for what an assistant said, or for advice.
 
 *What did you recommend?* asks for what was said. *How would you suggest I split the work?* does
 not; it is answered with what the user prefers, whatever words of the question that has.

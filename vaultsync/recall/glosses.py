@@ -1,4 +1,4 @@
-"""Say a question in English, word by word, for notes that are in English.
+"""Translate a question into English, word by word, for notes in English.
 
 A question in German, French, Spanish or Japanese shares few words with an English note, and the
 default model knows English alone. A small dictionary of common words, which ships with the

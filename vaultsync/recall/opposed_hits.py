@@ -1,4 +1,4 @@
-"""Find facts that contradict one: for a new fact, and for hits, which stand side by side with them.
+"""Find facts that contradict a new fact or a hit, with which they are then listed.
 
 Nothing is changed: which of two facts holds is not for a rule to say.
 """

@@ -1,4 +1,4 @@
-"""The facts as they were at a time: those that there were, each in the version that it had.
+"""The facts as of a time: those that existed, each in its version of that time.
 
 Versions are put together from the present ones, by the history of their fields and by replaced
 versions that no run has recorded yet. The history names the time of the run that saw a change.

@@ -1,4 +1,4 @@
-"""Rank facts: fuse keyword and semantic scores, weigh in recency and utility, tell the confidence.
+"""Rank facts: fuse keyword and semantic scores, add recency and utility, estimate the confidence.
 
 All functions are pure, and each grows with each of its signals: stronger evidence for a fact
 never ranks it lower. Constants said to be measured were measured by `make eval` on

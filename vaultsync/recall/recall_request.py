@@ -1,4 +1,4 @@
-"""Questions: what may be asked for, on every surface, and how it is checked.
+"""Requests to recall: their parameters, the same on every surface, and their validation.
 
 A `RecallQuestion` has what every caller may ask: it is the input of the MCP tool. A
 `RecallRequest` adds what the program around it decides, such as for which agent; it is the

@@ -1,4 +1,4 @@
-"""What recall is given and what it returns: hits, what each stage did, what was missing."""
+"""The results of recall: hits, what each stage did, and what was unavailable."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Repositories: what is known about a git repository, and on which of its branches it holds."""
+"""Repositories: what is known about a git repository, and to which of its branches it applies."""

@@ -1,4 +1,4 @@
-"""The conventions of a repository as a block of `AGENTS.md`, `CLAUDE.md` and the like.
+"""The conventions of a repository as a block in `AGENTS.md`, `CLAUDE.md` and similar files.
 
 Agents' hosts read such a file at the start of each session. The block stands between two
 markers; the rest of the file belongs to the user and stays as it is, byte for byte.

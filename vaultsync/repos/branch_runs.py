@@ -1,4 +1,4 @@
-"""Runs about the facts of branches: promote them, and fold old summaries; `undo` reverts both."""
+"""Runs for the facts of branches: promote facts, and combine old summaries; `undo` reverts both."""
 
 from __future__ import annotations
 

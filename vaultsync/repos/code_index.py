@@ -1,4 +1,4 @@
-"""Contracts of the repo map: reading symbols, and caching them."""
+"""Contracts of the repo map: reading and caching symbols."""
 
 from __future__ import annotations
 

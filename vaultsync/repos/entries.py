@@ -1,4 +1,4 @@
-"""Entries about a repository as facts, as values for programs, and as in the inspectable files."""
+"""Entries about a repository as facts, as values for programs, and in the inspectable files."""
 
 from __future__ import annotations
 

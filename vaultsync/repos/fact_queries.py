@@ -1,4 +1,4 @@
-"""The facts of a repository: found by their theme or scope, then followed by the store's feed."""
+"""Find the facts of a repository by theme or scope, and keep up with the store's feed."""
 
 from __future__ import annotations
 

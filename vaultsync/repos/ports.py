@@ -1,4 +1,4 @@
-"""The contract of a git repository, which is only ever read."""
+"""The contract of a git repository, which is read-only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a fact of a repository holds: the rules of branch-true memory.
+"""The rules that decide to which branches a fact of a repository applies.
 
 A fact that was written at commit C of branch B holds at HEAD when
 

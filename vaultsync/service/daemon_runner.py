@@ -1,4 +1,4 @@
-"""The daemon of a vault: the engine's lock, one thread that works, and calls from others."""
+"""The daemon of a vault: the engine's lock, one worker thread, and calls from other threads."""
 
 from __future__ import annotations
 

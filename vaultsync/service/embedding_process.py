@@ -1,4 +1,4 @@
-"""The worker that embeds the texts of a vault, in a process of its own at the lowest priority.
+"""The worker that embeds the texts of a vault, in a separate process at the lowest priority.
 
 `python -m vaultsync.service.embedding_process VAULT STATE_DIR STORE IDLE keep|replace`
 

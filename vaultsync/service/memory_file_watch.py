@@ -1,4 +1,4 @@
-"""The memory files that a daemon keeps in step: checked each second, because they are few.
+"""The memory files that a daemon syncs: checked every second, because they are few.
 
 A watcher listens to the vault; these files may be anywhere.
 """

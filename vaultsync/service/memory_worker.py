@@ -1,4 +1,4 @@
-"""A thread that owns a `Memory`: handles of SQLite stay in the thread that opened them."""
+"""A thread that owns a `Memory`: SQLite handles stay in the thread that opened them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of notes that Obsidian is asked to make, and its answers.
+"""Changes to notes that Obsidian is asked to make, and its responses.
 
 The engine waits for an answer, but not long. An app that did not answer is not asked again
 for a while, so that a run over many notes does not wait for each of them.

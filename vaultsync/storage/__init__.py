@@ -1,3 +1,3 @@
-"""What the mirror needs of the world: contracts in prose, and their records."""
+"""The contracts of store, vault, archive and clock, and their records."""
 
 from __future__ import annotations

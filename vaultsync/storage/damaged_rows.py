@@ -1,4 +1,4 @@
-"""Rows of a store that hold no fact any more, because the disk or another program damaged them.
+"""Rows of a store that no longer hold a fact, because the disk or another program damaged them.
 
 A damaged row does not affect others: it is left out, and named where it matters.
 """

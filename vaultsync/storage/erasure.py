@@ -1,4 +1,4 @@
-"""Erasing facts for good: the traces of a fact, and the contract of every place that holds one."""
+"""Erasing facts: the traces of a fact, and the contract of every place that holds some."""
 
 from __future__ import annotations
 

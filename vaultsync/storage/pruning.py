@@ -1,4 +1,4 @@
-"""How long is kept what only undo and restore need."""
+"""How long data is kept that only undo and restore need."""
 
 from __future__ import annotations
 

@@ -41,6 +41,8 @@ INVALID_NAME = "a name that is not valid in a path"
 """What a note is whose name has control characters or backslashes, or is not UTF-8."""
 INVALID_FOLDER_NAME = "its name is not valid in a path"
 """Why such a folder is not listed."""
+LINKED_FOLDER = "it is a link, or is in a folder that is one"
+"""Why a folder that was listed before is not any more."""
 OTHER_VAULT = "it is a vault itself"
 """Why the folder of a vault inside this one is not listed."""
 

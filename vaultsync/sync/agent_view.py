@@ -1,4 +1,4 @@
-"""What an agent may know of the vault's state: nothing about facts that it cannot see.
+"""The part of the vault's status that an agent may see: nothing about facts that it may not read.
 
 Notices name notes and scopes, and counts count them. A person sees all; an agent sees what it
 would see if the private facts of others were not there.
@@ -26,7 +26,7 @@ _SCOPE = lazy_pattern(r"(?<![\w-])(?:private|team|project)-[\w-]+", re.IGNORECAS
 
 
 class AgentView:
-    """What one agent may know; None is the user, who may know everything."""
+    """The view of one agent; None is the user, who may see everything."""
 
     def __init__(self, ctx: ReadContext, agent: str | None) -> None:
         self.agent = agent
@@ -36,7 +36,7 @@ class AgentView:
         self._store = ctx.store
 
     def sees_path(self, path: str) -> bool:
-        """Whether the agent may know of a file, by the scope folder that it lies in."""
+        """Whether the agent may see a file, by the scope folder in which it is."""
         folder = path.partition("/")[0]
         scope = folder if is_scope(folder) else self._default_scope
         return not path or self._sees_scope(scope)
@@ -45,15 +45,15 @@ class AgentView:
         return self._permissions.may_read(self.agent, scope)
 
     def sees_text(self, text: str) -> bool:
-        """Whether a text names no scope that the agent may not read."""
+        """Whether a text mentions no scope that the agent may not read."""
         return all(self._sees_scope(name.casefold()) for name in _SCOPE.findall(text))
 
     def sees_facts(self, *facts: Fact | None) -> bool:
-        """Whether the agent may see all versions of a fact that are known."""
+        """Whether the agent may see all known versions of a fact."""
         return all(fact is None or self._sees_scope(fact.scope) for fact in facts)
 
     def sees_action(self, action: PlannedAction) -> bool:
-        """Whether the agent may know what a run would do."""
+        """Whether the agent may see what a run would do."""
         if self.agent is None:
             return True
         facts = (action.base, action.store, action.vault, action.merged)

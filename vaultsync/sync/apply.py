@@ -61,9 +61,9 @@ from vaultsync.sync.report import Progress
 from vaultsync.sync.snapshot import RACY_WINDOW_NS, bytes_again, leave_unsettled, trusted_stamp
 
 BASES_PER_TRANSACTION = 1_000
-"""How many bases go into one transaction, which writes each page of the archive once."""
+"""Bases per transaction, which writes each page of the archive once."""
 MIN_BACKGROUND_ACTIONS = 100
-"""The size of a batch from which on its wait for the disk is worth a thread."""
+"""The size of a batch from which waiting for the disk in a thread pays off."""
 
 
 def sync_while(
@@ -87,7 +87,7 @@ def sync_while(
 
 
 def sleep_while(clock: Clock, seconds: float, work: Iterator[object]) -> None:
-    """Get on with the next batch for some time, and sleep for what is left of it."""
+    """Work on the next batch for some time, and sleep for the rest of it."""
     until = clock.monotonic() + seconds
     if seconds > 0:
         for _ in work:
@@ -103,9 +103,9 @@ class PendingAction:
     action: PlannedAction
     op: str
     fact: Fact
-    """What both sides will hold."""
+    """The version that both sides will have."""
     data: bytes | None = None
-    """The new bytes of the note; None when it goes or is not written."""
+    """The new bytes of the note; None if it is deleted or not written."""
     sha: str = ""
     new_bytes: bool = False
     """Whether the note gets other bytes."""
@@ -123,7 +123,7 @@ class PendingAction:
 
 @dataclass(slots=True)
 class ApplyOutcome:
-    """What was done of a plan, and what is left."""
+    """The part of a plan that was carried out, and what remains."""
 
     done: list[PlannedAction] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
@@ -135,15 +135,15 @@ class ApplyOutcome:
     """Folders in which something was written."""
     conflicts: list[ConflictRecord] = field(default_factory=list)
     stamps: dict[VaultPath, FileStamp | None] = field(default_factory=dict)
-    """The stamps of the notes; None where the stamp cannot be trusted."""
+    """The stamps of the notes; None if a stamp cannot be trusted."""
     revisions: set[str] = field(default_factory=set)
     """The revisions of our own writes."""
     removed: set[VaultPath] = field(default_factory=set)
-    """Where notes were that this run moved or deleted."""
+    """The former paths of notes that this run moved or deleted."""
 
 
 class NoteComposer:
-    """Composes the bytes of notes; writes nothing."""
+    """Render the bytes of notes, without writing them."""
 
     def __init__(self, ctx: SyncContext, links: LinkTexts) -> None:
         self._ctx = ctx
@@ -266,7 +266,7 @@ class ApplyBatch:
             yield
 
     def _completed(self) -> Sequence[PlannedAction]:
-        """The actions with the facts that they are about, as the plan saw them."""
+        """The actions with their facts, as the plan saw them."""
         self.brief = {each.fact_id: each for each in self.actions if each.is_brief}
         facts = self.ctx.store.find_many(self.brief) if self.brief else {}
         return [
@@ -301,7 +301,7 @@ class ApplyBatch:
         self.items.append(item)
 
     def _is_back(self, item: PendingAction) -> bool:
-        """Whether the note is there after all: the last check before a fact is deleted."""
+        """Whether the note exists after all: the last check before a fact is deleted."""
         base = item.action.base
         if item.action.do is not ActionKind.DELETE_FACT or base is None:
             return False
@@ -561,7 +561,7 @@ class ApplyBatch:
 
 
 def _packed(ctx: SyncContext, blobs: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The same bytes packed, before the archive is locked."""
+    """Compress the bytes before the archive is locked."""
     return dict(zip(blobs, map_in_two(pack, [*blobs.values()], ctx.background), strict=True))
 
 

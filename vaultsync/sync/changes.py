@@ -82,7 +82,7 @@ class StoreFeed:
 
 
 class VaultSide(NamedTuple):
-    """One fact as the vault has it now."""
+    """The current state of one fact in the vault."""
 
     change: VaultChange
     path: VaultPath | None = None
@@ -91,11 +91,11 @@ class VaultSide(NamedTuple):
     fact: Fact | None = None
     """The note as a fact."""
     scope: str | None = None
-    """The scope of its folder, when that is not the scope of the fact."""
+    """The scope of its folder, if it differs from the scope of the fact."""
 
 
 class StoreSide(NamedTuple):
-    """One fact as the store has it now."""
+    """The current state of one fact in the store."""
 
     change: StoreChange
     revision: str | None = None
@@ -103,7 +103,7 @@ class StoreSide(NamedTuple):
     """The fact; for a tombstone, its last version."""
     actor: str = ""
     acknowledged: bool = False
-    """Whether an agent changed it, and got the answer, after all that the last run read."""
+    """Whether an agent made an acknowledged change after everything that the last run read."""
 
 
 def vault_change(
@@ -121,7 +121,7 @@ def vault_change(
 
 
 def moved_scope(base: Fact, now: Note) -> str | None:
-    """The scope of the folder that a note was moved into, when it is another one."""
+    """The scope of the folder to which a note was moved, if it is a different one."""
     scope = now.place.scope
     if scope is None or not is_scope(scope) or scope == base.scope:
         return None

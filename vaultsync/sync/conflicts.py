@@ -63,13 +63,13 @@ class ConflictResolution:
     command only."""
     fields: tuple[str, ...]
     text: str | None = None
-    """What the user made of both versions of a field; overrides `take`."""
+    """The text into which the user merged both versions of a field; overrides `take`."""
 
 
 def find_resolutions(
     ctx: SyncContext, snapshot: VaultSnapshot, *, dry_run: bool = False
 ) -> list[ConflictResolution]:
-    """The resolutions of open conflicts that the scan shows: ticked boxes, deleted notes."""
+    """The resolutions of open conflicts that the scan found: ticked boxes, deleted notes."""
     resolutions = []
     for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
@@ -143,7 +143,7 @@ def settled_by_deletion(resolutions: Sequence[ConflictResolution]) -> list[Actio
 
 
 def preview_resolutions(ctx: SyncContext, snapshot: VaultSnapshot) -> dict[str, StoreSide]:
-    """What the store would hold of facts after `resolve_conflict()`, for a dry run."""
+    """The facts in the store after `resolve_conflict()`, for a dry run."""
     sides = {}
     for resolution in find_resolutions(ctx, snapshot, dry_run=True):
         conflict = resolution.conflict
@@ -192,7 +192,7 @@ def _edited_fields(
 
 
 def _store_changes(chosen: Sequence[FieldConflict], take: str) -> Sequence[FieldConflict] | None:
-    """The fields in which the store gets other values; None when there are none."""
+    """The fields whose values change in the store; None if there are none."""
     deletion = next((each for each in chosen if is_deletion(each)), None)
     if deletion is not None:
         wanted = {"vault": deletion.vault, "store": deletion.store}.get(take)
@@ -256,7 +256,7 @@ def _with_store_version(
 
 
 def conflict_of_action(action: PlannedAction, fact: Fact, run: str, at: str) -> ConflictRecord:
-    """The record of what an action could not merge."""
+    """The conflict record of what an action could not merge."""
     author = action.actor
     if author == "vault":  # the mirror wrote last: it wrote what an agent had said
         author = (action.store.agent_id if action.store else None) or ""
@@ -378,7 +378,7 @@ def redact_conflict(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecor
 
 
 def fact_versions(ctx: SyncContext, conflict: ConflictRecord) -> list[Fact | None]:
-    """The fact of a conflict as the base and the store have it, where they do."""
+    """The fact of a conflict from the base and the store, if they have it."""
     base = ctx.archive.find_base(conflict.fact_id)
     found = [base.fact if base else None]
     with suppress(StoreUnavailableError):  # the base alone is shown then
@@ -387,7 +387,7 @@ def fact_versions(ctx: SyncContext, conflict: ConflictRecord) -> list[Fact | Non
 
 
 def is_note_of(ctx: SyncContext, path: VaultPath, conflict_id: str) -> bool:
-    """Whether this is the note of that conflict."""
+    """Whether a file is the note of a conflict."""
     return is_review_note_of(ctx, path, CONFLICT_KIND, conflict_id)
 
 

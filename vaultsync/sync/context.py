@@ -1,4 +1,4 @@
-"""What every use case is given: vault, store, archive, clock, and the settings of a sync."""
+"""The context of every use case: vault, store, archive, clock, and the settings of a sync."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ the end of `with` waits for it and raises what it raised."""
 _A = TypeVar("_A")
 _B = TypeVar("_B")
 MIN_IN_TWO = 200
-"""From how many values on a second thread is worth its start."""
+"""The number of values from which starting a second thread pays off."""
 
 
 def map_in_two(
@@ -65,15 +65,15 @@ class SyncPolicy(NamedTuple):
     default_scope: str = PUBLIC
     default_type: str = DEFAULT_TYPE
     linger_seconds: float = 60.0
-    """How many seconds a displaced file is kept, while an editor may still write to it."""
+    """Seconds for which a displaced file is kept in case an editor still writes to it."""
     settle_seconds: float = 30.0
-    """After how many seconds a note that looks half saved counts as an edit."""
+    """Seconds after which a note that looks half saved counts as an edit."""
     grace_seconds: float = 1.0
-    """How many seconds lie between the two checks that find a note deleted."""
+    """Minimum seconds between the two scans that find a note deleted."""
     max_note_bytes: int = 4 << 20
-    """Largest note that is read, and written for an agent."""
+    """Maximum size of a note that is read, or written for an agent."""
     batch: int = 1000
-    """How many actions share one wait for the disk."""
+    """Number of actions that share one wait for the disk."""
     auto_link: bool = True
     """Whether entities that an agent mentions become links."""
     index_folder: VaultPath = VaultPath("")
@@ -83,14 +83,14 @@ class SyncPolicy(NamedTuple):
 
 
 class ReadContext(Struct, frozen=True, eq=False):
-    """What a question needs: the store, the archive and the clock, but not the vault."""
+    """The context of a question: the store, the archive and the clock, but not the vault."""
 
     store: Store
     archive: Archive
     clock: Clock
     policy: SyncPolicy = SyncPolicy()
     view: NoteView = IDENTITY_VIEW
-    """What notes and answers may show of facts."""
+    """The rules for what notes and answers may show of facts."""
     read: FactCache | None = None
     """Facts that were read from `redacted_store`, for several readers of the same facts."""
 
@@ -119,23 +119,23 @@ class ReadContext(Struct, frozen=True, eq=False):
 
 
 class SyncContext(ReadContext, frozen=True, kw_only=True, eq=False):
-    """The two sides and what joins them."""
+    """The context of a sync: both sides, the archive and the settings."""
 
     vault: Vault
     names: EntityNames = field(default_factory=EntityNames)
     """The names of all entities, for automatic links."""
     background: Background | None = None
-    """How to wait for the disk and plan at once; without it, one comes after the other."""
+    """Runs the wait for the disk concurrently with planning; without it, they alternate."""
 
     def find_file(self, path: VaultPath) -> NoteFile | None:
-        """The file at a path; None when none can be read there."""
+        """The file at a path; None if there is no readable file."""
         try:
             return self.vault.read(path)
         except NoteError:
             return None
 
     def ids(self, targets: frozenset[str], source: VaultPath) -> Mapping[str, str]:
-        """The facts that links of a note lead to, by target; without dead links."""
+        """The facts to which the links of a note lead, by target, without broken links."""
         from vaultsync.links.wikilinks import LinkResolver  # noqa: PLC0415 - see above
 
         if not targets:
@@ -177,7 +177,7 @@ class LinkTexts:
         self._facts |= {key: x.evolve(path=self._paths[key]) for key, x in found.items()}
 
     def to(self, fact_ids: Sequence[str]) -> Mapping[str, str]:
-        """The text of the link to each of the facts; those without a note are left out."""
+        """The text of the link to each fact; facts without a note are omitted."""
         from vaultsync.links.wikilinks import LinkResolver, is_linkable, wiki_link  # noqa: PLC0415 - see above
 
         if not fact_ids:

@@ -20,7 +20,7 @@ from vaultsync.sync.changes import StoreChange, VaultChange
 
 
 class ActionKind(Enum):
-    """What a row of the table says to do."""
+    """The action in a row of the table."""
 
     NOTHING = "nothing"
     RECORD = "record base"
@@ -50,7 +50,7 @@ DROPS_BASE = frozenset({ActionKind.DELETE_NOTE, ActionKind.DELETE_FACT, ActionKi
 
 
 class Decision(NamedTuple):
-    """What to do, and the reason that reports show."""
+    """The action, and the reason that reports show."""
 
     do: ActionKind
     reason: str

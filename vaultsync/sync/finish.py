@@ -62,7 +62,7 @@ def record_absent(work: SyncRun) -> None:
 
 
 def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
-    """Record how far the run came: cursor, waiting facts, folders that need no other scan."""
+    """Record the progress of the run: cursor, waiting facts, folders that need no further scan."""
     archive = work.ctx.archive
     settings = {k: v for k, v in _settings(work, outcome).items() if archive.setting(k) != v}
     # A run about some facts leaves their folders to the next scan, as a new note does: to list
@@ -85,7 +85,7 @@ def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
 
 
 def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
-    """The settings that say where the next run begins."""
+    """The settings that record where the next run begins."""
     waiting = dict.fromkeys([*(x.fact_id for x in work.actions if _waits(x)), *outcome.waiting])
     if work.snapshot.is_partial or not work.feed.is_available:
         # What this run did not look at still waits.
@@ -111,7 +111,7 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
 
 
 def _waits(action: PlannedAction) -> bool:
-    """Whether the next run has to look at a fact again."""
+    """Whether the next run must examine a fact again."""
     if action.do is ActionKind.NEEDS_REVIEW:
         return (action.base, action.store) != (None, None)
     return action.do is ActionKind.WAIT and not action.new_id
@@ -159,7 +159,7 @@ def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | No
 
 
 def _unsettled_folders(work: SyncRun, outcome: ApplyOutcome) -> set[VaultPath]:
-    """Folders that have to be scanned again even if they do not change."""
+    """Folders that must be scanned again even if they do not change."""
     paths: list[VaultPath] = [
         each.path
         for each in work.snapshot.seen.values()
@@ -188,7 +188,7 @@ def _all_known(
     recorded: Mapping[VaultPath, FileStamp | None],
     removed: AbstractSet[VaultPath],
 ) -> bool:
-    """Whether a folder holds what the scan saw, apart from what this run did there."""
+    """Whether a folder still has what the scan saw, apart from this run's own changes."""
     before = work.snapshot.scan.folders.get(folder.path)
     for name in before.files if before and before is not folder else ():
         if name not in folder.files and path_in(folder.path, name) not in removed:
@@ -220,7 +220,7 @@ def changed_notices(
     outcome = outcome or ApplyOutcome()
     old: dict[VaultPath, list[Notice]] = {}
     kept: dict[VaultPath, list[Notice]] = {}
-    """Those of `old` that may still be true."""
+    """The notices in `old` that may still be true."""
     for each in work.ctx.archive.notices():
         old.setdefault(each.path, []).append(each)
         if each.kind != "invalid_field" or not _is_explained(work.ctx, each):
@@ -273,7 +273,7 @@ def _is_explained(ctx: SyncContext, notice: Notice) -> bool:
 
 
 def _notice_path_gone(work: SyncRun, path: VaultPath) -> bool:
-    """Whether the file of a notice is gone."""
+    """Whether the file of a notice no longer exists."""
     folder = work.snapshot.scan.folders.get(parent_folder(path))
     if folder is None:
         return not work.snapshot.is_unreadable(path)
@@ -286,7 +286,7 @@ LASTING_NOTICES = frozenset(
         COPY_NOTICE,
     }
 )
-"""Kinds that stay true until the user does something about them."""
+"""Kinds that stay true until the user acts on them."""
 RESOLVED_BY_AGREEMENT = frozenset({"unreadable", "odd", "twins"})
 """Kinds that cannot be true of a note that says what both sides agreed on."""
 

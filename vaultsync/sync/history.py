@@ -233,9 +233,9 @@ def overwrite(
 
 class _Unrecorded(NamedTuple):
     entries: list[HistoryEntry]
-    """What no history has yet."""
+    """The entries that the history does not have yet."""
     revisions: list[str]
-    """The versions that may go once it has."""
+    """The versions that may be deleted once the history has the entries."""
     newest: dict[str, Fact]
     """The newest of each fact that no base has: what the present version replaced."""
 

@@ -1,4 +1,4 @@
-"""The notices of a run: what the user has to know or do."""
+"""The notices of a run: what the user needs to know or do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vaultsync.notes.parse import FieldProblem, UnknownPlaceholder, id_in
 from vaultsync.notes.render import add_id_line, rewrite_note
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
-from vaultsync.storage.vault import INVALID_FOLDER_NAME, INVALID_NAME, OTHER_VAULT
+from vaultsync.storage.vault import INVALID_FOLDER_NAME, INVALID_NAME, LINKED_FOLDER, OTHER_VAULT
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
@@ -35,6 +35,7 @@ _HINTS: Mapping[str, str] = MappingProxyType(
     {
         INVALID_NAME: _NAME_HINT,
         INVALID_FOLDER_NAME: _NAME_HINT,
+        LINKED_FOLDER: "put the folder itself there: no link is followed",
         OTHER_VAULT: "move it out of this vault, or add it to `ignore`",
     }
 )

@@ -22,19 +22,19 @@ from vaultsync.sync.planning import path_for_new_note
 
 @dataclass(slots=True)
 class Delivery:
-    """What became of the queued changes."""
+    """The result of delivering the queued changes."""
 
     touched: list[str] = field(default_factory=list)
     """The facts that were written, or that a refused change was for."""
     notices: list[Notice] = field(default_factory=list)
-    """The changes that were refused: their conditions do not hold any more."""
+    """The changes that were refused because their conditions no longer hold."""
 
 
 class _Delivered(NamedTuple):
     before: str | None
-    """The revision that the change was made to."""
+    """The revision to which the change was made."""
     after: str | None
-    """The revision that it made; the same if nothing was written."""
+    """The resulting revision; the same if nothing was written."""
     refused: Notice | None = None
 
 

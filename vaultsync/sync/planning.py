@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -58,7 +59,7 @@ class ReservedPaths:
 
 @dataclass(slots=True)
 class SyncRun:
-    """A run in progress: what it found, and its plan."""
+    """A run in progress: its findings and its plan."""
 
     ctx: SyncContext
     request: SyncRequest
@@ -72,16 +73,23 @@ class SyncRun:
     actions: list[PlannedAction] = field(default_factory=list)
     """The plan: one line for each case."""
     notices: list[Notice] = field(default_factory=list)
-    """What the user should know of the scan and the plan."""
+    """The notices about the scan and the plan."""
     settled: Sequence[ActionTaken] = ()
     """The conflicts that the user settled in their notes."""
     taken: ReservedPaths = field(init=False)
+    _queued: AbstractSet[str] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Reserve the paths that are in use."""
         ctx, snapshot, identities = self.ctx, self.snapshot, self.identities
         # Without `self`: a cycle would keep the notes of a run in memory after its end.
         self.taken = ReservedPaths(lambda: taken_keys(ctx, snapshot, identities))
+
+    def is_queued(self, fact_id: str) -> bool:
+        """Whether a write of the fact is in the outbox, which is read once."""
+        if self._queued is None:
+            self._queued = {entry.fact_id for entry in self.ctx.archive.outbox()}
+        return fact_id in self._queued
 
 
 def make_action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
@@ -105,7 +113,7 @@ def make_action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
 
 
 def plan_case(case: Case, work: SyncRun) -> PlannedAction:
-    """What to do about one fact: the row of the table, worked out."""
+    """The planned action for one fact, from its row of the table."""
     vault, store = case.vault, case.store
     do, reason = _decide(case, work)
     action = make_action(case, do, reason)
@@ -143,7 +151,7 @@ def _decide(case: Case, work: SyncRun) -> Decision:
     if case.store.change is StoreChange.AWAY and work.feed.is_available:
         return Decision(ActionKind.WAIT, DAMAGED_REASON)
     if decision.do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN:
-        if any(row.fact_id == case.fact_id for row in work.ctx.archive.outbox()):
+        if work.is_queued(case.fact_id):
             return Decision(ActionKind.WAIT, "its fact is in the outbox")
         if case.moved_to_scope:
             return Decision(ActionKind.NOTHING, "a note outside the adopted folders")

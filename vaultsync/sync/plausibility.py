@@ -1,4 +1,4 @@
-"""Is a plan plausible? It is judged whole, before anything of it is done.
+"""Check whether a plan is plausible, as a whole, before any of it is carried out.
 
 A plan may delete or rewrite too much. Or an older world came back: a backup in place of the
 vault, or of the store. The archive knows what came after each version of a fact. Notes that say
@@ -45,13 +45,13 @@ _OLDER_VAULT = (
 
 
 class Implausible(NamedTuple):
-    """Why a plan is not plausible."""
+    """The reason why a plan is not plausible."""
 
     why: str
     hint: str = ""
     """What to do, if not what is done about a sync; `RUN` stands for the id of the run."""
     examples: Sequence[str] = ()
-    """Paths of notes that it is about."""
+    """Paths of affected notes."""
 
     def error(self, run: str, *, confirmed: str | None) -> GuardError:
         """The error that stops a run; `confirmed` is the run that was confirmed in vain."""
@@ -118,18 +118,18 @@ class OlderCopy(NamedTuple):
     """What an older copy of one side would undo on the other: the paths of the notes."""
 
     older: Sequence[VaultPath] = ()
-    """Of facts that say what they said before."""
+    """Notes of facts with an earlier content."""
     missing: Sequence[VaultPath] = ()
-    """Of facts that were made since."""
+    """Notes of facts that were created since."""
     back: Sequence[VaultPath] = ()
-    """Of facts that were deleted since."""
+    """Notes of facts that were deleted since."""
 
     def __bool__(self) -> bool:
         """Whether there is any."""
         return any(self)
 
     def __str__(self) -> str:
-        """How many there are of each."""
+        """The number of notes of each kind, in words."""
         counts = {
             "have an earlier content": len(self.older),
             "were created since and are missing": len(self.missing),
@@ -168,7 +168,7 @@ def former_until(now: Fact, other: Fact, history: Sequence[HistoryEntry]) -> str
 
 
 def _edits(one: Fact, other: Fact) -> set[str]:
-    """What differs of the fields that a user may change."""
+    """The differences in the fields that a user may change."""
     rows = ((key, FIELDS_BY_KEY.get(key)) for key in differing_keys(one, other))
     return {key for key, row in rows if row is None or row.owner is FieldOwner.SHARED}
 

@@ -1,4 +1,4 @@
-"""Before a run: is this the vault, is this the store, and did the store lose anything?
+"""Checks before a run: the right vault, the right store, and no lost writes.
 
 The high-water mark is the newest row that the store was seen to hold; an older store
 that was restored lacks it. It is ahead of the feed's cursor: bases may depend on rows that

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import UNSET, Struct, UnsetType, field, to_builtins
 
-from vaultsync.errors import VaultsyncError
+from vaultsync.errors import VaultsyncError, system_error_texts
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, ShownConflict, shown_conflict
 from vaultsync.notes.proposal_note import ShownProposal
@@ -33,7 +33,7 @@ REPORT_COUNTS = (
 
 
 def counted(some: Mapping[str, int]) -> dict[str, int]:
-    """The counts of a report: each name in `REPORT_COUNTS`, in that order, 0 where missing."""
+    """The counts of a report: each name in `REPORT_COUNTS`, in that order, 0 if missing."""
     return {name: some.get(name, 0) for name in REPORT_COUNTS}
 
 
@@ -46,20 +46,20 @@ class ActionTaken(Struct, frozen=True):
     fields: tuple[str, ...]
     reason: str
     counted: tuple[str, ...] = ()
-    """The names in the report's `counts` that count it."""
+    """The keys in the report's `counts` in which it is counted."""
 
 
 def counts_of(actions: Iterable[ActionTaken]) -> Counter[str]:
-    """How many actions each count of a report has."""
+    """Count the actions for each key of a report's `counts`."""
     return Counter(name for each in actions for name in each.counted)
 
 
 class ReportedNotice(Struct, frozen=True):
-    """A notice: something that the user has to look at."""
+    """A notice: something that needs the user's attention."""
 
     kind: str
     path: str
-    """Vault-relative; empty when it concerns no single note."""
+    """Path relative to the vault; empty if the notice is not about a single note."""
     line: int | None
     """Line in the file, from 1."""
     message: str
@@ -67,7 +67,7 @@ class ReportedNotice(Struct, frozen=True):
 
 
 def notices_of(found: Iterable[Notice]) -> list[ReportedNotice]:
-    """The notices of the archive, as they are reported."""
+    """The notices in the archive, as they are reported."""
     return [ReportedNotice(n.kind, n.path, n.line, n.message, n.hint) for n in found]
 
 
@@ -77,9 +77,9 @@ class Report(Struct, frozen=True):
     run: str
     dry_run: bool
     seconds: float
-    """To the millisecond."""
+    """The duration, to the millisecond."""
     counts: Mapping[str, int]
-    """By each name in `REPORT_COUNTS`."""
+    """The number of actions, by each name in `REPORT_COUNTS`."""
     actions: Sequence[ActionTaken] = ()
     attention: Sequence[ReportedNotice] = ()
 
@@ -93,13 +93,13 @@ class MaintenanceReport(Report, frozen=True):
     """What maintenance did, or with `dry_run` would do."""
 
     pruned: Mapping[str, int] = {}
-    """How many old rows of history, runs, blobs and others were removed, by kind."""
+    """Number of old rows of history, runs, blobs and others that were removed, by kind."""
     proposed: Mapping[str, int] = {}
-    """How many proposals were made, by kind."""
+    """Number of proposals that were made, by kind."""
     accepted: Mapping[str, int] = {}
-    """How many of these the settings let it accept at once, by kind."""
+    """Number of these that were accepted immediately, as the settings allow, by kind."""
     silent: Sequence[str] = ()
-    """Kinds of proposals that are not made any more, because most were rejected."""
+    """Kinds that are no longer proposed, because most proposals were rejected."""
 
     @property
     def quiet(self) -> bool:
@@ -108,7 +108,7 @@ class MaintenanceReport(Report, frozen=True):
 
 
 class RunSummary(Struct, frozen=True):
-    """A run that did something."""
+    """A run that changed something."""
 
     run: str
     at: str
@@ -117,28 +117,28 @@ class RunSummary(Struct, frozen=True):
 
 
 class EmbeddingState(Struct, frozen=True):
-    """How far the texts of the facts are embedded, as the worker that does it tells."""
+    """The progress of embedding the texts of the facts, as reported by the worker."""
 
     facts: int = 0
-    """Facts that have vectors."""
+    """Number of facts that have vectors."""
     share: float = 0.0
-    """Of the texts, 0 to 1, as the lengths of the facts tell; to two digits."""
+    """Share of the texts that have vectors, 0 to 1, estimated from lengths, to two digits."""
     texts_left: int = 0
-    """Texts without a vector, by the same estimate."""
+    """Number of texts without a vector, by the same estimate."""
     texts_per_second: float = 0.0
-    """Over the last minute or less; 0 while no worker runs."""
+    """Texts per second over the last minute or less; 0 while no worker is running."""
     seconds_left: float | None = None
-    """Until all have one, at that speed; None while that is not known."""
+    """Seconds until all texts have vectors, at that speed; None if unknown."""
     pid: int | None = None
-    """The id of the process that embeds; None while none does."""
+    """The id of the process that embeds; None if there is none."""
     complete: bool = False
-    """Whether nothing was written since everything had its vectors."""
+    """Whether all texts had vectors and nothing was written since."""
     degraded: str = ""
-    """Why the worker stopped before the end; empty when it did not."""
+    """Why the worker stopped early; empty if it did not."""
 
 
 class ManagedFact(Struct, frozen=True):
-    """A fact in the managed block of a memory file, or one that did not fit."""
+    """A fact that is in the managed block of a memory file, or did not fit."""
 
     id: str
     title: str
@@ -152,19 +152,19 @@ class BlockState(Struct, frozen=True):
 
     file: str
     status: str
-    """`edited` if a person edited it, so that it is left alone."""
+    """`edited` if a person edited it, so that it is not updated."""
     included: int
     """Number of facts."""
     tokens: int
     budget: int
     left_out: Sequence[ManagedFact] = ()
-    """What did not fit, the most important first."""
+    """The facts that did not fit, the most important first."""
     agent: str | None = None
-    """Who reads the file; None for the user."""
+    """The agent that reads the file; None for the user."""
 
 
 class ObservationCounts(Struct, frozen=True):
-    """How many observations there are, by what is known of them."""
+    """Numbers of observations, by state."""
 
     pending: int = 0
     """Not classified yet."""
@@ -172,9 +172,9 @@ class ObservationCounts(Struct, frozen=True):
     notable: int = 0
     background: int = 0
     compressed: int = 0
-    """Of the background, those that are archived: shortened, or short enough before."""
+    """Background observations that are archived: shortened, or already short enough."""
     oldest_pending: str | None = None
-    """When the oldest pending one was made."""
+    """When the oldest pending observation was created."""
 
 
 class Status(Struct, frozen=True):
@@ -195,13 +195,13 @@ class Status(Struct, frozen=True):
     foreign: int = 0
     """Notes that are not synced until they are adopted."""
     daemon: DaemonState | None = None
-    """The state of the daemon, while one runs."""
+    """The state of the daemon; None if none is running."""
     embedding: EmbeddingState | None = None
-    """How far the texts are embedded; None where there is no model."""
+    """The progress of embedding; None without a model."""
     proposals: int = 0
-    """Proposals that wait for an answer."""
+    """Number of open proposals."""
     silent_proposals: Sequence[str] = ()
-    """Kinds of proposals that are not made any more, because most were rejected."""
+    """Kinds that are no longer proposed, because most proposals were rejected."""
     observations: ObservationCounts = ObservationCounts()
     answers: Mapping[str, TimePercentiles] = field(default_factory=dict)
     """How long the newest answers took that no daemon gave, by who asked and their source:
@@ -211,7 +211,7 @@ class Status(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """One value that is not equal in vault, store and base."""
+    """One value that differs between vault, store and base."""
 
     fact_id: str
     path: str | None
@@ -330,6 +330,8 @@ def resolved_conflict(resolved: ConflictRecord, left: Iterable[ConflictRecord]) 
 
 def error_summary(error: Exception) -> Trouble:
     """Kind, message and hint of an error."""
+    if isinstance(error, OSError):
+        return error_values(type(error).__name__, *system_error_texts(error))
     hint = error.hint if isinstance(error, VaultsyncError) else ""
     return error_values(type(error).__name__, str(error), hint)
 

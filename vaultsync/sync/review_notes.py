@@ -1,4 +1,4 @@
-"""Write and remove the notes that ask the user: those of conflicts and of proposals."""
+"""Write and remove review notes: those of conflicts and of proposals."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, islice
 from typing import NamedTuple
 
-from vaultsync.errors import NoteError, UnreadableNoteError
+from vaultsync.errors import NoteError, UnreadableNoteError, UnsafePathError
 from vaultsync.markdown.blocks import conflict_marker_line
 from vaultsync.model.fact import Fact
 from vaultsync.model.line_beside import fact_line_beside
@@ -23,7 +23,7 @@ from vaultsync.notes.parse import TYPE_FOLDERS, FieldProblem, Note, home_folder,
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.storage.archive import Base, Notice
 from vaultsync.storage.packed_bytes import pack, unpack
-from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
+from vaultsync.storage.vault import LINKED_FOLDER, FileStamp, FolderListing, NoteFile, VaultScan
 from vaultsync.sync.changes import is_half_saved
 from vaultsync.sync.context import SyncContext, map_in_two
 from vaultsync.sync.report import Progress
@@ -246,15 +246,28 @@ def take_snapshot(
     _pack(ctx, snapshot)
     for path in known:
         if path not in scan.folders and not snapshot.is_unreadable(path):
+            bases = ctx.archive.bases_in(path).values()
+            if any(_is_below_link(ctx, base.path) for base in islice(bases, 1)):
+                unreadable = {**snapshot.scan.unreadable, path: LINKED_FOLDER}
+                snapshot.scan = snapshot.scan._replace(unreadable=unreadable)
+                continue
             snapshot.gone_folders.append(path)
-            for base in ctx.archive.bases_in(path).values():
-                snapshot.absent[base.fact.id] = base
+            snapshot.absent |= {base.fact.id: base for base in bases}
     _check_missing_notes(ctx, snapshot)
     if snapshot.absent:
         _read_untracked_files(ctx, snapshot)
         _identify_new_files(ctx, snapshot, scope)
         _pack(ctx, snapshot)
     return snapshot
+
+
+def _is_below_link(ctx: SyncContext, path: VaultPath) -> bool:
+    """Whether a folder of a path is a link now, so that the note may be where that leads."""
+    try:
+        ctx.vault.stamp(path)
+    except NoteError as error:
+        return isinstance(error, UnsafePathError)
+    return False
 
 
 def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:

@@ -1,4 +1,4 @@
-"""What a run is asked to do."""
+"""The request for a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telemetry of a daemon: how long changes and answers took, how many edits were conflicts.
+"""Telemetry of a daemon: how long changes and answers took, and how many edits led to conflicts.
 
 Numbers only, of one vault on one machine. They are kept in the state folder and sent nowhere.
 """

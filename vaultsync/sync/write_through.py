@@ -1,4 +1,4 @@
-"""Write the note of a new fact at once: one durable commit of the store, then the file.
+"""Write the note of a new fact immediately: one durable commit of the store, then the file.
 
 The bases follow later, for many facts together, when the files are durable. A run in
 between finds a fact and a note without a base that agree, and records the base.

@@ -14,8 +14,8 @@ const NAMES: Record<Side, string> = { vault: "Yours, in the note", store: "The a
 
 const SETTLED: Record<CopyDecision, string> = {
 	merge: "The copy was merged into its note. What both changed differently is a conflict.",
-	keep: "The copy is a note of its own.",
-	drop: "The copy was removed; undoing the run brings it back.",
+	keep: "The copy is now a separate note.",
+	drop: "The copy was removed; undo the run to restore it.",
 };
 
 export class ConflictsView extends BridgeView {
@@ -87,7 +87,7 @@ export class ConflictsView extends BridgeView {
 	private drawConflict(conflict: Conflict): void {
 		const el = this.bodyEl.createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": conflict.id } });
 		const head = el.createDiv({ cls: "vaultsync-conflict-head" });
-		const name = conflict.path === null ? "A note that is gone" : titleOf(this.app, conflict.path);
+		const name = conflict.path === null ? "A note that no longer exists" : titleOf(this.app, conflict.path);
 		const title = head.createEl("h3", { cls: "vaultsync-conflict-title" });
 		const { path } = conflict;
 		if (path === null) title.setText(name);

@@ -45,7 +45,7 @@ export class ContextView extends BridgeView {
 		this.inputEl = search.createDiv({ cls: "search-input-container" }).createEl("input", {
 			type: "search",
 			placeholder: "What is the agent about to do?",
-			attr: { "aria-label": "Question of the pack", spellcheck: "false" },
+			attr: { "aria-label": "Question for the pack", spellcheck: "false" },
 		});
 		this.inputEl.addEventListener("keydown", (event) => {
 			if (event.key === "Enter" && !event.isComposing) void this.ask();
@@ -142,7 +142,7 @@ export class ContextView extends BridgeView {
 			const head = item.createDiv({ cls: "vaultsync-packed-head" });
 			link(head, pick.title, () => this.host.openNote(pick.citation));
 			head.createSpan({ cls: "vaultsync-tokens", text: `about ${pick.tokens}` });
-			iconButton(head, "x", `Take ${pick.title} out of the pack`, () => this.host.picks.remove(pick.id));
+			iconButton(head, "x", `Remove ${pick.title} from the pack`, () => this.host.picks.remove(pick.id));
 		}
 	}
 
@@ -164,7 +164,7 @@ export class ContextView extends BridgeView {
 		if (pack.left_out.length > 0) this.drawLeftOut(pack);
 		if (pack.text !== "") {
 			const shown = this.packEl.createEl("details", { cls: "vaultsync-details" });
-			shown.createEl("summary", { text: "The text itself" });
+			shown.createEl("summary", { text: "Text of the pack" });
 			shown.createEl("pre", { text: pack.text, attr: { tabindex: "0" } });
 		}
 	}
@@ -188,6 +188,6 @@ export class ContextView extends BridgeView {
 
 	private async copy(): Promise<void> {
 		await navigator.clipboard.writeText(wholePack(this.host.picks.all, this.pack));
-		new Notice("The pack is copied.");
+		new Notice("The pack was copied.");
 	}
 }

@@ -42,7 +42,7 @@ export class IndexView extends BridgeView {
 		if (stale()) return;
 		if (files.length === 0) {
 			this.bodyEl.empty();
-			empty(this.bodyEl, "list-tree", "No index yet", "It is written after the next run.");
+			empty(this.bodyEl, "list-tree", "No index yet", "It is written after the next sync.");
 			return;
 		}
 		if (!files.some((file) => file.name === this.name)) this.name = files[0]?.name ?? FIRST;

@@ -89,7 +89,7 @@ export class NoteView extends BridgeView {
 
 	private foreign(file: TFile): void {
 		this.bodyEl.empty();
-		const el = empty(this.bodyEl, "file-question", "Not part of the memory", "Agents do not know this note. Adopting it adds one line to its properties: an id.");
+		const el = empty(this.bodyEl, "file-question", "Not part of the memory", "Agents cannot recall this note. Adopting it adds one line to its properties: an id.");
 		if (file.extension === "md") {
 			button(el, "Adopt this note", () => this.host.attempt(() => this.adopt(file)), "mod-cta");
 		}
@@ -119,7 +119,7 @@ export class NoteView extends BridgeView {
 	}
 
 	private drawSignals(signals: Related["signals"]): void {
-		const el = this.bodyEl.createEl("dl", { cls: "vaultsync-numbers", attr: { "aria-label": "Signals, kept out of the file" } });
+		const el = this.bodyEl.createEl("dl", { cls: "vaultsync-numbers", attr: { "aria-label": "Signals, not stored in the file" } });
 		const rows: [string, string | undefined][] = [
 			["Uses", signals.accessCount.toLocaleString("en")],
 			["Freshness", signals.decayFactor === null ? undefined : `${Math.round(signals.decayFactor * 100)} %`],

@@ -139,7 +139,7 @@ export class ProposalsView extends BridgeView {
 		const el = parent.createDiv({ cls: "vaultsync-proposal-body" });
 		if (proposal.changed_since.length > 0) {
 			const fields = proposal.changed_since.map(fieldName).join(", ");
-			el.createDiv({ cls: "vaultsync-stale-word", text: `Look again: ${fields} changed after this was proposed. Below is how it is now.` });
+			el.createDiv({ cls: "vaultsync-stale-word", text: `Review again: ${fields} changed after this was proposed. The current values are below.` });
 		}
 		for (const change of proposal.changes) this.drawChange(el, proposal, change);
 		const actions = el.createDiv({ cls: "vaultsync-actions vaultsync-choose" });

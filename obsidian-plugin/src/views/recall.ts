@@ -1,4 +1,4 @@
-/** Recall: searches the index while the user types, and by meaning on Enter. */
+/** Recall: keyword search while the user types, semantic search on Enter. */
 
 import type { Hit, Recall } from "../answers";
 import { VIEWS } from "../host";
@@ -78,7 +78,7 @@ export class RecallView extends BridgeView {
 			}
 		});
 		this.hitsEl.addEventListener("keydown", (event) => this.walk(event));
-		this.say("Results from the index appear while you type. Press Enter to search by meaning.");
+		this.say("Keyword results appear while you type. Press Enter for semantic search.");
 	}
 
 	protected override async update(): Promise<void> {
@@ -91,11 +91,11 @@ export class RecallView extends BridgeView {
 		const query = this.inputEl.value.trim();
 		if (query === "") {
 			this.hitsEl.empty();
-			this.say("Results from the index appear while you type. Press Enter to search by meaning.");
+			this.say("Keyword results appear while you type. Press Enter for semantic search.");
 			return;
 		}
 		const asking = (this.asking = new AbortController());
-		if (mode === "auto") this.say("Searching by meaning…");
+		if (mode === "auto") this.say("Running semantic search…");
 		const tier = Object.entries(TIERS).find(([name]) => name === this.tier)?.[1];
 		const asked = {
 			query,
@@ -117,13 +117,13 @@ export class RecallView extends BridgeView {
 
 	private draw(answer: Recall): void {
 		this.hitsEl.empty();
-		const from = answer.source === "index" ? "from the index" : "by meaning";
+		const from = answer.source === "index" ? "by keyword search" : "by semantic search";
 		const took = answer.seconds < 0.0095 ? "under 10 ms" : `${Math.round(answer.seconds * 1000)} ms`;
 		const lacks = answer.degraded.length === 0 ? "" : ` Without: ${answer.degraded.map(reason).join("; ")}.`;
-		const hint = this.mode === "index" ? " Press Enter to search by meaning." : "";
+		const hint = this.mode === "index" ? " Press Enter for semantic search." : "";
 		this.say(`${many(answer.hits.length, "hit", "hits")} ${from}, ${took}.${lacks}${hint}`);
 		if (answer.hits.length === 0) {
-			empty(this.hitsEl, "search-x", "Nothing found", this.mode === "index" ? "Press Enter to search by meaning." : "Try other words, or fewer filters.");
+			empty(this.hitsEl, "search-x", "Nothing found", this.mode === "index" ? "Press Enter for semantic search." : "Try other words, or fewer filters.");
 		}
 		for (const hit of answer.hits) this.drawHit(hit);
 	}
@@ -143,7 +143,7 @@ export class RecallView extends BridgeView {
 			const picked = this.host.picks.has(el.getAttribute("data-id") ?? "");
 			const pick = el.querySelector<HTMLElement>(".vaultsync-pick");
 			pick?.toggleClass("is-active", picked);
-			pick?.setAttrs({ "aria-pressed": String(picked), "aria-label": picked ? "Take out of the pack" : "Add to pack" });
+			pick?.setAttrs({ "aria-pressed": String(picked), "aria-label": picked ? "Remove from the pack" : "Add to pack" });
 		}
 	}
 

@@ -24,7 +24,7 @@ const WORDS: Record<Reviewed, { title: string; icon: string; one: string; more: 
 		how: "Nothing changes until you tick a box in the note of the proposal.",
 	},
 };
-const HERE = "This device has no daemon. What you tick is done by the computer that has it, when it gets the note.";
+const HERE = "This device has no daemon. The computer with the daemon applies your answer when the note is synced to it.";
 
 export class ReviewNotesView extends ItemView {
 	override navigation = true;

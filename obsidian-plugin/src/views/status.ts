@@ -73,7 +73,7 @@ export class StatusView extends BridgeView {
 	}
 
 	private drawPlan(plan: Report): void {
-		const el = section(this.bodyEl, "What a run would do", plan.actions.length);
+		const el = section(this.bodyEl, "What a sync would do", plan.actions.length);
 		el.createDiv({ cls: "vaultsync-muted", text: passWords(plan.counts) });
 		const list = el.createEl("ul", { cls: "vaultsync-list" });
 		for (const action of plan.actions.slice(0, 50)) {
@@ -107,10 +107,10 @@ export class StatusView extends BridgeView {
 		const rows = el.createEl("dl", { cls: "vaultsync-rows" });
 		const { daemon } = status;
 		if (!daemon) {
-			this.row(rows, "Mirror", "not running: changes wait for the next sync");
+			this.row(rows, "Daemon", "not running: changes wait for the next sync");
 		} else {
-			this.row(rows, "Watches by", daemon.watcher);
-			if (daemon.lag_seconds !== null) this.row(rows, "Behind by", `${daemon.lag_seconds.toFixed(1)} s`);
+			this.row(rows, "Watcher", daemon.watcher);
+			if (daemon.lag_seconds !== null) this.row(rows, "Delay", `${daemon.lag_seconds.toFixed(1)} s`);
 			if (daemon.since !== null) this.row(rows, "Running since", ago(daemon.since, Date.now()));
 			if (daemon.watcher_trouble !== "") this.row(rows, "Watcher", daemon.watcher_trouble);
 			if (daemon.store_away !== "") this.row(rows, "Store", daemon.store_away);
@@ -120,17 +120,17 @@ export class StatusView extends BridgeView {
 				if (error.hint !== "") this.row(rows, "Hint", error.hint);
 			}
 		}
-		if (status.silent_proposals.length > 0) this.row(rows, "Proposes no more", status.silent_proposals.join("; "));
-		if (status.foreign > 0) this.row(rows, "Left alone", many(status.foreign, "note outside the memory", "notes outside the memory"));
-		this.row(rows, "Writes", status.app_connected ? "through this app" : "straight to the files");
+		if (status.silent_proposals.length > 0) this.row(rows, "No longer proposed", status.silent_proposals.join("; "));
+		if (status.foreign > 0) this.row(rows, "Not adopted", many(status.foreign, "note outside the memory", "notes outside the memory"));
+		this.row(rows, "Writes", status.app_connected ? "through this app" : "directly to the files");
 		this.row(rows, "Version", status.version);
 	}
 
 	private drawTelemetry(found: Telemetry): void {
-		const el = section(this.bodyEl, "How fast it is");
+		const el = section(this.bodyEl, "Performance");
 		const rows = el.createEl("dl", { cls: "vaultsync-rows" });
 		for (const [name, words] of telemetryWords(found)) this.row(rows, name, words);
-		el.createDiv({ cls: "vaultsync-muted", text: `Measured on this machine since ${found.since.slice(0, 10)}; sent nowhere.` });
+		el.createDiv({ cls: "vaultsync-muted", text: `Measured on this computer since ${found.since.slice(0, 10)}; never sent anywhere.` });
 	}
 
 	private drawLast(status: Status): void {
@@ -140,7 +140,7 @@ export class StatusView extends BridgeView {
 		const rows = el.createEl("dl", { cls: "vaultsync-rows" });
 		this.row(rows, "When", ago(last.at, Date.now()));
 		this.row(rows, "Did", passWords(last.counts));
-		button(el.createDiv({ cls: "vaultsync-actions" }), "Undo this pass", () => this.undo(last.run));
+		button(el.createDiv({ cls: "vaultsync-actions" }), "Undo this run", () => this.undo(last.run));
 	}
 
 	private row(parent: HTMLElement, name: string, words: string): void {

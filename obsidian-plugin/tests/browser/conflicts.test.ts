@@ -89,7 +89,7 @@ inBrowser("conflicts", () => {
 		await memory.edit(lamp.path, "alone", "with Bente's brother");
 		await memory.cli("forget", lamp.id, "--agent", "indy");
 		await memory.serve();
-		await page.getByText("An edit beats a deletion, so your note was kept.").waitFor();
+		await page.getByText("An edit takes precedence over a deletion, so your note was kept.").waitFor();
 		expect(await page.getByRole("button", { name: "Merge by hand" }).count()).toBe(0);
 		await page.getByRole("button", { name: "Keep the note" }).click();
 		await page.getByText("The note was kept.").waitFor();

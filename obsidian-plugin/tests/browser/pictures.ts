@@ -42,13 +42,13 @@ test("pictures of the views, light, dark and narrow", async () => {
 		await page.getByRole("searchbox", { name: "Recall" }).fill("berth lamp");
 		await page.locator(".vaultsync-hit").first().waitFor();
 		await page.keyboard.press("Enter");
-		await page.getByText("Searching by meaning").waitFor({ state: "detached" });
+		await page.getByText("Running semantic search").waitFor({ state: "detached" });
 		await page.waitForTimeout(500);
 		await page.locator(".vaultsync-pick").nth(1).click();
 		await shoot("recall");
 
 		await stage.run("show-context");
-		await page.getByRole("searchbox", { name: "Question of the pack" }).fill("get the pier ready for the season");
+		await page.getByRole("searchbox", { name: "Question for the pack" }).fill("get the pier ready for the season");
 		await page.keyboard.press("Enter");
 		await page.locator(".vaultsync-bar-shares").waitFor();
 		await page.waitForTimeout(800);

@@ -91,7 +91,7 @@ inBrowser("proposals", () => {
 		await page.locator(".vaultsync-answered", { hasText: "Nothing was done. " }).waitFor();
 		expect(await page.locator(".vaultsync-answered").innerText()).toContain("title changed since this was proposed");
 		await page.locator(".vaultsync-proposal-head", { hasText: title }).click();
-		await page.getByText("Look again: Title changed after this was proposed.").waitFor();
+		await page.getByText("Review again: Title changed after this was proposed.").waitFor();
 		expect(await page.locator(".vaultsync-proposal.is-current mark, .vaultsync-proposal.is-current td").allInnerTexts()).toContain("Another title");
 		await page.keyboard.press("a");
 		await page.locator(".vaultsync-answered", { hasText: `Accepted “${title}”.` }).waitFor();

@@ -23,10 +23,10 @@ inBrowser("recall and packs", () => {
 		const first = page.locator(".vaultsync-hit").first();
 		await first.getByRole("button", { name: "Test with wet gloves" }).waitFor();
 		expect(await first.locator(".vaultsync-why").innerText()).toContain("Has “wet”");
-		expect(await page.locator(".vaultsync-say").innerText()).toContain("from the index");
+		expect(await page.locator(".vaultsync-say").innerText()).toContain("by keyword search");
 	});
 
-	test("Enter asks by meaning, or says that it cannot", async () => {
+	test("Enter runs a semantic search, or says that it cannot", async () => {
 		const { page } = stage;
 		await page.getByRole("searchbox", { name: "Recall" }).press("Enter");
 		await expect.poll(() => page.locator(".vaultsync-say").innerText(), { timeout: 60_000 }).not.toMatch(/Press Enter|Searching/);
@@ -68,9 +68,9 @@ inBrowser("recall and packs", () => {
 	test("a hit is picked, and stands in the pack before what was packed", async () => {
 		const { page } = stage;
 		await page.locator(".vaultsync-hit").first().getByRole("button", { name: "Add to pack" }).click();
-		await page.getByRole("button", { name: "Take out of the pack" }).waitFor();
+		await page.getByRole("button", { name: "Remove from the pack" }).waitFor();
 		await stage.run("show-context");
-		await page.getByRole("searchbox", { name: "Question of the pack" }).fill("open the pier for the season");
+		await page.getByRole("searchbox", { name: "Question for the pack" }).fill("open the pier for the season");
 		await page.keyboard.press("Enter");
 		await page.getByRole("heading", { name: "Picked by you" }).waitFor();
 		await page.getByRole("img", { name: /Tokens by tier: Picked .*Notable/ }).waitFor();

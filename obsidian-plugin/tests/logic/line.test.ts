@@ -238,7 +238,7 @@ describe("a request", () => {
 
 	test("is given up when a stream falls silent", async () => {
 		const never = new AbortController();
-		await expect(transport.stream("/v1/events", 20, never.signal, () => undefined, () => undefined)).rejects.toThrow("gone quiet");
+		await expect(transport.stream("/v1/events", 20, never.signal, () => undefined, () => undefined)).rejects.toThrow("stopped responding");
 	});
 });
 

@@ -69,12 +69,12 @@ describe("a conflict about a deletion", () => {
 
 	test("is told as what it is, and says which side keeps the note", () => {
 		expect(deletionOf(field)).toEqual({
-			said: "An agent deleted this fact while you changed its note. An edit beats a deletion, so your note was kept.",
+			said: "An agent deleted this fact while you changed its note. An edit takes precedence over a deletion, so your note was kept.",
 			keep: "vault",
 			drop: "store",
 		});
 		expect(deletionOf({ ...field, vault: "deleted", store: "changed" })).toEqual({
-			said: "You deleted this note while an agent changed it. An edit beats a deletion, so the note is back.",
+			said: "You deleted this note while an agent changed it. An edit takes precedence over a deletion, so the note was restored.",
 			keep: "store",
 			drop: "vault",
 		});
@@ -217,7 +217,7 @@ describe("words", () => {
 			since: "2026-02-14T13:45:00Z", write_through: null, note_to_store: null, recall: {}, edits: 0, conflicts: 0,
 			conflicts_per_1000_edits: 0, longest_lag_seconds: 0, restarts: 0, crashes: 0,
 		};
-		expect(telemetryWords(none)).toEqual([["Longest wait", "0 ms"], ["Restarts", "0"]]);
+		expect(telemetryWords(none)).toEqual([["Longest delay", "0 ms"], ["Restarts", "0"]]);
 
 		const times = { count: 9, p50: 0.0421, p95: 0.4, p99: 1.26 };
 		const words = "42 ms; 95 % within 400 ms, 99 % within 1.3 s";
@@ -226,8 +226,8 @@ describe("words", () => {
 			conflicts_per_1000_edits: 1.25, longest_lag_seconds: 2.5, restarts: 3, crashes: 1,
 		};
 		expect(telemetryWords(some)).toEqual([
-			["Fact to note", words], ["Note to fact", words], ["Recall by both", words], ["Recall other", words],
-			["Conflicts", "1.25 of 1,000 edits"], ["Longest wait", "2.5 s"], ["Restarts", "3, 1 after a crash"],
+			["Fact to note", words], ["Note to fact", words], ["Recall by hybrid search", words], ["Recall other", words],
+			["Conflicts", "1.25 of 1,000 edits"], ["Longest delay", "2.5 s"], ["Restarts", "3, 1 after a crash"],
 		]);
 	});
 

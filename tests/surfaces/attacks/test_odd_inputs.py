@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from mcp.types import TextContent
 
+import vaultsync
 from tests.bridges import Client, open_bridge
 from tests.mcp_clients import Home, make_home
 from tests.proofs.turns import sampled
@@ -118,6 +119,25 @@ def test_what_is_no_file_hangs_nothing(home: Home, name: str, kind: str) -> None
         return  # the user may import from a pipe
     words = {".obsidian/graph.json": ["graph", "colours"], "x.jsonl": ["import", str(path)]}
     _check_said(home, *words.get(name, ["index"]))
+
+
+@pytest.mark.parametrize("folder", ["public", "public/notes"])
+def test_notes_behind_a_linked_folder_are_named_and_wait(home: Home, folder: str) -> None:
+    home.run("sync")
+    path, elsewhere = home.vault / folder, home.vault.parent / "elsewhere"
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+    for _ in range(3):
+        with vaultsync.open(str(home.vault), state_dir=str(home.state)) as memory:
+            (notice,) = memory.sync().attention
+            assert (notice.kind, notice.path) == ("unreadable_folder", "public/notes")
+            assert "it is a link" in notice.message
+            assert memory.list().facts
+    path.unlink()
+    elsewhere.rename(path)
+    with vaultsync.open(str(home.vault), state_dir=str(home.state)) as memory:
+        assert memory.sync().quiet
+        assert memory.verify().equal
 
 
 @pytest.mark.parametrize("data", sampled(ODD_TEXTS, 3, 2))

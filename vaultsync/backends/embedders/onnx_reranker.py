@@ -1,4 +1,4 @@
-"""A cross-encoder by onnxruntime: it reads question and text together, and starts at once."""
+"""A cross-encoder that onnxruntime runs: it scores pairs of a question and a text."""
 
 from __future__ import annotations
 

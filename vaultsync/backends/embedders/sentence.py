@@ -1,4 +1,4 @@
-"""Embeddings and reranking by sentence-transformers: the reference, exact and slow to start."""
+"""Embeddings and reranking by sentence-transformers: the reference, exact but slow to start."""
 
 from __future__ import annotations
 

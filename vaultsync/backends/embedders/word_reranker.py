@@ -1,4 +1,4 @@
-"""Late interaction: each word of a question looks for the word of a text most like it.
+"""Late interaction: compare each word of a question with the most similar word of a text.
 
 A vector of a whole text says what it is about; the vectors of single words say whether it has
 what was asked for (Khattab & Zaharia, *ColBERT*, 2020). Here they are the model's vectors of

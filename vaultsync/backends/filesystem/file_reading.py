@@ -1,4 +1,4 @@
-"""Files read as they were at one moment, and their stamps."""
+"""Consistent reads of files, and their stamps."""
 
 from __future__ import annotations
 

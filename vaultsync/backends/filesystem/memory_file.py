@@ -1,4 +1,4 @@
-"""A memory file on the disk, with its lock and its state beside it, and its frontmatter."""
+"""A memory file on the disk, with its lock, its state file and its frontmatter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files by open folder and name: system calls that `os` lacks, and substitutes for them.
+"""Files by open folder and name: system calls that `os` lacks, and fallbacks for them.
 
 An `EntryAt` is a name in an open folder; nothing here walks a path or follows a link.
 Exchange and no-replace are `renameat2` on Linux (ext4, xfs, btrfs, tmpfs, f2fs) and

@@ -1,4 +1,4 @@
-"""A folder and all below it: opened, listed and flushed.
+"""A folder tree: opened, listed and flushed.
 
 No link is followed. Only the root stays open between two calls: a folder that was
 renamed meanwhile must not receive a file for the folder that has its name now.
@@ -287,7 +287,8 @@ class FolderTree:
         if error.errno in {errno.ELOOP, errno.ENOTDIR}:
             kind = irregularity(syscalls.stat_of(folder)) or "a file"
             if kind == "a link" or make:
-                raise UnsafePathError(path, f"{folder.name} is {kind}, not a folder")
+                why = f"{folder.name} is {kind}, not a folder"
+                raise UnsafePathError(path, why, hint="put a folder in its place")
             raise NoteMissingError(path)
         if error.errno != errno.ENOENT:
             raise error

@@ -1,4 +1,4 @@
-"""Runs git to read a repository that may be hostile, without running any program that it names.
+"""Run git to read a repository that may be hostile, without running any program that it names.
 
 The configuration of a repository can name programs: hooks, a file system monitor, drivers of
 diffs, filters, a pager, ssh. So only plumbing runs; what names a program is switched off here,

@@ -1,4 +1,4 @@
-"""Requests to a bridge of this machine, by the standard library because that loads fast."""
+"""Requests to a bridge on this machine, by the standard library, because that loads fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A note index in memory: the simple reference for the others."""
+"""A note index in memory: the simple reference implementation."""
 
 from __future__ import annotations
 

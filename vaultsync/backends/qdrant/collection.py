@@ -1,4 +1,4 @@
-"""Creating a collection, and checking one that was created with other parameters."""
+"""Create a collection, or check the parameters of an existing one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The head of a store in Qdrant: one point, and all writes are a change of it.
+"""The head of a store in Qdrant: one point, which every write changes.
 
 Qdrant changes one point at a time and has no transactions. So a batch of writes is one
 conditional change of one point, the head: it replaces exactly the head that the writer

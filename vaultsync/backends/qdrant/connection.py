@@ -1,4 +1,4 @@
-"""Where a Qdrant is and how it is used: URL and settings -> one value."""
+"""The connection to Qdrant and its options, from the URL and the settings."""
 
 from __future__ import annotations
 

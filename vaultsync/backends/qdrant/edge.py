@@ -1,4 +1,4 @@
-"""Points of Qdrant's own engine in this process: one shard in a folder, no server."""
+"""Points in Qdrant's embedded engine: one shard in a folder, without a server."""
 
 from __future__ import annotations
 

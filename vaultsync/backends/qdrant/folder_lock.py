@@ -1,4 +1,4 @@
-"""The lock of a folder of facts that one process at a time can have open.
+"""The lock of a store folder that only one process at a time can have open.
 
 The engine locks its log and the client a file of its own, but neither holds its lock around all
 of its work in the folder: two processes that open it in turn corrupt its files, and lose facts

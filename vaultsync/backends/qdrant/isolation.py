@@ -1,4 +1,4 @@
-"""Scopes in collections of their own, read and written as one collection.
+"""Isolated scopes in separate collections, read and written as one collection.
 
 A key of Qdrant that is limited to one collection reads nothing of the others. The shared
 collection has the head, so one feed numbers the writes of all: its `scopes` name the other

@@ -1,4 +1,4 @@
-"""Choosing the kind of a collection."""
+"""Choose the kind of a collection."""
 
 from __future__ import annotations
 

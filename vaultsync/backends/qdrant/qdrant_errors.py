@@ -1,4 +1,4 @@
-"""Errors of Qdrant's client as failures of the store."""
+"""Translate errors of Qdrant's client into errors of the store."""
 
 from __future__ import annotations
 

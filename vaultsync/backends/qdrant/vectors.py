@@ -1,4 +1,4 @@
-"""Vectors in a collection of Qdrant, beside the facts they are of: a point for each chunk.
+"""Vectors in a collection of Qdrant, in the same collection as the facts: one point per chunk.
 
 The points carry the filterable fields of a fact, so that a search is one request. The store
 remains the source of truth: recall reads each fact that a search finds from there.

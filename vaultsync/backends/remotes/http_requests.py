@@ -1,4 +1,4 @@
-"""JSON over HTTP to a remote: one request, a time-out, a limit, no redirects."""
+"""JSON over HTTP to a remote: one request, with a timeout and a size limit, without redirects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session with a server that speaks MCP, for callers that are not asynchronous."""
+"""A session with an MCP server, for synchronous callers."""
 
 from __future__ import annotations
 

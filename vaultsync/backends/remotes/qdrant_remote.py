@@ -1,4 +1,4 @@
-"""Modules as points of a Qdrant: found by their ids, so that they need no vectors."""
+"""Modules as points in Qdrant, found by their ids, so that they need no vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another vaultsync as a remote, over its bridge: a module is a fact of its store."""
+"""Another vaultsync as a remote, over its bridge: a module is a fact in its store."""
 
 from __future__ import annotations
 

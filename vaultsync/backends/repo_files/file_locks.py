@@ -1,4 +1,4 @@
-"""Locks between programs that share a file: by the system, else by a file with a process id.
+"""Locks between programs that share a file: by the system, or by a file with a process id.
 
 `flock` ends with its process, so that nothing is left behind. Where a file system has none (some
 network mounts), a file beside names the holder and the time; it is stale once its process is

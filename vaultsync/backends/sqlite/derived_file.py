@@ -1,4 +1,4 @@
-"""A SQLite file of derived data: opened late, and thrown away when it cannot be read."""
+"""A SQLite file of derived data: opened lazily, and discarded if it cannot be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine knows, in one SQLite file."""
+"""The archive in one SQLite file."""
 
 from __future__ import annotations
 

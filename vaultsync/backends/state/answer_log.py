@@ -1,4 +1,4 @@
-"""How long answers took that no daemon gave, in a file of the state folder: a line for each."""
+"""How long answers without a daemon took, in a file of the state folder, one line for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # a question writes a line, and reads none
 
 ANSWER_LOG_NAME = "answers.log"
 MAX_LOG_BYTES = 32 << 10
-"""Size, of some 1,500 answers, from which the file becomes that of the answers before."""
+"""The size, about 1,500 answers, at which the file is rotated."""
 _log = logging.getLogger(__name__)
 
 
@@ -32,7 +32,7 @@ class AnswerLog:
         self._surface = surface
 
     def add(self, source: str, seconds: float) -> None:
-        """Another answer: its source, and how long it took."""
+        """Log an answer: its source, and how long it took."""
         try:
             size = append_line(self._path, f"{self._surface}.{source} {seconds:.4f}")
             if size > MAX_LOG_BYTES:

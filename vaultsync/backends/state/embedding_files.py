@@ -1,4 +1,4 @@
-"""The worker that embeds the texts of a vault: its lock, and what it says about itself."""
+"""The files of the worker that embeds the texts of a vault: its lock and its progress."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from vaultsync.backends.replace_file import read_json, replace_file
 
 _log = logging.getLogger(__name__)
 _ASKED_EVERY = 0.02
-"""Seconds between two looks at whether a worker has ended."""
+"""Seconds between two checks whether a worker has ended."""
 STOP_SECONDS = 0.8
-"""How long a worker may take to stop when it is asked to; then it is killed."""
+"""How long a worker may take to stop on request before it is killed."""
 
 
 class EmbeddingFiles:
@@ -36,10 +36,10 @@ class EmbeddingFiles:
         self._lock = filelock.FileLock(self._lock_path, mode=0o600)
         self.release = self._lock.release
         self.background = ""
-        """Of a worker in the background: how another one goes on in its place."""
+        """For a background worker: how another one continues in its place."""
 
     def acquire(self, seconds: float) -> bool:
-        """Become the worker, once there is no other; False when the time is over."""
+        """Become the worker once there is no other; False after the timeout."""
         try:
             self._lock.acquire(timeout=seconds, poll_interval=0.05)
         except filelock.Timeout:
@@ -48,11 +48,11 @@ class EmbeddingFiles:
 
     @property
     def is_there(self) -> bool:
-        """Whether the state folder still has the lock: not after the vault was removed."""
+        """Whether the lock is still in the state folder; not after the vault was removed."""
         return self._lock_path.exists()
 
     def write(self, values: Mapping[str, Any]) -> None:
-        """Write the progress, and which process this is. A full disk stops nothing."""
+        """Write the progress and the process id; a full disk is ignored."""
         this = {"pid": os.getpid(), "background": self.background}
         text = json.dumps({**values, **this}, ensure_ascii=False)
         try:
@@ -74,7 +74,7 @@ class EmbeddingFiles:
         return {**values, "pid": self._running(values.get("pid"))}
 
     def pid(self) -> int | None:
-        """The id of the process that embeds; None when none does."""
+        """The id of the process that embeds; None if there is none."""
         found: int | None = self.read()["pid"]
         return found
 

@@ -51,13 +51,13 @@ class EngineLock:
 
     @contextmanager
     def going_first(self) -> Iterator[None]:
-        """Have each `try_lock()` of others fail meanwhile, for this one waits for the lock."""
+        """Make `try_lock()` of other processes fail meanwhile: this one waits for the lock."""
         with self._next.held():
             yield
 
     @contextmanager
     def asking(self) -> Iterator[bool]:
-        """Ask the process that has the lock for long to lend it; False if another one asks."""
+        """Ask the process that holds the lock to lend it; False if another process already asks."""
         with self._asked.held() as first:
             yield first
 
@@ -85,7 +85,7 @@ class EngineLock:
 
     @property
     def is_held(self) -> bool:
-        """Whether this has the lock."""
+        """Whether this object holds the lock."""
         return "_lock" in vars(self) and self._lock.is_locked
 
     def unlock(self) -> None:
@@ -125,7 +125,7 @@ class EngineLock:
 
 
 class _Request:
-    """A file that a process keeps locked for as long as it waits for the engine."""
+    """A file that a process keeps locked while it waits for the engine."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -136,7 +136,7 @@ class _Request:
 
     @contextmanager
     def held(self) -> Iterator[bool]:
-        """Lock it until the end; says whether no other process has."""
+        """Lock it until the end; yields whether no other process has locked it."""
         first = _try_file_lock(self._lock)
         try:
             yield first
@@ -145,7 +145,7 @@ class _Request:
                 self._withdraw()
 
     def is_of_another(self) -> bool:
-        """Whether another process has it; a crash may have left the file."""
+        """Whether another process has locked it; a crash may have left the file."""
         if not self._path.exists() or self._lock.is_locked:
             return False
         if not _try_file_lock(self._lock):

@@ -1,4 +1,4 @@
-"""The memory files that a vault keeps in step, in files of its state folder."""
+"""The memory files that a vault syncs, recorded in files of its state folder."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ BASES_DIR = "memory-files/bases"
 
 
 class KnownFile(msgspec.Struct, frozen=True):
-    """A file with sections that follow their facts, or with a managed block."""
+    """A file with managed sections or a managed block."""
 
     path: str
-    """Absolute, without links."""
+    """The absolute path, without links."""
     agent: str | None = None
     scope: str | None = None
-    """Of new facts."""
+    """The agent and scope of new facts."""
     block: Mapping[str, Any] | None = None
     """How to fill its block, a `ManageRequest`; None for its sections."""
     scopes: tuple[str, ...] = ()
-    """Those of the facts in its block; all when empty."""
+    """The scopes of the facts in its block; empty for all."""
 
 
 class KnownMemoryFiles:
@@ -44,7 +44,13 @@ class KnownMemoryFiles:
         return sorted(_read(self._known, KnownFile), key=lambda each: each.path)
 
     def put(self, known: KnownFile) -> None:
+        """Keep a file in step; it has one block, so another agent's is replaced."""
         _write(self._known / _name(known), known)
+        if known.block is not None:
+            for other in self.all():
+                same = other.path == known.path and other.block is not None
+                if same and other.agent != known.agent:
+                    self.drop(other)
 
     def drop(self, known: KnownFile) -> None:
         for folder in (self._known, self._blocks, self._bases):

@@ -1,4 +1,4 @@
-"""The log file of a vault in its state folder: bounded, and for its owner alone."""
+"""The log file of a vault in its state folder: bounded, and readable only by its owner."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 LOG_FOLDER = "log"
 LOG_FILE = "vaultsync.log"
 MAX_LOG_BYTES = 1_000_000
-"""Size from which a log file is put aside; one older file is kept."""
+"""The size at which a log file is rotated; one older file is kept."""
 
 
 class LogFile:
-    """Any number of processes append to it; each line is one write."""
+    """A log file to which any number of processes append, one write per line."""
 
     def __init__(self, state_dir: Path, *, max_bytes: int = MAX_LOG_BYTES) -> None:
         self.path = state_dir / LOG_FOLDER / LOG_FILE

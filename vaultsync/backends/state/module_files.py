@@ -1,4 +1,4 @@
-"""What is kept about folders of modules, in the state folder of the vault."""
+"""The records about folders of modules in the state folder of the vault."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vaultsync.modules.ports import FolderRecord, ModuleIntent
 
 _log = logging.getLogger(__name__)
 _MAX_LOG_BYTES = 1_000_000
-"""Size from which the log of telemetry is put aside; one older file is kept."""
+"""The size at which the telemetry log is rotated; one older file is kept."""
 TELEMETRY_FILE = "telemetry.jsonl"
 
 
@@ -108,7 +108,7 @@ class ModuleStateFiles:
 
 
 def known_folders(state_dir: Path) -> Iterator[FolderRecord]:
-    """The records of all folders of modules that this vault has worked with."""
+    """The records of all module folders that this vault has used."""
     for path in sorted((state_dir / MODULE_FOLDER).glob("*/record.json")):
         with suppress(OSError, msgspec.MsgspecError):
             yield msgspec.json.decode(read_file(path), type=FolderRecord)

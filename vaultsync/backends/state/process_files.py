@@ -1,4 +1,4 @@
-"""What the daemon and the bridge of a vault say about themselves, in files of its state folder.
+"""The files in the state folder that announce the daemon and the bridge of a vault.
 
 Each file is one JSON object, replaced in one step, and counts only while its process runs.
 """
@@ -22,7 +22,7 @@ _LOOPBACK = lazy_pattern(r"http://127\.0\.0\.1:([0-9]{1,5})")
 
 
 def _read_while_running(path: Path) -> dict[str, Any] | None:
-    """The values of a file; None when there are none, or the process that wrote it has ended."""
+    """The values of a file; None if there are none, or the process that wrote it has ended."""
     try:
         values = read_json(path)
         if not isinstance(values["pid"], int) or values["pid"] <= 0:
@@ -51,39 +51,39 @@ class DaemonFile:
             _log.debug("%s was not written: %s", self._path, error)
 
     def read(self) -> dict[str, Value] | None:
-        """The values written last; None when there are none, or the daemon has ended."""
+        """The last written values; None if there are none, or the daemon has ended."""
         return _read_while_running(self._path)
 
     def remove(self) -> None:
-        """Remove the file: the daemon ends."""
+        """Remove the file when the daemon ends."""
         with suppress(OSError):  # `read()` sees that the process has ended
             self._path.unlink()
 
 
 class BridgeAddress(NamedTuple):
-    """A bridge that runs."""
+    """A running bridge."""
 
     address: str
     """Its URL."""
     port: int
     pid: int
     agent: str | None
-    """On whose behalf it asks; None is the user, who sees everything."""
+    """The agent on whose behalf it asks; None for the user, who sees everything."""
 
 
 class BridgeAddressFile:
-    """Where the bridge of a vault listens."""
+    """The file that announces where the bridge of a vault listens."""
 
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / "bridge.json"
 
     def write(self, port: int, agent: str | None) -> None:
-        """Announce that a bridge of this process listens at a port."""
+        """Announce that a bridge of this process listens on a port."""
         values = {"address": f"http://127.0.0.1:{port}", "pid": os.getpid(), "agent": agent}
         replace_file(self._path, f"{json.dumps(values)}\n".encode())
 
     def find(self) -> BridgeAddress | None:
-        """The bridge that runs; None when there is none, or its process has ended."""
+        """The running bridge; None if there is none, or its process has ended."""
         values = _read_while_running(self._path) or {}
         address, agent = str(values.get("address")), values.get("agent")
         found = _LOOPBACK.fullmatch(address)
@@ -91,12 +91,12 @@ class BridgeAddressFile:
         return BridgeAddress(address, int(found[1]), values["pid"], agent) if found else None
 
     def is_own(self) -> bool:
-        """Whether the bridge is of this process."""
+        """Whether the bridge belongs to this process."""
         found = self.find()
         return found is not None and found.pid == os.getpid()
 
     def remove_own(self) -> None:
-        """Remove the file, unless it is of another process that runs."""
+        """Remove the file, unless it belongs to another running process."""
         if self.find() is None or self.is_own():
             with suppress(OSError):  # `find()` sees that the process has ended
                 self._path.unlink()

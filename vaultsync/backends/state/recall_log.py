@@ -64,7 +64,7 @@ class FileRecallLog:
 
 
 def parse_uses(lines: Iterable[Iterable[str]]) -> dict[str, AccessCount]:
-    """The counts of lines of a time and fact ids; other lines are ignored."""
+    """Count the uses in lines with a time and fact ids; other lines are ignored."""
     found: dict[str, AccessCount] = {}
     for at, *fact_ids in filter(None, map(list, lines)):
         for each in fact_ids if to_microseconds(at) != NEVER else ():

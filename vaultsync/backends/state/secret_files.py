@@ -11,13 +11,14 @@ import stat
 from pathlib import Path
 
 from vaultsync.backends.replace_file import replace_file
-from vaultsync.errors import ConfigError
+from vaultsync.errors import SYSTEM_HINTS, ConfigError
 
 KEY_BYTES = 32
+_REMOVE_HINT = "remove it; a new one is created"
 
 
 def _read_private(path: Path, size: int) -> bytes:
-    """Up to `size` bytes of a file, which is closed to others first."""
+    """Up to `size` bytes of a file, after making it private to its owner."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         mode = os.fstat(fd).st_mode
@@ -43,12 +44,13 @@ def read_or_make_key(path: Path) -> bytes:
             _make_key(path)
             key = _read_private(path, KEY_BYTES)
     except OSError as error:
-        raise ConfigError(
-            f"the key {path} cannot be used: {error.strerror}",
-            hint="change its permissions so that you can read and write it",
-        ) from None
+        hint = SYSTEM_HINTS.get(error.errno or 0, _REMOVE_HINT)
+        if isinstance(error, PermissionError):
+            hint = "change its permissions so that you can read and write it"
+        message = f"the key {path} cannot be used: {error.strerror}"
+        raise ConfigError(message, hint=hint) from None
     if len(key) < KEY_BYTES:
-        raise ConfigError(f"the key {path} is truncated", hint="remove it; a new one is created")
+        raise ConfigError(f"the key {path} is truncated", hint=_REMOVE_HINT)
     return key
 
 
@@ -95,14 +97,14 @@ class TokenFile:
         return self._known[1] or self.rotate()
 
     def find(self) -> str | None:
-        """The token; None when there is none to be read. Makes nothing."""
+        """The token; None if there is none. Does not create one."""
         try:
             return self._read() or None
         except OSError:
             return None
 
     def rotate(self) -> str:
-        """A new token of 256 random bits; the old one is not valid any more."""
+        """Create a new token of 256 random bits; the old one is no longer valid."""
         import secrets  # a question asks for the key alone, and this is slow to load
 
         token = secrets.token_urlsafe(32)

@@ -26,7 +26,7 @@ Changes = Mapping[tuple[str, ...], object]
 
 
 class Marker(NamedTuple):
-    """The settings of a vault, as text."""
+    """The settings file of a vault, as text."""
 
     text: str
     owner: str
@@ -139,7 +139,8 @@ def edit_toml(text: str, changes: Changes, path: Path) -> str:
             _insert(lines, table, f"{key} = {_literal(value)}\n")
         text = "".join(lines)
         try:
-            is_right = parse_toml(text, path) == _pruned(without, text, path)
+            found = parse_toml(text, path)
+            is_right = found == _pruned(without, found)
         except ConfigError:
             is_right = False
         if not is_right:
@@ -159,14 +160,14 @@ def _without(lines: Sequence[str], key: str, wanted: dict[str, Any], path: Path)
                 found = parse_toml("".join(rest), path)
             except ConfigError:
                 continue
-            if found == _pruned(wanted, "".join(rest), path):
+            if found == _pruned(wanted, found):
                 return rest
             break
     return list(lines)
 
 
 def _without_header(lines: list[str], table: Sequence[str]) -> list[str]:
-    """The lines without the header of a table that has nothing left, not even a comment."""
+    """The lines without the header of a table that is now empty, without even a comment."""
     header = _header(table)
     start = next((n for n, each in enumerate(lines) if header.match(each)), len(lines))
     end = start + 1
@@ -185,14 +186,19 @@ def _header(table: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"\s*\[\s*{re.escape(name)}\s*\]\s*(?:#.*)?$")
 
 
-def _pruned(wanted: dict[str, Any], text: str, path: Path) -> Table:
-    """The tables that are wanted, without empty ones that the text does not have either."""
-    found = parse_toml(text, path)
-    return {k: v for k, v in wanted.items() if v != {} or k in found}
+def _pruned(wanted: Table, found: Table) -> Table:
+    """The tables that are wanted, without empty ones that were not found either."""
+    kept = {}
+    for key, value in wanted.items():
+        there = found.get(key)
+        inner = _pruned(value, there or {}) if isinstance(value, dict) else value
+        if inner != {} or key in found:
+            kept[key] = inner
+    return kept
 
 
 def _insert(lines: list[str], table: Sequence[str], line: str) -> None:
-    """Put a line at the end of its table, which is made when there is none."""
+    """Add a line at the end of its table, which is created if necessary."""
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
     at = 0

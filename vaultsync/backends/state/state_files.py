@@ -1,4 +1,4 @@
-"""A purge in the state folder: its ids until it is complete, and its logs, queues, kept copies."""
+"""Purge in the state folder: the pending ids, and erasing from logs, queues and kept copies."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from vaultsync.storage.erasure import Traces
 
 PURGE_INTENT_NAME = "purging.json"
 _LINES = lazy_pattern(r"\.(?:log|jsonl)(?:\.[0-9a-f]+)?$")
-"""Files of lines, of which each is about something else; rotated ones too."""
+"""Files whose lines are independent of each other, including rotated ones."""
 DISPOSABLE = tuple(f"memory-files/{each}" for each in ("queue", "kept", "blocks", "bases"))
-"""Folders of files that are dropped whole."""
+"""Folders whose files are deleted as a whole."""
 
 
 class PurgeIntentFile:
-    """A `PurgeIntent` in a file: the ids of its facts, and nothing that they say."""
+    """A `PurgeIntent` in a file: the ids of its facts, without any text."""
 
     def __init__(self, state_dir: Path) -> None:
         self.path = state_dir / PURGE_INTENT_NAME

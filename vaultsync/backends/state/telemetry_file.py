@@ -1,4 +1,4 @@
-"""What the daemons of a vault measured, in a file of its state folder."""
+"""The telemetry of a vault's daemons, in a file of its state folder."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _log = logging.getLogger(__name__)
 
 
 class TelemetryFile:
-    """Numbers for `status`; nothing depends on them, so a damaged file begins again."""
+    """Numbers for `status`; nothing depends on them, so a damaged file is reset."""
 
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / "telemetry.json"
 
     def read(self, *, now: str) -> SavedTelemetry:
-        """What was measured; from now on where there is nothing."""
+        """The measurements; new ones, beginning now, if there are none."""
         try:
             return convert(read_json(self._path), SavedTelemetry)
         except (OSError, ValueError, ValidationError) as error:
@@ -28,7 +28,7 @@ class TelemetryFile:
             return SavedTelemetry(now)
 
     def write(self, saved: SavedTelemetry) -> None:
-        """Keep it. A full disk must not stop the daemon."""
+        """Write the measurements; a full disk must not stop the daemon."""
         try:
             replace_file(self._path, json.encode(saved) + b"\n", durable=False)
         except OSError as error:

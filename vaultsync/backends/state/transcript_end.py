@@ -1,4 +1,4 @@
-"""The end of a transcript of an agent's host, read only where that host keeps its transcripts.
+"""The end of a transcript, read only from the folder where the host keeps its transcripts.
 
 A hook names the path. Who can feed a hook could name any file of the user, so that another place
 is refused, and so is a link that leads to one.
@@ -16,7 +16,7 @@ from vaultsync.observations.hooks import CLAUDE_CODE, CODEX, CURSOR, GEMINI
 from vaultsync.settings import user_path
 
 MAX_BYTES, MAX_LINES = 1 << 20, 400
-"""How much of a transcript's end is read."""
+"""The number of bytes that are read from the end of a transcript."""
 _FOLDERS: Mapping[str, tuple[str, str, str]] = {
     CLAUDE_CODE: ("CLAUDE_CONFIG_DIR", "~/.claude", "projects"),
     CODEX: ("CODEX_HOME", "~/.codex", "sessions"),

@@ -23,7 +23,7 @@ default_scope = {scope}
 # ignore = ["Templates"]
 """
 MODULE_FOLDER = "modules"
-"""In the state folder of a vault that has worked with folders of modules."""
+"""The folder in the state folder of a vault that has used modules."""
 
 
 def make_marker(root: Path, vault_id: str, *, scope: str) -> bool:
@@ -49,7 +49,7 @@ def make_marker(root: Path, vault_id: str, *, scope: str) -> bool:
 
 
 def make_state_dir(path: Path) -> None:
-    """Make the state folder, open to its owner alone; `ConfigError` if it cannot be."""
+    """Create the state folder, accessible only to its owner; `ConfigError` on failure."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
@@ -97,5 +97,5 @@ def _is_vault(root: Path, vault_id: str) -> bool:
 
 
 def uses_modules(state_dir: Path) -> bool:
-    """Whether a vault has worked with a folder of modules; without one, none of it is loaded."""
+    """Whether a vault has used modules; if not, their code is not loaded."""
     return (state_dir / MODULE_FOLDER).is_dir()

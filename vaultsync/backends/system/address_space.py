@@ -1,4 +1,4 @@
-"""How much memory this process may still use (`ulimit -v`), and how much its heaps keep."""
+"""The memory that this process may still use (`ulimit -v`), and the memory that its heaps keep."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ where they get less."""
 
 
 def address_space_left(*, statm: Path = Path("/proc/self/statm")) -> int | None:
-    """Bytes; None where there is no limit, or it cannot be told."""
+    """Bytes; None if there is no limit or it is unknown."""
     if sys.platform != "linux":  # pragma: no cover - other systems do not tell
         return None
     import resource
@@ -29,7 +29,7 @@ def address_space_left(*, statm: Path = Path("/proc/self/statm")) -> int | None:
 
 
 def check_room_for_model() -> None:
-    """Raise `EmbedderError` where the libraries for vectors would end the process."""
+    """Raise `EmbedderError` if the libraries for vectors would abort the process."""
     left = address_space_left()
     if left is not None and left < MODEL_BYTES:
         raise EmbedderError(

@@ -1,4 +1,4 @@
-"""Threads for what would only wait: the disk."""
+"""Threads for waiting on the disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that outlive the one that starts them, at the lowest priority."""
+"""Processes that outlive the process that starts them, at the lowest priority."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def start_detached(arguments: Sequence[str], variables: Mapping[str, str]) -> in
 
 
 def lower_priority() -> None:
-    """Let every other process go first."""
+    """Set the lowest priority for this process."""
     given = os.environ.get(_NICE, "")
     nice = min(int(given), _LOWEST) if given.isdecimal() else _LOWEST
     with suppress(OSError, AttributeError):

@@ -1,4 +1,4 @@
-"""What this machine can do for a vault: the checks of `doctor`."""
+"""The checks of `doctor` about this machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HostCheck(NamedTuple):
 
 
 def machine_checks(root: Path, state_dir: Path, store: Path | None = None) -> Iterator[HostCheck]:
-    """Look at Python, SQLite, the file system of the vault, rights and space."""
+    """Check Python, SQLite, the file system of the vault, permissions and free space."""
     python = sys.version.split()[0]
     yield HostCheck("python", ok=True, message=f"Python {python}")
     yield HostCheck("sqlite", ok=True, message=f"SQLite {sqlite3.sqlite_version}")
@@ -48,7 +48,7 @@ def machine_checks(root: Path, state_dir: Path, store: Path | None = None) -> It
 
 
 def _closed(name: str, path: Path) -> HostCheck:
-    """Whether other users can reach a file or a folder."""
+    """Whether other users can access a file or a folder."""
     mode = path.stat().st_mode & 0o777
     ok = not mode & 0o077
     message = f"{path} has the permissions {mode:o}"
@@ -56,7 +56,7 @@ def _closed(name: str, path: Path) -> HostCheck:
 
 
 def _exchange(root: Path) -> HostCheck:
-    """Whether two files can be swapped in one step where the notes are."""
+    """Whether two files can be exchanged atomically in the file system of the notes."""
     try:
         with tempfile.TemporaryDirectory(prefix="vs-", dir=root / ".meta") as folder:
             one, other = Path(folder, "one"), Path(folder, "other")

@@ -1,4 +1,4 @@
-"""The files of hosts on this machine, and what installations replaced in them."""
+"""The files of hosts on this machine, and backups of what installations replaced in them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def this_system() -> System:
 
 
 def place_of(file: HostFile, project: Path | None) -> Path | None:
-    """Where a file of a host is on this machine; None if it has no place there."""
+    """The path of a host's file on this machine; None if the host has no such file here."""
     if project is not None:
         return project / file.project if file.project else None
     user = file.user if isinstance(file.user, str) else file.user[this_system()]
@@ -41,7 +41,7 @@ def place_of(file: HostFile, project: Path | None) -> Path | None:
 
 
 def shell_command(words: Sequence[str]) -> str:
-    """Words as one line for the shell that hosts run their hooks with."""
+    """Quote words as one line for the shell with which hosts run their hooks."""
     if this_system() == "windows":
         return subprocess.list2cmdline(words)
     return shlex.join(words)
@@ -92,7 +92,7 @@ def write_host_file(path: Path, text: str | None, *, seen: str | None) -> None:
 
 
 class Receipts:
-    """What installations replaced, by host and file; in a file beside the user's own settings."""
+    """What installations replaced, by host and file, in a file next to the user's own settings."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "hosts.json"
@@ -108,6 +108,9 @@ class Receipts:
             return {}
 
     def write(self, receipts: Mapping[str, Receipt]) -> None:
-        """Replace all of them."""
+        """Replace all of them; without any, there is no file."""
+        if not receipts:
+            self._path.unlink(missing_ok=True)
+            return
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(self._path, msgspec.json.format(msgspec.json.encode(receipts)))

@@ -1,4 +1,4 @@
-"""Programs of the user that open a note: their editor, or Obsidian by its URI.
+"""Open a note in the user's editor, or in Obsidian by its URI.
 
 They are started without a shell, and the path of a note begins with `/`: no title or path can
 become an option or another command.
@@ -21,7 +21,7 @@ _URI_OPENERS = {"darwin": ("open",), "win32": ("rundll32", "url.dll,FileProtocol
 
 
 def obsidian_uri(file: Path) -> str:
-    """The URI that opens a file in Obsidian; every sign of its path is text there."""
+    """The URI that opens a file in Obsidian; all special characters of the path are quoted."""
     return f"obsidian://open?path={quote(str(file), safe='')}"
 
 
@@ -45,7 +45,7 @@ def editor_command(file: Path) -> list[str]:
 
 
 def uri_command(uri: str) -> list[str]:
-    """The words that have the system open a URI."""
+    """The command with which the system opens a URI."""
     return [*_URI_OPENERS.get(sys.platform, ("xdg-open",)), uri]
 
 
@@ -61,8 +61,12 @@ def check_note_file(root: Path, path: str) -> Path:
     return file
 
 
-def run_program(command: list[str]) -> None:
+def run_program(command: list[str], *, hint: str = "") -> None:
     """Run a program on the terminal of this process, until it ends; its output goes to stderr.
+
+    Args:
+        command: its words.
+        hint: what helps where it fails; by default, how to name an editor.
 
     Raises:
         NoteNotOpenedError: it cannot be started, or failed.
@@ -72,6 +76,7 @@ def run_program(command: list[str]) -> None:
         ended = subprocess.run(command, check=False, stdout=None if on_terminal else 2)  # noqa: S603 - words, no shell
     except OSError as error:
         why = error.strerror or error
-        raise NoteNotOpenedError(f"{command[0]} cannot be started ({why})") from None
+        raise NoteNotOpenedError(f"{command[0]} cannot be started ({why})", hint=hint) from None
     if ended.returncode:
-        raise NoteNotOpenedError(f"{command[0]} ended with exit code {ended.returncode}")
+        why = f"{command[0]} ended with exit code {ended.returncode}"
+        raise NoteNotOpenedError(why, hint=hint)

@@ -1,4 +1,4 @@
-"""Time and ids of this machine. Nothing else in vaultsync reads a clock."""
+"""The system clock and new ids. Nothing else in vaultsync reads a clock."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class IdSource:
 
 
 def _random_bits(count: int) -> int:
-    """As `secrets.randbits()`, whose module is slow to load."""
+    """Like `secrets.randbits()`, whose module is slow to load."""
     return int.from_bytes(os.urandom(8)) >> (64 - count)
 
 
 class SystemClock:
-    """The time of this machine."""
+    """The clock of this machine."""
 
     def __init__(self) -> None:
         self.new_id = IdSource(lambda: time.time_ns() // 1_000_000, _random_bits).new
@@ -64,9 +64,9 @@ class SystemClock:
     monotonic = staticmethod(time.monotonic)
 
     processor_seconds = staticmethod(time.process_time)
-    """Seconds of processor time of this process, of all its threads."""
+    """Seconds of CPU time of all threads of this process."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait; not at all when `seconds` are none or fewer."""
+        """Sleep; return immediately if `seconds` is zero or negative."""
         if seconds > 0:
             time.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Text -> terms, by its language."""
+"""Split text into terms, by its language."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, STEMMER_LANGUAG
 from vaultsync.indexing.text_normalization import phrase_words, query_words
 
 _LONGEST = 100
-"""Bytes of a word; longer ones are not indexed."""
+"""Maximum bytes of a word; longer words are not indexed."""
 MAX_QUERY_TERMS = 100
-"""Terms of a question: the thousandth word of a pasted document adds nothing."""
+"""Maximum terms of a question: the thousandth word of a pasted document adds nothing."""
 
 
 class Analyzers:
@@ -93,12 +93,12 @@ def _analyzer(*filters: tantivy.Filter) -> tantivy.TextAnalyzer:
 
 
 PLAIN = _analyzer()
-"""Cuts a text into words, which it does not change further."""
+"""Split a text into words, without changing them further."""
 
 
 @cache
 def stemming_analyzer(language: str) -> tantivy.TextAnalyzer:
-    """Cuts a text into the stems of its words."""
+    """Split a text into the stems of its words."""
     return _analyzer(tantivy.Filter.stemmer(language), tantivy.Filter.ascii_fold())
 
 

@@ -58,11 +58,11 @@ if TYPE_CHECKING:  # a cold question erases nothing
     from vaultsync.storage.erasure import Traces
 
 _FORMAT = f"9 {tantivy_version}"
-"""Changes with everything that changes the content of the files."""
+"""The version of the format; it changes with anything that changes the content of the files."""
 _HEAP = 15_000_000
 """Bytes per thread of a writer, the least that tantivy takes; more makes another segment."""
 _TWO_THREADS_FROM = 2_000
-"""The number of entries from which on two threads write."""
+"""The number of entries from which two threads write."""
 _PAUSES = (0.01, 0.1, 0.5)
 """Seconds between tries to remove the folder: for a moment after a commit tantivy still
 writes a list of its files there."""
@@ -71,7 +71,7 @@ _ORDERS = {
     NEWEST: ("created", tantivy.Order.Desc),
     OLDEST: ("created", tantivy.Order.Asc),
 }
-"""Order of a set -> the column that it is sorted by, and how."""
+"""Order of a set -> the column by which it is sorted, and the direction."""
 _VERSION_FILE = "version"
 """The file with a later version that needed no change of the index."""
 
@@ -82,13 +82,13 @@ class _CommitReader(Struct, frozen=True):
     opened: tantivy.Index
     searcher: tantivy.Searcher
     languages: tuple[str, ...]
-    """Of the texts it holds."""
+    """The languages of the texts it contains."""
     scopes: tuple[str, ...]
-    """Of the facts it holds, and of some that it held."""
+    """The scopes of the facts it contains or contained."""
     committed: str
     version: str
     first_expiry: int
-    """When the first of the facts expires, in microseconds."""
+    """When the first fact expires, in microseconds."""
 
 
 class TantivyIndex:
@@ -174,7 +174,7 @@ class TantivyIndex:
         phrases: Sequence[str],
         filters: FactFilters,
     ) -> list[Clause]:
-        """The query of some words, which an answer asks more than once."""
+        """The query for some words, cached because an answer needs it more than once."""
         key = (asking, view.searcher, words, tuple(phrases), filters.plain_tags, filters.themes)
         before, clauses = self._asked
         if before != key:
@@ -271,7 +271,7 @@ class TantivyIndex:
         }
 
     def _look(self) -> _CommitReader | None:
-        """The last commit of any process; None when there is none to read."""
+        """The last commit of any process; None if there is none to read."""
         seen = self._stamps()
         if seen != self._seen:
             with self._looking:
@@ -339,7 +339,7 @@ class TantivyIndex:
         )
 
     def _first_expiry(self, searcher: tantivy.Searcher) -> int:
-        """When the first of the facts expires, in microseconds; `FOREVER` when none does."""
+        """When the first fact expires, in microseconds; `FOREVER` if none does."""
         kind = tantivy.FieldType.Integer
         expiring = Query.range_query(self._schema, "expires", kind, NEVER, FOREVER - 1)
         hits = searcher.search(
@@ -393,7 +393,7 @@ class TantivyIndex:
     def _put_version(
         self, writer: tantivy.IndexWriter, languages: set[str], scopes: set[str], version: str
     ) -> None:
-        """Write the version of the index, with the same commit."""
+        """Write the version of the index in the same commit."""
         writer.delete_documents_by_term("id", VERSION_DOC_ID)
         known = "\n".join(" ".join(sorted(each)) for each in (languages, scopes))
         meta = f"{self._format}\n{known}\n{version}"
@@ -490,7 +490,7 @@ def _count(view: _CommitReader, clauses: Sequence[Clause]) -> int:
 
 
 def _most_facts(view: _CommitReader, terms: Iterable[str]) -> int:
-    """The facts of the commonest of some terms, in the field in which most have it."""
+    """The number of facts with the most common of some terms, in its most common field."""
     freq = view.searcher.doc_freq
     return max((freq(name, each) for each in terms for name in PHRASE_FIELDS), default=0)
 
@@ -511,7 +511,7 @@ def _is_damage(error: BaseException) -> bool:
 
 
 def _disk_error(message: str, folder: Path) -> OSError:
-    """The error of the system in a message of tantivy, which may not name it."""
+    """The system error in a message of tantivy, if it names one."""
     import shutil
 
     number = re.search(r"os error (\d+)", message)

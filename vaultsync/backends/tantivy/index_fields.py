@@ -33,11 +33,11 @@ VERSION_DOC_ID = "meta"
 
 
 _OWNERS = ("owner", "user")
-"""The columns of whose a fact is: 0 where there is no such one."""
+"""The columns with the owner and the user of a fact; 0 if there is none."""
 
 
 def make_schema() -> tantivy.Schema:
-    """Texts that are searched, and numbers by which is filtered and sorted."""
+    """The text fields for search, and the numeric fields for filters and sorting."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("meta", stored=True, tokenizer_name="raw")
@@ -134,7 +134,7 @@ name_code = lru_cache(maxsize=4096)(hash63)
 
 
 _SECONDS_BITS, _IMPORTANCE_BITS = 40, 10
-"""Enough for seconds until the year 36,000, and for thousandths of an importance."""
+"""Enough for seconds until the year 36,000, and for thousandths of the importance."""
 
 
 def standing(fact: Fact, moment: int) -> int:

@@ -20,7 +20,7 @@ from vaultsync.model.schema import LOWEST_PRIORITY, TIERS
 from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
 
 NAME_FIELDS = {"title": 1.0, "aliases": 1.0}
-"""The fields with names of a fact, and their weights where only names are searched."""
+"""The fields with the names of a fact, and their weights if only names are searched."""
 Clause: TypeAlias = tuple[Occur, Query]
 
 
@@ -28,9 +28,9 @@ class ColumnRange(Struct, frozen=True):
     """The numbers of a column that match a filter."""
 
     codes: frozenset[int] | None = None
-    """The numbers; None: the range decides."""
+    """The numbers; None if the range applies."""
     is_not: bool = False
-    """Whether the numbers are those that do not match."""
+    """Whether the numbers are excluded instead of included."""
     low: int = NEVER
     high: int = FOREVER
 
@@ -82,7 +82,7 @@ def column_ranges(filters: FactFilters, scopes: Iterable[str]) -> dict[str, Colu
 
 
 class QueryBuilder:
-    """Makes queries for one schema. A question has no syntax."""
+    """Builds queries for one schema. A question has no syntax."""
 
     def __init__(
         self, schema: tantivy.Schema, terms: Analyzers, weights: Mapping[str, float]
@@ -118,7 +118,7 @@ class QueryBuilder:
         return asked and asked + self._labelled(filters)
 
     def browsed(self, filters: FactFilters, ranges: Mapping[str, ColumnRange]) -> list[Clause]:
-        """All facts with all tags and themes whose columns are in the ranges."""
+        """All facts that have all tags and themes, and whose columns are in the ranges."""
         # The document with the version has no priority.
         every = {"priority": ColumnRange(frozenset(range(LOWEST_PRIORITY + 1)))}
         return self._labelled(filters) + self.ranges(every | dict(ranges))
@@ -135,7 +135,7 @@ class QueryBuilder:
     def _in_fields(
         self, searcher: tantivy.Searcher, ways: Iterable[list[tuple[int, str]]]
     ) -> list[Clause]:
-        """Any term, or terms in their order, in any field, with the weight of the field."""
+        """Any term, or terms in order, in any field, with the weight of the field."""
         found = []
         for way in ways:
             for name, weight in self._weights.items():
@@ -151,7 +151,7 @@ class QueryBuilder:
         return found
 
     def _named(self, searcher: tantivy.Searcher, names: Sequence[str]) -> list[Clause]:
-        """The facts with a whole title or alias that is one of the names."""
+        """The facts whose title or alias equals one of the names."""
         found = []
         for name in names:
             weight = NAME_MATCH_WEIGHT * len(name.split())
@@ -187,7 +187,7 @@ class QueryBuilder:
         return found
 
     def _range(self, name: str, span: ColumnRange) -> Query:
-        """The facts whose number is in a range, or is one of its numbers."""
+        """The facts whose value is in a range, or is one of its numbers."""
         if span.codes is None:
             kind = tantivy.FieldType.Integer
             return Query.range_query(self._schema, name, kind, span.low, span.high)
@@ -223,9 +223,9 @@ _SPARE = 100
 enough. Up to this number, hits of one score are ordered by id."""
 
 _FEW_CODES = 8
-"""Numbers that are asked for one by one; a query for a set takes ten times as long to make."""
+"""Up to this count, numbers are queried one by one; building a set query is ten times slower."""
 _FEW = 0.1
-"""The share of matching facts below which the filters are part of the query."""
+"""Below this share of matching facts, the filters are part of the query."""
 
 ScoredDoc: TypeAlias = tuple[float, DocAddress]
 """A hit of tantivy: its score and its address."""
@@ -261,7 +261,7 @@ def best_hits(
 
 
 def sort_matches(searcher: tantivy.Searcher, hits: list[ScoredDoc], limit: int) -> list[IndexMatch]:
-    """The best matches; equal ones by id."""
+    """The best matches; equal scores are ordered by id."""
     if len(hits) > limit:
         least = hits[limit - 1][0]
         hits = [hit for hit in hits if hit[0] >= least]
@@ -298,7 +298,7 @@ def _passing(
 
 
 def id_from_columns(high: int, low: int) -> str:
-    """The id of a fact from the two columns that it is kept in."""
+    """The id of a fact, from the two columns that store it."""
     text = f"{high:016x}{low:016x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 

@@ -1,4 +1,4 @@
-"""Token counts without a tokenizer: what a text costs by the kinds of its characters.
+"""Token counts without a tokenizer: estimated from the kinds of characters in a text.
 
 The costs were fitted against o200k_base on some 7,000 pieces of markdown, chat, code,
 frontmatter, JSON, tables, and of manuals and messages in 45 languages, as the 95th
@@ -39,17 +39,17 @@ _BYTES = {
     r"\xea-\xed": 0.304,  # Hangul
     r"\xee\xf0-\xff": 1.262,  # emoji
 }
-"""Tokens for each byte of a class."""
+"""Tokens per byte of a class."""
 _RUNS = {"A-Z": 0.119, "0-9": 1.535, _SIGNS: 0.821}
-"""Tokens for each run of such bytes."""
+"""Tokens per run of such bytes."""
 _DOUBLE_BLANK, _UNJOINED = 0.157, 1.505
 _UNJOINED_LETTER = lazy_pattern(rb"\xe0[\xba\xbb]|\xe1[\x88-\x8f]")
-"""Of Lao and Ethiopic, of which nearly every byte is a token."""
+"""Tokens per byte of Lao and Ethiopic, in which nearly every byte is a token."""
 _WORD, _LONG_WORD, _FOREIGN_LETTER = 0.507, 0.172, 0.051
 _LONG = 7
-"""Letters of a word that is one token still, as a rule."""
+"""Maximum letters of a word that is usually a single token."""
 _USUAL = 0.25
-"""The share of `_COMMON` words from which on a text is taken for English."""
+"""The share of `_COMMON` words from which a text counts as English."""
 _COMMON = frozenset(
     b"""the and to of in is you it that for on with as this be are from at or an if not by
     can have your but will we all so was they one has do my there when which what me more
@@ -60,12 +60,12 @@ _COMMON = frozenset(
 
 
 def _only(kind: str) -> bytes:
-    """A table that makes blanks of all bytes but those of a class."""
+    """A translation table that replaces all bytes but those of a class with spaces."""
     return re.sub(f"[^{kind}]".encode(), b" ", bytes(range(256)))
 
 
 def _kinds() -> bytes:
-    """A table that makes the number of its class of each byte."""
+    """A translation table that maps each byte to the number of its class."""
     table = bytearray(256)
     for number, kind in enumerate(_BYTES, 1):
         for byte in _only(kind).replace(b" ", b""):
@@ -79,13 +79,13 @@ _IN_RUNS = tuple((_only(kind), cost) for kind, cost in _RUNS.items())
 
 
 class EstimatingCounter:
-    """`TokenCounter` by the kinds of characters; needs nothing but the text."""
+    """A `TokenCounter` that estimates from the kinds of characters, without a tokenizer."""
 
     name = "estimate"
     exact = False
 
     def count(self, text: str) -> int:
-        """An estimate that is rather too high; the docstring of the module has figures."""
+        """An estimate that is more often too high than too low; see the module's docstring."""
         data = text.encode("utf-8", "surrogatepass")
         kinds = data.translate(_KINDS)
         words = data.translate(_WORDS).split()

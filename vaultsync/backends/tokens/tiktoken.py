@@ -1,4 +1,4 @@
-"""Token counts of o200k_base by tiktoken, where its table is on the machine.
+"""Token counts of o200k_base by tiktoken, if its table is on this machine.
 
 tiktoken downloads a table that it does not find. This never does: it looks for the file
 where tiktoken keeps it, reads it itself, and hands what it says to tiktoken's encoder.
@@ -19,7 +19,7 @@ ENCODING_NAME = "o200k_base"
 TABLE_FILE_NAME = "fb374d419588a4632f3f557e76b4b70aebbca790"
 """What tiktoken calls the table in its folder: the sha1 of the address it came from."""
 TABLE_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
-"""Of the table, as tiktoken (`tiktoken_ext/openai_public.py`) expects it."""
+"""The SHA-256 of the table that tiktoken (`tiktoken_ext/openai_public.py`) expects."""
 _FOLDERS = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
 # How o200k_base parts a text before it joins bytes; from the same file of tiktoken.
 _BEGIN, _END = r"[^\r\n\p{L}\p{N}]?", r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
@@ -49,7 +49,7 @@ class TiktokenCounter:
 
     @classmethod
     def find(cls) -> Self | None:
-        """The counter; None when tiktoken or its table is not on this machine."""
+        """The counter; None if tiktoken or its table is not on this machine."""
         folder = _folder()
         if folder is None or importlib.util.find_spec("tiktoken") is None:
             return None
@@ -63,7 +63,7 @@ class TiktokenCounter:
         return cls(table)
 
     def count(self, text: str) -> int:
-        """The tokens; what looks like a special token is text."""
+        """The number of tokens; special tokens in the text count as ordinary text."""
         if self._encode is None:
             self._encode = _encoder(self._table)
             self._table = b""
@@ -71,7 +71,7 @@ class TiktokenCounter:
 
 
 def _folder() -> Path | None:
-    """Where tiktoken keeps tables; None when it is configured to keep none."""
+    """The folder in which tiktoken caches tables; None if it is configured not to."""
     for variable in _FOLDERS:
         folder = os.environ.get(variable)
         if folder is not None:

@@ -21,7 +21,7 @@ class ChecksummedJson:
         self._held: dict[str, Any] | None = None
 
     def read(self) -> dict[str, Any] | None:
-        """What was written last; None when there is nothing, or it is damaged.
+        """The content that was written last; None if the file is missing or damaged.
 
         Until it is written it is the same object each time, at the cost of one `stat`.
         """

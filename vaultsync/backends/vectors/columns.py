@@ -1,4 +1,4 @@
-"""What a matrix keeps beside each vector, and which rows a filter leaves.
+"""The columns beside the vectors of a matrix, and the rows that match a filter.
 
 Words (scopes, types, statuses, tags) are numbered once and never forgotten; a row holds
 their numbers. A snapshot is never changed: what was appended makes the next one. Errors and
@@ -30,7 +30,7 @@ from vaultsync.model.filters import FactFilters
 
 
 class FilterFields(NamedTuple):
-    """The fields that filters read: while they are the same, rows need not change."""
+    """The fields that filters use: rows change only if one of these does."""
 
     scope: str
     type: str
@@ -40,7 +40,7 @@ class FilterFields(NamedTuple):
     created: int
     """Microseconds since 1970."""
     tags: Sequence[str]
-    """Keys, those of the parents too, in order."""
+    """Keys in order, including those of parent tags."""
 
     @classmethod
     def of(cls, fact: Fact) -> FilterFields:
@@ -50,7 +50,7 @@ class FilterFields(NamedTuple):
         return cls(fact.scope, fact.type, fact.status, fact.priority, head, created, tags)
 
     def fact(self, fact_id: str) -> Fact:
-        """A fact that matches the same filters as the one that has them."""
+        """A fact that matches the same filters as the fact with these fields."""
         return Fact(
             fact_id,
             type=self.type,
@@ -64,7 +64,7 @@ class FilterFields(NamedTuple):
 
 
 def chunks_by_fact(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
-    """The chunks of each fact, of pairs of a fact and a chunk."""
+    """The chunks of each fact, from pairs of fact and chunk."""
     found: dict[str, set[str]] = {}
     for fact, chunk in pairs:
         found.setdefault(fact, set()).add(chunk)
@@ -80,7 +80,7 @@ def dimension_of(rows: Sequence[VectorRow], known: int) -> int:
 
 
 def check_dimension(vector: Sequence[float], known: int) -> None:
-    """Raise `EmbedderError` for a vector that is not of the index's dimension."""
+    """Raise `EmbedderError` for a vector whose dimension differs from the index's."""
     if len(vector) != known:
         raise EmbedderError(
             f"a vector has {len(vector)} dimensions, but those of the index have {known}",
@@ -89,7 +89,7 @@ def check_dimension(vector: Sequence[float], known: int) -> None:
 
 
 def not_finite_error() -> EmbedderError:
-    """A vector holds NaN or infinity, which would hide all others."""
+    """The error for a vector with NaN or infinity, which would rank above all others."""
     return EmbedderError(
         "the model returned a vector with a value that is not a number",
         hint="use another model, or create its export again",
@@ -106,7 +106,7 @@ def best_by_fact(found: Iterable[tuple[float, str, str]]) -> list[NearFact]:
 
 
 def cosines_by_fact(found: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
-    """The cosines of each fact, the nearest first, of facts and scores."""
+    """The cosines of each fact, nearest first, from facts and scores."""
     grouped: dict[str, list[float]] = {}
     for fact, score in found:
         grouped.setdefault(fact, []).append(cosine_of(score))
@@ -114,18 +114,18 @@ def cosines_by_fact(found: Iterable[tuple[str, float]]) -> dict[str, list[float]
 
 
 def cosine_of(score: float) -> float:
-    """A cosine within its range, with the decimals that do not depend on the place of a row."""
+    """A cosine clamped to its range, and rounded so that the position of a row does not matter."""
     return round(min(1.0, max(-1.0, score)), 6)
 
 
 def index_missing_error() -> DerivedError:
-    """The index has to be built."""
+    """The error for an index that must be built again."""
     hint = "the next run computes them again"
     return DerivedError("the vectors are missing or damaged", hint=hint)
 
 
 def index_busy_error() -> IndexBusyError:
-    """Another process is writing."""
+    """The error while another process is writing."""
     return IndexBusyError(
         "another process is writing the vectors", hint="the next run adds what is missing"
     )
@@ -138,7 +138,7 @@ _LAST = {"fact": 36 - _PART, "chunk": 0}
 
 
 class RowKeys:
-    """Finds live rows by name, in two arrays that are sorted on first use."""
+    """Look up live rows by name, in two arrays that are sorted on first use."""
 
     def __init__(self, rows: npt.NDArray[np.void], alive: npt.NDArray[np.bool_]) -> None:
         self._rows = rows
@@ -146,11 +146,11 @@ class RowKeys:
         self._sorted: dict[str, tuple[npt.NDArray[Any], npt.NDArray[np.intp]]] = {}
 
     def facts(self, names: Iterable[str]) -> dict[str, list[int]]:
-        """The rows of those of the facts that have any."""
+        """The rows of the facts; facts without rows are omitted."""
         return self._find("fact", names)
 
     def chunks(self, names: Iterable[str]) -> dict[str, int]:
-        """One of the rows of each of the chunks that are held."""
+        """One row of each chunk that is in the index."""
         return {name: rows[0] for name, rows in self._find("chunk", names).items()}
 
     def _find(self, field: str, names: Iterable[str]) -> dict[str, list[int]]:
@@ -204,24 +204,24 @@ ROW_DTYPE = np.dtype(
 )
 TAG_DTYPE = np.dtype([("row", "<i4"), ("word", "<i4")])
 DEAD_DTYPE = np.dtype("<u4")
-"""The number of a row that was replaced or removed."""
+"""The number that marks a row that was replaced or removed."""
 FLOAT_DTYPE = np.dtype("<f4")
 # In the order in which `Columns` has them.
 _COLUMNS = ("scope", "type", "status", "created", "priority", "head")
 _FILTERS_KEPT = 32
 _COMPARED = 8
-"""Up to eight numbers, comparing with each is faster than a lookup table."""
+"""Up to this count of numbers, comparing with each is faster than a lookup table."""
 
 
 class WordTable:
-    """Words by number; new ones are numbered on first use."""
+    """A table of words and their numbers; a new word gets a number on first use."""
 
     def __init__(self) -> None:
         self.by_number: list[str] = []
         self._numbers: dict[str, int] = {}
 
     def copy(self) -> WordTable:
-        """Another one of the same words."""
+        """A copy of the table."""
         table = WordTable()
         table.by_number, table._numbers = [*self.by_number], {**self._numbers}
         return table
@@ -239,11 +239,11 @@ class WordTable:
         return found
 
     def find(self, words: Iterable[str]) -> list[int]:
-        """The numbers of those of the words that have one."""
+        """The numbers of the words; words without a number are omitted."""
         return [self._numbers[each] for each in words if each in self._numbers]
 
     def tagged(self, tag: str) -> list[int]:
-        """The numbers of a tag and of those below it."""
+        """The numbers of a tag and of the tags below it."""
         return [
             number
             for number, word in enumerate(self.by_number)
@@ -272,7 +272,7 @@ def encode_rows(
 
 @dataclass(frozen=True, slots=True)
 class FilterColumns:
-    """The fields of all rows, dead ones too, each in one array."""
+    """The fields of all rows, including dead ones, as one array per field."""
 
     words: WordTable
     alive: Flags
@@ -287,7 +287,7 @@ class FilterColumns:
 
     @classmethod
     def empty(cls) -> FilterColumns:
-        """Of no rows."""
+        """Columns without rows."""
         none = np.zeros(0, ROW_DTYPE)
         columns = (none[name].copy() for name in _COLUMNS)
         return cls(WordTable(), np.zeros(0, np.bool_), np.zeros(0, TAG_DTYPE), *columns)
@@ -295,7 +295,7 @@ class FilterColumns:
     def grown(
         self, rows: npt.NDArray[np.void], tags: npt.NDArray[np.void], dead: npt.NDArray[np.uint32]
     ) -> FilterColumns:
-        """With more rows behind these, and with rows that died."""
+        """A copy with more rows at the end, and with some rows marked as dead."""
         columns = (np.concatenate([getattr(self, name), rows[name]]) for name in _COLUMNS)
         alive = np.concatenate([self.alive, np.ones(len(rows), np.bool_)])
         alive[dead] = False
@@ -303,7 +303,7 @@ class FilterColumns:
         return FilterColumns(self.words, alive, tags, *columns)
 
     def admitted(self, filters: FactFilters) -> Flags:
-        """Which live rows pass a filter."""
+        """Select the live rows that match a filter."""
         found = self._kept.get(filters)
         if found is None:
             found = self._admitted(filters)
@@ -333,7 +333,7 @@ class FilterColumns:
 
 
 def _among(column: npt.NDArray[np.int32], numbers: Sequence[int]) -> Flags:
-    """Where a column holds one of the numbers."""
+    """A mask of the rows whose column holds one of the numbers."""
     found = np.zeros(len(column), np.bool_)
     if len(numbers) <= _COMPARED:
         for number in numbers:

@@ -1,4 +1,4 @@
-"""The files of the matrix: parts that only grow, and a header with their valid lengths.
+"""The files of the matrix: append-only parts, and a header with their valid lengths.
 
 A part is appended to and flushed before the header is replaced in one step. So a reader in
 any process sees all of a write or none of it; a crash leaves bytes behind the valid length,
@@ -19,7 +19,7 @@ from vaultsync.backends.vectors.checksummed_json import ChecksummedJson
 _FORMAT = 1
 MATRIX_PARTS = ("vectors", "rows", "tags", "dead", "words")
 _SPARE = 1 << 20
-"""Bytes by which a part is longer than its valid length, so that a map of it lasts."""
+"""Bytes by which a part is allocated beyond its valid length, so that a memory map stays valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class MatrixHeader:
     dimension: int = 0
     """0 until the first row."""
     facts: int = 0
-    """How many have live rows."""
+    """Number of facts with live rows."""
     series: str = ""
-    """In the names of the parts: a new one after each rewrite."""
+    """Part of the file names; a new one after each rewrite."""
     copied: tuple[int, int] = (0, 0)
-    """How many rows and dead rows were copied elsewhere."""
+    """Number of rows and dead rows that were copied to the table."""
     sizes: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(MATRIX_PARTS, 0))
     """The valid bytes of each part."""
     sums: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(MATRIX_PARTS, 0))
@@ -44,7 +44,7 @@ class MatrixHeader:
 
 
 class DamagedError(Exception):
-    """The files are not what the header says."""
+    """The files do not match the header."""
 
 
 class MatrixFiles:
@@ -69,7 +69,7 @@ class MatrixFiles:
         self._file.forget()
 
     def discard(self) -> None:
-        """Remove the header: the index has to be built again."""
+        """Remove the header, so that the index must be built again."""
         self._file.remove()
 
     def append(self, header: MatrixHeader, blocks: Mapping[str, bytes]) -> MatrixHeader:
@@ -104,7 +104,7 @@ class MatrixFiles:
                 path.unlink(missing_ok=True)
 
     def map(self, header: MatrixHeader, part: str) -> mmap.mmap | bytes:
-        """All of the file of a part; `DamagedError` if it is shorter than its valid length."""
+        """Map the file of a part; `DamagedError` if it is shorter than its valid length."""
         if not header.sizes[part]:
             return b""
         try:

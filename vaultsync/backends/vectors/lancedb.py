@@ -43,7 +43,7 @@ def row_key(row: VectorRow) -> str:
 
 
 def arrow_table(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """The rows as a table of Arrow; their vectors are finite, as the matrix saw to."""
+    """The rows as an Arrow table; the matrix has checked that their vectors are finite."""
     import numpy as np
     import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -68,7 +68,7 @@ def _text(word: str) -> str:
 
 
 def sql_one_of(column: str, words: Iterable[str]) -> str:
-    """Where a column has one of the words, in SQL."""
+    """The SQL condition that a column has one of the words."""
     listed = ", ".join(map(_text, words))
     return f"{column} IN ({listed})" if listed else "false"
 
@@ -100,7 +100,7 @@ _BITMAPS = ("scope", "type", "status", "priority", "head")
 _UNINDEXED = 512
 _VERSIONS = 50
 _OLD = timedelta(minutes=10)
-"""The age of versions that are removed: readers may still use younger ones."""
+"""The minimum age of versions that are removed; readers may still use newer ones."""
 _PAGE_ROWS = 10_000
 _WAIT = 2.0
 # The library raises these for every kind of failure.
@@ -127,7 +127,7 @@ class LanceVectors:
         return held["identity"] if held else None
 
     def record(self) -> str | None:
-        """None, too, when something that was put is lost."""
+        """Also None if rows that were put are lost."""
         held = self._header()
         if held is None or (held["table"] and self._table.version < held["version"]):
             return None
@@ -174,7 +174,7 @@ class LanceVectors:
         return self._table.search().offset(start).limit(_PAGE_ROWS)
 
     def _read(self, query: Callable[..., Any], *asked: object) -> list[dict[str, Any]]:
-        """The answer of the table; empty when there is none or it is damaged."""
+        """The result from the table; empty if the table is missing or damaged."""
         held = self._header()
         if held is None or not held["table"]:
             return []
@@ -186,7 +186,7 @@ class LanceVectors:
         return found
 
     def _header(self) -> dict[str, Any] | None:
-        """The header, with its table open; None when there is none or it is damaged."""
+        """The header, with its table open; None if it is missing or damaged."""
         held = self._file.read()
         if held is None or held is self._bad:
             return None
@@ -220,7 +220,7 @@ class LanceVectors:
     def put(
         self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
-        """Makes one version of the table."""
+        """Create one version of the table."""
         with self._writing():
             held = self._header()
             if held is None:
@@ -254,7 +254,7 @@ class LanceVectors:
             raise
 
     def tidy(self) -> None:
-        """Index and compact when many rows or versions are new."""
+        """Index and compact if there are many new rows or versions."""
         if self._header() is None:
             return
         with self._writing():
@@ -277,7 +277,7 @@ class LanceVectors:
         return stats is not None and stats.num_unindexed_rows > _UNINDEXED
 
     def _index(self, *, large: bool) -> None:
-        """Make the missing indexes: of the keys, or of all columns that are searched."""
+        """Create the missing indexes, of the keys or of all columns that are searched."""
         from lancedb.index import Bitmap, BTree, IvfRq, LabelList
 
         wanted: dict[str, Any] = {"key": BTree()}
@@ -306,7 +306,7 @@ class LanceVectors:
             raise OSError(errno.EIO, f"LanceDB: {error}", str(self._folder)) from error
 
     def is_empty(self) -> bool:
-        """Whether it never held a row; does not load the library."""
+        """Whether it has never had a row; does not load the library."""
         held = self._file.read()
         return held is None or not held["table"]
 

@@ -1,4 +1,4 @@
-"""Vectors on this machine: a matrix that answers, and a copy of it in LanceDB.
+"""Vectors on this machine: a matrix that is searched, and a copy of it in LanceDB.
 
 Rows are put into the matrix, which is flushed to the disk, and copied into the table of
 LanceDB many at a time: a command that changes one note does not load LanceDB. Each of the
@@ -22,7 +22,7 @@ from vaultsync.storage.erasure import Traces
 
 _log = logging.getLogger(__name__)
 _MIN_COPIED_ROWS = 256
-"""Rows that are worth a version of the table, and loading LanceDB."""
+"""The number of new rows from which loading LanceDB and writing a table version pays off."""
 
 
 class LocalVectors(MatrixVectors):
@@ -84,7 +84,7 @@ class LocalVectors(MatrixVectors):
         super().tidy()
 
     def erase(self, traces: Traces) -> dict[str, int]:
-        """Erase the rows of facts from both; the table is thrown away and copied again."""
+        """Erase the rows of facts from both; the table is deleted and copied again."""
         identity = super().identity()
         with self.alone():
             erased = super().erase(traces)
@@ -98,7 +98,7 @@ class LocalVectors(MatrixVectors):
         self._table.close()
 
     def _copy(self) -> None:
-        """Bring the table up to the matrix, when enough is new or the table is open anyway."""
+        """Update the table from the matrix if enough rows are new or the table is already open."""
         waiting = self.uncopied()
         if not waiting or (waiting < _MIN_COPIED_ROWS and not self._table.is_open):
             return
@@ -115,7 +115,7 @@ class LocalVectors(MatrixVectors):
             self.mark_copied()
 
     def _is_copy(self) -> bool:
-        """Whether the table is of the same vectors and has lost nothing."""
+        """Whether the table has the same vectors and has lost none."""
         return self._table.identity() == super().identity() and self._table.record() is not None
 
     def _restore(self) -> None:
@@ -134,7 +134,7 @@ class LocalVectors(MatrixVectors):
 
 @contextmanager
 def _copy_errors_logged() -> Iterator[None]:
-    """The matrix is whole without its copy; LanceDB may not even be installed."""
+    """Log an error of the copy: the matrix is complete without it; LanceDB may not be installed."""
     try:
         yield
     except (OSError, DerivedError, ImportError) as error:

@@ -47,7 +47,7 @@ _BLOCK = 128
 _SLACK = 1e-5
 """More than one vector's cosine differs between two positions of a matrix."""
 _FEW = 8
-"""Where a filter leaves less than one row in eight, only these are multiplied."""
+"""If a filter leaves less than one row in eight, only these rows are multiplied."""
 
 
 class MatrixSnapshot:
@@ -86,7 +86,7 @@ class MatrixSnapshot:
         return RowKeys(self.rows, self.columns.alive)
 
     def decoded(self, rows: npt.NDArray[np.intp]) -> list[VectorRow]:
-        """Rows with facts that match the same filters as the original ones."""
+        """Rows with facts that match the same filters as the original facts."""
         words, tags = self.columns.words.by_number, self.columns.tags
         chosen = np.zeros(len(self.rows), np.bool_)
         chosen[rows] = True
@@ -158,7 +158,7 @@ def nearest_facts(
 
 
 def _top(scores: VectorArray, wanted: int) -> npt.NDArray[np.intp]:
-    """The positions of the best scores, and of those equal to the last of them."""
+    """The positions of the best scores, including ties with the last of them."""
     blocks = len(scores) // _BLOCK
     if blocks > wanted:
         # Each of the best blocks has one row that is as good as its best.
@@ -252,7 +252,7 @@ class MatrixVectors:
         replaced: set[str],
         record: str | None,
     ) -> MatrixHeader:
-        """The header of the snapshot with more rows, which are written."""
+        """Write more rows, and return the header of the snapshot that includes them."""
         unique = {(row.fact.id, row.chunk_id): row for row in rows}
         header = seen.header
         matrix = _stacked(list(unique.values()), header.dimension)
@@ -302,7 +302,7 @@ class MatrixVectors:
         return cosines_by_fact(zip(facts, scores.tolist(), strict=True))
 
     def tidy(self) -> None:
-        """Write the files again without the dead rows, when these are many."""
+        """Rewrite the files without the dead rows if there are many."""
         seen = self._now()
         dead = len(seen.dead)
         if dead < _MIN_DEAD[0] or dead < _MIN_DEAD[1] * len(seen.rows):
@@ -330,18 +330,18 @@ class MatrixVectors:
     # ------------------------------------------------------------- for a copy elsewhere
 
     def rows(self) -> int:
-        """How many rows it holds."""
+        """The number of rows."""
         seen = self._now()
         return len(seen.rows) - len(seen.dead)
 
     def uncopied(self) -> int:
-        """How many rows were added or removed since the last copy."""
+        """The number of rows that were added or removed since the last copy."""
         seen = self._now()
         return len(seen.rows) + len(seen.dead) - sum(seen.header.copied)
 
     @property
     def has_copy(self) -> bool:
-        """Whether anything of it was copied."""
+        """Whether any of it was copied."""
         return self._now().header.copied != (0, 0)
 
     def changes(self) -> tuple[set[str], Iterator[list[VectorRow]]]:
@@ -372,7 +372,7 @@ class MatrixVectors:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While no other process writes; `IndexBusyError` if one does."""
+        """Hold the write lock; `IndexBusyError` if another process holds it."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             with self._lock.acquire(timeout=self._wait):
@@ -383,7 +383,7 @@ class MatrixVectors:
     # --------------------------------------------------------------------------- inside
 
     def _now(self) -> MatrixSnapshot:
-        """The newest snapshot; an empty one when there is none, or it cannot be read."""
+        """The newest snapshot; empty if there is none or it cannot be read."""
         for again in (True, False):
             header = self._files.header()
             if header is None or header is self._bad:
@@ -402,7 +402,7 @@ class MatrixVectors:
         return self._empty
 
     def _rewritten(self, seen: MatrixSnapshot) -> MatrixHeader:
-        """The header of files that hold the living rows alone."""
+        """The header of files with only the live rows."""
         try:
             seen.verify()
         except DamagedError:

@@ -1,4 +1,4 @@
-"""The paths that a watcher hears of, collected from its threads until they are drained."""
+"""The paths that a watcher reports, collected from its threads until they are drained."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from vaultsync.daemon.ports import WatchEvents
 from vaultsync.model.paths import VaultPath
 
 MAX_PATHS = 50_000
-"""Paths that are kept; with more of them a full scan is cheaper."""
+"""Maximum number of paths that are kept; with more, a full scan is cheaper."""
 SIGNALS_FOLDER = "watch"
-"""The folder of the state folder that a watcher watches beside the vault."""
+"""The folder in the state folder that a watcher watches in addition to the vault."""
 STORE_SIGNAL = "store"
-"""The file in it that is touched by a process that wrote to the store."""
+"""The file in it that a process touches after it wrote to the store."""
 PROBE_FILE = "probe"
-"""The file in the state folder that is touched to test whether the watcher hears it."""
+"""The file in the state folder that is touched to test whether the watcher reports it."""
 
 
 class EventCollector:
@@ -42,7 +42,7 @@ class EventCollector:
         self._identity: tuple[int, int] | None = None
 
     def begin(self) -> None:
-        """Remember the identity of the root, and make the folder of probes."""
+        """Record the identity of the root, and create the folder for probes."""
         self._identity = self._look()
         self.canary.mkdir(mode=0o700, exist_ok=True)
 
@@ -80,7 +80,7 @@ class EventCollector:
         self._wake()
 
     def lose(self, why: str) -> None:
-        """Note that events were lost."""
+        """Record that events were lost."""
         with self._lock:
             self._forget(why)
         self._wake()
@@ -91,7 +91,7 @@ class EventCollector:
         self._lost = why
 
     def fail(self, why: str) -> None:
-        """Note that the watcher does not work any more."""
+        """Record that the watcher has stopped working."""
         self._failure = self._failure or why
         self._wake()
 
@@ -130,7 +130,7 @@ def signal_store_change(state_dir: Path) -> None:
 
 
 def _may_be_folder(path: str) -> bool:
-    """Whether a path that is no note is a folder, or may have been one."""
+    """Whether a path that is not a note is a folder, or may have been one."""
     try:
         # Called for each event of a burst: making a `Path` takes too long.
         return os.path.isdir(path) or not os.path.lexists(path)  # noqa: PTH112

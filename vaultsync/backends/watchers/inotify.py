@@ -1,4 +1,4 @@
-"""A watcher by inotify that has no thread: who asks for events reads them from the system.
+"""A watcher by inotify without a thread: the caller reads the events from the system.
 
 The system puts an event into its queue before the call returns that caused it. So a process
 that reads the queue knows of every change that was complete by then, and between two
@@ -26,7 +26,7 @@ _WANTED = (
     _MODIFY | _ATTRIB | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE
     | _ONLYDIR | _DONT_FOLLOW | _EXCL_UNLINK
 )  # fmt: skip
-"""All but events of programs that only read."""
+"""All events except those of programs that only read."""
 _HEAD = struct.Struct("iIII")
 _READ_BYTES = 1 << 16
 _GONE = {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP}
@@ -111,7 +111,7 @@ class InotifyWatcher(EventCollector):
                 yield path
 
     def _watch_below(self, folder: str) -> None:
-        """Watch a folder, then what is in it: what is made there meanwhile is an event."""
+        """Watch a folder, then its contents, so that anything created meanwhile is an event."""
         pending = [folder]
         while pending:
             path = pending.pop()

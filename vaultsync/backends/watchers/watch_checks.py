@@ -1,4 +1,4 @@
-"""Whether this machine can watch a vault: its mount, and the limit of the system."""
+"""Check whether this machine can watch a vault: its mount, and the limit of the system."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _MOUNTS_WITHOUT_EVENTS = re.compile(
     r"|fuseblk\.network|glusterfs|lustre|ncpfs|nfs|prl_fs|smb|vboxsf|virtiofs|vmhgfs"
     r"|webdav"
 )
-"""Mounts on which other machines write without an event here."""
+"""Kinds of mounts on which writes by other machines cause no event here."""
 _MOUNTINFO = Path("/proc/self/mountinfo")
 
 
 def mount_without_events(root: Path, *, mountinfo: Path = _MOUNTINFO) -> str:
-    """The kind of the mount, if it reports no changes of others; else empty."""
+    """The kind of the mount if it does not report changes by others; otherwise empty."""
     kind = mount_kind(root, mountinfo=mountinfo)
     return kind if _MOUNTS_WITHOUT_EVENTS.match(kind) else ""
 
@@ -64,11 +64,11 @@ def _of_mount() -> Iterable[tuple[str, str]]:  # pragma: no cover - macOS has no
 
 _LIMITS = Path("/proc/sys/fs/inotify")
 _AMPLE = 524_288
-"""The limit that many editors ask for."""
+"""The limit that many editors recommend."""
 
 
 def watch_checks(root: Path, *, limits: Path = _LIMITS) -> Iterator[HostCheck]:
-    """Check the mount, and how many folders the system watches for one user."""
+    """Check the mount, and the number of folders that the system can watch for one user."""
     message, hint = "the system reports file changes here", ""
     if kind := mount_without_events(root):
         message = f"the vault is on {kind}, where the system does not report file changes"
@@ -86,7 +86,7 @@ def watch_checks(root: Path, *, limits: Path = _LIMITS) -> Iterator[HostCheck]:
 
 
 def system_limit(name: str, limits: Path = _LIMITS) -> int | None:
-    """A limit of inotify; None where there is no inotify."""
+    """A limit of inotify; None on systems without inotify."""
     try:
         return int((limits / name).read_text(encoding="ascii"))
     except (OSError, ValueError):

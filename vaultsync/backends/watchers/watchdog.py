@@ -29,7 +29,7 @@ _WANTED: list[type[events.FileSystemEvent]] = [
     events.FileModifiedEvent,
     events.FileMovedEvent,
 ]
-"""All but events of programs that only read, which would drown the others."""
+"""All events except those of programs that only read, of which there would be too many."""
 
 
 class WatchdogWatcher(EventCollector, events.FileSystemEventHandler):
@@ -88,7 +88,7 @@ class WatchdogWatcher(EventCollector, events.FileSystemEventHandler):
 
 
 class _Listener(logging.Handler):
-    """Finds in watchdog's log that the system's queue was full."""
+    """Detects in watchdog's log that the system's queue was full."""
 
     def __init__(self, collector: EventCollector) -> None:
         super().__init__(logging.WARNING)

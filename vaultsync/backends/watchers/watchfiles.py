@@ -33,15 +33,15 @@ _STEP_MS, _LONG_STEP_MS = 10, 50
 watchfiles that looks again and again."""
 _TIMEOUT_MS = 500
 _IDLE_SECONDS = 1.0
-"""The longest sleep."""
+"""The maximum sleep."""
 _LOOKS = 10
-"""How many steps watchfiles gets for an event to arrive."""
+"""The number of steps that watchfiles waits for an event to arrive."""
 _SIGNAL: int = getattr(signal, "SIGURG", 0)  # Windows has none
 """A signal that nothing else uses, and that does nothing where it is not blocked."""
 _SET_OWNER, _OWNER_IS_THREAD = 15, 0
 """Of Linux: `F_SETOWN_EX` and `F_OWNER_TID`."""
 _PAUSE_SECONDS = 1.0
-"""How long nothing happens between two bursts."""
+"""The quiet time that separates two bursts."""
 _QUEUE = 16_384
 """The default length of the queue of inotify."""
 _JOIN = 5.0
@@ -69,18 +69,18 @@ class InotifyTripwire:
             raise
 
     def arm(self) -> None:
-        """Make this thread the one that waits; its first wait ends at once."""
+        """Make this thread the waiting one; its first wait ends immediately."""
         signal.pthread_sigmask(signal.SIG_BLOCK, {_SIGNAL})
         for each in (self._queue, self._ends[0]):
             _signal_this_thread(each)
         self.trip()  # what came before is no signal
 
     def wait(self, seconds: float) -> bool:
-        """Whether something came since the last wait, or does within a time."""
+        """Whether an event arrived since the last wait, or arrives within a time."""
         return signal.sigtimedwait({_SIGNAL}, seconds) is not None
 
     def trip(self) -> None:
-        """End the present wait, or the next one, from any thread."""
+        """End the current wait, or the next one, from any thread."""
         os.write(self._ends[1], b"\0")
 
     def close(self) -> None:
@@ -90,7 +90,7 @@ class InotifyTripwire:
 
 
 def _signal_this_thread(fd: int) -> None:
-    """Have the system signal this thread whenever there is something new to read."""
+    """Make the system signal this thread whenever there is something new to read."""
     import fcntl  # not on Windows
 
     fcntl.fcntl(fd, fcntl.F_SETSIG, _SIGNAL)
@@ -127,7 +127,7 @@ class WatchfilesWatcher(EventCollector):
         self._thread: threading.Thread | None = None
         self._tripwire: InotifyTripwire | None = None
         self._looks = 0
-        """How often watchfiles is still asked before the next sleep."""
+        """The number of remaining polls of watchfiles before the next sleep."""
 
     def start(self) -> None:
         self.begin()

@@ -1,0 +1,33 @@
+"""Suggestions for a command that does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import click
+
+OTHER_NAMES = {
+    name: command
+    for command, names in (
+        ("recall", "search query ask find"),
+        ("get", "show cat view read"),
+        ("remember", "add create new save store"),
+        ("forget", "delete remove rm"),
+        ("sync", "pull push"),
+        ("mcp", "serve server"),
+        ("config", "set settings"),
+        *(("purge", "erase"), ("list", "ls"), ("undo", "revert"), ("status", "diff")),
+    )
+    for name in names.split()
+}
+"""What similar programs call a command -> the command."""
+
+
+def no_such_command(
+    name: str, commands: Collection[str], context: click.Context
+) -> click.NoSuchCommand:
+    """The error for an unknown command, with the command of that meaning or with similar names."""
+    if name in OTHER_NAMES:
+        text = f"No such command {name!r}. Did you mean {OTHER_NAMES[name]!r}?"
+        return click.NoSuchCommand(name, text, ctx=context)
+    return click.NoSuchCommand(name, possibilities=commands, ctx=context)
