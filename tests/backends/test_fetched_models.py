@@ -89,7 +89,7 @@ def test_without_a_strong_version_nothing_is_continued(hub: Hub, tmp_path: Path,
 
 
 def test_weights_with_another_checksum_are_refused_and_deleted(hub: Hub, tmp_path: Path) -> None:
-    with pytest.raises(EmbedderError, match="do not match"):
+    with pytest.raises(EmbedderError, match="the weights of tea/tea-small do not match"):
         fetch(hub, tmp_path, sha256="0" * 64)
     assert fetched_models(tmp_path) == []
     assert not [*tmp_path.rglob(WEIGHTS)]
@@ -105,7 +105,7 @@ def test_a_revision_whose_weights_changed_is_refused_by_the_recorded_checksum(
     assert fetched_models(tmp_path) == []
     before, hub.files[WEIGHTS] = hub.files[WEIGHTS], b"other weights"
 
-    with pytest.raises(EmbedderError, match="do not match"):
+    with pytest.raises(EmbedderError, match="the weights of tea/tea-small do not match"):
         fetch(hub, tmp_path)
     hub.files[WEIGHTS] = before
     assert fetch(hub, tmp_path) == model
@@ -116,7 +116,7 @@ def test_a_checksum_that_is_not_that_of_a_model_that_is_there_deletes_nothing(
 ) -> None:
     model = fetch(hub, tmp_path)
 
-    with pytest.raises(EmbedderError, match="do not match"):
+    with pytest.raises(EmbedderError, match="the weights of tea/tea-small do not match"):
         fetch(hub, tmp_path, sha256="0" * 64)
     assert fetched_models(tmp_path) == [model]
 

@@ -360,7 +360,7 @@ def test_reading_leaves_the_access_time(root: Path, vault: VaultFs) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "hint"), [(errno.EIO, "check the disk"), (errno.EACCES, "you can read it")]
+    ("number", "hint"), [(errno.EIO, "check the disk"), (errno.EACCES, "so that you can read it")]
 )
 def test_what_the_system_refuses_is_unreadable(
     root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch, number: int, hint: str

@@ -195,7 +195,7 @@ def test_a_repository_of_sha256_is_read(tmp_path: Path) -> None:
 
 
 def test_a_folder_outside_of_repositories_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotARepositoryError, match="not in a git repository"):
+    with pytest.raises(NotARepositoryError, match="is not in a git repository"):
         GitRepository(tmp_path)
     with pytest.raises(NotARepositoryError, match="does not exist"):
         GitRepository(tmp_path / "nowhere")

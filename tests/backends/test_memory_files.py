@@ -151,7 +151,7 @@ def test_a_new_text_looks_as_the_file_it_replaces_which_has_no_second_name(path:
     assert sorted(each.name for each in path.parent.iterdir()) == ["MEMORY.md"]
 
     path.with_name("twin.md").hardlink_to(path)
-    with pytest.raises(UnreadableMemoryFileError, match="hard link"):
+    with pytest.raises(UnreadableMemoryFileError, match="more than one hard link"):
         DiskMemoryFile(path, "m").replace(b"three", b"two")
 
 

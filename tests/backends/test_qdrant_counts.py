@@ -83,7 +83,7 @@ def test_a_count_that_others_change_without_a_pause_is_given_up(
 ) -> None:
     monkeypatch.setattr(qdrant_store, "_TRIES", 5)
     monkeypatch.setattr(points, "do", lambda steps: None)
-    with pytest.raises(StoreUnavailableError, match="keep counting"):
+    with pytest.raises(StoreUnavailableError, match="other programs keep counting"):
         store.count_accesses({A: ONE}, "x")
 
 

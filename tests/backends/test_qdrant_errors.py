@@ -570,7 +570,7 @@ def test_a_head_that_others_change_all_the_time_is_given_up(
         whole(steps)
 
     points.do = after_somebody_else  # type: ignore[method-assign]
-    with pytest.raises(StoreUnavailableError, match="keep writing"):
+    with pytest.raises(StoreUnavailableError, match="other programs keep writing"):
         store.write([a_write(A)])
     points.do = whole  # type: ignore[method-assign]
 

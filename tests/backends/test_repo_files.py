@@ -237,7 +237,7 @@ def test_bytes_that_are_read_back_differently_are_an_error(
 
     monkeypatch.setattr(repo_folder, "replace_file", replaced)
     monkeypatch.setattr(repo_folder, "read_file", lambda _: b"other")
-    with pytest.raises(RepoFileError, match="not read back"):
+    with pytest.raises(RepoFileError, match="not read back as written"):
         folder.put_summaries([b"two"])
     assert (folder.path / ".summaries.jsonl.new").read_bytes() == b"two\n"
 

@@ -371,7 +371,7 @@ def test_file_on_nfs_needs_no_event_for_a_sync_looks_at_the_bytes(
 def test_file_permissions_change_to_read_only(held: Memory, file: Path) -> None:
     file.chmod(0o444)
     assert held.sync_memory_file(file).counts["created"] == 3
-    with pytest.raises(UnreadableMemoryFileError, match="read-only"):
+    with pytest.raises(UnreadableMemoryFileError, match="it is read-only"):
         held.add_to_memory_file(file, TEXT, section="Lessons")
     assert file.read_text() == ALL
     file.chmod(0o644)

@@ -45,7 +45,7 @@ def test_a_conflict_copy_whose_note_is_gone_may_take_its_place(world: World) -> 
     world.person_writes(copy, "Words.\n")
     world.clock.advance(60)
     said = notice(world.sync(), "conflict_copy")
-    assert "not there" in said.message
+    assert "which does not exist" in said.message
     assert f"rename it to {PLAN}" in said.hint
     world.person_renames(copy, PLAN)
     world.clock.advance(60)

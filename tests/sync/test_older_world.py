@@ -124,7 +124,7 @@ def test_many_notes_with_former_texts_are_an_older_copy_without_its_summary(
     _moved_on(world, some[:count])
     backup.restore(world)
     if count == 3:
-        assert "3 said" in _stopped(world).message
+        assert "3 have an earlier content" in _stopped(world).message
     else:
         assert world.sync().counts["updated_in_store"] == count
 
@@ -226,7 +226,7 @@ def test_an_older_store_says_what_a_sync_would_undo(world: World) -> None:
     with pytest.raises(StoreRewoundError) as stopped:
         world.sync()
     error = stopped.value
-    for words in ("1 have an earlier content", "1 were made since", "1 were deleted since"):
+    for words in ("1 have an earlier content", "1 were created since", "1 were deleted since"):
         assert words in error.message
     was_at = tombstone_path(entry)
     assert set(error.examples) == {world.path(changed.id), world.path(new.id), was_at}
@@ -288,7 +288,7 @@ def test_a_rebuild_from_an_older_store_asks_before_it_puts_notes_back(world: Wor
     assert {path: world.data(path) for path in world.notes()} == notes
     error = stopped.value
     assert "the store looks like an older copy" in error.message
-    assert "1 said" in error.message
+    assert "1 have an earlier content" in error.message
     assert "1 were deleted since" in error.message
     assert f"rebuild --from store --confirm {error.run}" in error.hint
     rebuild(world.ctx, "store", confirm=error.run)

@@ -55,7 +55,9 @@ def read_letta(files: SourceFiles) -> Found:
     """The blocks and messages of Letta's agent files (`.af`), also of MemGPT's."""
     for where, value in _json_elements(files, (".af", ".json")):
         if isinstance(value, Unreadable) or not isinstance(value, Mapping):
-            yield value if isinstance(value, Unreadable) else Unreadable(where, "not an object")
+            yield (
+                value if isinstance(value, Unreadable) else Unreadable(where, "it is not an object")
+            )
             continue
         agents = value.get("agents")
         agents = [value] if not isinstance(agents, list) else [value, *agents]

@@ -130,7 +130,9 @@ FIELDS: tuple[Field, ...] = (
     Field(
         "decayFactor", _VO, MergeRule.STORE, ValueKind.SHARE, "the share that is left after decay"
     ),
-    Field("recallIds", _VO, MergeRule.STORE, ValueKind.LINES, "the number of recalls that used it"),
+    Field(
+        "recallIds", _VO, MergeRule.STORE, ValueKind.LINES, "the ids of the recalls that used it"
+    ),
 )
 """The table of fields. A type's own fields follow in `TYPES`, all of them shared."""
 

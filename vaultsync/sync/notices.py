@@ -186,13 +186,13 @@ def conflict_copy_notice(
     path: VaultPath, tool: str, note: VaultPath, *, exists: bool, at: str
 ) -> Notice:
     """What a conflict copy is, and what to do about it; `exists` says whether its note does."""
-    text = f"{path}: a conflict copy that {tool} made of {note}; it is not synced"
+    missing = "" if exists else ", which does not exist"
+    text = f"{path}: a conflict copy that {tool} made of {note}{missing}; it is not synced"
     hint = (
         f"`vaultsync resolve {quote(path)} --take merge` brings its changes into {note};"
         " `--take keep` makes a note of its own of it, and `--take drop` removes it"
     )
     if not exists:
-        text += ", which does not exist"
         hint = f"rename it to {note} if it is the note you want, or delete it"
     return Notice(COPY_NOTICE, path, text, hint, seen=at)
 
