@@ -125,6 +125,13 @@ def test_a_model_that_cannot_be_fetched_is_a_matter_of_the_connection(
     assert "hint: check the connection, or use a mirror with --hub" in said.stderr
 
 
+def test_a_text_without_quotes_is_refused_with_the_quotes_it_needs(vault: Path) -> None:
+    refused = run("remember", "We", "meet", "on Tuesdays.")
+    assert refused.exit_code == 2
+    assert "unexpected extra arguments (meet on Tuesdays.)" in refused.stderr
+    assert "shows the usage; put a text or a title with spaces in quotes" in refused.stderr
+
+
 def test_who_gives_too_little_of_an_id_is_told_how_much_is_enough(vault: Path) -> None:
     fact = run("remember", "We meet on Tuesdays.").stdout.strip()
     assert run("get", fact[:8]).exit_code == 0

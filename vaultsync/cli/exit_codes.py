@@ -137,6 +137,8 @@ def _usage(error: click.ClickException) -> tuple[str, str, str]:
         message = message.partition(" Did you mean")[0].removesuffix(".")
     elif isinstance(error, click.NoSuchOption) and " " in error.option_name:
         hint = f"put a text that begins with - after --, as in `{path} -- '- text'`"
+    elif "unexpected extra argument" in message:
+        hint += "; put a text or a title with spaces in quotes"
     kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
     return kind, message[:1].lower() + message[1:], hint
 
