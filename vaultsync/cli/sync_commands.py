@@ -205,7 +205,7 @@ def log(options: Options, *, limit: int, since: str | None, note: bool, folder: 
 def undo(options: Options, *, run: str | None, yes: bool, verbose: bool) -> int:
     """Undo a run on both sides; later changes are kept.
 
-    RUN is the id of a run, or its first 8 characters or more, as `vaultsync log` lists
+    RUN is the id of a run, or at least the first 8 characters, as `vaultsync log` lists
     them; default: the last run that is not undone yet.
     """
 
