@@ -16,7 +16,7 @@ from vaultsync.settings import MARKER
 @pytest.mark.parametrize(
     ("number", "why", "hint"),
     [
-        (errno.EACCES, "Permission denied", "the right to read it"),
+        (errno.EACCES, "Permission denied", "so that you can read it"),
         (errno.EMFILE, "Too many open files", "ulimit -n"),
     ],
 )
