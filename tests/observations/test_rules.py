@@ -12,6 +12,7 @@ from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE, Obs
 from vaultsync.observations.compression import MAX_WORDS, compress
 from vaultsync.observations.labelled import LabelledText, shipped_examples
 from vaultsync.observations.rules import RuleClassifier
+from vaultsync.observations.text_features import letter_groups, word_pairs
 
 
 def _tier(text: str) -> str | None:
@@ -72,7 +73,9 @@ def test_the_first_reason_speaks_for_the_tier(example: LabelledText) -> None:
 
 
 def test_the_reasons_are_the_signals_of_the_tier_strongest_first_and_then_others() -> None:
-    reasons = RuleClassifier().explain(ObservedText("We decided it. Good to know: 3 % fewer."))
+    text = ObservedText("We decided to close the shop. Good to know: 3 % fewer.")
+
+    reasons = RuleClassifier().explain(text)
 
     assert reasons[0] == "critical: decision (decided)"
     assert "notable: lesson (good to know)" in reasons
@@ -82,8 +85,8 @@ def test_the_reasons_are_the_signals_of_the_tier_strongest_first_and_then_others
 def test_the_tiers_of_examples_that_a_fit_has_not_seen_are_as_good_as_they_were() -> None:
     macro_f1, critical_recall = left_out()
 
-    assert macro_f1 >= 0.77
-    assert critical_recall >= 0.86
+    assert macro_f1 >= 0.79
+    assert critical_recall >= 0.90
 
 
 def test_the_shipped_weights_are_those_of_the_fit() -> None:
@@ -100,6 +103,12 @@ def test_the_words_that_count_most_are_told_after_the_signals_of_the_tier() -> N
     assert last.startswith("background: words (")
     assert "good" in last
     assert RuleClassifier().explain(ObservedText("")) == ()
+
+
+def test_groups_of_letters_go_across_words_and_pairs_have_the_ends_of_a_text() -> None:
+    assert letter_groups("No. 17")["g:. ##"] == "a number"
+    assert [*word_pairs("Gas leak").values()] == ["gas", "gas leak", "leak"]
+    assert {**letter_groups(""), **word_pairs("")} == {}
 
 
 def test_the_figures_are_printed_by_half(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,8 @@
 
 `tests/eval/fit_tiers.py` makes the weights, `tier_weights.json`, from `examples.toml` and the
 development half of golden/observations. A feature has the weights of the bucket that its name
-falls into. The words and forms of a text count as much as the groups of letters in it.
+falls into; a bucket that few examples have weighs nothing. The words and forms of a text count as
+much as the groups of letters in it, and twice as much as the pairs of words.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
-from zlib import crc32
+from zlib import crc32, decompress
 
 from vaultsync.observations.classifier import BACKGROUND, CRITICAL, NOTABLE
-from vaultsync.observations.text_features import letter_groups, text_features
+from vaultsync.observations.text_features import letter_groups, text_features, word_pairs
 
 TIERS_SCORED = (CRITICAL, NOTABLE, BACKGROUND)
-BUCKETS = 32_768
+BUCKETS = 262_144
+PAIRS_WEIGHT = 0.5
+"""The weight of the pairs of words relative to the words."""
 SIGNAL_SCALE = 0.3
 """The weight of a signal relative to the words. A larger one trusts the table of phrases too much:
 on texts that its author had not seen, the words are right more often."""
@@ -32,20 +35,21 @@ class TierWeights(NamedTuple):
     bias: Sequence[float]
     signals: Mapping[str, Sequence[float]]
     buckets: memoryview
-    """Signed bytes, three of each bucket; `scale` is the value of 1."""
+    """Signed bytes, `scale` is the value of 1: of all buckets what they add to the first tier, then
+    to the second. All three tiers together get nothing."""
 
     def of(self, feature: str) -> tuple[float, float, float]:
         """What one feature adds to the scores, before they are normalised."""
-        at = 3 * bucket_of(feature)
-        critical, notable, background = self.buckets[at : at + 3]
-        return self.scale * critical, self.scale * notable, self.scale * background
+        at = bucket_of(feature)
+        critical, notable = self.buckets[at], self.buckets[BUCKETS + at]
+        return self.scale * critical, self.scale * notable, -self.scale * (critical + notable)
 
 
 @cache
 def tier_weights() -> TierWeights:
     """The weights, read on first use."""
     data = json.loads(pkgutil.get_data("vaultsync.observations", "tier_weights.json") or b"{}")
-    buckets = memoryview(b64decode(data["buckets"])).cast("b")
+    buckets = memoryview(decompress(b64decode(data["buckets"]))).cast("b")
     return TierWeights(data["scale"], data["bias"], data["signals"], buckets)
 
 
@@ -56,14 +60,18 @@ def bucket_of(feature: str) -> int:
 
 def weighed_features(text: str) -> Iterator[tuple[str, float, str]]:
     """The features of a text: each with its share of the text, and how a reason names it."""
-    for features in (text_features(text), letter_groups(text)):
-        share = len(features) ** -0.5 if features else 0.0
+    for features, weight in (
+        (text_features(text), 1.0),
+        (letter_groups(text), 1.0),
+        (word_pairs(text), PAIRS_WEIGHT),
+    ):
+        share = weight * max(1, len(features)) ** -0.5
         for feature, shown in features.items():
             yield feature, share, shown
 
 
 def tier_scores(text: str, strengths: Mapping[str, float]) -> list[float]:
-    """The score of a text for each tier, in the order of `TIERS_SCORED`; about 0 to 1.
+    """The score of a text for each tier, in the order of `TIERS_SCORED`; only differences count.
 
     Args:
         text: the observation.

@@ -22,7 +22,7 @@ from vaultsync.observations.text_features import EXAMINED_CHARS, FORMS
 LANGUAGES = ("en", "de", "fr", "es")
 SMALL = "small"
 """The tier of the subjects that make others small."""
-CRITICAL_MARGIN, KEPT_MARGIN = 0.1, 0.05
+CRITICAL_MARGIN, KEPT_MARGIN = 0.15, 0.05
 """By how much the score of a tier may be below the best and the text still be critical, or notable.
 Background is hidden, so that in doubt a text is kept."""
 PLAINLY_CRITICAL = 1.0

@@ -22,8 +22,8 @@ _LONGEST_NUMBER = 4
 _PREFIXES = ((4, 4), (6, 6))
 """Letters that a word must exceed, and the length of the prefix that stands for its forms."""
 _SUFFIX_OF, _SUFFIX = 4, 3
-_GROUP_LENGTHS = range(3, 6)
-"""Letters of a group, with the blanks before and after a word."""
+_GROUP_LENGTHS = range(3, 7)
+"""Letters of a group, with the blanks between words."""
 _LONGEST = 6
 """Texts of 64 words and more are equally long."""
 
@@ -103,18 +103,30 @@ def text_features(text: str) -> dict[str, str]:
 
 
 def letter_groups(text: str) -> dict[str, str]:
-    """The groups of letters in the words of a text: each, with the word that a reason names.
+    """The groups of letters of a text, also across words: each, with the word it is mostly in.
 
-    They are what forms of a word, compounds and misspelt words have in common.
+    They are what forms of a word, compounds, misspelt words and phrases have in common.
     """
+    words = _words(text)
+    letters = f" {' '.join(words)} "
+    shown = [A_NUMBER if word[0] == "#" else word for word in words for _ in f"{word} "]
     found: dict[str, str] = {}
-    for word in dict.fromkeys(_WORD.findall(text[:EXAMINED_CHARS].lower().replace("’", "'"))):
-        shown, letters = (A_NUMBER, _number(word)) if word[0].isdigit() else (word, word)
-        letters = f" {letters} "
-        for length in _GROUP_LENGTHS:
-            for start in range(max(1, len(letters) - length + 1)):
-                found["g:" + letters[start : start + length]] = shown
+    for length in _GROUP_LENGTHS:
+        for start in range(len(letters) - length + 1):
+            found["g:" + letters[start : start + length]] = shown[start + length // 2 - 1]
     return found
+
+
+def word_pairs(text: str) -> dict[str, str]:
+    """The pairs of adjacent words of a text, its beginning and its end among them."""
+    pairs = pairwise(["", *_words(text), ""])
+    return {f"b:{a} {b}": f"{a} {b}".strip() for a, b in pairs if a or b}
+
+
+def _words(text: str) -> list[str]:
+    """The words and signs of a text, where a number is only its length."""
+    words = _WORD.findall(text[:EXAMINED_CHARS].lower().replace("’", "'"))
+    return [_number(word) if word[0].isdigit() else word for word in words]
 
 
 def _number(word: str) -> str:

@@ -115,7 +115,8 @@ def edit_marker(root: Path, changes: Changes) -> None:
         replace_file(path, text.encode(), mode=path.stat().st_mode & 0o777)
     except OSError as error:
         raise ConfigError(
-            f"{path} cannot be written: {error.strerror}", hint="give yourself the right to"
+            f"{path} cannot be written: {error.strerror}",
+            hint="change its permissions so that you can write it",
         ) from None
 
 
@@ -187,7 +188,7 @@ def _header(table: Sequence[str]) -> re.Pattern[str]:
 
 
 def _pruned(wanted: Table, found: Table) -> Table:
-    """The tables that are wanted, without empty ones that were not found either."""
+    """The wanted tables, without empty ones that were not found."""
     kept = {}
     for key, value in wanted.items():
         there = found.get(key)
