@@ -16,7 +16,7 @@ from vaultsync.settings import MARKER
 @pytest.mark.parametrize(
     ("number", "why", "hint"),
     [
-        (errno.EACCES, "Permission denied", "you can read it"),
+        (errno.EACCES, "Permission denied", "so that you can read it"),
         (errno.EMFILE, "Too many open files", "ulimit -n"),
     ],
 )
