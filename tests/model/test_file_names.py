@@ -149,8 +149,12 @@ def test_an_entity_is_named_by_its_title(title: str, expected: str) -> None:
     assert entity_name(title) == expected
 
 
+COPY = "a.sync-conflict-20240102-030405-ABCDEFG"
+
+
 @nasty
 @given(titles())
+@example(f"../../etc/passwdPlan (conflicted copy 2024-01-02){COPY}{COPY}../../etc/passwd")
 def test_an_entity_name_is_legal_or_nothing(title: str) -> None:
     made = name_of(title, entity_name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vaultsync.notes.body import (
@@ -70,6 +70,7 @@ def test_the_content_that_was_set_is_the_content(text: str, content: str) -> Non
 
 
 @given(lined)
+@example(f"> **Context:**\n{BLOCK_START}")
 def test_setting_the_same_content_changes_nothing(text: str) -> None:
     body = read_body(text)
     if body.strays or body.content_text != normalize_text(text[slice(*body.content)]):

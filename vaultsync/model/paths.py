@@ -174,10 +174,16 @@ def entity_name(title: str) -> str:
     """
     text = " ".join(_GAPS.sub(" ", _visible(title)).split())
     text = _JOINTS.sub(lambda found: " - " if " " in found[0] else "-", text.strip(" ./\\:|"))
-    if is_foreign_conflict_copy(text):
-        text = " ".join(re.sub(r"[()._]", " ", text).split())
-    text = _trimmed(_cut(_trimmed(text), size=STEM_BYTES))
+    text = _trimmed(_cut(_trimmed(_not_a_copy(text)), size=STEM_BYTES))
+    text = _not_a_copy(text)  # what was cut off may have been what told it apart
     return _trimmed(_cut(_unreserved(text), size=STEM_BYTES))
+
+
+def _not_a_copy(text: str) -> str:
+    """Without the signs by which sync tools name conflict copies."""
+    if not is_foreign_conflict_copy(text):
+        return text
+    return " ".join(re.sub(r"[()._]", " ", text).split())
 
 
 def _trimmed(text: str) -> str:

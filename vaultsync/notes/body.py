@@ -211,6 +211,8 @@ def set_context(body: NoteBody, context: str | None, eol: str) -> NoteBody:
 
 def set_content(body: NoteBody, content: str, eol: str) -> NoteBody:
     """Replace the content: unchanged lines keep their bytes, and strays move into it."""
+    if content == body.content_text and not body.strays:
+        return body
     raw = body.text[slice(*body.content)]
     middle = raw.strip("\r\n")
     before = raw[: len(raw) - len(raw.lstrip("\r\n"))]
