@@ -309,6 +309,22 @@ def test_a_question_says_how_much_is_embedded(vault: Path, monkeypatch: pytest.M
         assert not memory.recall("word", mode="fused").degraded
 
 
+def test_observations_that_get_no_vectors_are_no_facts_left_to_embed(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "off")
+    _fill(vault, 3)
+    with _opened(vault) as memory:
+        memory.adopt()
+        memory.observe("Thanks, that is all for today.")
+        memory.process_observations()
+        memory.index()
+        assert not memory.recall("word", mode="fused").degraded
+        state = memory.status().embedding
+        assert state is not None
+        assert (state.facts, state.share, state.complete) == (3, 1.0, True)
+
+
 def test_a_few_facts_of_an_agent_are_not_worth_a_worker(vault: Path) -> None:
     with _opened(vault) as memory:
         memory.remember("One fact.")

@@ -130,7 +130,7 @@ class EmbeddingWorker:
             pid = self._started if started and not complete else None
             found = structs.replace(found, texts_per_second=0.0, seconds_left=None, pid=pid)
         # The store may have grown since the worker told of its progress.
-        share = _share(found.facts, now.facts)
+        share = 1.0 if complete else _share(found.facts, now.facts)
         return structs.replace(found, complete=complete, share=share)
 
     def version(self, state: StoreState) -> str:

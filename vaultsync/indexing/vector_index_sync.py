@@ -182,6 +182,14 @@ class _FactChunks(NamedTuple):
     """None when the feed does not name it."""
 
 
+def embedded_up_to(vectors: VectorIndex, store_id: str) -> int:
+    """The row of the store's feed up to which every fact that has vectors got them; or 0.
+
+    Observations that are pending or in the background have none.
+    """
+    return store_seq_of_version(_IndexRecord.parse(vectors.record()).version, store_id)
+
+
 @dataclass(slots=True)
 class _EmbeddingRun:
     """One run of `embed_pending()`, and how far it has come."""
