@@ -224,7 +224,7 @@ export const recall = reading<wire.RecallResult>()({
 	query: text,
 	source: text,
 	confidence: number,
-	degraded: list(anything),
+	degraded: list(text),
 	seconds: number,
 	hits: list(hit),
 });

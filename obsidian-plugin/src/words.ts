@@ -136,6 +136,11 @@ const SOURCES: Record<string, string> = {
 	index: "by keyword search", vector: "by semantic search", fused: "by hybrid search", set: "of a set", "index-files": "in index files",
 };
 
+/** How an answer was found: "by keyword search". */
+export function sourceWords(source: string): string {
+	return SOURCES[source] ?? source;
+}
+
 /** How many observations there are of each tier; empty for none. */
 export function observationRows(found: ObservationCounts): [string, string][] {
 	const rows: [string, string][] = [];
@@ -155,7 +160,7 @@ export function telemetryWords(found: Telemetry): [string, string][] {
 	const rows: [string, string][] = [];
 	if (found.write_through !== null) rows.push(["Fact to note", timesWords(found.write_through)]);
 	if (found.note_to_store !== null) rows.push(["Note to fact", timesWords(found.note_to_store)]);
-	for (const [source, times] of Object.entries(found.recall)) rows.push([`Recall ${SOURCES[source] ?? source}`, timesWords(times)]);
+	for (const [source, times] of Object.entries(found.recall)) rows.push([`Recall ${sourceWords(source)}`, timesWords(times)]);
 	if (found.edits > 0) rows.push(["Conflicts", `${found.conflicts_per_1000_edits} of 1,000 edits`]);
 	rows.push(["Longest delay", duration(found.longest_lag_seconds)]);
 	const crashes = found.crashes > 0 ? `, ${found.crashes} after a crash` : "";

@@ -2,7 +2,7 @@
 
 import type { Hit, Recall } from "../answers";
 import { VIEWS } from "../host";
-import { many, scopesOf, TIERS, TYPES } from "../words";
+import { many, scopesOf, sourceWords, TIERS, TYPES } from "../words";
 import { BridgeView } from "./bridge-view";
 import { drawHit } from "./hits";
 import { choice, empty, iconButton, settled } from "./parts";
@@ -117,11 +117,10 @@ export class RecallView extends BridgeView {
 
 	private draw(answer: Recall): void {
 		this.hitsEl.empty();
-		const from = answer.source === "index" ? "by keyword search" : "by semantic search";
 		const took = answer.seconds < 0.0095 ? "under 10 ms" : `${Math.round(answer.seconds * 1000)} ms`;
-		const lacks = answer.degraded.length === 0 ? "" : ` Without: ${answer.degraded.map(reason).join("; ")}.`;
+		const lacks = answer.degraded.map((sentence) => ` ${sentence}`).join("");
 		const hint = this.mode === "index" ? " Press Enter for semantic search." : "";
-		this.say(`${many(answer.hits.length, "hit", "hits")} ${from}, ${took}.${lacks}${hint}`);
+		this.say(`${many(answer.hits.length, "hit", "hits")} ${sourceWords(answer.source)}, ${took}.${lacks}${hint}`);
 		if (answer.hits.length === 0) {
 			empty(this.hitsEl, "search-x", "Nothing found", this.mode === "index" ? "Press Enter for semantic search." : "Try other words, or fewer filters.");
 		}
@@ -164,13 +163,4 @@ export class RecallView extends BridgeView {
 	private say(words: string): void {
 		this.sayEl.setText(words);
 	}
-}
-
-/** Why a stage was left out. */
-function reason(value: unknown): string {
-	if (typeof value === "object" && value !== null) {
-		const { stage, reason: why } = value as { stage?: unknown; reason?: unknown };
-		return [stage, why].filter((each) => typeof each === "string").join(", ");
-	}
-	return String(value);
 }
