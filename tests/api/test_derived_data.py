@@ -146,8 +146,8 @@ def test_another_model_needs_approval_before_it_embeds(world: World, derived: De
         costs.append(cost)
         return False
 
-    assert "another model" in update_derived(world.ctx, other).degraded[0]
-    assert "another model" in update_derived(world.ctx, other, approve=no).degraded[0]
+    assert "a different model" in update_derived(world.ctx, other).degraded[0]
+    assert "a different model" in update_derived(world.ctx, other, approve=no).degraded[0]
     assert costs[0].texts >= 1
     assert not update_derived(world.ctx, other, approve=lambda _: True).degraded
     assert other.vectors is not None

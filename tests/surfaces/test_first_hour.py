@@ -137,4 +137,4 @@ def test_who_gives_too_little_of_an_id_is_told_how_much_is_enough(vault: Path) -
     assert run("get", fact[:8]).exit_code == 0
     refused = run("get", fact[:7])
     assert refused.exit_code == 1
-    assert "hint: give an id or the beginning of one, a path" in refused.stderr
+    assert "hint: give an id or at least 8 characters of it, a path" in refused.stderr

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple, TypeAlias
@@ -182,12 +183,19 @@ class _FactChunks(NamedTuple):
     """None when the feed does not name it."""
 
 
-def embedded_up_to(vectors: VectorIndex, store_id: str) -> int:
-    """The row of the store's feed up to which every fact that has vectors got them; or 0.
+def unembedded_note(ctx: ReadContext, vectors: VectorIndex, share: float) -> list[str]:
+    """A sentence that says which share of the facts semantic search knows so far.
 
-    Observations that are pending or in the background have none.
+    Nothing if each fact that gets vectors has them: observations that are pending or in the
+    background get none.
     """
-    return store_seq_of_version(_IndexRecord.parse(vectors.record()).version, store_id)
+    with suppress(StoreUnavailableError):
+        state = ctx.redacted_store.state()
+        version = _IndexRecord.parse(vectors.record()).version
+        if store_seq_of_version(version, state.store_id) >= state.seq:
+            return []
+    known = f"Semantic search knows {int(100 * share)} % of the facts so far"
+    return [f"{known}; keyword search finds the others (`vaultsync status` shows the progress)."]
 
 
 @dataclass(slots=True)

@@ -417,7 +417,9 @@ def find_by_name(
     found = next(filter(None, matches), [])
     if not found:
         message = f"no {kind} is called {name[:80]!r}"
-        forms = f"an id or its first {MIN_PREFIX_LENGTH} characters, a path, a title or an alias"
+        forms = (
+            f"an id or at least {MIN_PREFIX_LENGTH} characters of it, a path, a title or an alias"
+        )
         raise NotFoundError(message, hint=f"give {forms}")
     if len(found) > 1:
         several = [names_of(each) for each in found[:MAX_NAMES_IN_HINT]]

@@ -574,8 +574,7 @@ def _dates(text: str) -> tuple[frozenset[str], str]:
 
 def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[str, str]]:
     """The stems of the content words, and the amounts by the stem of what they count."""
-    words, amounts, taken = [], dict[str, str](), set[int]()
-    several = set[str]()
+    words, amounts, taken, several = [], dict[str, str](), set[int](), set[str]()
     last_content, is_past = "", "ago" in tokens
     for at, token in enumerate(tokens):
         before_it, last_content = last_content, token if _is_content(token) else last_content
@@ -596,8 +595,7 @@ def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[s
             continue
         if is_past or _BOUNDS.intersection(tokens[max(0, at - 2) : at]):
             continue
-        if unit in amounts:
-            several.add(unit)
+        several |= {unit} & amounts.keys()
         amounts[unit] = value
     words += [stem(x) for at, x in enumerate(tokens) if at not in taken and _is_content(x)]
     kept = frozenset(x for x in words if x not in amounts and x not in _NUMBERS)

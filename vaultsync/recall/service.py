@@ -418,25 +418,10 @@ class RecallSearch:
         return ""
 
     def _tell_share(self, vectors: VectorIndex) -> None:
-        """Say how much of the facts semantic search knows yet, unless it is all of them."""
-        embedded, facts = vectors.count(), self._sources.index.count()
-        if embedded < facts and not self._are_all_embedded(vectors):
-            share = int(100 * embedded / facts)
-            self._degraded.append(
-                f"Semantic search knows {share} % of the facts so far: the others are found by"
-                " their words until they are embedded (`vaultsync status` shows how far that is)."
-            )
+        if (share := vectors.count() / (self._sources.index.count() or 1)) < 1:
+            from vaultsync.indexing.vector_index_sync import unembedded_note  # noqa: PLC0415 - rare
 
-    def _are_all_embedded(self, vectors: VectorIndex) -> bool:
-        """Whether the facts without vectors are observations that get none."""
-        # Most often each fact has vectors, and nothing needs to be compared.
-        from vaultsync.indexing.vector_index_sync import embedded_up_to  # noqa: PLC0415
-
-        try:
-            state = self._sources.ctx.redacted_store.state()
-        except StoreUnavailableError:
-            return False
-        return embedded_up_to(vectors, state.store_id) >= state.seq
+            self._degraded += unembedded_note(self._sources.ctx, vectors, share)
 
     def _rerank(self) -> None:
         reranker = self._sources.reranker()
