@@ -85,8 +85,8 @@ def test_the_reasons_are_the_signals_of_the_tier_strongest_first_and_then_others
 def test_the_tiers_of_examples_that_a_fit_has_not_seen_are_as_good_as_they_were() -> None:
     macro_f1, critical_recall = left_out()
 
-    assert macro_f1 >= 0.79
-    assert critical_recall >= 0.90
+    assert macro_f1 >= 0.80
+    assert critical_recall >= 0.91
 
 
 def test_the_shipped_weights_are_those_of_the_fit() -> None:
