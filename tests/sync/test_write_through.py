@@ -247,12 +247,14 @@ def test_a_note_whose_fact_waits_in_the_outbox_has_no_unknown_id(
     world.mirrored()
     with world.outage():
         _remembered(world, notes)
+        _remembered(world, notes)
         while_away = read_status(world.ctx)
     for status in (while_away, read_status(world.ctx)):
-        assert (status.outbox, status.pending, status.foreign) == (1, 1, 0)
+        assert (status.outbox, status.pending, status.foreign) == (2, 2, 0)
     assert list(status.attention) == []
     assert [each.reason for each in world.sync(SyncRequest(dry_run=True)).actions] == [
-        "its fact is in the outbox"
+        "its fact is in the outbox",
+        "its fact is in the outbox",
     ]
     world.assert_at_rest()
     assert list(read_status(world.ctx).attention) == []
