@@ -9,6 +9,7 @@ from contextlib import suppress
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vaultsync.backends.system.free_memory import return_free_memory
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.index_files.service import TableInputs, tables_are_current, write_tables
 from vaultsync.indexing import note_index_sync as indexing
@@ -26,6 +27,8 @@ from vaultsync.sync.report import EmbeddingState, Progress
 
 DERIVED_SETTING = "derived"
 """The setting of the archive that names the store version all of it was brought up to."""
+TRIMMED_FROM = 200
+"""The number of indexed facts from which freed memory is returned, which takes milliseconds."""
 _MODEL_CHANGED = (
     "the vectors are from a different model than the settings name; `vaultsync index` rebuilds them"
 )
@@ -93,7 +96,9 @@ def update_derived(
     with suppress(StoreUnavailableError):
         state = _version(ctx.redacted_store.state())
     ctx = replace(ctx, read=FactCache())  # notes, links and tables read the same facts
-    notes = indexing.catch_up_note_index(ctx, parts.note_index, rebuild=rebuild, progress=progress)
+    notes = indexing.catch_up_note_index(
+        ctx, parts.note_index, rebuild=rebuild, progress=_trimming(progress)
+    )
 
     def update_links() -> None:
         if rebuild:
@@ -116,6 +121,18 @@ def update_derived(
         seconds=ctx.clock.monotonic() - began,
         degraded=degraded,
     )
+
+
+def _trimming(progress: Progress | None) -> Progress:
+    """Progress that also returns to the system what a large batch of facts has freed."""
+
+    def report(stage: str, done: int, total: int) -> None:
+        if done >= TRIMMED_FROM:
+            return_free_memory()
+        if progress is not None:
+            progress(stage, done, total)
+
+    return report
 
 
 def _version(state: StoreState) -> str:

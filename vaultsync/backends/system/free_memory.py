@@ -1,0 +1,18 @@
+"""Memory that was freed, and that the allocator keeps."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+_TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+
+
+def return_free_memory() -> None:
+    """Return freed memory to the system, where the C library can: that of GNU does.
+
+    The threads of a writer have arenas of their own, which keep what is freed in them. Without
+    this, 10,000 imported conversations (70 MB) leave 188 MB of anonymous memory instead of 109.
+    """
+    if _TRIM is not None:
+        _TRIM(0)
