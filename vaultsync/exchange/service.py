@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from array import array
 from bisect import bisect_left, insort
@@ -97,7 +96,7 @@ class _Import:
         self._form = form
         self._scope = scope
         self._agent = agent
-        self._texts = _Digests()
+        self._texts = self._known_texts()
         self._ids = _Digests()
         self._linked: list[str] = []
         """Facts whose notes link to those of facts that are still to come."""
@@ -110,10 +109,10 @@ class _Import:
         self.skipped = 0
         self.problems: list[ImportProblem] = []
 
-    def learn(self) -> None:
-        """Index the facts that the agent may see."""
+    def _known_texts(self) -> _Digests:
+        """The texts of the facts that the agent may see."""
         permissions = self._ctx.policy.permissions
-        self._texts = _Digests(
+        return _Digests(
             text_hash(fact.content or fact.title)
             for fact in self._ctx.store.iter_facts()
             if permissions.may_read(self._agent, fact.scope)
@@ -131,7 +130,7 @@ class _Import:
                 except UsageError as error:
                     self._skip(part.source_id, error.message)
                     continue
-                digest = hashlib.sha256(fact.id.encode()).digest()
+                digest = text_hash(fact.id)
                 if digest in self._ids:
                     self.duplicates += 1
                 else:
@@ -249,7 +248,6 @@ def import_from(
     scope = check_scope(scope or ctx.policy.default_scope)
     check_scope_access(ctx, scope, agent=agent)
     work = _Import(ctx, form, scope, agent)
-    work.learn()
     found = work.found(files)
     while batch := [*islice(found, FACTS_PER_WRITE)]:
         work.take(batch, dry_run=dry_run)

@@ -10,7 +10,7 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from itertools import groupby, islice
+from itertools import groupby
 from typing import NamedTuple
 
 from vaultsync.errors import NoteError, UnreadableNoteError, UnsafePathError
@@ -247,7 +247,8 @@ def take_snapshot(
     for path in known:
         if path not in scan.folders and not snapshot.is_unreadable(path):
             bases = ctx.archive.bases_in(path).values()
-            if any(_is_below_link(ctx, base.path) for base in islice(bases, 1)):
+            first = next(iter(bases), None)
+            if first is not None and _is_below_link(ctx, first.path):
                 unreadable = {**snapshot.scan.unreadable, path: LINKED_FOLDER}
                 snapshot.scan = snapshot.scan._replace(unreadable=unreadable)
                 continue
