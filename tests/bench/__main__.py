@@ -22,6 +22,7 @@ from tests.bench.footprint import FOOTPRINT, memory
 from tests.bench.hygiene import HYGIENE, shares
 from tests.bench.indexing import BULK, FOUND, INDEX, MEANING
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT, REBUILD, Passes
+from tests.bench.peers import PEERS, beside_peers
 from tests.bench.table import Growth, Row, Worth, as_json, show
 from tests.bench.worlds import new_folder, seconds_to_make, spread
 from vaultsync.cli.main import GC_THRESHOLD
@@ -35,7 +36,7 @@ ASKED = (RECALL, VECTOR, PACK, COLD)
 NAMES = (
     *(IDLE, ADOPT, REBUILD, OUT, HYGIENE, REMEMBER, KEY, HELP),
     *(*ASKED, INDEX, FOUND, MEANING, BULK, FIRST, EMBED, MEMORY),
-    *(QDRANT, WATCH, BURST, WATCHERS, GREETING, QUESTION, CHANGE, FOOTPRINT, GROWTH),
+    *(QDRANT, WATCH, BURST, WATCHERS, GREETING, QUESTION, CHANGE, FOOTPRINT, GROWTH, PEERS),
 )
 SIZES = (1_000, 10_000, 100_000)
 QUICK = (500, 5_000)
@@ -166,6 +167,9 @@ def _tables(wanted: Wanted, folder: Path, main_size: int, *, quick: bool, some: 
     if HYGIENE in wanted:
         n = QUICK[0] if quick else 2_000
         wanted.rows += shares(folder, n, times=some, target=1.03, say=_say)
+    if PEERS in wanted:
+        _say(PEERS)
+        wanted.rows += beside_peers(folder, main_size)
     if QDRANT in wanted:
         for n in wanted.sizes[1:]:
             _say(f"{QDRANT} with {n:,} chunks")
