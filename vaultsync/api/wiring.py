@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import cached_property, partial
 from hashlib import sha256
 from importlib.util import find_spec
@@ -383,10 +383,15 @@ class Services:
     @cached_property
     def table_inputs(self) -> TableInputs:
         """What the tables of `.index/` are made from."""
+        from vaultsync.backends.sqlite.database import IN_MEMORY
+        from vaultsync.backends.sqlite.listed_entries import SqliteEntries
         from vaultsync.backends.tokens.estimate import EstimatingCounter
         from vaultsync.index_files.service import TableInputs
 
-        return TableInputs(self.listed_entries, EstimatingCounter().count)
+        def scratch() -> AbstractContextManager[SqliteEntries]:
+            return closing(SqliteEntries(IN_MEMORY))
+
+        return TableInputs(self.listed_entries, scratch, EstimatingCounter().count)
 
     @cached_property
     def token_counter(self) -> TokenCounter:
