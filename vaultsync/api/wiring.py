@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cached_property, partial
 from hashlib import sha256
 from importlib.util import find_spec
@@ -388,10 +388,8 @@ class Services:
         from vaultsync.backends.tokens.estimate import EstimatingCounter
         from vaultsync.index_files.service import TableInputs
 
-        def scratch() -> AbstractContextManager[SqliteEntries]:
-            return closing(SqliteEntries(IN_MEMORY))
-
-        return TableInputs(self.listed_entries, scratch, EstimatingCounter().count)
+        scratch, count = partial(SqliteEntries, IN_MEMORY), EstimatingCounter().count
+        return TableInputs(self.listed_entries, lambda: closing(scratch()), count)
 
     @cached_property
     def token_counter(self) -> TokenCounter:
