@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 
+from tests.doubles.entries import MemoryEntries
 from tests.packs import words
 from vaultsync.index_files.entry import IndexEntry, ListedEntry
 from vaultsync.index_files.index_pages import render_listed
-from vaultsync.index_files.memory_entries import MemoryEntries
 from vaultsync.index_files.ports import EntryTable
 from vaultsync.index_files.service import TableInputs
 from vaultsync.model.paths import VaultPath
@@ -27,11 +28,15 @@ class EntriesInMemory(MemoryEntries):
 
 def render_index(entries: Iterable[IndexEntry], paths: Mapping[str, VaultPath]) -> dict[str, str]:
     """Name of an index file -> its text, of all entries whose facts have a path."""
-    return render_listed(
-        ListedEntry.of(each, paths[each.id]) for each in entries if each.id in paths
-    )
+    listed = (ListedEntry.of(each, paths[each.id]) for each in entries if each.id in paths)
+    return render_listed(listed, MemoryEntries())
 
 
 def making(entries: EntryTable | None = None) -> TableInputs:
     """What tables are made with; a word is a token."""
-    return TableInputs(entries or EntriesInMemory(), words)
+    return TableInputs(entries or EntriesInMemory(), in_memory, words)
+
+
+def in_memory() -> AbstractContextManager[EntryTable]:
+    """An empty table for a moment."""
+    return nullcontext(MemoryEntries())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from tests.doubles.note_index import MemoryIndex
 from tests.doubles.vectors import MemoryVectors
 from tests.world import World
 from vaultsync.backends.embedders.hashing import HashEmbedder
-from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import EmbedderError
 from vaultsync.facts import service as fact_work
 from vaultsync.indexing.note_index_sync import catch_up_note_index

@@ -10,13 +10,13 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from tests.doubles.links import MemoryLinks
+from tests.doubles.note_index import MemoryIndex
 from tests.doubles.vectors import MemoryVectors
-from tests.entries import EntriesInMemory
+from tests.entries import EntriesInMemory, in_memory
 from tests.sim import SimVault
 from tests.world import World
 from vaultsync.api.derived_data import DerivedParts, is_derived_current, update_derived
 from vaultsync.backends.embedders.hashing import HashEmbedder
-from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.index_files.service import TableInputs
@@ -34,7 +34,7 @@ def world() -> World:
 
 @pytest.fixture
 def parts() -> DerivedParts:
-    tables = TableInputs(EntriesInMemory(), len)
+    tables = TableInputs(EntriesInMemory(), in_memory, len)
     return DerivedParts(MemoryIndex(), MemoryLinks(), tables, MemoryVectors(), HashEmbedder)
 
 

@@ -25,7 +25,7 @@ from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.storage.archive import Base
-from vaultsync.sync.snapshot import path_in
+from vaultsync.storage.vault import path_in
 
 _Base: TypeAlias = tuple[str, str, str, str]
 _Blob: TypeAlias = tuple[str, bytes]

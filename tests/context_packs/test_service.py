@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from tests.doubles.note_index import MemoryIndex
 from tests.packs import words
 from tests.recalls import RecallWorld
-from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.context_packs.admission import MIN_ANSWERABLE
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.context_packs.service import (

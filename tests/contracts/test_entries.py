@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.doubles.entries import MemoryEntries
 from tests.packs import fact, words
 from tests.strategies import facts
+from vaultsync.backends.sqlite.database import IN_MEMORY
 from vaultsync.backends.sqlite.listed_entries import SqliteEntries
 from vaultsync.errors import IndexBusyError
 from vaultsync.index_files import paging
 from vaultsync.index_files.entity_groups import put_entries, regroup
 from vaultsync.index_files.entry import ListedEntry, entry_of
 from vaultsync.index_files.index_pages import render_listed, render_pages
-from vaultsync.index_files.memory_entries import MemoryEntries
 from vaultsync.index_files.paging import Divisions, NumberedPart, PagePlan
 from vaultsync.index_files.ports import EntryTable
 from vaultsync.index_files.service import TableChanges
@@ -27,12 +28,13 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.storage.erasure import Traces
 
 
-@pytest.fixture(params=["memory", "disk"])
+@pytest.fixture(params=["double", "memory", "disk"])
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EntryTable]:
-    if request.param == "memory":
+    if request.param == "double":
         yield MemoryEntries()
         return
-    opened = SqliteEntries(tmp_path / "made" / "entries.sqlite3")
+    file = tmp_path / "made" / "entries.sqlite3"
+    opened = SqliteEntries(IN_MEMORY if request.param == "memory" else file)
     yield opened
     opened.close()
 
@@ -176,7 +178,7 @@ def test_pages_that_follow_changes_are_those_that_are_made_anew(
             drop = list({each.id for each in changed} - now.keys())
             for each in followers:
                 each.change([*now.values()], drop)
-                assert each.shown == render_listed(each.table.iter_listed())
+                assert each.shown == render_listed(each.table.iter_listed(), MemoryEntries())
             one, other = (sorted(each.table.iter_listed()) for each in followers)
             assert one == other
     on_disk.close()
@@ -191,7 +193,7 @@ def test_a_list_of_parts_follows_when_only_parts_of_one_of_them_are_left(table: 
         pages.change(listed(*facts, *other), [])
         assert "by-type-fact-2026-01.md" in pages.shown["by-type-fact.md"]
         pages.change([], [each.id for each in other])
-        assert pages.shown == render_listed(table.iter_listed())
+        assert pages.shown == render_listed(table.iter_listed(), MemoryEntries())
 
 
 @pytest.mark.parametrize(

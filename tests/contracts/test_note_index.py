@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.doubles.note_index import MemoryIndex
 from tests.fakes import FakeClock
 from tests.filtering import FACTS, check_found, filters, with_seeds
-from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.indexing.ports import NEWEST, OLDEST, IndexDocument, NoteIndex
 from vaultsync.indexing.session_context import turn_of

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from tests.doubles.note_index import MemoryIndex
 from tests.entries import making
 from tests.filtering import FACTS, filters
 from tests.world import SCOPE, World
-from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import InvalidFieldError
 from vaultsync.index_files.clone_recall import (
     MAX_CONFIDENCE,

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.doubles.store import MemoryStore
-from tests.entries import EntriesInMemory, making
+from tests.entries import EntriesInMemory, in_memory, making
 from tests.packs import words
 from tests.world import LINES, SCOPE, World
 from vaultsync.errors import StoreUnavailableError
@@ -45,7 +45,9 @@ class Shelf(World):
 
     def tables(self, *, rebuild: bool = False) -> int:
         """Bring the tables up to date; returns how many files that changed."""
-        return write_tables(self.ctx, TableInputs(self.entries, self.count), rebuild=rebuild)
+        return write_tables(
+            self.ctx, TableInputs(self.entries, in_memory, self.count), rebuild=rebuild
+        )
 
     def hidden(self) -> list[str]:
         return sorted(name for name in self.vault.names if name.startswith(".index/"))
@@ -309,7 +311,7 @@ def test_index_files_are_recognised_by_their_names_and_left_out_when_they_vanish
 
 def test_an_agent_is_shown_the_tables_without_what_is_hidden_from_it() -> None:
     world = Shelf()
-    inputs = TableInputs(world.entries, world.count)
+    inputs = TableInputs(world.entries, in_memory, world.count)
     assert tables_for(world.ctx, inputs, agent="indy") == {}
     world.keeps("Open")
     name = MASTER.removeprefix(".index/")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.archives import a_base
+from tests.doubles.note_index import MemoryIndex
 from tests.doubles.store import MemoryStore
 from tests.world import World
-from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing import note_index_sync as indexing
 from vaultsync.indexing import session_context as neighbours

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from tests.doubles.note_index import MemoryIndex
 from tests.doubles.store import MemoryStore
 from tests.doubles.vectors import MemoryVectors
 from tests.indexing.test_note_index_sync import NOT_WRITTEN
 from tests.world import World
 from vaultsync.backends.embedders.hashing import HashEmbedder
-from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import EmbedderError
 from vaultsync.indexing import vector_index_sync as embedding
 from vaultsync.indexing.chunking import CHUNK_RULES, Chunk, chunk_fact

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from tests.doubles.note_index import MemoryIndex
 from tests.world import World
-from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.observations.labelled import LabelledText, moved_by_people, shipped_examples
 from vaultsync.observations.processing import process
 from vaultsync.observations.rules import RuleClassifier

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.doubles.note_index import MemoryIndex
 from tests.fakes import FakeClock
 from tests.qdrants import in_memory, store_in
 from tests.world import World, die
-from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.model.fact import Fact
 from vaultsync.observations.classifier import ObservedText
 from vaultsync.observations.processing import process

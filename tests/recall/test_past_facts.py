@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
+from tests.doubles.note_index import MemoryIndex
 from tests.recalls import RecallWorld
-from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact
 from vaultsync.notes.view import NoteView

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from msgspec import json, to_builtins
 from msgspec.structs import replace
 
+from tests.doubles.note_index import MemoryIndex
 from tests.doubles.vectors import MemoryVectors
 from tests.recalls import BrokenEmbedder, BrokenReranker, LengthReranker, RecallWorld
 from vaultsync.backends.embedders.hashing import HashEmbedder
-from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import (
     IndexBusyError,
     InvalidFieldError,

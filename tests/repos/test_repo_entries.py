@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.doubles.note_index import MemoryIndex
 from tests.world import World
-from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value

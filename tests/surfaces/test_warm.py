@@ -41,10 +41,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     real = bridge_client.ask_bridge
 
     def record(
-        port: int, token: str, path: str, body: Mapping[str, object], patience: float
+        port: int, token: str, path: str, body: Mapping[str, object]
     ) -> dict[str, Any] | None:
         paths.append(path)
-        return real(port, token, path, body, patience)
+        return real(port, token, path, body)
 
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
     monkeypatch.setattr("vaultsync.api.daemon_client.ask_bridge", record)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from msgspec import convert
 
-from vaultsync.backends.http.bridge_client import BRIDGE_TIMEOUT, ask_bridge, check_bridge
+from vaultsync.backends.http.bridge_client import ask_bridge, check_bridge
 from vaultsync.backends.state.process_files import BridgeAddressFile
 from vaultsync.backends.state.secret_files import TokenFile
 from vaultsync.errors import EngineBusyError
@@ -23,11 +23,7 @@ _BY_BRIDGE = "it does this through its bridge; if the bridge is not running, sto
 
 
 def ask_running_bridge(
-    settings: Settings,
-    path: str,
-    body: Mapping[str, object] | None,
-    agent: str | None,
-    timeout: float = BRIDGE_TIMEOUT,
+    settings: Settings, path: str, body: Mapping[str, object] | None, agent: str | None
 ) -> Mapping[str, Any] | None:
     """The answer of the bridge of a vault to a POST, or to a GET without a body.
 
@@ -37,7 +33,7 @@ def ask_running_bridge(
         TimeoutError: the bridge does not answer.
     """
     place = _find_bridge(settings, agent)
-    return None if place is None else ask_bridge(*place, path, body, timeout)
+    return None if place is None else ask_bridge(*place, path, body)
 
 
 def _find_bridge(settings: Settings, agent: str | None) -> tuple[int, str] | None:

@@ -9,12 +9,13 @@ from typing import TypeVar
 from vaultsync.api.bases import check_property_types
 from vaultsync.api.configuration import reload_settings
 from vaultsync.api.engine import Engine
-from vaultsync.api.privacy import redaction_check
+from vaultsync.api.privacy import MIN_VALUE_LENGTH, environment_values
 from vaultsync.api.wiring import Services
 from vaultsync.backends.system.host_checks import machine_checks
 from vaultsync.backends.watchers.watch_checks import watch_checks
 from vaultsync.errors import ConfigError, VaultsyncError
 from vaultsync.indexing.ports import Embedder
+from vaultsync.privacy.providers import providers
 from vaultsync.settings import Settings
 from vaultsync.sync.report import DoctorCheck
 
@@ -24,16 +25,16 @@ T = TypeVar("T")
 def run_checks(services: Services, engine: Engine) -> tuple[DoctorCheck, ...]:
     """Check this machine and this vault; a part that fails does not stop the others."""
     settings, ctx = services.settings, engine.ctx
-    machine = machine_checks(settings.root, settings.state_dir, services.store_files)
     return (
-        *(DoctorCheck(*each) for each in (*machine, *watch_checks(settings.root))),
+        *machine_checks(settings.root, settings.state_dir, services.store_files),
+        *watch_checks(settings.root),
         _check("vault", ctx.vault.vault_id, lambda _: "the vault answers"),
         _check("store", ctx.store.state, lambda _: "the store answers"),
         _check("archive", ctx.archive.count_bases, lambda _: "the archive answers"),
         _check("settings", lambda: _check_index_folder(settings), str),
         _check("trust", lambda: reload_settings(settings), _describe_trust),
         _check("properties", lambda: check_property_types(settings), str),
-        DoctorCheck(*redaction_check(settings)),
+        _check_redaction(settings),
         _check("embedder", lambda: services.embedder, _describe_embedder),
         DoctorCheck("engine", ok=True, message=f"the engine is {engine.lock.holder()}"),
     )
@@ -55,6 +56,26 @@ def _check_index_folder(settings: Settings) -> str:
             raise ConfigError(message, hint="use the name of a folder, or a new name")
     given = [f"{name}: {source}" for name, source in settings.sources.items()]
     return "; ".join([*given, "all others: default"])
+
+
+def _check_redaction(settings: Settings) -> DoctorCheck:
+    """The check of `doctor` that says what is redacted, and what cannot be."""
+    hygiene = settings.hygiene
+    if not hygiene.secrets:
+        message = "secrets are shown in notes and answers"
+        hint = "`secrets = true` below `[hygiene]` hides them"
+        return DoctorCheck("hygiene", ok=False, message=message, hint=hint)
+    values = environment_values(hygiene.environment)
+    unset = [x for x in hygiene.environment if len(values.get(x, "")) < MIN_VALUE_LENGTH]
+    message = f"secrets of {len(providers())} kinds are hidden"
+    patterns = len(hygiene.patterns)
+    if patterns or values:
+        message += f", and those of {patterns} patterns and {len(values)} variables"
+    if unset:
+        message += f"; {', '.join(unset)} is not set here, or too short to be a secret"
+    if not hygiene.neutralise:
+        message += "; what runs in Obsidian is not escaped"
+    return DoctorCheck("hygiene", ok=True, message=message)
 
 
 def _describe_trust(settings: Settings) -> str:

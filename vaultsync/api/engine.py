@@ -286,9 +286,7 @@ class Engine:
         settings = self._services.settings
         make = asked_watcher_maker(settings, IgnoreRules(settings.ignore).folder)
         intervals = Intervals(rescan=settings.watch.rescan_seconds)
-        found = OnDemandSync(self.ctx, make, intervals)
-        self._services.closing(found.close)
-        return found
+        return self._services.closing(OnDemandSync(self.ctx, make, intervals))
 
     def sync_on_demand(self) -> Report:
         """Sync what changed since the last call, without derived data; raises as `sync()`."""

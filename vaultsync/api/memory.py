@@ -1453,8 +1453,6 @@ class Memory:
         from vaultsync.sync.agent_view import AgentView
 
         with self._engine.exclusive() as ctx:
-            from vaultsync.sync.agent_view import AgentView
-
             note = find_note_with_id(ctx, id)
             if not AgentView(ctx, self.agent).sees_note(note):
                 raise IdNotInVaultError(id)

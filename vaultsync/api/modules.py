@@ -247,7 +247,7 @@ class Modules:
                 self._remote = remote_for(settings.modules, root=settings.root)
             except VaultsyncError as error:  # what is written waits until it is corrected
                 raise MirrorError(error.message) from None
-            self._services.closing(self.close)
+            self._services.closing(self)
         return self._remote
 
     def _write_notes(self, fact_ids: Sequence[str], given: str | Path | None) -> str | None:

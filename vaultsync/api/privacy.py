@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from vaultsync.backends.state.secret_files import read_or_make_key
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.patterns import compile_pattern
-from vaultsync.privacy.providers import providers
 from vaultsync.privacy.redaction import Redactor, register_rules
 from vaultsync.settings import Settings
 
@@ -31,25 +30,6 @@ def note_view_for(settings: Settings, key: bytes | None = None) -> NoteView:
     return NoteView.of(
         redactor, redacts=hygiene.secrets, escapes=hygiene.neutralise, meanings=settings.map
     )
-
-
-def redaction_check(settings: Settings) -> tuple[str, bool, str, str]:
-    """The check of `doctor` that says what is redacted, and what cannot be."""
-    hygiene = settings.hygiene
-    if not hygiene.secrets:
-        hint = "`secrets = true` below `[hygiene]` hides them"
-        return "hygiene", False, "secrets are shown in notes and answers", hint
-    values = environment_values(hygiene.environment)
-    unset = [x for x in hygiene.environment if len(values.get(x, "")) < MIN_VALUE_LENGTH]
-    message = f"secrets of {len(providers())} kinds are hidden"
-    patterns = len(hygiene.patterns)
-    if patterns or values:
-        message += f", and those of {patterns} patterns and {len(values)} variables"
-    if unset:
-        message += f"; {', '.join(unset)} is not set here, or too short to be a secret"
-    if not hygiene.neutralise:
-        message += "; what runs in Obsidian is not escaped"
-    return "hygiene", True, message, ""
 
 
 def register_secret_rules(settings: Settings) -> None:

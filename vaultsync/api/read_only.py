@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING, Self
 
 from msgspec import convert, structs, to_builtins
@@ -131,18 +132,21 @@ def recall_from_index_files(request: RecallRequest, *, path: str | None = None) 
 
     Raises: as `open_read_only()`, and InvalidFieldError: a filter that cannot be.
     """
+    from tempfile import TemporaryDirectory
+
     from vaultsync.api.privacy import note_view_for
     from vaultsync.backends.filesystem.vault_fs import VaultFs
-    from vaultsync.backends.memory.note_index import MemoryIndex
     from vaultsync.backends.system.system_clock import SystemClock
+    from vaultsync.backends.tantivy.index import TantivyIndex
     from vaultsync.index_files.clone_recall import StorelessVault, recall_vault_only
 
     settings = config.load_settings(config.find_root(path), agent=request.agent)
-    vault = VaultFs(settings.root, ignore=settings.ignore)
-    try:
-        view, index = note_view_for(settings, os.urandom(32)), MemoryIndex(settings.language)
+    weights, view = settings.weights, note_view_for(settings, os.urandom(32))
+    with (
+        closing(VaultFs(settings.root, ignore=settings.ignore)) as vault,
+        TemporaryDirectory(prefix="vaultsync-") as folder,
+        closing(TantivyIndex(folder, weights=weights.fields, language=settings.language)) as index,
+    ):
         clone = StorelessVault(vault, SystemClock(), index, settings.default_scope, view)
         request = structs.replace(request, agent=settings.agent)
-        return recall_vault_only(clone, request, weights=settings.weights)
-    finally:
-        vault.close()
+        return recall_vault_only(clone, request, weights=weights)

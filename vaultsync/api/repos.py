@@ -535,9 +535,7 @@ class Repos:
     def known_roots(self) -> list[Path]:
         """The working copies that were used and still exist."""
         found = {}
-        for folder in (
-            sorted(self._branches.root.glob("?*")) if self._branches.root.is_dir() else ()
-        ):
+        for folder in sorted(self._branches.root.glob("?*")):
             data = RepoFolder(self._branches.root, folder.name).state("repository.json")
             with suppress(msgspec.MsgspecError):
                 known = msgspec.json.decode(data or b"", type=RepoIdentity)

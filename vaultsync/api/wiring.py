@@ -15,7 +15,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from msgspec import structs
 
@@ -56,7 +56,12 @@ if TYPE_CHECKING:
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
 
+    class _HasClose(Protocol):
+        def close(self) -> object: ...
+
+
 _log = logging.getLogger(__name__)
+Part = TypeVar("Part", bound="_HasClose")
 Request = TypeVar("Request", RecallRequest, ContextRequest)
 Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
 OnAnswer: TypeAlias = Callable[[str, float], None]
@@ -111,9 +116,9 @@ class Services:
         """Close everything that was opened; harmless when repeated."""
         self._closing.close()
 
-    def closing(self, close: Callable[[], object]) -> None:
-        """Have something closed with the rest."""
-        self._closing.callback(close)
+    def closing(self, part: Part) -> Part:
+        """Have a part closed with the rest."""
+        return self._closing.enter_context(closing(part))
 
     # ------------------------------------------------------------------ the two sides
 
@@ -138,8 +143,7 @@ class Services:
 
             points, clock = self._points, self.clock
             store = QdrantStore(points, clock=clock, create=create, dimension=self._dimension)
-        self._closing.callback(store.close)
-        return store
+        return self.closing(store)
 
     @property
     def is_empty(self) -> bool:
@@ -165,9 +169,7 @@ class Services:
             # An archive without its store would be that of a store that is gone.
             with suppress(StoreUnavailableError):
                 self.store.state()
-        archive = SqliteArchive.open(self._archive_path)
-        self._closing.callback(archive.close)
-        return archive
+        return self.closing(SqliteArchive.open(self._archive_path))
 
     @cached_property
     def classifier(self) -> Classifier:
@@ -220,8 +222,7 @@ class Services:
 
         settings = self.settings
         longest = int(settings.max_note_bytes)
-        vault = VaultFs(settings.root, ignore=settings.ignore, max_bytes=longest)
-        self._closing.callback(vault.close)
+        vault = self.closing(VaultFs(settings.root, ignore=settings.ignore, max_bytes=longest))
         if self._app is None:
             return vault
         from vaultsync.backends.obsidian.vault_through_app import VaultThroughApp
@@ -278,8 +279,7 @@ class Services:
 
         folder, weights = self._index_folder(name), self.settings.weights.fields
         index = TantivyIndex(folder, weights=weights, language=self.settings.language)
-        self._closing.callback(index.close)
-        return index
+        return self.closing(index)
 
     @cached_property
     def repository_facts(self) -> RepositoryFacts:
@@ -293,9 +293,7 @@ class Services:
         """The links between notes."""
         from vaultsync.backends.sqlite.links import SqliteLinks
 
-        links = SqliteLinks(self._index_folder("links") / "links.sqlite3")
-        self._closing.callback(links.close)
-        return links
+        return self.closing(SqliteLinks(self._index_folder("links") / "links.sqlite3"))
 
     @cached_property
     def vector_index(self) -> VectorIndex | None:
@@ -316,9 +314,7 @@ class Services:
             return None
         from vaultsync.backends.vectors.local import LocalVectors
 
-        vectors = LocalVectors(self._index_folder("vectors"))
-        self._closing.callback(vectors.close)
-        return vectors
+        return self.closing(LocalVectors(self._index_folder("vectors")))
 
     @property
     def store_files(self) -> Path | None:
@@ -366,9 +362,7 @@ class Services:
             clock=self.clock,
             key_variable=settings.embedder_key,
         )
-        if embedder is not None:
-            self._closing.callback(embedder.close)
-        return embedder
+        return None if embedder is None else self.closing(embedder)
 
     @cached_property
     def reranker(self) -> Reranker | None:
@@ -384,17 +378,18 @@ class Services:
 
         folder = self._index_folder("tables")
         (folder / "entries.json").unlink(missing_ok=True)  # of an older version
-        entries = SqliteEntries(folder / "entries.sqlite3")
-        self._closing.callback(entries.close)
-        return entries
+        return self.closing(SqliteEntries(folder / "entries.sqlite3"))
 
     @cached_property
     def table_inputs(self) -> TableInputs:
         """What the tables of `.index/` are made from."""
+        from vaultsync.backends.sqlite.database import IN_MEMORY
+        from vaultsync.backends.sqlite.listed_entries import SqliteEntries
         from vaultsync.backends.tokens.estimate import EstimatingCounter
         from vaultsync.index_files.service import TableInputs
 
-        return TableInputs(self.listed_entries, EstimatingCounter().count)
+        scratch, count = partial(SqliteEntries, IN_MEMORY), EstimatingCounter().count
+        return TableInputs(self.listed_entries, lambda: closing(scratch()), count)
 
     @cached_property
     def token_counter(self) -> TokenCounter:

@@ -9,6 +9,8 @@ import errno
 import json
 import os
 import stat
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -46,20 +48,42 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = 
         sync_folder(path.parent)
 
 
-def append_line(path: Path, line: str) -> int:
-    """Append a line to a file, which is made where there is none, in one write.
+def append_line(path: Path, line: str, *, errors: str = "strict", most: int = 0) -> int:
+    """Append a line to a file, as `append_bytes()`; returns the size that the file has then.
 
-    The disk is not waited for. Returns the size that the file has then.
+    A file that has `most` bytes then is put aside under the name with `.1`.
+    """
+    size = append_bytes(path, f"{line}\n".encode(errors=errors))
+    if 0 < most <= size:
+        with suppress(FileNotFoundError):  # another process has just put it aside
+            path.replace(path.with_name(f"{path.name}.1"))
+    return size
+
+
+def append_bytes(path: Path, data: bytes, *, durable: bool = False) -> int:
+    """Append to a file, which is made where there is none, in one write.
+
+    Returns the size that the file has then. The disk is waited for if the write is `durable`.
 
     Raises:
         OSError: the disk is full or broken, or there is no folder.
     """
     fd = os.open(path, _APPEND, 0o600)
     try:
-        os.write(fd, f"{line}\n".encode())
+        os.write(fd, data)
+        if durable:
+            os.fsync(fd)
         return os.fstat(fd).st_size
     finally:
         os.close(fd)
+
+
+def keep_copy(folder: Path, data: bytes) -> str:
+    """Keep bytes in a folder for this user alone; returns the name of the file, their SHA-256."""
+    name = sha256(data).hexdigest()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_file(folder / name, data)
+    return name
 
 
 def sync_folder(folder: Path) -> None:

@@ -33,7 +33,14 @@ branch_scope_option = click.option(
     " the setting.",
 )
 tag_option = click.option("--tag", "tags", metavar="X", multiple=True, help="A tag; repeatable.")
-id_option = click.option("--id", "fact_id", metavar="ID", help="Id of the entry to change.")
+paths_option = click.option(
+    "--path",
+    "paths",
+    metavar="PATH",
+    multiple=True,
+    help="An open file; repeatable; default: those with uncommitted changes.",
+)
+id_option = click.option("--id", metavar="ID", help="Id of the entry to change.")
 unscoped_option = click.option("--unscoped", is_flag=True, help="Apply it to every branch.")
 
 
@@ -88,7 +95,6 @@ def convention(options: Options, *, title: str, text: str | None, **given: Any) 
     """
     content = text_or_stdin(text, what="text of the convention")
     with open_memory(options) as memory:
-        given["id"] = given.pop("fact_id")
         done = memory.repos.upsert_convention(title=title, content=content, **given)
     _print_entry(options, done)
 
@@ -117,7 +123,6 @@ def decision(
     """
     why = "" if rationale is None else text_or_stdin(rationale, what="rationale")
     with open_memory(options) as memory:
-        given["id"] = given.pop("fact_id")
         done = memory.repos.upsert_decision(
             summary=summary, rationale=why, impacted_paths=paths, **given
         )
@@ -192,13 +197,7 @@ def summary(options: Options, *, run: str, step: str, text: str | None, **given:
 
 @repo.command()
 @number_option("--max-chars", "Maximum number of characters.", least=1, default=8_000)
-@click.option(
-    "--path",
-    "paths",
-    metavar="PATH",
-    multiple=True,
-    help="An open file; repeatable; default: those with uncommitted changes.",
-)
+@paths_option
 @repo_options
 @common
 def context(options: Options, *, max_chars: int, paths: Sequence[str], **given: Any) -> None:  # noqa: ANN401
@@ -262,13 +261,7 @@ def copy(options: Options, *, source: str, target: str, repo: str | None) -> Non
 
 @repo.command("map")
 @number_option("--max-chars", "Maximum number of characters.", default=4_000)
-@click.option(
-    "--path",
-    "paths",
-    metavar="PATH",
-    multiple=True,
-    help="An open file; repeatable; default: those with uncommitted changes.",
-)
+@paths_option
 @click.option("--refresh", is_flag=True, help="Read all files again, not only changed ones.")
 @repo_option
 @branch_scope_option

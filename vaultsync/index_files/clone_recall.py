@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from vaultsync.errors import NoteError
 from vaultsync.index_files.entry import IndexEntry, parse_entry_line
@@ -83,12 +84,15 @@ def recall_vault_only(
     search = _IndexFileSearch(clone, query, filters, weights, terms)
     hits: tuple[Hit, ...] = ()
     if entries:
-        # Each entry is a short fact, whose id is its path.
+        # Each entry is a short fact, whose id is the number of its path.
         facts = (
             _fact_of_entry(path, entry).evolve(
-                content=entry.summary, entities=tuple(sorted(names)), scope=_scope(clone, path)
+                id=str(UUID(int=number)),
+                content=entry.summary,
+                entities=tuple(sorted(names)),
+                scope=_scope(clone, path),
             )
-            for path, (entry, names) in entries.items()
+            for number, (path, (entry, names)) in enumerate(entries.items())
         )
         clone.index.update(map(IndexDocument, facts), [], version=INDEX_FILES_SOURCE)
         hits = search.hits(entries, request.limit)
@@ -183,11 +187,11 @@ class _IndexFileSearch:
         index, filters = self.clone.index, self.filters
         # Entries have neither tags nor times of day: these filters apply to the notes.
         entry_filters = filters._replace(tags=frozenset(), since=None, until=None)
-        notes: list[tuple[Fact, float]] = []
+        paths, notes = list(entries), list[tuple[Fact, float]]()
         for match in index.search(
             self.query.words, entry_filters, phrases=self.query.phrases, limit=index.count()
         ):
-            path = VaultPath(match.fact_id)
+            path = paths[UUID(match.fact_id).int]
             if len(notes) == max_notes:
                 break
             fact = _read_fact(self.clone, path, entries[path][0])

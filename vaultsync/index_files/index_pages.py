@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from vaultsync.index_files.entity_groups import put_entries, regroup
 from vaultsync.index_files.entry import ListedEntry
-from vaultsync.index_files.memory_entries import MemoryEntries
 from vaultsync.index_files.paging import (
     Divisions,
     PagePlan,
@@ -46,12 +45,12 @@ class IndexPage(NamedTuple):
     """None where its text is the same as before."""
 
 
-def render_listed(entries: Iterable[ListedEntry]) -> dict[str, str]:
-    """Name of an index file -> its text, of entries with their places."""
-    table, listed = MemoryEntries(), list(entries)
-    touched, _ = put_entries(table, listed, [])
-    regroup(table, [touched])
-    return {name: page.text or "" for name, page in render_pages(table, lambda _: True)}
+def render_listed(entries: Iterable[ListedEntry], table: EntryTable) -> dict[str, str]:
+    """Name of an index file -> its text, of entries with their places, by an empty table."""
+    with table.changing():
+        touched, _ = put_entries(table, list(entries), [])
+        regroup(table, [touched])
+        return {name: page.text or "" for name, page in render_pages(table, lambda _: True)}
 
 
 def render_pages(

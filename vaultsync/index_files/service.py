@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container, Iterable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -45,6 +45,8 @@ class TableInputs:
     """What index files are made with."""
 
     entries: EntryTable
+    scratch: Callable[[], AbstractContextManager[EntryTable]]
+    """Opens an empty table for a moment, for what one agent may see."""
     count: Callable[[str], int]
     """Text -> tokens. An estimate rather than a tokenizer, which not every machine has: the
     files must be the same whichever machine with the vault wrote them."""
@@ -180,7 +182,9 @@ def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> M
         for fact in ctx.store.iter_facts()
         if ctx.policy.permissions.may_read(agent, fact.scope)
     }
-    return render_listed(each for each in inputs.entries.iter_listed() if each.id in allowed)
+    listed = (each for each in inputs.entries.iter_listed() if each.id in allowed)
+    with inputs.scratch() as table:
+        return render_listed(listed, table)
 
 
 def _version(ctx: SyncContext, state: StoreState | None = None) -> str:

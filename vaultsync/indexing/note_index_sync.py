@@ -11,7 +11,7 @@ from msgspec import Struct
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.session_context import index_documents
-from vaultsync.storage.feed_cursor import feed_backlog, version_of
+from vaultsync.storage.feed_cursor import FeedBacklog, feed_backlog, version_of
 from vaultsync.storage.store import FeedRow, StoreState
 from vaultsync.sync.context import ReadContext
 
@@ -44,18 +44,12 @@ class IndexReport(Struct, frozen=True):
 class NoteIndexBacklog(NamedTuple):
     """What the note index has to catch up with."""
 
-    rows: list[FeedRow]
-    """The rows of the store's feed, by seq."""
-    store_id: str
-    end: FeedRow | StoreState
-    """Where the feed ends."""
-    is_full: bool
-    """It was built of something else, and has to be built from nothing."""
-    moved: Sequence[str] = ()
+    feed: FeedBacklog
+    moved: Sequence[str]
     """Facts of no row whose notes came, moved or went: notes in a row are neighbours."""
-    version: str = ""
+    version: str
     """The version of the index, if it can be continued."""
-    last_move: int = 0
+    last_move: int
     """The archive's, before any path was read."""
 
     def version_after_moves(self, *, all_done: bool) -> str:
@@ -78,7 +72,7 @@ def note_index_backlog(ctx: ReadContext, version: str | None) -> NoteIndexBacklo
     if followed < last_move and not found.is_full:
         written = {row.fact_id for row in found.rows}
         moved = [each for each in ctx.archive.moved_since(followed) if each not in written]
-    return NoteIndexBacklog(*found, moved, version or "", last_move)
+    return NoteIndexBacklog(found, moved, version or "", last_move)
 
 
 def _version(store_id: str, end: FeedRow | StoreState, last_move: int) -> str:
@@ -113,9 +107,9 @@ def catch_up_note_index(
     why = ""
     try:
         backlog = note_index_backlog(ctx, None if rebuild else index.version())
-        store_id, last_move = backlog.store_id, backlog.last_move
-        rows, total = backlog.rows, len(backlog.rows)
-        if backlog.is_full:
+        last_move, (rows, store_id, end, is_full) = backlog.last_move, backlog.feed
+        total = len(rows)
+        if is_full:
             index.clear()
             rebuilt = True
         for start in range(0, len(backlog.moved), FACTS_PER_COMMIT):
@@ -138,7 +132,7 @@ def catch_up_note_index(
             if progress is not None:
                 progress("index", min(start + FACTS_PER_COMMIT, total), total)
         if rebuilt and not rows:
-            index.update([], [], version=_version(store_id, backlog.end, last_move))
+            index.update([], [], version=_version(store_id, end, last_move))
     except IndexBusyError as error:
         busy, why = True, error.message
     except StoreUnavailableError as error:

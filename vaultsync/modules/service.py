@@ -360,8 +360,8 @@ class ModuleWork:
             if self.rules.mirrors and self.files.record.remote_key != self.rules.remote_key:
                 self.files.keep(remote_key=self.rules.remote_key)
             report = self.mirror.replay(topics, chunk_id, automatic=automatic)
-            index = self._write_index(reports=True)
-            self._push_all(topics, index)
+            self._write_index(reports=True)
+            self._push_all(topics)
         facts = len(self.facts.written)
         attention = notices_of(self.files.notices)
         return structs.replace(report, facts=facts, attention=attention)
@@ -524,13 +524,8 @@ class ModuleWork:
         new = render_index(self.folder.name, topics, documents)
         old = self.folder.read(INDEX_FILE)
         if old != new:
-            digest = None if old is None else checksum_of(old)
-            if (
-                reports
-                and digest not in (None, self.files.record.index)
-                and self.files.record.index
-            ):
-                assert old is not None  # noqa: S101
+            digest = checksum_of(old or b"")
+            if reports and old is not None and self.files.record.index not in ("", digest):
                 kept = self.state.keep(old)
                 why = "it was edited, but is generated from the manifests and was overwritten"
                 hint = (
@@ -548,7 +543,7 @@ class ModuleWork:
             self.files.keep(index=checksum_of(new))
         return new
 
-    def _push_all(self, topics: Sequence[TopicFiles], index: bytes) -> None:  # noqa: ARG002
+    def _push_all(self, topics: Sequence[TopicFiles]) -> None:
         listing = self.folder.listing()
         present = set()
         for document in self.files.documents(listing):

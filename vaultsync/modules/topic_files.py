@@ -161,28 +161,26 @@ class ModuleFiles:
                 if document is not None:
                     yield document
         for path in paths:
-            try:
-                text = self.read(path)
-            except UnreadableModuleError as error:
-                self.notice("UnreadableModuleError", path, error.message, error.hint)
-                continue
+            text = self._text_or_notice(path)
             if text is not None:
                 title = split_module(text).title or path.rpartition("/")[2].removesuffix(".md")
                 yield ModuleDocument(path, path, text, title)
 
     def document(self, topic: str, entry: ManifestEntry) -> ModuleDocument | None:
         """A module as a document; None if its file is missing or cannot be read."""
-        if not entry.file:
-            return None
         path = f"{topic}/{entry.file}"
-        try:
-            text = self.read(path)
-        except UnreadableModuleError as error:
-            self.notice("UnreadableModuleError", path, error.message, error.hint)
-            return None
+        text = self._text_or_notice(path) if entry.file else None
         if text is None:
             return None
         return ModuleDocument(f"{topic}/{entry.chunk_id}", path, text, entry.title, entry.tags)
+
+    def _text_or_notice(self, path: str) -> str | None:
+        """The text of a file; None if it is missing, or cannot be read, which is noticed."""
+        try:
+            return self.read(path)
+        except UnreadableModuleError as error:
+            self.notice("UnreadableModuleError", path, error.message, error.hint)
+            return None
 
     @contextmanager
     def locked(self) -> Iterator[None]:

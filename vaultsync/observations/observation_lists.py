@@ -83,7 +83,7 @@ def count_observations(
     late: set[str] = set()
     changed: dict[str, Fact] = {}
     with suppress(StoreUnavailableError):
-        late = {row.fact_id for row in note_index_backlog(ctx, index.version()).rows}
+        late = {row.fact_id for row in note_index_backlog(ctx, index.version()).feed.rows}
         changed = ctx.redacted_store.find_many(late)
     reader, most = ctx.policy.permissions.reader(agent), max(1, index.count())
     every = FactFilters(

@@ -27,7 +27,7 @@ from vaultsync.sync.finish import join_reports
 from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
 from vaultsync.sync.report import Progress, Report, notices_of
 from vaultsync.sync.run import sync_once
-from vaultsync.sync.snapshot import parts_by_folder, path_in
+from vaultsync.sync.snapshot import parts_by_folder
 from vaultsync.sync.sync_request import SyncRequest
 
 BYTES_IN_MEMORY = 6 << 20
@@ -67,11 +67,9 @@ def adopt_notes(
     named: list[VaultPath] = []
     for path in paths or (VaultPath(""),):
         inside = {
-            path_in(folder.path, name): max(stamp.size, BYTES_PER_NOTE)
-            for folder in scan.folders.values()
-            if path in ("", folder.path) or folder.path.startswith(path + "/")
-            for name, stamp in folder.files.items()
-            if not is_review_note(name)
+            note: max(stamp.size, BYTES_PER_NOTE)
+            for note, stamp in scan.notes()
+            if (not path or note.startswith(path + "/")) and not is_review_note(note)
         }
         if path == "" or path in scan.folders:
             folders.append(path)
@@ -161,16 +159,10 @@ def find_note_with_id(ctx: SyncContext, fact_id: str) -> VaultPath:
     base = ctx.archive.find_base(fact_id)
     if base is not None and _has_id(ctx, base.path, fact_id):
         return base.path
-    scan = ctx.vault.scan()
-    newest = sorted(
-        (-stamp.mtime_ns, path_in(folder.path, name))
-        for folder in scan.folders.values()
-        for name, stamp in folder.files.items()
-        if not is_review_note(name)
-    )
+    newest = sorted((-stamp.mtime_ns, path) for path, stamp in ctx.vault.scan().notes())
     known = ctx.archive.paths()
     for _, path in newest:
-        if path not in known and _has_id(ctx, path, fact_id):
+        if path not in known and not is_review_note(path) and _has_id(ctx, path, fact_id):
             return path
     raise IdNotInVaultError(fact_id)
 

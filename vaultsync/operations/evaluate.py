@@ -401,23 +401,13 @@ def score_answers(questions: Sequence[EvalQuestion], answers: Sequence[ToolAnswe
         by_question[at] = each
     empty = len(questions) - len(by_question)
     left_out = f"{empty} of the questions have no answer, as if nothing was found"
-    pairs = [(each, by_question.get(at)) for at, each in enumerate(questions)]
-    found = [
-        _Found(each.expected, one.found, one.seconds, one.found_tokens)
-        if one
-        else _Found(each.expected, (), None, None)
-        for each, one in pairs
-    ]
+    nothing = ToolAnswer("")
+    pairs = [(x.expected, by_question.get(at, nothing)) for at, x in enumerate(questions)]
+    found = [_Found(each, one.found, one.seconds, one.found_tokens) for each, one in pairs]
     figures = _found_figures("retrieval/tool", found)
     if any(each.packed is not None for each in answers):
-        figures |= _pack_figures(
-            [
-                _Pack(each.expected, one.packed or (), one.packed_tokens)
-                if one
-                else _Pack(each.expected, (), None)
-                for each, one in pairs
-            ]
-        )
+        packs = [_Pack(each, one.packed or (), one.packed_tokens) for each, one in pairs]
+        figures |= _pack_figures(packs)
     return Evaluation(
         questions=len(questions),
         unanswerable=sum(not each.expected for each in questions),

@@ -32,7 +32,6 @@ from vaultsync.sync.plausibility import (
 from vaultsync.sync.preconditions import store_went_back
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.run import sync_once
-from vaultsync.sync.snapshot import path_in
 from vaultsync.sync.sync_request import SyncRequest
 
 _TOMBSTONE = (StoreChange.DELETED, StoreChange.TOMBSTONE)
@@ -73,12 +72,9 @@ def rebuild(
         # The store may be a new one; it is the right one from here on. The cursor is set
         # at the end, so that an older store is still detected if this is interrupted.
         ctx.archive.set_setting("store_id", state.store_id)
-    scan = ctx.vault.scan()
     request = SyncRequest(
         kind=f"rebuild-from-{source}",
-        reread=frozenset(
-            path_in(folder.path, name) for folder in scan.folders.values() for name in folder.files
-        ),
+        reread=frozenset(path for path, _ in ctx.vault.scan().notes()),
         fact_ids=tuple(base.fact.id for base in ctx.archive.iter_bases()),
         actor=actor,
         confirm=confirm,

@@ -34,7 +34,7 @@ from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.report import Progress, Report, counted, counts_of
 from vaultsync.sync.run import record_run, sync_once
-from vaultsync.sync.snapshot import parts_by_folder, path_in
+from vaultsync.sync.snapshot import parts_by_folder
 from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
@@ -211,11 +211,7 @@ def moved_files(ctx: SyncContext, run: str, files: VaultFiles) -> MovedFiles:
 
 def list_vault_notes(ctx: SyncContext) -> list[VaultPath]:
     """All notes of the vault, including those that are no facts."""
-    return [
-        path_in(folder.path, name)
-        for folder in ctx.vault.scan().folders.values()
-        for name in folder.files
-    ]
+    return [path for path, _ in ctx.vault.scan().notes()]
 
 
 def _linking(ctx: SyncContext, links: LinkIndex, targets: MovedFiles) -> set[str]:

@@ -25,7 +25,7 @@ from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import remove_id_line
 from vaultsync.storage.archive import Base, HistoryEntry
 from vaultsync.storage.store import RevisionMismatch
-from vaultsync.storage.vault import NoteFile
+from vaultsync.storage.vault import NoteFile, path_in
 from vaultsync.sync.conflicts import write_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import COPY_FIELD, VAULT_SIDE, overwrite
@@ -34,7 +34,6 @@ from vaultsync.sync.merge import merge
 from vaultsync.sync.notices import COPY_NOTICE
 from vaultsync.sync.report import ActionTaken, Report, ShownCopy, counted
 from vaultsync.sync.run import record_run, sync_once
-from vaultsync.sync.snapshot import path_in
 from vaultsync.sync.sync_request import SyncRequest
 
 MERGE: Final = "merge"

@@ -289,14 +289,15 @@ def _decision(ctx: SyncContext, proposal: ProposalRecord, *, dry_run: bool) -> s
 
 def _moved_note(ctx: SyncContext, proposal: ProposalRecord, scan: VaultScan) -> VaultPath | None:
     """The path to which the user moved the note of a proposal; None if it is gone."""
-    for folder in scan.folders.values():
-        for name in folder.files:
-            path = join_path(folder.path, name)
-            if name.casefold().endswith(PROPOSAL_SUFFIX) and is_review_note_of(
-                ctx, path, PROPOSAL_KIND, proposal.id
-            ):
-                return path
-    return None
+    return next(
+        (
+            path
+            for path, _ in scan.notes()
+            if path.casefold().endswith(PROPOSAL_SUFFIX)
+            and is_review_note_of(ctx, path, PROPOSAL_KIND, proposal.id)
+        ),
+        None,
+    )
 
 
 def _record(ctx: SyncContext, proposal: ProposalRecord) -> None:

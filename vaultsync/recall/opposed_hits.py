@@ -63,7 +63,7 @@ def find_contradictions(
     """
     try:
         backlog = note_index_backlog(ctx, index.version())
-        if len(backlog.rows) + len(backlog.moved) <= MAX_BACKLOG:
+        if len(backlog.feed.rows) + len(backlog.moved) <= MAX_BACKLOG:
             catch_up_note_index(ctx, index)
         filters = FactFilters(
             status=None,

@@ -297,11 +297,6 @@ def nearest_base(bases: Sequence[bytes], now: bytes, path: str) -> JsonMemory:
     return found
 
 
-def summary_line(summary: StepSummary) -> bytes:
-    """A summary as a line of `summaries.jsonl`, without its line end."""
-    return msgspec.json.encode(summary)
-
-
 def read_summary(line: bytes) -> StepSummary | None:
     """The summary of a line; None where it is none, such as a line that a crash cut off."""
     try:
@@ -322,7 +317,7 @@ def kept_lines(summaries: Iterable[StepSummary], *, entries: int, size: int) -> 
     lines: list[bytes] = []
     total = 0
     for each in summaries:
-        line = summary_line(each)
+        line = msgspec.json.encode(each)
         total += len(line) + 1
         if len(lines) >= entries or (lines and total > size):
             break

@@ -7,7 +7,7 @@ of one intended write, and the name of its file in the staging folder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from vaultsync.model.paths import VaultPath
@@ -20,6 +20,11 @@ class FileStamp(NamedTuple):
     mtime_ns: int
     ctime_ns: int
     inode: int
+
+
+def path_in(folder: VaultPath, name: str) -> VaultPath:
+    """The path of a file by the exact name the file system gives it."""
+    return VaultPath(f"{folder}/{name}" if folder else name)
 
 
 class FolderListing(NamedTuple):
@@ -55,6 +60,12 @@ class VaultScan(NamedTuple):
     """Folders that could not be listed, and why. Nothing is known about their contents."""
     at_ns: int
     """The vault's time (as in stamps) when the walk began."""
+
+    def notes(self) -> Iterator[tuple[VaultPath, FileStamp]]:
+        """The path of each note, by the exact names that the file system gives, and its stamp."""
+        for folder in self.folders.values():
+            for name, stamp in folder.files.items():
+                yield path_in(folder.path, name), stamp
 
 
 class NoteFile(NamedTuple):

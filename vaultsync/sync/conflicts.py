@@ -79,7 +79,8 @@ def find_resolutions(
             continue
         if path not in snapshot.review_notes:
             others = sorted(snapshot.review_notes)
-            moved = next((x for x in others if is_note_of(ctx, x, conflict.id)), None)
+            kind = CONFLICT_KIND
+            moved = next((x for x in others if is_review_note_of(ctx, x, kind, conflict.id)), None)
             if moved is None:
                 # Without a path, a crashed run had not written it yet.
                 if path is not None:
@@ -384,11 +385,6 @@ def fact_versions(ctx: SyncContext, conflict: ConflictRecord) -> list[Fact | Non
     with suppress(StoreUnavailableError):  # the base alone is shown then
         found += ctx.store.find_many([conflict.fact_id]).values()
     return found
-
-
-def is_note_of(ctx: SyncContext, path: VaultPath, conflict_id: str) -> bool:
-    """Whether a file is the note of a conflict."""
-    return is_review_note_of(ctx, path, CONFLICT_KIND, conflict_id)
 
 
 def _meta(conflict: ConflictRecord) -> VaultPath:

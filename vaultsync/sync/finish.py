@@ -14,7 +14,7 @@ from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.notes.parse import read_note
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.store import FeedRow
-from vaultsync.storage.vault import FileStamp, FolderListing
+from vaultsync.storage.vault import FileStamp, FolderListing, path_in
 from vaultsync.sync.apply import ApplyOutcome
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.context import SyncContext
@@ -28,7 +28,7 @@ from vaultsync.sync.notices import (
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, stopped_setting
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of
-from vaultsync.sync.snapshot import path_in, trusted_stamp
+from vaultsync.sync.snapshot import trusted_stamp
 
 
 def record_absent(work: SyncRun) -> None:

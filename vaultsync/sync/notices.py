@@ -17,13 +17,19 @@ from vaultsync.notes.parse import FieldProblem, UnknownPlaceholder, id_in
 from vaultsync.notes.render import add_id_line, rewrite_note
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
-from vaultsync.storage.vault import INVALID_FOLDER_NAME, INVALID_NAME, LINKED_FOLDER, OTHER_VAULT
+from vaultsync.storage.vault import (
+    INVALID_FOLDER_NAME,
+    INVALID_NAME,
+    LINKED_FOLDER,
+    OTHER_VAULT,
+    path_in,
+)
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
 from vaultsync.sync.identity import adopted_folders, conflict_copy_at
 from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
-from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path, path_in
+from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
 
 COPY_NOTICE = "conflict_copy"
 """The kind of what is said about a conflict copy of a sync tool."""

@@ -23,7 +23,14 @@ from vaultsync.notes.parse import TYPE_FOLDERS, FieldProblem, Note, home_folder,
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.storage.archive import Base, Notice
 from vaultsync.storage.packed_bytes import pack, unpack
-from vaultsync.storage.vault import LINKED_FOLDER, FileStamp, FolderListing, NoteFile, VaultScan
+from vaultsync.storage.vault import (
+    LINKED_FOLDER,
+    FileStamp,
+    FolderListing,
+    NoteFile,
+    VaultScan,
+    path_in,
+)
 from vaultsync.sync.changes import is_half_saved
 from vaultsync.sync.context import SyncContext, map_in_two
 from vaultsync.sync.report import Progress
@@ -347,11 +354,6 @@ def _look_at_file(
         snapshot.seen[path] = ScannedFile(path, file, base, is_settled=False)
         return
     _classify_file(ctx, snapshot, path, base, stamp, reread=path in scope.reread)
-
-
-def path_in(folder: VaultPath, name: str) -> VaultPath:
-    """The path of a file by the exact name the file system gives it."""
-    return VaultPath(f"{folder}/{name}" if folder else name)
 
 
 def _classify_file(

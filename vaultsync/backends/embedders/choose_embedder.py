@@ -10,9 +10,9 @@ from pathlib import Path
 
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.minilm import PACKAGED_EXPORT, PackagedModel
-from vaultsync.backends.embedders.onnx import EXPORT, OnnxEmbedder
+from vaultsync.backends.embedders.onnx import EXPORT, MODEL_FILE, OnnxEmbedder
 from vaultsync.backends.embedders.onnx_export import ExportSource, TracedModel, export_model
-from vaultsync.backends.embedders.onnx_reranker import MODEL_FILE, OnnxReranker
+from vaultsync.backends.embedders.onnx_reranker import OnnxReranker
 from vaultsync.backends.embedders.sentence import (
     PACKAGED,
     PACKAGED_DIMENSION,

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.replace_file import replace_file, sync_folder
 from vaultsync.errors import ConfigError, EmbedderError
 
 WEIGHTS = "model.safetensors"
@@ -230,11 +230,7 @@ class _Part:
             raise _BrokenAnswerError(f"the response ended after {done:,} of {total:,} bytes")
         with self._disk_errors():
             self._part.replace(self._path)
-            folder = os.open(self._path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            sync_folder(self._path.parent)
         self._tag.unlink(missing_ok=True)
 
     @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,10 @@ EXPORT = "int8-1"
 """Name and version of the way of exporting; another one makes other vectors."""
 WORD_VECTORS = "embeddings.word_embeddings.weight"
 """In the export of the packaged model, the table of words."""
+MODEL_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
 _MANIFEST = "manifest.json"
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+"""What models take, as far as they do: traced ones the last one, too."""
 INSTALL_LOCAL = "`pip install 'vaultsync[local]'` installs the missing packages"
 
 
@@ -41,17 +44,19 @@ class OnnxEmbedder:
         self.dimension = dimension
         self._make = make
         self._threads = threads or available_cores()
-        self._running: _Running | None = None
+        self._running: OnnxModel | None = None
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A text has the same vector alone and among others."""
         if not texts:
             return []
-        return self._started().embed(texts)
+        model = self._started()
+        return [each[0].tolist() for each in model.outputs(model.tokenizer.encode_batch([*texts]))]
 
     def words(self, texts: Sequence[str]) -> list[list[int]]:
         """The numbers of the words of each text, or of pieces of them. Raises as `embed()`."""
-        return self._started().words(texts)
+        encode = self._started().tokenizer.encode_batch
+        return [each.ids for each in encode(list(texts), add_special_tokens=False)]
 
     def word_vectors(self) -> Array:
         """A row of bytes for each word; its vector is a multiple of it.
@@ -74,18 +79,19 @@ class OnnxEmbedder:
     def close(self) -> None:
         self._running = None
 
-    def _started(self) -> _Running:
+    def _started(self) -> OnnxModel:
         if self._running is None:
             self._running = self._start()
         return self._running
 
-    def _start(self) -> _Running:
+    def _start(self) -> OnnxModel:
         why = "it is missing or damaged"
         for make in (self._make, None):
             manifest = read_export(self._folder, self.model)
             if manifest is not None:
                 try:
-                    return _Running(self._folder, manifest, self._threads)
+                    model = OnnxModel(self._folder, self._threads, optimized=True)
+                    model.tokenizer.enable_truncation(manifest["max_length"])
                 except ImportError as missing:
                     raise EmbedderError(
                         f"{self.model} cannot run: {missing}", hint=INSTALL_LOCAL
@@ -94,6 +100,8 @@ class OnnxEmbedder:
                 except Exception as broken:  # noqa: BLE001
                     why = str(broken)
                     (self._folder / _MANIFEST).unlink(missing_ok=True)
+                else:
+                    return model
             if make is not None:
                 make()
         raise EmbedderError(
@@ -123,19 +131,25 @@ def _is_whole(file: Path, entry: Mapping[str, object]) -> bool:
         return False
     if at.st_mtime_ns == entry["mtime_ns"]:
         return True
+    return sha256_of(file) == entry["sha256"]
+
+
+def sha256_of(file: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
     with file.open("rb") as opened:
-        return file_digest(opened, "sha256").hexdigest() == entry["sha256"]
+        return file_digest(opened, "sha256").hexdigest()
 
 
-class _Running:
-    """The loaded model.
+class OnnxModel:
+    """A loaded model, `model.onnx` and `tokenizer.json` in a folder.
 
-    Each text runs alone on one thread, one per core. Texts in a batch would share the scale by
+    Each input runs alone on one thread, one per core. Texts in a batch would share the scale by
     which activations are quantized, and so change each other's vectors (cosine 0.98); and from
     fifty tokens on, a batch is no faster.
     """
 
-    def __init__(self, folder: Path, manifest: Mapping[str, Any], threads: int) -> None:
+    def __init__(self, folder: Path, threads: int, *, optimized: bool) -> None:
+        """Load it; `optimized` is one that was optimized when it was exported."""
         import numpy as np
         import onnxruntime  # type: ignore[import-untyped]
         from tokenizers import Tokenizer
@@ -145,39 +159,30 @@ class _Running:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
-        # The export was optimized when it was made, which halves the time to start.
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        if optimized:  # this halves the time to start
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         self._session = onnxruntime.InferenceSession(
-            folder / "model.onnx", options, providers=["CPUExecutionProvider"]
+            folder / MODEL_FILE, options, providers=["CPUExecutionProvider"]
         )
-        self._takes = {each.name for each in self._session.get_inputs()}
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(manifest["max_length"])
+        self._takes = [each.name for each in self._session.get_inputs()]
+        self._output = self._session.get_outputs()[0].name
+        self.tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+        self.tokenizer.no_padding()
 
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        tokens = [each.ids for each in self._tokenizer.encode_batch(list(texts))]
-        if len(tokens) == 1 or self._threads == 1:
-            return [self._vector(each) for each in tokens]
+    def outputs(self, encoded: Iterable[Any]) -> list[Array]:
+        """The first output for each of the texts, or pairs of texts, that were tokenized."""
+        inputs = [(each.ids, each.attention_mask, each.type_ids) for each in encoded]
+        if len(inputs) == 1 or self._threads == 1:
+            return [self._run(each) for each in inputs]
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(self._vector, tokens))
+            return list(pool.map(self._run, inputs))
 
-    def words(self, texts: Sequence[str]) -> list[list[int]]:
-        found = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        return [each.ids for each in found]
-
-    def _vector(self, tokens: Sequence[int]) -> list[float]:
-        ids = self._numpy.array([tokens], self._numpy.int64)
-        given = {
-            "input_ids": ids,
-            "attention_mask": self._numpy.ones_like(ids),
-            "token_type_ids": self._numpy.zeros_like(ids),  # of traced models
-        }
-        (vectors,) = self._session.run(None, {name: given[name] for name in self._takes})
-        vector: list[float] = vectors[0].tolist()
-        return vector
+    def _run(self, values: tuple[Sequence[int], ...]) -> Array:
+        named = dict(zip(_INPUTS, values, strict=True))
+        given = {name: self._numpy.array([named[name]], self._numpy.int64) for name in self._takes}
+        return self._session.run([self._output], given)[0]
 
 
 def available_cores() -> int:

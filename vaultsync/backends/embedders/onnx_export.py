@@ -8,12 +8,11 @@ import shutil
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from hashlib import file_digest
 from math import fsum
 from pathlib import Path
 from typing import Any, Protocol
 
-from vaultsync.backends.embedders.onnx import OnnxEmbedder, read_export
+from vaultsync.backends.embedders.onnx import OnnxEmbedder, read_export, sha256_of
 from vaultsync.backends.embedders.sentence import SentenceEmbedder, SentenceModel
 from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import EmbedderError
@@ -100,9 +99,10 @@ class TracedModel:
         loaded = self._reference.loaded()
         with warnings.catch_warnings(action="ignore"):
             _write_model(loaded, folder)
+        weights = source / "model.safetensors"
         return {
             "max_length": loaded.max_seq_length or _MAX_LENGTH,
-            "source_sha256": _sha(source / "model.safetensors"),
+            "source_sha256": sha256_of(weights) if weights.is_file() else "",
             "made_with": {package: version(package) for package in _PACKAGES},
         }
 
@@ -243,14 +243,7 @@ def _file_fingerprint(file: Path) -> dict[str, object]:
     with file.open("rb+") as opened:
         os.fsync(opened.fileno())
     at = file.stat()
-    return {"sha256": _sha(file), "size": at.st_size, "mtime_ns": at.st_mtime_ns}
-
-
-def _sha(file: Path) -> str:
-    if not file.is_file():
-        return ""
-    with file.open("rb") as opened:
-        return file_digest(opened, "sha256").hexdigest()
+    return {"sha256": sha256_of(file), "size": at.st_size, "mtime_ns": at.st_mtime_ns}
 
 
 def _write(file: Path, manifest: dict[str, object]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import logging
 import os
 import sys
@@ -217,18 +216,12 @@ def _clear(folder: int) -> None:
 def _read_when_closed(place: EntryAt) -> bytes:
     """The bytes of a displaced file once no program has it open for writing.
 
-    An editor that saves in place may have opened and emptied it before the swap. The system
-    refuses a read lease then; where there are no leases, waiting has to do.
+    An editor that saves in place may have opened and emptied it before the swap.
     """
-    with os.fdopen(syscalls.open_to_read(place), "rb") as file:
-        for pause in _LEASE_PAUSES:
-            try:
-                fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-            except (OSError, AttributeError):
-                time.sleep(pause)
-            else:
-                fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-                break
+    for pause in _LEASE_PAUSES:
+        if not syscalls.may_be_written(place):
+            break
+        time.sleep(pause)
     return _bytes(place)
 
 

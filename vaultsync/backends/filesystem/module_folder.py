@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
+from vaultsync.backends.replace_file import keep_copy
 from vaultsync.errors import (
     MemoryFileChangedError,
     ModuleChangedError,
@@ -70,7 +71,7 @@ class DiskModuleFolder:
         file = DiskMemoryFile(where, shown)
         for leftover in file.leftovers():  # of a crash: what was meant is written again
             if leftover not in (data, expect):
-                self._keep(leftover)
+                keep_copy(self._locks / "kept", leftover)
         file.drop_leftovers()
         try:
             file.replace(data, expect)
@@ -94,11 +95,6 @@ class DiskModuleFolder:
             yield
         finally:
             lock.release()
-
-    def _keep(self, data: bytes) -> None:
-        folder = self._locks / "kept"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / sha256(data).hexdigest()).write_bytes(data)
 
     def _shown(self, path: str) -> str:
         return f"{self.name}/{path}"

@@ -339,8 +339,6 @@ def exists(place: EntryAt) -> bool:
 def flush(fd: int) -> None:
     """Return when the file or folder is on the disk."""
     if _MAC:
-        import fcntl
-
         fcntl.fcntl(fd, _FULLFSYNC)
     else:
         os.fsync(fd)

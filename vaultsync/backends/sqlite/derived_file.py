@@ -25,7 +25,7 @@ class DerivedFile:
     def __init__(
         self, path: str | Path, migrations: Sequence[sqlite_file.Migration], name: str
     ) -> None:
-        """The file at `path`; `name` is what errors call it."""
+        """The file at `path`, or `:memory:`; `name` is what errors call it."""
         self._path = Path(path)
         self._migrations = migrations
         self._name = name
@@ -118,8 +118,9 @@ class DerivedFile:
         ):
             return self._db
         self.close()
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sqlite_file.make_private(self._path)
+        if str(self._path) != sqlite_file.IN_MEMORY:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            sqlite_file.make_private(self._path)
         self._db, schema = sqlite_file.open_migrated(
             self._path, self._migrations, create=True, log_pages=_LOG_PAGES
         )

@@ -11,7 +11,13 @@ from pathlib import Path
 
 from msgspec import convert
 
-from vaultsync.backends.replace_file import read_file, read_json, replace_file
+from vaultsync.backends.replace_file import (
+    append_bytes,
+    keep_copy,
+    read_file,
+    read_json,
+    replace_file,
+)
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.model.schema import Value
 
@@ -69,15 +75,7 @@ class FileWriteQueue:
         self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         texts = (json.dumps(each, ensure_ascii=False) for each in entries)
         lines = "".join(f"{each}\n" for each in texts).encode(errors="surrogatepass")
-        fd = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            os.write(fd, lines)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        append_bytes(self._log, lines, durable=True)
 
     def keep(self, data: bytes) -> str:
-        name = sha256(data).hexdigest()
-        self._kept.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(self._kept / name, data)
-        return name
+        return keep_copy(self._kept, data)

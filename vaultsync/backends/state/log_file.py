@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
+
+from vaultsync.backends.replace_file import append_line
 
 LOG_FOLDER = "log"
 LOG_FILE = "vaultsync.log"
@@ -21,15 +21,5 @@ class LogFile:
 
     def append(self, line: str) -> None:
         """Append a line; raises `OSError`."""
-        data = f"{line}\n".encode(errors="backslashreplace")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
         self.path.parent.mkdir(mode=0o700, exist_ok=True)
-        fd = os.open(self.path, flags, 0o600)
-        try:
-            os.write(fd, data)
-            full = os.fstat(fd).st_size >= self._max_bytes
-        finally:
-            os.close(fd)
-        if full:
-            with suppress(FileNotFoundError):  # another process has just put it aside
-                self.path.replace(self.path.with_suffix(".log.1"))
+        append_line(self.path, line, errors="backslashreplace", most=self._max_bytes)

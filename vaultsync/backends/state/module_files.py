@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -12,7 +11,13 @@ from pathlib import Path
 
 import msgspec
 
-from vaultsync.backends.replace_file import read_file, replace_file
+from vaultsync.backends.replace_file import (
+    append_bytes,
+    append_line,
+    keep_copy,
+    read_file,
+    replace_file,
+)
 from vaultsync.backends.state.vault_marker import MODULE_FOLDER
 from vaultsync.model.schema import Value
 from vaultsync.modules.ports import FolderRecord, ModuleIntent
@@ -66,26 +71,14 @@ class ModuleStateFiles:
         (self._folder / f"intent-{op}.json").unlink(missing_ok=True)
 
     def keep(self, data: bytes) -> str:
-        name = sha256(data).hexdigest()
-        kept = self.all / "kept"
-        kept.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(kept / name, data)
-        return name
+        return keep_copy(self.all / "kept", data)
 
     def log(self, entry: Mapping[str, Value]) -> None:
-        line = json.dumps(entry, ensure_ascii=False).encode(errors="surrogatepass") + b"\n"
-        path = self.all / TELEMETRY_FILE
+        line = json.dumps(entry, ensure_ascii=False)
         try:
             self.all.mkdir(mode=0o700, parents=True, exist_ok=True)
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-            try:
-                os.write(fd, line)
-                full = os.fstat(fd).st_size >= _MAX_LOG_BYTES
-            finally:
-                os.close(fd)
-            if full:
-                with suppress(FileNotFoundError):  # another process has just put it aside
-                    path.replace(path.with_suffix(".jsonl.1"))
+            path = self.all / TELEMETRY_FILE
+            append_line(path, line, errors="surrogatepass", most=_MAX_LOG_BYTES)
         except OSError as error:
             _log.debug("telemetry was not written: %s", error)
 
@@ -95,11 +88,7 @@ class ModuleStateFiles:
         if success or failure:
             with suppress(OSError):  # a full disk stops nothing
                 self.all.mkdir(mode=0o700, parents=True, exist_ok=True)
-                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-                try:
-                    os.write(fd, b"+" * success + b"-" * failure)
-                finally:
-                    os.close(fd)
+                append_bytes(path, b"+" * success + b"-" * failure)
         try:
             marks = read_file(path)
         except OSError:

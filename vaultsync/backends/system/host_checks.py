@@ -9,53 +9,44 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.syscalls import EntryAt
+from vaultsync.sync.report import DoctorCheck
 
 _CLOUDS = ("dropbox", "onedrive", "google drive", "mobile documents", "nextcloud")
 _LOW = 100 << 20
 
 
-class HostCheck(NamedTuple):
-    """The result of one check."""
-
-    name: str
-    ok: bool
-    message: str
-    hint: str = ""
-
-
-def machine_checks(root: Path, state_dir: Path, store: Path | None = None) -> Iterator[HostCheck]:
+def machine_checks(root: Path, state_dir: Path, store: Path | None = None) -> Iterator[DoctorCheck]:
     """Check Python, SQLite, the file system of the vault, permissions and free space."""
     python = sys.version.split()[0]
-    yield HostCheck("python", ok=True, message=f"Python {python}")
-    yield HostCheck("sqlite", ok=True, message=f"SQLite {sqlite3.sqlite_version}")
+    yield DoctorCheck("python", ok=True, message=f"Python {python}")
+    yield DoctorCheck("sqlite", ok=True, message=f"SQLite {sqlite3.sqlite_version}")
     yield _exchange(root)
     yield _closed("state folder", state_dir)
     if store is not None and store.exists():
         yield _closed("store place", store)
     free = shutil.disk_usage(root).free
     hint = "" if free > _LOW else "free some space; nothing is written to a full disk"
-    yield HostCheck("space", free > _LOW, f"{free >> 20} MiB are free", hint)
+    yield DoctorCheck("space", free > _LOW, f"{free >> 20} MiB are free", hint)
     # The archive and the lock break when another program copies them.
     synced = any(name in str(state_dir).casefold() for name in _CLOUDS)
     message = "the state folder is only on this machine"
     if synced:
         message = "the state folder is in a synced folder"
-    yield HostCheck("state place", not synced, message, "move it with --state-dir" * synced)
+    yield DoctorCheck("state place", not synced, message, "move it with --state-dir" * synced)
 
 
-def _closed(name: str, path: Path) -> HostCheck:
+def _closed(name: str, path: Path) -> DoctorCheck:
     """Whether other users can access a file or a folder."""
     mode = path.stat().st_mode & 0o777
     ok = not mode & 0o077
     message = f"{path} has the permissions {mode:o}"
-    return HostCheck(name, ok, message, "" if ok else f"chmod go= {path}")
+    return DoctorCheck(name, ok, message, "" if ok else f"chmod go= {path}")
 
 
-def _exchange(root: Path) -> HostCheck:
+def _exchange(root: Path) -> DoctorCheck:
     """Whether two files can be exchanged atomically in the file system of the notes."""
     try:
         with tempfile.TemporaryDirectory(prefix="vs-", dir=root / ".meta") as folder:
@@ -70,9 +61,9 @@ def _exchange(root: Path) -> HostCheck:
     except OSError as error:
         message = f"the vault is not writable: {error.strerror}"
         hint = "change its permissions so that you can write to it"
-        return HostCheck("exchange", ok=False, message=message, hint=hint)
+        return DoctorCheck("exchange", ok=False, message=message, hint=hint)
     if able:
-        return HostCheck("exchange", ok=True, message="notes can be replaced atomically")
+        return DoctorCheck("exchange", ok=True, message="notes can be replaced atomically")
     message = "this file system cannot exchange files; hard links are used instead"
     hint = "a save within the microseconds of a write may be lost"
-    return HostCheck("exchange", ok=True, message=message, hint=hint)
+    return DoctorCheck("exchange", ok=True, message=message, hint=hint)

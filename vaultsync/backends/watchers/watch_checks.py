@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from vaultsync.backends.system.host_checks import HostCheck
+from vaultsync.sync.report import DoctorCheck
 
 _MOUNTS_WITHOUT_EVENTS = re.compile(
     r"9p|afpfs|afs|beegfs|ceph|cifs|davfs|drvfs|fuse\.(?!ecryptfs|gocryptfs|encfs)"
@@ -67,13 +67,13 @@ _AMPLE = 524_288
 """The limit that many editors recommend."""
 
 
-def watch_checks(root: Path, *, limits: Path = _LIMITS) -> Iterator[HostCheck]:
+def watch_checks(root: Path, *, limits: Path = _LIMITS) -> Iterator[DoctorCheck]:
     """Check the mount, and the number of folders that the system can watch for one user."""
     message, hint = "the system reports file changes here", ""
     if kind := mount_without_events(root):
         message = f"the vault is on {kind}, where the system does not report file changes"
         hint = "`vaultsync watch` polls every `poll_seconds`"
-    yield HostCheck("mount", ok=True, message=message, hint=hint)
+    yield DoctorCheck("mount", ok=True, message=message, hint=hint)
     limit = system_limit("max_user_watches", limits)
     if limit is None:
         return
@@ -82,7 +82,7 @@ def watch_checks(root: Path, *, limits: Path = _LIMITS) -> Iterator[HostCheck]:
     # Half of the limit: editors and cloud clients of the user watch folders too.
     enough = folders * 2 <= limit
     hint = f"sudo sysctl fs.inotify.max_user_watches={max(_AMPLE, folders * 4)}"
-    yield HostCheck("inotify", enough, message, "" if enough else hint)
+    yield DoctorCheck("inotify", enough, message, "" if enough else hint)
 
 
 def system_limit(name: str, limits: Path = _LIMITS) -> int | None:

@@ -1,4 +1,4 @@
-"""Listed entries in memory: the simplest implementation, for what one agent may see."""
+"""Listed entries in memory: the simplest implementation, with which others are compared."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ class MemoryIndex:
         held = self._held.values()
         return sum(reader is None or reader.reads(each.fact.scope) for each in held)
 
-    def erase(self, traces: Traces) -> dict[str, int]:  # noqa: ARG002 - all of it goes
+    def erase(self, traces: Traces) -> dict[str, int]:
         self.clear()
         return {}
 

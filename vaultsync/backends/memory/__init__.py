@@ -1,1 +1,0 @@
-"""Backends that keep everything in memory."""
