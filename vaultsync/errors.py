@@ -659,6 +659,18 @@ class NotRegularFileError(NoteError):
         )
 
 
+class ReadOnlyNoteError(NoteError):
+    """The user made a note, or its folder, read-only, so it is not changed."""
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(
+            path,
+            f"{path}: {what} is read-only, so it was not changed",
+            hint=f"the store keeps the change; make {what} writable (`chmod u+w`), and the next"
+            " sync writes it",
+        )
+
+
 # --- one memory file, outside the vault --------------------------------------------------
 
 

@@ -148,6 +148,7 @@ class Vault(Protocol):
 
         Raises:
             NoteMissingError: there is no note; nothing changed.
+            ReadOnlyNoteError: it, or its folder, is read-only; nothing changed.
             NoteChangedError: the note had (or got, while swapping) other bytes. The note
                 then holds what its editor saved last; `displaced` holds every complete
                 content met that is neither `expect`, nor staged by us, nor in the note.
@@ -158,6 +159,7 @@ class Vault(Protocol):
 
         Raises:
             NoteMissingError.
+            ReadOnlyNoteError: it, or its folder, is read-only; nothing changed.
             NoteExistsError: something is at `to`; nothing changed.
             NoteChangedError: an editor holds text of it that is not in the file yet;
                 nothing changed.
@@ -168,6 +170,7 @@ class Vault(Protocol):
 
         Raises:
             NoteMissingError: there is no note.
+            ReadOnlyNoteError: it, or its folder, is read-only; nothing changed.
             NoteChangedError: it had other bytes; it is where it was.
         """
 

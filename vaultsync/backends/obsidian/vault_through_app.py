@@ -74,6 +74,15 @@ class SharedVault(Vault, Protocol):
         """
         ...
 
+    def check_writable(self, path: VaultPath) -> None:
+        """Refuse a note that the user made read-only, or whose folder is.
+
+        Raises:
+            ReadOnlyNoteError.
+            NoteMissingError: its folder is missing.
+        """
+        ...
+
     def touched(self, path: VaultPath, *gone: VaultPath) -> None:
         """Have `sync()` flush a note that the app wrote, and the places it was moved from."""
         ...
@@ -114,6 +123,7 @@ class VaultThroughApp:
         staged = self._vault.staged(op) if self._app.is_open else None
         if staged is None:
             return self._vault.exchange(op, path, expect)
+        self._vault.check_writable(path)
         before = self._vault.read(path)
         if before.sha != expect:
             raise NoteChangedError(path)
@@ -133,6 +143,7 @@ class VaultThroughApp:
         if not self._app.is_open:
             return self._vault.move(path, to)
         self._vault.check_new(to)
+        self._vault.check_writable(path)
         try:
             expect = self._vault.read(path).sha
         except UnreadableNoteError:  # too large for an app, but not for a rename
