@@ -8,7 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import vaultsync
+from tests.surfaces.command_line import one_object
 from vaultsync.backends.state.engine_lock import EngineLock
+from vaultsync.cli.exit_codes import EXIT_NEEDS_REVIEW
 from vaultsync.cli.main import cli
 from vaultsync.model.dates import WHAT_IS_A_DATE
 
@@ -138,3 +140,33 @@ def test_who_gives_too_little_of_an_id_is_told_how_much_is_enough(vault: Path) -
     refused = run("get", fact[:7])
     assert refused.exit_code == 1
     assert "hint: give an id or at least 8 characters of it, a path" in refused.stderr
+
+
+def test_an_update_says_that_the_note_is_read_only(vault: Path) -> None:
+    fact_id = run("remember", "We meet on Tuesdays.").stdout.strip()
+    note = vault / one_object(run("get", fact_id, "--json"))["path"]
+    note.chmod(0o444)
+    before = note.read_text()
+
+    said = run("update", fact_id, "--content", "We meet on Mondays.")
+    assert said.exit_code == EXIT_NEEDS_REVIEW
+    assert "changed, in the store only" in said.stderr
+    assert "its note waits: " in said.stderr
+    assert f"{note.name}: the note is read-only" in said.stderr
+    assert "chmod u+w" in said.stderr
+    as_json = one_object(run("update", fact_id, "--add-tag", "x", "--json"))
+    assert "the note is read-only" in as_json["note_waits"]
+    assert note.read_text() == before
+    assert "Mondays" in run("get", fact_id).stdout
+    assert "the note is read-only" in run("status").stdout
+
+    note.chmod(0o644)
+    run("sync")
+    assert "Mondays" in note.read_text()
+    assert "read-only" not in run("status").stdout
+
+    note.chmod(0o444)
+    said = run("forget", fact_id)
+    assert said.exit_code == EXIT_NEEDS_REVIEW
+    assert "its note waits: " in said.stderr
+    assert note.exists()

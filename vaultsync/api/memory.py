@@ -57,6 +57,7 @@ from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
+from vaultsync.storage.archive import NOT_WRITTEN
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
@@ -591,6 +592,17 @@ class Memory:
         """
         base = self._ctx.archive.find_base(self._fact_id(id))
         return base is not None and base.missing_since is not None
+
+    def why_note_waits(self, id: str) -> str:
+        """Why the note of a fact could not be written after a change; empty if it was.
+
+        Args:
+            id: of the fact.
+        """
+        base = self._ctx.archive.find_base(self._fact_id(id))
+        found = self._ctx.archive.notices() if base else []
+        waits = (x for x in found if base and (x.kind, x.path) == (NOT_WRITTEN, base.path))
+        return next((f"{x.message}; {x.hint}" for x in waits), "")
 
     def list(
         self,
