@@ -170,3 +170,20 @@ def test_an_update_says_that_the_note_is_read_only(vault: Path) -> None:
     assert said.exit_code == EXIT_NEEDS_REVIEW
     assert "its note waits: " in said.stderr
     assert note.exists()
+
+
+def test_a_folder_in_a_vault_names_the_vault(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("remember", "We meet on Tuesdays.")
+    folder = next(vault.glob("public/*"))
+    (vault / "link").symlink_to(folder)
+    monkeypatch.delenv("VAULTSYNC_VAULT")
+    for given in (folder, vault / "link", folder.parent):
+        assert "Tuesdays" in run("list", "--vault", str(given)).stdout
+    monkeypatch.setenv("VAULTSYNC_VAULT", str(folder))
+    assert "Tuesdays" in run("list").stdout
+    with vaultsync.open(str(folder)) as memory:
+        assert memory.settings.root == vault
+    for wrong in (folder / "none", next(folder.glob("*.md")), vault.parent):
+        said = run("list", "--vault", str(wrong))
+        assert said.exit_code == 2
+        assert f"no vault at {wrong}" in said.stderr
