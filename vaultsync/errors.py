@@ -530,14 +530,20 @@ class ModuleMissingError(NotFoundError):
         self.name = name
 
 
+_MIN_RUN_PREFIX = 8
+
+
 class RunNotFoundError(NotFoundError):
     """No run with that id changed anything."""
 
-    def __init__(self, run: str) -> None:
-        super().__init__(
-            f"no run {run} that changed anything" if run else "no run is left to undo",
-            hint="`vaultsync log` lists the runs, and `vaultsync history ID` those of a fact",
-        )
+    def __init__(self, run: str, newest: str = "") -> None:
+        hints = ["`vaultsync log` lists the runs, and `vaultsync history ID` those of a fact"]
+        if newest:
+            hints.insert(0, f"the newest run is {newest}")
+        if 0 < len(run) < _MIN_RUN_PREFIX:
+            hints.insert(0, f"the beginning of an id has {_MIN_RUN_PREFIX} characters or more")
+        missing = f"there is no run {run[:80]}, or it changed nothing"
+        super().__init__(missing if run else "no run is left to undo", hint="; ".join(hints))
 
 
 class RunPrunedError(RunNotFoundError):

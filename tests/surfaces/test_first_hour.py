@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 import vaultsync
 from tests.surfaces.command_line import one_object
 from vaultsync.backends.state.engine_lock import EngineLock
-from vaultsync.cli.exit_codes import EXIT_NEEDS_REVIEW
+from vaultsync.cli.exit_codes import EXIT_FAILED, EXIT_NEEDS_REVIEW
 from vaultsync.cli.main import cli
 from vaultsync.model.dates import WHAT_IS_A_DATE
 
@@ -187,3 +187,28 @@ def test_a_folder_in_a_vault_names_the_vault(vault: Path, monkeypatch: pytest.Mo
         said = run("list", "--vault", str(wrong))
         assert said.exit_code == 2
         assert f"no vault at {wrong}" in said.stderr
+
+
+def test_the_log_names_an_undone_run_so_that_no_other_has_that_name(vault: Path) -> None:
+    ids = [run("remember", text).stdout.strip() for text in ("One.", "Two.", "Three.")]
+    for each in ids[:2]:
+        run("forget", each)
+    undone = one_object(run("undo", "--json"))["run"]
+    runs = [x["run"] for x in one_object(run("log", "--json"))["runs"]]
+    kind = run("log", "--limit", "1").stdout.split("\t")[1]
+    name = kind.removeprefix("undo ")
+    assert len(name) >= 8
+    assert [x for x in runs if x.startswith(name)] == [runs[1]]
+    assert runs[0] == undone
+    assert run("undo", name).exit_code == 0
+
+
+def test_an_unknown_run_is_answered_with_what_exists(vault: Path) -> None:
+    run("remember", "We meet on Tuesdays.")
+    newest = one_object(run("log", "--json"))["runs"][0]["run"]
+    for name, short in ((newest[:4], True), ("01a00000-0000", False), ("nothing", True)):
+        said = run("undo", name)
+        assert said.exit_code == EXIT_FAILED
+        assert f"there is no run {name}, or it changed nothing" in said.stderr
+        assert f"the newest run is {newest} (remember)" in said.stderr
+        assert ("8 characters or more" in said.stderr) is short

@@ -40,6 +40,7 @@ from vaultsync.errors import (
     NoteNotOpenedError,
     RevisionMismatchError,
     RunNotFoundError,
+    RunPrunedError,
     ScopeDeniedError,
     StoreUnavailableError,
     UsageError,
@@ -1842,7 +1843,7 @@ class Memory:
             run = find_run_id(self._ctx, run, agent=agent)
         seen = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
         if not seen:
-            raise RunNotFoundError(run)
+            raise self._no_run(run, agent)
         try:
             with self._engine.exclusive() as ctx:
                 report = undo_run(ctx, run, actor=self._actor, agent=agent, progress=progress)
@@ -1851,6 +1852,18 @@ class Memory:
             path = f"/v1/runs/{quote(run, safe='')}/undo"
             body = {} if agent is None else {"agent": agent}
             return self.as_seen(self._ask_daemon(path, body, busy, Report, agent))
+        except RunPrunedError:
+            raise
+        except RunNotFoundError:
+            raise self._no_run(run, agent) from None
+
+    def _no_run(self, run: str, agent: str | None) -> RunNotFoundError:
+        """The error for a run that is none, with the newest one that an agent may know of."""
+        from vaultsync.sync.status import run_summaries
+
+        found = run_summaries(self._ctx, limit=1, agent=agent)
+        newest = "".join(f"{x.run} ({x.kind.partition(' ')[0]})" for x in found)
+        return RunNotFoundError(run, newest)
 
     def verify(self, *, progress: Progress | None = None) -> Verification:
         """Check that vault, store and base are equal, field by field.
