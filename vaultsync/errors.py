@@ -82,6 +82,16 @@ class InvalidFieldError(UsageError):
         self.expected = expected
 
 
+class InvalidHookError(InvalidFieldError):
+    """What was piped in is not the input of an agent's hook."""
+
+    def __init__(self, expected: str, found: str = "standard input is no input of a hook") -> None:
+        super().__init__("hook", "", expected)
+        self.message = f"{found}: expected {expected}"
+        self.args = (self.message,)
+        self.hint = "the host pipes it in; `vaultsync observe TEXT` stores a text"
+
+
 class NoteLimitError(UsageError):
     """The note of the fact would exceed the size limits of notes; nothing was written."""
 

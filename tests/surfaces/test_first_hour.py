@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 import vaultsync
 from tests.surfaces.command_line import one_object
 from vaultsync.backends.state.engine_lock import EngineLock
-from vaultsync.cli.exit_codes import EXIT_FAILED, EXIT_NEEDS_REVIEW
+from vaultsync.cli.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NEEDS_REVIEW
 from vaultsync.cli.main import cli
 from vaultsync.model.dates import WHAT_IS_A_DATE
 
@@ -212,3 +212,27 @@ def test_an_unknown_run_is_answered_with_what_exists(vault: Path) -> None:
         assert f"there is no run {name}, or it changed nothing" in said.stderr
         assert f"the newest run is {newest} (remember)" in said.stderr
         assert ("8 characters or more" in said.stderr) is short
+
+
+def test_a_hook_without_input_says_what_is_missing(vault: Path) -> None:
+    said = run("observe", "--hook", stdin=" \n")
+    assert said.exit_code == 0
+    assert "standard input is empty: expected JSON" in said.stderr
+    assert "`vaultsync observe TEXT` stores a text" in said.stderr
+
+
+@pytest.mark.parametrize("command", [("undo",), ("purge", "")])
+def test_an_answer_other_than_yes_changes_nothing_and_says_so(
+    vault: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    fact_id = run("remember", "We meet on Tuesdays.").stdout.strip()
+    command = tuple(word or fact_id for word in command)
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    said = run(*command, stdin="n\n")
+    assert said.exit_code == EXIT_FAILED
+    assert said.stderr.endswith("nothing was changed\n")
+
+    said = run(*command, stdin="")  # its end is like Ctrl-C
+    assert said.exit_code == EXIT_INTERRUPTED
+    assert said.stderr.endswith("\nerror: interrupted; nothing was changed\n")
+    assert run("get", fact_id).exit_code == 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultsync.cli.command_log import command_log
+from vaultsync.cli.exit_codes import EXIT_FAILED
 from vaultsync.cli.output import Options
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.schema import TYPES
@@ -239,3 +240,10 @@ def text_or_stdin(given: str | None, *, what: str, most_bytes: int = -1) -> str:
     except UnicodeDecodeError as error:
         message = f"standard input is not UTF-8 (byte {error.start})"
         raise click.UsageError(message) from None
+
+
+def confirm(question: str) -> None:
+    """Ask for a confirmation on the terminal, and end the command without one."""
+    if not click.confirm(question, err=True):
+        click.echo("nothing was changed", err=True)
+        raise click.exceptions.Exit(EXIT_FAILED)
