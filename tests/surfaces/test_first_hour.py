@@ -236,3 +236,26 @@ def test_an_answer_other_than_yes_changes_nothing_and_says_so(
     assert said.exit_code == EXIT_INTERRUPTED
     assert said.stderr.endswith("\nerror: interrupted; nothing was changed\n")
     assert run("get", fact_id).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("group", "default", "options"),
+    [
+        ("proposals", "list", ["--settled"]),
+        ("observations", "list", ["--limit", "1"]),
+        ("model", "list", ["--quiet"]),
+        ("config", "get", ["--json"]),
+        ("repo", "list", ["--repo", "."]),
+    ],
+)
+def test_a_group_without_a_command_lists_what_there_is(
+    vault: Path, group: str, default: str, options: list[str]
+) -> None:
+    for given in ([], ["--json"], options):
+        said, wanted = run(group, *given), run(group, default, *given)
+        assert (said.exit_code, said.stdout) == (wanted.exit_code, wanted.stdout)
+        assert "Usage:" not in said.stderr
+    for name in ("--help", "-h"):
+        assert run(group, name).stdout.startswith(f"Usage: cli {group} [OPTIONS] COMMAND")
+    assert "Without a command" in shown_help(group)
+    assert run(group, "nothing").exit_code == 2
