@@ -259,3 +259,18 @@ def test_a_group_without_a_command_lists_what_there_is(
         assert run(group, name).stdout.startswith(f"Usage: cli {group} [OPTIONS] COMMAND")
     assert "Without a command" in shown_help(group)
     assert run(group, "nothing").exit_code == 2
+
+
+def test_a_block_without_facts_says_what_to_do(vault: Path, tmp_path: Path) -> None:
+    file = str(tmp_path / "CLAUDE.md")
+    said = run("memory-file", "manage", file).stderr
+    assert "there are no facts but those that come from the file itself" in said
+    assert "`vaultsync remember TEXT` stores one" in said
+    said = run("memory-file", "manage", file, "--scope", "project-x").stderr
+    assert "the scope project-x has no facts" in said
+    assert "`vaultsync remember TEXT --scope project-x` stores one" in said
+    assert "`vaultsync list` shows the scopes" in said
+    said = run("memory-file", "manage", file, "--scope", "project-x", "--scope", "public").stderr
+    assert "project-x, public have no facts" in said
+    run("remember", "We meet on Tuesdays.")
+    assert "stores one" not in run("memory-file", "manage", file).stderr
