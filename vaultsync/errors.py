@@ -764,6 +764,17 @@ class MemoryFileBusyError(MemoryFileError):
         )
 
 
+class MemoryFileOwnersError(MemoryFileError):
+    """Several agents have facts from the file, and none was named."""
+
+    def __init__(self, name: str, agents: Sequence[str]) -> None:
+        super().__init__(
+            f"{name} is the memory of {len(agents)} agents: {', '.join(agents)}",
+            hint="name one with --agent: each has facts of its own from the file",
+            name=name,
+        )
+
+
 # --- one git repository ------------------------------------------------------------------
 
 

@@ -261,6 +261,56 @@ def test_a_group_without_a_command_lists_what_there_is(
     assert run(group, "nothing").exit_code == 2
 
 
+_MEMORY = """# Things
+
+## Deployment
+
+Each harbour has a pier box that must go on without a network.
+
+## Skarvik
+
+38 guest berths (not 42, that was the old plan of the pier).
+"""
+
+
+def test_a_memory_file_stays_the_memory_of_its_agent(vault: Path, tmp_path: Path) -> None:
+    file = tmp_path / "MEMORY.md"
+    file.write_text(_MEMORY)
+    run("memory-file", "sync", str(file), "--agent", "indy")
+    facts = one_object(run("list", "--json"))["facts"]
+    file.write_text(_MEMORY.replace("38", "40"))
+
+    said = run("memory-file", "sync", str(file))
+    assert "1 changed, 1 unchanged" in said.stdout
+    assert "its facts are those of the agent indy, as before" in said.stderr
+    assert (
+        one_object(run("memory-file", "sync", str(file), "--json"))["files"][0]["agent"] == "indy"
+    )
+    now = one_object(run("list", "--json"))["facts"]
+    assert {each["id"] for each in now} == {each["id"] for each in facts}
+
+    run("memory-file", "sync", str(file), "--agent", "moss")
+    refused = run("memory-file", "sync", str(file))
+    assert refused.exit_code == EXIT_FAILED
+    assert "is the memory of 2 agents: indy, moss" in refused.stderr
+    assert "--agent" in refused.stderr
+    named = tmp_path / "b" / "MEMORY.md"
+    named.parent.mkdir()
+    named.write_text(_MEMORY)
+    both = one_object(run("memory-file", "sync", str(file), str(named), "--json"))
+    assert [(each["sections"], each["agent"]) for each in both["files"]] == [(2, None)]
+    assert [each["kind"] for each in both["attention"]] == ["MemoryFileOwnersError"]
+
+
+def test_a_memory_file_of_the_user_stays_the_users(vault: Path, tmp_path: Path) -> None:
+    file = tmp_path / "MEMORY.md"
+    file.write_text(_MEMORY)
+    for agent in ([], ["--agent", "indy"], []):
+        done = one_object(run("memory-file", "sync", str(file), *agent, "--json"))
+        assert done["files"][0]["agent"] is None
+    assert done["counts"]["unchanged"] == 2
+
+
 def test_a_block_without_facts_says_what_to_do(vault: Path, tmp_path: Path) -> None:
     file = str(tmp_path / "CLAUDE.md")
     said = run("memory-file", "manage", file).stderr

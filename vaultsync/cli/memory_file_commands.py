@@ -83,6 +83,9 @@ def _print_file(options: Options, file: FileResult, done: MemoryFileReport) -> N
         for each in file.actions
     ]
     table(["action", "section", "fields", "why"], rows)
+    if file.agent:
+        text = f"its facts are those of the agent {file.agent}, as before"
+        print_message(options, clean_one_line(text))
     if file.written:
         print_message(options, f"{count_noun(file.written, 'queued text')} written to the file")
     if file.left_out:
