@@ -173,3 +173,10 @@ def test_an_import_holds_one_batch_of_facts_and_the_rest_packed(
         tracemalloc.stop()
     assert len(held) == 50
     assert held[0] < 500 * len(text) / 4
+
+
+def test_the_column_of_a_line_that_ends_too_early_is_its_end(world: World) -> None:
+    with pytest.raises(
+        ImportLineError, match=r"line 1: it is not JSON \(Expecting value, column 6\)"
+    ):
+        import_facts(world.ctx, ['{"x":\n'])

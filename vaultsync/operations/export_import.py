@@ -105,7 +105,7 @@ def _check_visible(ctx: SyncContext, numbers: Mapping[str, int], agent: str) -> 
 
 def _read(ctx: SyncContext, number: int, line: str, agent: str | None) -> Fact:
     try:
-        parsed = json.loads(line)
+        parsed = json.loads(line.rstrip())
     except json.JSONDecodeError as error:
         why = f"it is not JSON ({error.msg}, column {error.colno})"
         raise ImportLineError(number, why) from None
