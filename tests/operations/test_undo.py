@@ -21,8 +21,7 @@ from vaultsync.operations.unadopt import NOTES_PER_FSYNC
 from vaultsync.operations.undo import undo_run
 from vaultsync.storage.archive import RunRecord
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
-from vaultsync.sync import run as sync_run
-from vaultsync.sync.apply import ApplyOutcome
+from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.plausibility import MAX_REWRITES
@@ -496,7 +495,6 @@ def test_a_large_undo_is_one_run_in_several_passes(
 ) -> None:
     monkeypatch.setattr(undo, "NOTES_PER_PASS", 3)
     planned: list[int] = []
-    apply_plan = sync_run.apply_plan
 
     def counted(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutcome:
         planned.append(sum(each.do is not ActionKind.NOTHING for each in work.actions))
@@ -510,7 +508,7 @@ def test_a_large_undo_is_one_run_in_several_passes(
         run = world.sync(SyncRequest(exempt_from_guard=frozenset(x.id for x in facts))).run
     world.clock.advance(1)
     before = len(world.archive.runs(limit=99))
-    monkeypatch.setattr(sync_run, "apply_plan", counted)
+    monkeypatch.setattr("vaultsync.sync.run.apply_plan", counted)
     said: list[tuple[str, int, int]] = []
     report = undo_run(world.ctx, run, progress=lambda *part: said.append(part))
     assert planned == [3, 3, 3, 1, 0]
