@@ -373,7 +373,10 @@ def test_a_note_that_is_read_only_is_left_until_it_is_writable(
     world: World, vault: Vault, place: str
 ) -> None:
     begun(world)
+    vault.check_writable(NOTE)
+    vault.check_writable(VaultPath("nowhere/note.md"))
     calls: tuple[Callable[[], object], ...] = (
+        lambda: vault.check_writable(NOTE),
         lambda: vault.exchange("op", NOTE, sha(b"old")),
         lambda: vault.move(NOTE, OTHER),
         lambda: vault.stage_removal("other", NOTE, sha(b"old")),

@@ -132,7 +132,7 @@ class MemoryFiles:
         *,
         found: bool,
     ) -> MemoryFileReport:
-        """Sync the files of one agent; `found` says whether nobody named that agent."""
+        """Sync the files of one agent; `found` says whether the agent was not named."""
         from vaultsync.memory_files.service import refresh_pending, sync_files  # noqa: PLC0415 - `status` syncs nothing
 
         refits = self._refits(files)

@@ -133,6 +133,13 @@ class Vault(Protocol):
     def discard(self, op: str) -> None:
         """Remove the file staged as `op`, if any."""
 
+    def check_writable(self, path: VaultPath) -> None:
+        """Refuse a note that the user made read-only, or whose folder is, if it is there.
+
+        Raises:
+            ReadOnlyNoteError.
+        """
+
     def create(self, op: str, path: VaultPath) -> FileStamp:
         """Move the staged file to `path`, in one atomic step, making folders as needed.
 

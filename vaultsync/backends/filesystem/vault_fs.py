@@ -328,7 +328,9 @@ class VaultFs:
             raise UnsafePathError(path, "it is ignored by the settings of this vault")
 
     def check_writable(self, path: VaultPath) -> None:
-        with self._tree.place(path) as note, contextlib.suppress(FileNotFoundError):
+        vault_path(path)
+        missing = contextlib.suppress(NoteMissingError, FileNotFoundError)
+        with missing, self._tree.place(path) as note:
             _check_mode(path, syscalls.stat_of(note), note)
 
     def touched(self, path: VaultPath, *gone: VaultPath) -> None:
@@ -375,7 +377,7 @@ def _stamp(path: VaultPath, place: EntryAt) -> FileStamp:
 
 
 def _check_mode(path: VaultPath, found: os.stat_result, note: EntryAt) -> None:
-    """Refuse a note that nobody may write to: a rename would replace it whatever its mode is."""
+    """Refuse a note without write permission: a rename would replace it whatever its mode is."""
     for what, mode in (("the note", found.st_mode), ("its folder", os.fstat(note.folder).st_mode)):
         if not mode & _WRITE_BITS:
             raise ReadOnlyNoteError(path, what)

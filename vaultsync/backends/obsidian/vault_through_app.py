@@ -74,15 +74,6 @@ class SharedVault(Vault, Protocol):
         """
         ...
 
-    def check_writable(self, path: VaultPath) -> None:
-        """Refuse a note that the user made read-only, or whose folder is.
-
-        Raises:
-            ReadOnlyNoteError.
-            NoteMissingError: its folder is missing.
-        """
-        ...
-
     def touched(self, path: VaultPath, *gone: VaultPath) -> None:
         """Have `sync()` flush a note that the app wrote, and the places it was moved from."""
         ...
@@ -110,6 +101,7 @@ class VaultThroughApp:
         self.ops = vault.ops
         self.may_be_written = vault.may_be_written
         self.discard = vault.discard
+        self.check_writable = vault.check_writable
         self.create = vault.create  # the app finds new notes by itself
         self.write_meta = vault.write_meta
         self.read_meta = vault.read_meta
