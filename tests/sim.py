@@ -16,6 +16,7 @@ from vaultsync.errors import (
     NoteExistsError,
     NoteMissingError,
     NotRegularFileError,
+    ReadOnlyNoteError,
     UnreadableNoteError,
     UnsafePathError,
     VaultMissingError,
@@ -141,6 +142,7 @@ class SimVault(Disk):
     def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
         self._begin("exchange", path)
         self._check_writable(path)
+        self.check_writable(path)
         staged, ours = self._op(op), self._staged(op)
         self._check_readable(path)
         if self._regular(path, self._note(path)).sha != expect:
@@ -172,6 +174,7 @@ class SimVault(Disk):
     def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
         self._begin("move", path)
         self._check_writable(path)
+        self.check_writable(path)
         self.check_new(to)
         name = self._find(path)
         if not name:
@@ -185,6 +188,7 @@ class SimVault(Disk):
     def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
         self._begin("stage_removal", path)
         self._check_writable(path)
+        self.check_writable(path)
         staged = self._op(op)
         self._check_readable(path)
         if self._regular(path, self._note(path)).sha != expect:
@@ -330,6 +334,11 @@ class SimVault(Disk):
     def _check_readable(self, path: VaultPath) -> None:
         if self._is_broken(path):
             raise UnreadableNoteError(path, os.strerror(errno.EACCES))
+
+    def check_writable(self, path: VaultPath) -> None:
+        for what, place in (("the note", path), ("its folder", path.rpartition("/")[0])):
+            if place in self.read_only and (self._find(place) or self._is_folder(place)):
+                raise ReadOnlyNoteError(path, what)
 
     def _check_writable(self, path: VaultPath) -> None:
         if self._is_broken(path):

@@ -74,6 +74,7 @@ class Disk:
     folders: set[str] = field(default_factory=set)
     """A folder stays when what was in it is gone."""
     broken: set[str] = field(default_factory=set)
+    read_only: set[str] = field(default_factory=set)
     missing: bool = False
     knows_writers: bool = False
     """Whether the system can tell which files are open."""
@@ -151,6 +152,12 @@ class Disk:
         inode = self._new(b"", synced=True)
         inode.kind = kind
         self._person({path: inode})
+
+    def make_read_only(self, path: str) -> None:
+        self.read_only.add(path)
+
+    def make_writable(self, path: str) -> None:
+        self.read_only.remove(path)
 
     def break_folder(self, path: str) -> None:
         """Let the system refuse a folder and all below it."""

@@ -276,6 +276,33 @@ def test_an_embedder_of_the_environment_is_checked_too(
         _load(tmp_path, "")
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *((text, True) for text in ("on", "1", "true", "yes", "ON", " True ")),
+        *((text, False) for text in ("off", "0", "false", "no", "No")),
+        *(("", default) for default in (True, False)),
+    ],
+)
+def test_a_switch_in_the_environment_may_be_spelled_in_each_common_way(
+    root: Path, monkeypatch: pytest.MonkeyPatch, text: str, value: bool
+) -> None:
+    configure_machine(
+        root, f"embed_in_background = {str(value if not text else not value).lower()}"
+    )
+    monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", text)
+    assert config.load_settings(root).embed_in_background is value
+
+
+def test_another_word_for_a_switch_is_refused_with_those_that_are_valid(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "perhaps")
+    with pytest.raises(ConfigError, match="VAULTSYNC_EMBED_IN_BACKGROUND is 'perhaps'") as refused:
+        config.load_settings(root)
+    assert "on (or 1, true, yes) or off (or 0, false, no)" in refused.value.hint
+
+
 @pytest.mark.parametrize("text", ["Index", "Index/", "/Index"])
 def test_a_folder_for_the_tables_may_be_written_as_people_do(tmp_path: Path, text: str) -> None:
     assert _load(tmp_path, f"index_folder = '{text}'").index_folder == "Index"

@@ -128,6 +128,14 @@ class FsWorld:
             (outside / "note.md").write_bytes(b"secret")
             file.symlink_to(outside)
 
+    def make_read_only(self, path: str) -> None:
+        place = self.root / path
+        place.chmod(0o555 if place.is_dir() else 0o444)
+
+    def make_writable(self, path: str) -> None:
+        place = self.root / path
+        place.chmod(0o755 if place.is_dir() else 0o644)
+
     def break_folder(self, path: str) -> None:
         (self.root / path).chmod(0)
 

@@ -82,6 +82,16 @@ class InvalidFieldError(UsageError):
         self.expected = expected
 
 
+class InvalidHookError(InvalidFieldError):
+    """What was piped in is not the input of an agent's hook."""
+
+    def __init__(self, expected: str, found: str = "standard input is no input of a hook") -> None:
+        super().__init__("hook", "", expected)
+        self.message = f"{found}: expected {expected}"
+        self.args = (self.message,)
+        self.hint = "the host pipes it in; `vaultsync observe TEXT` stores a text"
+
+
 class NoteLimitError(UsageError):
     """The note of the fact would exceed the size limits of notes; nothing was written."""
 
@@ -530,14 +540,20 @@ class ModuleMissingError(NotFoundError):
         self.name = name
 
 
+_MIN_RUN_PREFIX = 8
+
+
 class RunNotFoundError(NotFoundError):
     """No run with that id changed anything."""
 
-    def __init__(self, run: str) -> None:
-        super().__init__(
-            f"no run {run} that changed anything" if run else "no run is left to undo",
-            hint="`vaultsync log` lists the runs, and `vaultsync history ID` those of a fact",
-        )
+    def __init__(self, run: str, newest: str = "") -> None:
+        hints = ["`vaultsync log` lists the runs, and `vaultsync history ID` those of a fact"]
+        if newest:
+            hints.insert(0, f"the newest run is {newest}")
+        if 0 < len(run) < _MIN_RUN_PREFIX:
+            hints.insert(0, f"the beginning of an id has {_MIN_RUN_PREFIX} characters or more")
+        missing = f"there is no run {run[:80]}, or it changed nothing"
+        super().__init__(missing if run else "no run is left to undo", hint="; ".join(hints))
 
 
 class RunPrunedError(RunNotFoundError):
@@ -659,6 +675,18 @@ class NotRegularFileError(NoteError):
         )
 
 
+class ReadOnlyNoteError(NoteError):
+    """The user made a note, or its folder, read-only, so it is not changed."""
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(
+            path,
+            f"{path}: {what} is read-only, so it was not changed",
+            hint=f"the store keeps the change; make {what} writable (`chmod u+w`), and the next"
+            " sync writes it",
+        )
+
+
 # --- one memory file, outside the vault --------------------------------------------------
 
 
@@ -732,6 +760,17 @@ class MemoryFileBusyError(MemoryFileError):
         super().__init__(
             f"another process has been working with {name} for {seconds:g} s",
             hint="try again when it has finished",
+            name=name,
+        )
+
+
+class MemoryFileOwnersError(MemoryFileError):
+    """Several agents have facts from the file, and none was named."""
+
+    def __init__(self, name: str, agents: Sequence[str]) -> None:
+        super().__init__(
+            f"{name} is the memory of {len(agents)} agents: {', '.join(agents)}",
+            hint="name one with --agent: each has facts of its own from the file",
             name=name,
         )
 

@@ -468,12 +468,23 @@ def combine_settings(
     )
 
 
+_SWITCHES = {
+    **dict.fromkeys(("on", "1", "true", "yes"), True),
+    **dict.fromkeys(("off", "0", "false", "no"), False),
+}
+"""What a variable may say, in any case of letters."""
+
+
 def _switch(environment: Mapping[str, str], name: str, setting: bool) -> bool:  # noqa: FBT001
-    """A setting that a variable may override; raises ConfigError unless that is `on` or `off`."""
-    value = environment.get(name) or ("on" if setting else "off")
-    if value not in ("on", "off"):
-        raise ConfigError(f"{name} is {value!r:.80}", hint="set it to on or off")
-    return value == "on"
+    """A setting that a variable may override; raises ConfigError unless that is on or off."""
+    value = environment.get(name, "").strip()
+    if not value:
+        return setting
+    found = _SWITCHES.get(value.lower())
+    if found is None:
+        hint = "set it to on (or 1, true, yes) or off (or 0, false, no)"
+        raise ConfigError(f"{name} is {value!r:.80}", hint=hint)
+    return found
 
 
 def setting_names(given: Table, table: str = "") -> list[str]:

@@ -428,7 +428,7 @@ def test_a_new_note_has_the_mode_of_any_new_file(root: Path, vault: VaultFs) -> 
 
 
 @both_ways
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o644])
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o604, 0o644])
 def test_a_note_keeps_its_mode_and_its_tags(root: Path, vault: VaultFs, mode: int) -> None:
     file = save(root, NOTE, b"old")
     tagged = sys.platform == "linux"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import logging
+import socket
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from statistics import median
 from typing import Any, TypeAlias
 
@@ -304,3 +306,38 @@ def test_a_connection_that_is_kept_answers_no_later_than_a_new_one() -> None:
         server.stop()
     # Where the system waits for more to send, each answer takes forty times as long.
     assert median(kept) <= 5 * median(new)
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+@pytest.mark.parametrize("token", [TOKEN, "wrong"])
+def test_a_malformed_body_is_one_line_of_the_log(
+    caplog: pytest.LogCaptureFixture, token: str, is_late: bool
+) -> None:
+    inside = Inside()
+
+    def guarded(port: int) -> LoopbackGuard:
+        return LoopbackGuard(inside, lambda: TOKEN, port, monotonic=time.monotonic)
+
+    server = LoopbackServer(guarded, [0], name="malformed", lifespan="off")
+    head = (
+        f"POST / HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {token}\r\n"
+        "Content-Type: application/json\r\nX-Vaultsync: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    try:
+        for _ in range(5):
+            caplog.clear()
+            with socket.create_connection(("127.0.0.1", server.port), timeout=30) as link:
+                link.sendall(head.encode() + (b"" if is_late else b"zz\r\n{}\r\n"))
+                if is_late:
+                    time.sleep(0.05)
+                    with suppress(ConnectionError):
+                        link.sendall(b"zz\r\n{}\r\n")
+                assert link.recv(1_000).startswith(b"HTTP/1.1 40")
+            time.sleep(0.05)
+            ours = [x for x in caplog.records if x.name.startswith("vaultsync.")]
+            assert len(ours) <= 1, caplog.text
+            assert not any(x.exc_info for x in caplog.records), caplog.text
+    finally:
+        server.stop()
+    assert inside.bodies == []
+    assert not logging.getLogger("uvicorn.error").propagate

@@ -17,6 +17,7 @@ from vaultsync.errors import (
     NoteExistsError,
     NoteMissingError,
     NotRegularFileError,
+    ReadOnlyNoteError,
     UnreadableNoteError,
 )
 from vaultsync.model.paths import VaultPath
@@ -362,3 +363,30 @@ def test_a_save_while_withdrawing_is_put_back_or_handed_over(
     assert refused(vault.stage_removal, b"text") == ((b"hers",) if twice else ())
     assert world.content(NOTE) == (b"newer" if twice else b"hers")
     assert twice or vault.ops() == []
+
+
+# --- read-only -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", [NOTE, "public/decisions"])
+def test_a_note_that_is_read_only_is_left_until_it_is_writable(
+    world: World, vault: Vault, place: str
+) -> None:
+    begun(world)
+    vault.check_writable(NOTE)
+    vault.check_writable(VaultPath("nowhere/note.md"))
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: vault.check_writable(NOTE),
+        lambda: vault.exchange("op", NOTE, sha(b"old")),
+        lambda: vault.move(NOTE, OTHER),
+        lambda: vault.stage_removal("other", NOTE, sha(b"old")),
+    )
+    world.make_read_only(place)
+    for call in calls:
+        with pytest.raises(ReadOnlyNoteError, match="read-only"):
+            call()
+    assert (world.content(NOTE), staged_text(vault), vault.ops()) == (b"old", b"new", ["op"])
+
+    world.make_writable(place)
+    vault.exchange("op", NOTE, sha(b"old"))
+    assert world.content(NOTE) == b"new"

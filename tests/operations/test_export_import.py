@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from collections.abc import Sequence
 
 import pytest
 
 from tests.world import LINES, World
 from vaultsync.errors import ImportLineError
 from vaultsync.model.serialization import fact_to_values
+from vaultsync.operations import export_import
 from vaultsync.operations.export_import import export_facts, import_facts
-from vaultsync.storage.store import AccessCount
+from vaultsync.storage.store import AccessCount, RevisionMismatch, StoreWrite
 
 
 def _exported(world: World) -> list[str]:
@@ -147,3 +150,33 @@ def test_an_import_that_meets_other_writers_is_repeated(world: World) -> None:
     world.at_store("write", lambda: world.agent_updates(fact.id, priority=0))
     import_facts(world.ctx, lines)
     assert world.fact(fact.id).content == LINES
+
+
+def test_an_import_holds_one_batch_of_facts_and_the_rest_packed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_import, "FACTS_PER_WRITE", 10)
+    held: list[int] = []
+    write = world.store.write
+
+    def measured(writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
+        held.append(tracemalloc.get_traced_memory()[0])
+        return write(writes)
+
+    monkeypatch.setattr(world.store, "write", measured)
+    text = "What one fact of many says. " * 100
+    lines = (json.dumps({"content": f"{n}. {text}"}) for n in range(500))
+    tracemalloc.start()
+    try:
+        assert import_facts(world.ctx, lines) == 500
+    finally:
+        tracemalloc.stop()
+    assert len(held) == 50
+    assert held[0] < 500 * len(text) / 4
+
+
+def test_the_column_of_a_line_that_ends_too_early_is_its_end(world: World) -> None:
+    with pytest.raises(
+        ImportLineError, match=r"line 1: it is not JSON \(Expecting value, column 6\)"
+    ):
+        import_facts(world.ctx, ['{"x":\n'])

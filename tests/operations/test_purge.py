@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.world import LINES, SCOPE, World
-from vaultsync.errors import FactNotFoundError, GuardError, RevisionMismatchError
+from vaultsync.errors import FactNotFoundError, GuardError, ReadOnlyNoteError, RevisionMismatchError
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.operations import purge as purging
 from vaultsync.operations.purge import PurgeParts, PurgeReport, facts_of_user, purge_facts
@@ -240,3 +240,17 @@ def test_no_days_and_endless_days_keep_everything(days: float) -> None:
     now = datetime(2026, 2, 14, tzinfo=UTC)
     since = KeepSince.of(now, history=days, runs=days, blobs=30, tombstones=days)
     assert since == KeepSince("2026-02-14T00:00:00Z", blobs="2026-01-15T00:00:00Z")
+
+
+def test_a_purge_does_not_begin_while_a_note_is_read_only(world: World, kept: Kept) -> None:
+    fact = world.mirrored(WEDDING)
+    path = world.path(fact.id)
+    world.vault.make_read_only(path)
+    with pytest.raises(ReadOnlyNoteError) as refused:
+        kept.purge(world, fact.id)
+    assert "nothing was erased" in refused.value.hint
+    assert (kept.calls, kept.intent.ids) == ([], ())
+    assert WEDDING in world.fact(fact.id).content
+    world.vault.make_writable(path)
+    assert kept.purge(world, fact.id).remaining == 0
+    assert path not in world.vault.names

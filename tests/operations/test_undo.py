@@ -14,14 +14,19 @@ from vaultsync.errors import RunNotFoundError, RunPrunedError, StoreUnavailableE
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.operations import undo
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.unadopt import NOTES_PER_FSYNC
 from vaultsync.operations.undo import undo_run
 from vaultsync.storage.archive import RunRecord
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
+from vaultsync.sync.apply import ApplyOutcome, apply_plan
+from vaultsync.sync.decision_table import ActionKind
+from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.plausibility import MAX_REWRITES
-from vaultsync.sync.report import Report
+from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.sync_request import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
@@ -482,3 +487,39 @@ def test_edits_of_more_notes_than_the_guard_allows_can_be_undone(world: World) -
     run = world.sync().run
     report = _undo(world, run)
     assert _done(report) == {"updated_in_store": len(facts), "updated_in_vault": len(facts)}
+
+
+@pytest.mark.parametrize("restores", [False, True])
+def test_a_large_undo_is_one_run_in_several_passes(
+    world: World, monkeypatch: pytest.MonkeyPatch, restores: bool
+) -> None:
+    monkeypatch.setattr(undo, "NOTES_PER_PASS", 3)
+    planned: list[int] = []
+
+    def counted(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutcome:
+        planned.append(sum(each.do is not ActionKind.NOTHING for each in work.actions))
+        return apply_plan(work, progress=progress)
+
+    facts = [world.agent_remembers(f"Fact {n}.", title=f"Fact {n}") for n in range(10)]
+    run = world.sync().run
+    if restores:
+        for each in facts:
+            world.agent_forgets(each.id)
+        run = world.sync(SyncRequest(exempt_from_guard=frozenset(x.id for x in facts))).run
+    world.clock.advance(1)
+    before = len(world.archive.runs(limit=99))
+    monkeypatch.setattr("vaultsync.sync.run.apply_plan", counted)
+    said: list[tuple[str, int, int]] = []
+    report = undo_run(world.ctx, run, progress=lambda *part: said.append(part))
+    assert planned == [3, 3, 3, 1, 0]
+    assert [part for part in said if part[0] == "apply"][-1][1:] == (10, 10)
+    name = "created" if restores else "deleted"
+    assert _done(report) == {f"{name}_in_vault": 10, f"{name}_in_store": 10}
+    (record, *_) = runs = world.archive.runs(limit=99)
+    assert len(runs) == before + 1
+    assert (record.run, record.report["counts"]) == (report.run, report.counts)
+    assert len(world.notes()) == (10 if restores else 0)
+    undo_run(world.ctx, report.run)
+    world.quiesce()
+    assert len(world.notes()) == (0 if restores else 10)
+    world.assert_at_rest()

@@ -202,6 +202,7 @@ ANSWERS: Mapping[str, Any] = {
     **dict.fromkeys(("sync", "adopt", "undo", "rebuild", "maintain"), QUIET),
     "list": FactPage((FACT,), ID),
     "is_note_deleted": False,
+    "why_note_waits": "",
     "forget": ForgetResult(ID, "forgotten"),
     "restore": ForgetResult(ID, "active"),
     "waits": False,

@@ -80,6 +80,7 @@ from vaultsync.sync.telemetry import Telemetry, TimePercentiles
 
 OLD_COLOURS = GraphColours("/v/.obsidian/graph.json", changed=False)
 NEEDS_REVIEW = structs.replace(BUSY_PASS, attention=[NOTICE])
+WAITS = "public/a.md: the note is read-only, so it was not changed; make the note writable"
 REPORTS = {
     "sync": "sync",
     "adopt": "adopt",
@@ -296,6 +297,8 @@ CASES = {
     "an update beside an edit": case(f"update {ID} --add-tag x", conflicts=(CONFLICT,)),
     "an update beside a deletion": case(f"update {ID} --add-tag x", conflicts=(DELETED_BESIDE,)),
     "an update of a deleted note": case(f"update {ID} --add-tag x", is_note_deleted=True),
+    "an update of a read-only note": case(f"update {ID} --add-tag x", why_note_waits=WAITS),
+    "a forgotten fact whose note is read-only": case(f"forget {ID}", why_note_waits=WAITS),
     "a fact that replaces another": case(f"supersede {ID} text"),
     "a fact is forgotten": case(f"forget {ID}"),
     "the newest version is forgotten": case(

@@ -199,6 +199,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "purge": lambda m: m.purge(planted.fact, dry_run=True),
         "stop_embedding": lambda m: m.stop_embedding(),
         "is_note_deleted": lambda m: m.is_note_deleted(planted.fact),
+        "why_note_waits": lambda m: m.why_note_waits(planted.fact),
         "migrate": lambda m: m.migrate(f"sqlite:{planted.folder}/other.sqlite3"),
         **{name: methodcaller(name) for name in more},
     }

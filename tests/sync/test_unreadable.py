@@ -237,7 +237,9 @@ def test_only_regular_files_are_read(world: World, kind: str) -> None:
 
 def test_a_name_that_is_no_valid_path_is_to_be_changed(world: World) -> None:
     world.vault.make_odd("team-core/notes/odd.md", INVALID_NAME)
-    assert notice(world.sync(), "odd").hint.startswith("rename it: names are UTF-8")
+    said = notice(world.sync(), "odd")
+    assert said.message.endswith("odd.md: its name is not valid in a path, so it is not synced")
+    assert said.hint.startswith("rename it: names are UTF-8")
 
 
 def test_a_note_that_keeps_changing_while_it_is_read_waits(world: World, fact: Fact) -> None:

@@ -221,3 +221,60 @@ def test_nothing_is_written_where_it_must_not_be(world: World, fact: Fact) -> No
     for path in world.vault.names:
         top = path.split("/")[0]
         assert top in ("team-core", ".meta"), path
+
+
+@pytest.mark.parametrize("place", ["the note", "its folder"])
+@pytest.mark.parametrize("edits", [False, True])
+def test_a_read_only_note_is_left_and_written_once_it_is_writable(
+    world: World, fact: Fact, place: str, edits: bool
+) -> None:
+    path = world.path(fact.id)
+    locked = path if place == "the note" else path.rpartition("/")[0]
+    if edits:
+        world.person_edits(path, ALPHA, PERSONS_ALPHA)
+    world.agent_updates(fact.id, content=AGENTS)
+    before = world.note(fact.id)
+    world.vault.make_read_only(locked)
+    runs = set[int]()
+    for _ in range(3):
+        report = world.sync()
+        said = notice(report, "not_written")
+        assert f"{path}: {place} is read-only" in said.message
+        assert "chmod u+w" in said.hint
+        assert kinds(world.sync(SyncRequest(dry_run=True))) == ["not_written"]
+        assert world.note(fact.id) == before
+        assert "what the agent says" in world.fact(fact.id).content
+        assert world.vault.ops() == []
+        runs.add(len(world.archive.runs(limit=9)))
+    assert len(runs) == 1
+    world.vault.make_writable(locked)
+    world.assert_at_rest()
+    assert "what the agent says" in world.note(fact.id)
+    assert (PERSONS_ALPHA in world.note(fact.id)) is edits
+    assert world.archive.notices() == []
+
+
+def test_a_read_only_note_stays_though_its_fact_was_forgotten(world: World, fact: Fact) -> None:
+    world.mirrored("Stays.", title="A bystander")
+    path = world.path(fact.id)
+    world.vault.make_read_only(path)
+    world.agent_forgets(fact.id)
+    for _ in range(3):
+        assert notice(world.sync(), "not_written").path == path
+    assert path in world.vault.names
+    world.vault.make_writable(path)
+    world.assert_at_rest()
+    assert path not in world.vault.names
+
+
+def test_the_notice_of_a_read_only_note_goes_with_what_it_waited_for(
+    world: World, fact: Fact
+) -> None:
+    path = world.path(fact.id)
+    world.vault.make_read_only(path)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    world.agent_updates(fact.id, content=LINES)
+    world.sync()
+    assert world.sync().attention == []
+    assert world.archive.notices() == []

@@ -60,18 +60,17 @@ class VaultFiles(Struct, frozen=True):
 
 
 def find_root(path: str | None) -> Path:
-    """The folder given, else the nearest parent that is a vault; raises NotAVaultError."""
+    """The folder given, or the current one; or the nearest parent of it that is a vault.
+
+    Raises:
+        NotAVaultError: there is none, or the folder does not exist.
+    """
     given = path or os.environ.get("VAULTSYNC_VAULT")
-    if given:
-        root = user_path(given)
-        if not (root / MARKER).is_file():
-            raise NotAVaultError(str(root))
-        return root.resolve()
-    here = Path.cwd()
-    root_above = find_vault_above(here / "_")
-    if root_above is None:
+    here = user_path(given) if given else Path.cwd()
+    found = find_vault_above(here.resolve() / "_") if here.is_dir() else None
+    if found is None:
         raise NotAVaultError(str(here))
-    return root_above
+    return found
 
 
 def find_vault_above(folder: Path) -> Path | None:

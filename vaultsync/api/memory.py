@@ -40,6 +40,7 @@ from vaultsync.errors import (
     NoteNotOpenedError,
     RevisionMismatchError,
     RunNotFoundError,
+    RunPrunedError,
     ScopeDeniedError,
     StoreUnavailableError,
     UsageError,
@@ -57,6 +58,7 @@ from vaultsync.model.serialization import Contradiction
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
+from vaultsync.storage.archive import NOT_WRITTEN
 from vaultsync.sync.context import SyncContext
 
 if TYPE_CHECKING:
@@ -591,6 +593,17 @@ class Memory:
         """
         base = self._ctx.archive.find_base(self._fact_id(id))
         return base is not None and base.missing_since is not None
+
+    def why_note_waits(self, id: str) -> str:
+        """Why the note of a fact could not be written after a change; empty if it was.
+
+        Args:
+            id: of the fact.
+        """
+        base = self._ctx.archive.find_base(self._fact_id(id))
+        found = self._ctx.archive.notices() if base else []
+        waits = (x for x in found if base and (x.kind, x.path) == (NOT_WRITTEN, base.path))
+        return next((f"{x.message}; {x.hint}" for x in waits), "")
 
     def list(
         self,
@@ -1828,7 +1841,7 @@ class Memory:
             run = find_run_id(self._ctx, run, agent=agent)
         seen = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
         if not seen:
-            raise RunNotFoundError(run)
+            raise self._no_run(run, agent)
         try:
             with self._engine.exclusive() as ctx:
                 report = undo_run(ctx, run, actor=self._actor, agent=agent, progress=progress)
@@ -1837,6 +1850,18 @@ class Memory:
             path = f"/v1/runs/{quote(run, safe='')}/undo"
             body = {} if agent is None else {"agent": agent}
             return self.as_seen(self._ask_daemon(path, body, busy, Report, agent))
+        except RunPrunedError:
+            raise
+        except RunNotFoundError:
+            raise self._no_run(run, agent) from None
+
+    def _no_run(self, run: str, agent: str | None) -> RunNotFoundError:
+        """The error for a run that is none, with the newest one that an agent may know of."""
+        from vaultsync.sync.status import run_summaries
+
+        found = run_summaries(self._ctx, limit=1, agent=agent)
+        newest = "".join(f"{x.run} ({x.kind.partition(' ')[0]})" for x in found)
+        return RunNotFoundError(run, newest)
 
     def verify(self, *, progress: Progress | None = None) -> Verification:
         """Check that vault, store and base are equal, field by field.

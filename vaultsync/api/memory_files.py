@@ -24,6 +24,7 @@ from vaultsync.backends.state.known_memory_files import KnownFile, KnownMemoryFi
 from vaultsync.errors import (
     EngineBusyError,
     MemoryFileError,
+    MemoryFileOwnersError,
     StoreUnavailableError,
     UnknownPlaceholderError,
     UnreadableMemoryFileError,
@@ -40,6 +41,7 @@ from vaultsync.memory_files.report import (
     SectionResult,
     block_state,
     join_file_reports,
+    report_of_files,
 )
 from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.memory_files.state import agents_of, read_states, state_key
@@ -86,13 +88,53 @@ class MemoryFiles:
         progress: Progress | None = None,
     ) -> MemoryFileReport:
         """Bring the store up to what the files say."""
-        from vaultsync.memory_files.service import refresh_pending, sync_files  # noqa: PLC0415 - `status` syncs nothing
-
         given = [user_path(each) for each in paths]
         found = {
             path: find_memory_files([path], include=include, exclude=exclude) for path in given
         }
         files = [self.file(path) for path in sorted({*chain(*found.values())})]
+        by_agent: dict[str | None, list[DiskMemoryFile]] = defaultdict(list)
+        notices = [self._nothing_found(path) for path in found if not found[path]]
+        for file in files:
+            try:
+                by_agent[self._owner(file, request.agent)].append(file)
+            except MemoryFileOwnersError as error:
+                if len(files) == 1 and request.raises:
+                    raise
+                kind = type(error).__name__
+                notices.append(memory_file_notice(kind, file.name, error.message, error.hint))
+        reports = [
+            self._sync(some, replace(request, agent=agent), progress, found=agent != request.agent)
+            for agent, some in by_agent.items()
+        ]
+        done = join_file_reports(reports, attention=notices_of(notices))
+        return done or report_of_files(())
+
+    def _owner(self, file: DiskMemoryFile, agent: str | None) -> str | None:
+        """Whose facts a file gets: without a name those of the agent whose facts it has.
+
+        Raises:
+            MemoryFileOwnersError: it has facts of several agents, and none of the user.
+        """
+        owners = agents_of(read_states(file.state()), file.key) if agent is None else []
+        named = [each for each in owners if each is not None]
+        if not named or len(named) < len(owners):
+            return agent
+        if len(named) > 1:
+            raise MemoryFileOwnersError(file.name, sorted(named))
+        return named[0]
+
+    def _sync(
+        self,
+        files: Sequence[DiskMemoryFile],
+        request: FileSyncRequest,
+        progress: Progress | None,
+        *,
+        found: bool,
+    ) -> MemoryFileReport:
+        """Sync the files of one agent; `found` says whether the agent was not named."""
+        from vaultsync.memory_files.service import refresh_pending, sync_files  # noqa: PLC0415 - `status` syncs nothing
+
         refits = self._refits(files)
         user = self._services.settings.user
         request = replace(request, user=user, embeds=self._services.can_embed, refits=refits)
@@ -107,9 +149,9 @@ class MemoryFiles:
         if not request.dry_run:
             by_name = {each.name: each for each in report.files}
             self._remember([each for each in files if each.name in by_name], by_name, request)
-        if empty := [path for path in found if not found[path]]:
-            notices = notices_of(map(self._nothing_found, empty))
-            report = structs.replace(report, attention=[*notices, *report.attention])
+        if found:
+            named = [structs.replace(each, agent=request.agent) for each in report.files]
+            report = structs.replace(report, files=named)
         if request.dry_run or not (report.fact_ids or report.pending):
             return report
         report = structs.replace(report, run=self._write_notes(report.fact_ids, progress))

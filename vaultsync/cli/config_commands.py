@@ -7,7 +7,7 @@ import json
 import click
 
 from vaultsync.api.settings_access import SettingValue, change_setting, read_settings
-from vaultsync.cli.options import common
+from vaultsync.cli.options import DefaultGroup, common
 from vaultsync.cli.output import Options, clean_one_line, dim, echo, print_json
 
 machine_option = click.option(
@@ -15,11 +15,12 @@ machine_option = click.option(
 )
 
 
-@click.group("config")
+@click.group("config", cls=DefaultGroup, default="get")
 def config_group() -> None:
     """Show and change the settings of a vault.
 
     Harmless settings are stored in the vault, all others in your own file for it.
+    Without a command, it shows all settings.
     """
 
 

@@ -322,6 +322,7 @@ def _print_change(options: Options, memory: Memory, fact: Fact, before: str | No
     conflict = show.conflict_of(memory.conflicts(), fact.id)
     queued = memory.waits(fact.id)
     is_gone = conflict is None and memory.is_note_deleted(fact.id)
+    unwritten = memory.why_note_waits(fact.id)
     what = "unchanged" if fact.revision == before and not queued else "changed"
     show.print_changed(
         options,
@@ -331,8 +332,9 @@ def _print_change(options: Options, memory: Memory, fact: Fact, before: str | No
         conflict=conflict,
         queued=queued,
         is_gone=is_gone,
+        unwritten=unwritten,
     )
-    return EXIT_NEEDS_REVIEW if conflict or is_gone else EXIT_DONE
+    return EXIT_NEEDS_REVIEW if conflict or is_gone or unwritten else EXIT_DONE
 
 
 def _revision(memory: Memory, fact_id: str) -> str | None:
@@ -415,11 +417,11 @@ def forget(options: Options, *, fact_id: str, restore_previous: bool) -> int:
         done = memory.forget(fact_id, restore_previous=restore_previous)
         kept = done.status != "forgotten"
         conflict = show.conflict_of(memory.conflicts(), done.id) if kept else None
-        queued = memory.waits(done.id)
-    show.print_forgotten(options, done, queued=queued)
+        queued, unwritten = memory.waits(done.id), memory.why_note_waits(done.id)
+    show.print_forgotten(options, done, queued=queued, unwritten=unwritten)
     if kept:
         show.print_kept(options, conflict)
-    return EXIT_NEEDS_REVIEW if kept else EXIT_DONE
+    return EXIT_NEEDS_REVIEW if kept or unwritten else EXIT_DONE
 
 
 @click.command()

@@ -142,17 +142,23 @@ def print_changed(
     conflict: ConflictRecord | None = None,
     queued: bool,
     is_gone: bool = False,
+    unwritten: str = "",
 ) -> None:
     """Print a fact after a change, and the conflict that the change led to, or will lead to."""
     if options.json:
         extra: dict[str, Value] = {"conflict": conflict.id} if conflict else {}
         if is_gone:
             extra["note_deleted"] = True
+        if unwritten:
+            extra["note_waits"] = unwritten
         print_json({**public_changed(fact, contradicts), **extra, **_queued_json(queued)})
         return
     echo(clean_one_line(fact.id))
     where = "its note follows" if queued else _note_path(fact)
+    if unwritten:
+        where = "in the store only"
     print_message(options, f"{_quoted_title(fact)}: {what}, {where}")
+    _print_unwritten(options, unwritten)
     _print_contradictions(options, contradicts)
     _print_queued(options, queued=queued)
     if is_gone:
@@ -170,6 +176,11 @@ def print_changed(
         kept = conflict.conflict_path or f"conflict {conflict.id}"
         message = f"the user changed {fields} too: the note keeps the user's value, yours is in"
         print_message(options, clean_one_line(f"{message} {kept}"))
+
+
+def _print_unwritten(options: Options, why: str) -> None:
+    if why:
+        print_message(options, f"its note waits: {clean_one_line(why)}")
 
 
 def _queued_json(queued: bool) -> dict[str, Value]:  # noqa: FBT001 - the only argument
@@ -271,13 +282,17 @@ def _row(fact: Fact) -> list[str]:
     return [fact.id, fact.title, fact.type, str(fact.priority), fact.scope]
 
 
-def print_forgotten(options: Options, done: ForgetResult, *, queued: bool = False) -> None:
-    """Print the status of a fact that was deleted or restored."""
+def print_forgotten(
+    options: Options, done: ForgetResult, *, queued: bool = False, unwritten: str = ""
+) -> None:
+    """Print the status of a fact that was deleted or restored, and why its note is still there."""
     if options.json:
-        print_json({**to_builtins(done), **_queued_json(queued)})
+        waits = {"note_waits": unwritten} if unwritten else {}
+        print_json({**to_builtins(done), **_queued_json(queued), **waits})
         return
     echo(f"{clean_one_line(done.id)}\t{clean_one_line(done.status)}")
     _print_queued(options, queued=queued)
+    _print_unwritten(options, unwritten)
     if done.status == "forgotten":
         print_message(options, f"`vaultsync restore {clean_one_line(done.id)}` restores it")
     if done.previous:

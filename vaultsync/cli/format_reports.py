@@ -114,10 +114,15 @@ def _time(at: str) -> str:
     return clean_one_line(at[:19].replace("T", " "))
 
 
+_TIME_IN_ID = 13
+"""Characters of the time in the id of a run, to the millisecond. No two runs of a vault begin in
+the same one; the first 8 characters are those of all runs of a minute."""
+
+
 def _run_kind(run: RunSummary) -> str:
     """The kind of a run in one word or two: that of an undo names the beginning of its run."""
     kind, _, undone = clean_one_line(run.kind).partition(" ")
-    return f"{kind} {undone[:8]}".rstrip()
+    return f"{kind} {undone[:_TIME_IN_ID]}".rstrip()
 
 
 def counts_in_words(counts: Mapping[str, int]) -> str:

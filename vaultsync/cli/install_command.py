@@ -7,8 +7,8 @@ import sys
 import click
 
 from vaultsync.api.host_install import HostInstallation, HostSession
-from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
-from vaultsync.cli.options import common
+from vaultsync.cli.exit_codes import EXIT_DONE
+from vaultsync.cli.options import common, confirm
 from vaultsync.cli.output import (
     Options,
     clean,
@@ -70,8 +70,8 @@ def install(
         _print(planned)
     if changed and not dry_run:
         can_ask = is_terminal(sys.stdin) and is_terminal(sys.stderr) and not options.json
-        if can_ask and not yes and not click.confirm("Change these files?", err=True):
-            return EXIT_FAILED
+        if can_ask and not yes:
+            confirm("Change these files?")
         planned = session.apply()
     if options.json:
         print_json(planned)

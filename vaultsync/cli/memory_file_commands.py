@@ -83,6 +83,9 @@ def _print_file(options: Options, file: FileResult, done: MemoryFileReport) -> N
         for each in file.actions
     ]
     table(["action", "section", "fields", "why"], rows)
+    if file.agent:
+        text = f"its facts are those of the agent {file.agent}, as before"
+        print_message(options, clean_one_line(text))
     if file.written:
         print_message(options, f"{count_noun(file.written, 'queued text')} written to the file")
     if file.left_out:
@@ -115,8 +118,23 @@ def print_added(options: Options, done: AddResult) -> int:
     return code
 
 
-def print_managed(options: Options, done: ManagedFile) -> int:
-    """Print what a block holds and costs, and return the exit code."""
+def _nothing_to_write(scopes: Sequence[str]) -> str:
+    """What to do if there is no fact for a block."""
+    if scopes:
+        where = f"the scope {scopes[0]} has" if len(scopes) == 1 else f"{', '.join(scopes)} have"
+        remember = f"`vaultsync remember TEXT --scope {scopes[0]}` stores one"
+        more = "; `vaultsync list` shows the scopes of facts"
+    else:
+        where, remember, more = "there are", "`vaultsync remember TEXT` stores one", ""
+    text = f"{where} no facts but those that come from the file itself: {remember}{more}"
+    return clean_one_line(text)
+
+
+def print_managed(options: Options, done: ManagedFile, scopes: Sequence[str] = ()) -> int:
+    """Print what a block holds and costs, and return the exit code.
+
+    `scopes` are those that its facts were to be from.
+    """
     code = EXIT_NEEDS_REVIEW if done.attention else EXIT_DONE
     if options.json:
         print_json(done)
@@ -131,6 +149,8 @@ def print_managed(options: Options, done: ManagedFile) -> int:
         )
         line += f"; the file has {done.bytes:,}{most_bytes} bytes and {done.lines:,}{most_lines}"
         print_message(options, f"{line} lines ({done.host})")
+    if not (done.included or done.left_out or done.edits or done.attention):
+        print_message(options, _nothing_to_write(scopes))
     if done.edits:
         print_message(options, "\nyour edits:")
         rows = [
@@ -245,7 +265,8 @@ def manage_file(
     options: Options,
     *,
     file: str,
-    **request: Any,  # noqa: ANN401 - the arguments of `Memory.manage_memory_file`
+    scopes: Sequence[str],
+    **request: Any,  # noqa: ANN401 - the other arguments of `Memory.manage_memory_file`
 ) -> int:
     """Fill a block of FILE with the facts that a session needs.
 
@@ -254,5 +275,5 @@ def manage_file(
     the block are synced to the facts.
     """
     with open_memory(options) as memory:
-        done = memory.manage_memory_file(file, **request)
-    return print_managed(options, done)
+        done = memory.manage_memory_file(file, scopes=scopes, **request)
+    return print_managed(options, done, scopes)

@@ -7,7 +7,7 @@ import json
 import click
 
 from vaultsync.api.models import fetch_model, list_models
-from vaultsync.cli.options import common
+from vaultsync.cli.options import DefaultGroup, common
 from vaultsync.cli.output import (
     Options,
     clean_one_line,
@@ -20,9 +20,12 @@ from vaultsync.cli.output import (
 _MEGABYTE = 1_000_000
 
 
-@click.group()
+@click.group(cls=DefaultGroup, default="list")
 def model() -> None:
-    """List and download embedding models."""
+    """List and download embedding models.
+
+    Without a command, it lists models.
+    """
 
 
 @model.command("list")

@@ -7,6 +7,7 @@ import click
 from vaultsync.cli.format_reports import print_report
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
+    DefaultGroup,
     agent_option,
     common,
     dry_run_option,
@@ -82,9 +83,12 @@ def _print_captured(options: Options, report: CaptureReport, *, hook: bool) -> N
     )
 
 
-@click.group()
+@click.group(cls=DefaultGroup, default="list")
 def observations() -> None:
-    """Classify, list and show observations."""
+    """Classify, list and show observations.
+
+    Without a command, it lists observations.
+    """
 
 
 @observations.command()

@@ -8,7 +8,7 @@ import click
 
 from vaultsync.cli.format_proposals import print_proposal, print_proposals, print_settled
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, completes
+from vaultsync.cli.options import DefaultGroup, common, completes
 from vaultsync.cli.output import Options
 from vaultsync.errors import UsageError
 from vaultsync.proposals.proposal_kinds import KINDS
@@ -21,9 +21,12 @@ ids_argument = click.argument(
 )
 
 
-@click.group()
+@click.group(cls=DefaultGroup, default="list")
 def proposals() -> None:
-    """List, accept and reject proposals of agents and rules."""
+    """List, accept and reject proposals of agents and rules.
+
+    Without a command, it lists open proposals.
+    """
 
 
 @proposals.command("list")

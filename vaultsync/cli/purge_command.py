@@ -9,7 +9,7 @@ import click
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, dry_run_option, number_option
+from vaultsync.cli.options import common, confirm, dry_run_option, number_option
 from vaultsync.cli.output import Options, clean, echo, is_terminal, print_json, print_message
 from vaultsync.errors import UsageError
 from vaultsync.operations.purge import PurgeReport
@@ -57,7 +57,7 @@ def _ask(options: Options, shown: PurgeReport) -> None:
         message = f"{count_noun(len(shown.purged), 'fact')} would be erased permanently"
         raise UsageError(message, hint="review them with --dry-run; to erase them, pass --yes")
     _print(options, shown)
-    click.confirm(f"{_FINAL} Erase {count_noun(len(shown.purged), 'fact')}?", abort=True, err=True)
+    confirm(f"{_FINAL} Erase {count_noun(len(shown.purged), 'fact')}?")
 
 
 def _print(options: Options, done: PurgeReport) -> None:

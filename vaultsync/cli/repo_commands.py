@@ -9,7 +9,7 @@ import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import agent_option, common, number_option, text_or_stdin
+from vaultsync.cli.options import DefaultGroup, agent_option, common, number_option, text_or_stdin
 from vaultsync.cli.output import (
     Options,
     clean,
@@ -49,12 +49,13 @@ def repo_options(command: Command) -> Command:
     return repo_option(branch_scope_option(agent_option(command)))
 
 
-@click.group()
+@click.group(cls=DefaultGroup, default="list")
 def repo() -> None:
     """Remember conventions, decisions and notes per git repository.
 
     Conventions, decisions, notes and summaries apply to the branch on which they were written,
-    and to other branches once it is merged.
+    and to other branches once it is merged. Without a command, it lists what applies to the
+    current branch.
     """
 
 

@@ -20,6 +20,12 @@ from vaultsync.sync.report import ShownCopy
 
 COPY_DECISIONS = ("merge", "keep", "drop")
 LATER, QUIT = "later", "quit"
+
+
+class _QuitError(Exception):
+    """The user quits."""
+
+
 Decision = tuple[str, str, str | None]
 """The conflict, the side whose values it takes, and the field; None for all fields."""
 
@@ -79,7 +85,7 @@ def _ask_and_resolve(
     try:
         decisions = ask(found, field) if found else []
         answers = {each.path: _ask_about(_named(each), COPY_DECISIONS) for each in copies}
-    except click.Abort:
+    except _QuitError:
         print_message(options, "stopped: nothing was resolved")
         return EXIT_NEEDS_REVIEW
     for decided, side, one_field in decisions:
@@ -102,7 +108,7 @@ def ask(conflicts: Sequence[ConflictRecord], only: str | None) -> list[Decision]
     """Show conflicts and ask about each field, or about `only` one.
 
     Raises:
-        click.Abort: the user quits; what was answered before is not done.
+        _QuitError: the user quits; what was answered before is not done.
         click.UsageError: no conflict has that field.
     """
     decisions: list[Decision] = []
@@ -130,7 +136,7 @@ def _ask_about(what: str, choices: Sequence[str]) -> str:
         if word is not None and (given in words or given == word):
             break
     if word == QUIT:
-        raise click.Abort
+        raise _QuitError
     return word
 
 

@@ -27,6 +27,7 @@ from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     common,
     completes,
+    confirm,
     date_option,
     dry_run_option,
     fact_argument,
@@ -212,7 +213,7 @@ def undo(options: Options, *, run: str | None, yes: bool, verbose: bool) -> int:
     def undo_it(memory: Memory, bar: DelayedBar | None) -> Report:
         last = memory.last_undoable_run() if run is None else None
         if last and not yes and not options.json and sys.stdin.isatty():
-            click.confirm(f"Undo {describe_run(last)}?", abort=True, err=True)
+            confirm(f"Undo {describe_run(last)}?")
         return memory.undo(last.run if last else run, progress=bar)
 
     return _run_and_report(options, undo_it, verbose=verbose, undone=True)

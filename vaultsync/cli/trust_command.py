@@ -13,8 +13,8 @@ from vaultsync.api.vault_trust import (
     revoke_trust,
     trust_vault,
 )
-from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED, EXIT_NEEDS_REVIEW
-from vaultsync.cli.options import common
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
+from vaultsync.cli.options import common, confirm
 from vaultsync.cli.output import (
     Options,
     clean_one_line,
@@ -52,9 +52,7 @@ def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
         if not _can_ask():
             message = "there is no terminal to ask on: pass --yes, or run the command on a terminal"
             raise click.UsageError(message)
-        question = "Move these to your own settings?" if move else "Allow this?"
-        if not click.confirm(question, default=False, err=True):
-            return EXIT_FAILED
+        confirm("Move these to your own settings?" if move else "Allow this?")
     done = move_requests(seen) if move else trust_vault(seen)
     if options.json:
         print_json(done)

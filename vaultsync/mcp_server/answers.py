@@ -91,6 +91,15 @@ class UpdateFactResult(ChangedFact):
             ),
         ]
     ]
+    note_waits: NotRequired[
+        Annotated[
+            str,
+            Meta(
+                description="Why its note could not be written. The store has the change, and"
+                " the note follows once it can be written."
+            ),
+        ]
+    ]
 
 
 class QueryVaultResult(PublicPage, frozen=True):

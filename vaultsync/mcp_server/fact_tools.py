@@ -126,6 +126,8 @@ def _changed(memory: AgentMemory, fact: Fact) -> ToolAnswer:
         answer["conflict"] = conflict.id
     if conflict is None and memory.is_note_deleted(fact.id):
         answer["note_deleted"] = True
+    if unwritten := memory.why_note_waits(fact.id):
+        answer["note_waits"] = unwritten
     return answer
 
 

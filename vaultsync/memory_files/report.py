@@ -61,6 +61,8 @@ class FileResult(Struct, frozen=True, rename={"name": "file"}):
     """The titles of the sections that are too short."""
     managed: int = 0
     """Number of managed sections, including those of deleted facts."""
+    agent: str | None = None
+    """Whose file it was before, if no agent was named: the facts are this agent's."""
 
 
 class FactSection(Struct, frozen=True, rename="camel"):

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from vaultsync.errors import InvalidFieldError
+from vaultsync.errors import InvalidHookError
 
 CLAUDE_CODE, CODEX, CURSOR, GEMINI = "Claude Code", "Codex", "Cursor", "Gemini CLI"
 MAX_HOOK_BYTES = 8 << 20
@@ -97,27 +97,27 @@ def read_hook(text: str) -> Hook:
     """Parse the payload of a hook.
 
     Raises:
-        InvalidFieldError: it is too long, no JSON object, or of no known host.
+        InvalidHookError: it is too long, no JSON object, or of no known host.
     """
     if len(text) > MAX_HOOK_BYTES:
-        raise _refused(f"at most {MAX_HOOK_BYTES >> 20} MiB")
+        raise InvalidHookError(f"at most {MAX_HOOK_BYTES >> 20} MiB")
     try:
         payload = json.loads(text)
     except (ValueError, RecursionError):
-        raise _refused("JSON, as the hook of an agent writes it to stdin") from None
+        expected = "JSON, as an agent's host writes it for its hooks"
+        if not text.strip():
+            raise InvalidHookError(expected, "standard input is empty") from None
+        raise InvalidHookError(expected) from None
     if not isinstance(payload, dict):
-        raise _refused("a JSON object")
+        raise InvalidHookError("a JSON object")
     event = _line(payload, "hook_event_name") or _line(payload, "type")
     if not event:
-        raise _refused("an object with `hook_event_name`, or `type` of Codex's notify")
+        expected = "an object with `hook_event_name`, or `type` of Codex's notify"
+        raise InvalidHookError(expected)
     texts = tuple(_texts(payload))
     host = _host(payload, event)
     transcript = "" if texts else _line(payload, "transcript_path")
     return Hook(host, event, _session(payload), texts, _context(payload, host, event), transcript)
-
-
-def _refused(expected: str) -> InvalidFieldError:
-    return InvalidFieldError("hook", "what was piped in", expected)
 
 
 def _host(payload: Mapping[str, object], event: str) -> str:

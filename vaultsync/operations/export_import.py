@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
 
 from vaultsync.errors import (
     ImportLineError,
@@ -17,7 +18,8 @@ from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_acc
 from vaultsync.facts.write_limits import check_write_limits
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS_BY_KEY, NON_FIELD_KEYS, OWN_FIELDS_BY_KEY, Value
-from vaultsync.model.serialization import fact_to_json, fact_to_values
+from vaultsync.model.serialization import fact_from_json, fact_line, fact_to_json, fact_to_values
+from vaultsync.storage.packed_bytes import pack, unpack
 from vaultsync.storage.store import RevisionMismatch, StoreWrite, with_count_of
 from vaultsync.sync.context import SyncContext
 
@@ -53,23 +55,40 @@ def import_facts(ctx: SyncContext, lines: Iterable[str], *, agent: str | None = 
     Raises:
         ImportLineError: names the invalid line.
     """
-    facts: dict[str, Fact] = {}
-    numbers: dict[str, int] = {}
+    batches: list[bytes] = []
+    """Nothing is written before the last line was read; until then the facts are packed."""
+    count = 0
+    read = _read_all(ctx, lines, agent)
+    while batch := [*islice(read, FACTS_PER_WRITE)]:
+        if agent is not None:
+            _check_visible(ctx, {fact.id: number for number, fact in batch}, agent)
+        batches.append(pack(b"\n".join(fact_line(fact) for _, fact in batch)))
+        count += len(batch)
+    if agent is not None:
+        check_write_limits(ctx, *chain.from_iterable(map(_unpacked, batches)), agent=agent)
+    for each in batches:
+        write_imported(ctx, _unpacked(each), agent)
+    return count
+
+
+def _read_all(
+    ctx: SyncContext, lines: Iterable[str], agent: str | None
+) -> Iterator[tuple[int, Fact]]:
+    """The facts with the numbers of their lines."""
+    ids: set[bytes] = set()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         fact = _read(ctx, number, line, agent)
-        if fact.id in facts:
+        fact_id = bytes.fromhex(fact.id.replace("-", ""))
+        if fact_id in ids:
             raise ImportLineError(number, f"an earlier line has the id {fact.id} too")
-        facts[fact.id] = fact
-        numbers[fact.id] = number
-    if agent is not None:
-        _check_visible(ctx, numbers, agent)
-    ordered = list(facts.values())
-    check_write_limits(ctx, *ordered, agent=agent)
-    for start in range(0, len(ordered), FACTS_PER_WRITE):
-        write_imported(ctx, ordered[start : start + FACTS_PER_WRITE], agent)
-    return len(ordered)
+        ids.add(fact_id)
+        yield number, fact
+
+
+def _unpacked(batch: bytes) -> list[Fact]:
+    return [fact_from_json(line) for line in unpack(batch).split(b"\n")]
 
 
 def _check_visible(ctx: SyncContext, numbers: Mapping[str, int], agent: str) -> None:
@@ -86,7 +105,7 @@ def _check_visible(ctx: SyncContext, numbers: Mapping[str, int], agent: str) -> 
 
 def _read(ctx: SyncContext, number: int, line: str, agent: str | None) -> Fact:
     try:
-        parsed = json.loads(line)
+        parsed = json.loads(line.rstrip())
     except json.JSONDecodeError as error:
         why = f"it is not JSON ({error.msg}, column {error.colno})"
         raise ImportLineError(number, why) from None

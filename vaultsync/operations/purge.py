@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct, structs
 
-from vaultsync.errors import FactNotFoundError, GuardError, RevisionMismatchError
+from vaultsync.errors import FactNotFoundError, GuardError, ReadOnlyNoteError, RevisionMismatchError
 from vaultsync.facts.service import CONTENDED, check_writable, is_visible
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
@@ -109,6 +109,7 @@ def purge_facts(
         FactNotFoundError: an id is of no fact that the agent can see.
         ScopeDeniedError: the agent may not write one of the facts.
         GuardError: more facts would be erased than is plausible; nothing was done.
+        ReadOnlyNoteError: the user made a note read-only; nothing was done.
         StoreUnavailableError: nothing was done.
         RevisionMismatchError: others kept writing to a fact; run it again.
     """
@@ -129,6 +130,7 @@ def purge_facts(
         return structs.replace(shown, dry_run=True, seconds=_since(ctx, began))
     if not ids:
         return PurgeReport((), {}, 0)
+    _check_notes_writable(ctx, named)
     parts.intent.begin(ids)
     sync_once(ctx, _request(ids))
     pieces = _pieces(ctx, ids)
@@ -176,6 +178,16 @@ def _guard(ctx: SyncContext, ids: Sequence[str], max_delete: int | None) -> None
     if why is not None and (len(ids) > 1 or max_delete is not None):
         hint = f"review them with --dry-run; to erase them, add `--max-delete {len(ids)}`"
         raise GuardError(why.replace("delete", "erase for good", 1), "", hint=hint)
+
+
+def _check_notes_writable(ctx: SyncContext, ids: Iterable[str]) -> None:
+    """Refuse to begin if a note would stay."""
+    for base in ctx.archive.find_bases([*ids]).values():
+        try:
+            ctx.vault.check_writable(base.path)
+        except ReadOnlyNoteError as error:
+            error.hint = "nothing was erased: make it writable (`chmod u+w`), and purge again"
+            raise
 
 
 def _request(ids: Iterable[str]) -> SyncRequest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, takewhile
 from uuid import UUID
@@ -34,6 +34,7 @@ from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
 EVENT_FIELDS = frozenset({"fact", "note", "path", "outbox", CANVAS_FIELD, COPY_FIELD})
+NOTES_PER_PASS = 500
 ACTION_KEEP = "keep"
 """The action for facts and fields that were changed again since."""
 _HINT = "run `vaultsync sync`, then undo the run again"
@@ -98,7 +99,7 @@ def undo_run(
     done, kept = undo_copies(ctx, chain(*by_fact.values()))
     work.actions += done
     work.kept += kept
-    report = sync_once(ctx, request, progress=progress)
+    report = _sync_in_batches(ctx, request, progress)
     combined = structs.replace(
         report,
         counts=counted(counts_of(work.actions) + Counter(report.counts)),
@@ -108,6 +109,25 @@ def undo_run(
     if not combined.quiet:
         record_run(ctx, request, combined)
     return combined
+
+
+def _sync_in_batches(ctx: SyncContext, request: SyncRequest, progress: Progress | None) -> Report:
+    """One run that updates the notes of all facts, those of a batch after the other.
+
+    A run holds the notes and facts of its whole plan: 10 KB for each of the notes of an import.
+    """
+    report: Report | None = None
+    ids = request.fact_ids
+    for start in range(0, len(ids), NOTES_PER_PASS) if len(ids) > NOTES_PER_PASS else ():
+        some = ids[start : start + NOTES_PER_PASS]
+        found = sync_once(ctx, replace(request, fact_ids=some, facts_only=True, after=report))
+        report = report if found.quiet else found
+        if progress is not None:
+            progress("apply", min(start + NOTES_PER_PASS, len(ids)), len(ids))
+    last = sync_once(ctx, replace(request, after=report), progress=progress)
+    if report is None or not last.quiet:
+        return last
+    return structs.replace(report, attention=last.attention)
 
 
 def _time_in(run: str) -> str:

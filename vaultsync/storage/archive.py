@@ -127,6 +127,10 @@ class HistoryEntry(NamedTuple):
     after: Value
 
 
+NOT_WRITTEN = "not_written"
+"""The kind of the notice about a note that the system, or the user, does not let us write."""
+
+
 class Notice(NamedTuple):
     """Something that the user should know or do."""
 

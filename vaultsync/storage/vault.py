@@ -144,6 +144,13 @@ class Vault(Protocol):
     def discard(self, op: str) -> None:
         """Remove the file staged as `op`, if any."""
 
+    def check_writable(self, path: VaultPath) -> None:
+        """Refuse a note that the user made read-only, or whose folder is, if it is there.
+
+        Raises:
+            ReadOnlyNoteError.
+        """
+
     def create(self, op: str, path: VaultPath) -> FileStamp:
         """Move the staged file to `path`, in one atomic step, making folders as needed.
 
@@ -159,6 +166,7 @@ class Vault(Protocol):
 
         Raises:
             NoteMissingError: there is no note; nothing changed.
+            ReadOnlyNoteError: it, or its folder, is read-only; nothing changed.
             NoteChangedError: the note had (or got, while swapping) other bytes. The note
                 then holds what its editor saved last; `displaced` holds every complete
                 content met that is neither `expect`, nor staged by us, nor in the note.
@@ -169,6 +177,7 @@ class Vault(Protocol):
 
         Raises:
             NoteMissingError.
+            ReadOnlyNoteError: it, or its folder, is read-only; nothing changed.
             NoteExistsError: something is at `to`; nothing changed.
             NoteChangedError: an editor holds text of it that is not in the file yet;
                 nothing changed.
@@ -179,6 +188,7 @@ class Vault(Protocol):
 
         Raises:
             NoteMissingError: there is no note.
+            ReadOnlyNoteError: it, or its folder, is read-only; nothing changed.
             NoteChangedError: it had other bytes; it is where it was.
         """
 

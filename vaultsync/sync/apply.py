@@ -27,6 +27,7 @@ from vaultsync.notes.conflict_note import ConflictRecord
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import add_id_line, render_note, rewrite_note, stale_keys
 from vaultsync.storage.archive import (
+    NOT_WRITTEN,
     Base,
     DisplacedFile,
     HistoryEntry,
@@ -368,7 +369,7 @@ class ApplyBatch:
             path = conflict.path
             why = f"{path}: a conflict note cannot be written next to it: {error}"
             hint = "change its permissions so that you can write there; the next sync tries again"
-            self._give_up(item, Notice("not_written", path, why, hint, seen=self.at))
+            self._give_up(item, Notice(NOT_WRITTEN, path, why, hint, seen=self.at))
             return False
         self.outcome.conflicts.append(written)
         self.outcome.touched.add(parent_folder(written.conflict_path or VaultPath("")))
@@ -432,10 +433,10 @@ class ApplyBatch:
             self._half_done(item)
             why = f"{path}: the note cannot be written: {denied.strerror}"
             hint = "change its permissions so that you can write there; the next sync tries again"
-            self.outcome.notices.append(Notice("not_written", path, why, hint, seen=self.at))
+            self.outcome.notices.append(Notice(NOT_WRITTEN, path, why, hint, seen=self.at))
         except NoteError as error:
             self._half_done(item)
-            self.outcome.notices.append(Notice.of("not_written", error, self.at))
+            self.outcome.notices.append(Notice.of(NOT_WRITTEN, error, self.at))
 
     def _keep_displaced(self, item: PendingAction, path: VaultPath, sha: str) -> None:
         due = self.ctx.clock.now().timestamp() + self.ctx.policy.linger_seconds
@@ -615,7 +616,7 @@ def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
             ctx.archive.set_folders(dict.fromkeys(places, b""))
 
 
-_IDLE = frozenset({ActionKind.NOTHING, ActionKind.WAIT, ActionKind.NEEDS_REVIEW})
+IDLE = frozenset({ActionKind.NOTHING, ActionKind.WAIT, ActionKind.NEEDS_REVIEW})
 
 
 def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutcome:
@@ -632,7 +633,7 @@ def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutco
     if work.unchanged:
         _record_unchanged(work, outcome)
         work.unchanged = [each for each in work.unchanged if each.path in outcome.stamps]
-    todo = [action for action in work.actions if action.do not in _IDLE]
+    todo = [action for action in work.actions if action.do not in IDLE]
     size = ctx.policy.batch
     # Notes of this run can link to each other before they have bases.
     fresh = [a for a in todo if a.do in CREATES_NOTE or a.base is None]

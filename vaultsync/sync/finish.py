@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from vaultsync.errors import NoteError, StoreUnavailableError
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.notes.parse import read_note
-from vaultsync.storage.archive import Notice
+from vaultsync.storage.archive import NOT_WRITTEN, Notice
 from vaultsync.storage.store import FeedRow
 from vaultsync.storage.vault import FileStamp, FolderListing, path_in
-from vaultsync.sync.apply import ApplyOutcome
+from vaultsync.sync.apply import IDLE, ApplyOutcome
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
@@ -226,7 +226,7 @@ def changed_notices(
         if each.kind != "invalid_field" or not _is_explained(work.ctx, each):
             kept.setdefault(each.path, []).append(each)
     new: dict[VaultPath, list[Notice]] = {}
-    for each in work.notices:
+    for each in (*work.notices, *outcome.notices, *_not_written_before(work, kept)):
         # Without a sha it is about a value that its note brought with it.
         if each.kind in LASTING_NOTICES and (each.sha or each.kind != "invalid_field"):
             new.setdefault(each.path, []).append(each)
@@ -260,6 +260,15 @@ def changed_notices(
     }
 
 
+def _not_written_before(
+    work: SyncRun, kept: Mapping[VaultPath, Sequence[Notice]]
+) -> Iterator[Notice]:
+    """What a dry run knows of notes that cannot be written: the notices of what it would write."""
+    if work.request.dry_run and kept:
+        for path in {each.path for each in work.actions if each.do not in IDLE and each.path}:
+            yield from (each for each in kept.get(path, ()) if each.kind == NOT_WRITTEN)
+
+
 def _is_explained(ctx: SyncContext, notice: Notice) -> bool:
     """Whether the settings say by now what the word is that a notice is about."""
     file = ctx.find_file(notice.path) if ctx.view.meanings else None
@@ -283,11 +292,11 @@ def _notice_path_gone(work: SyncRun, path: VaultPath) -> bool:
 LASTING_NOTICES = frozenset(
     {
         *("unreadable", "invalid_field", "scope_move", "foreign_id", "unknown_id", "twins", "odd"),
-        COPY_NOTICE,
+        *(COPY_NOTICE, NOT_WRITTEN),
     }
 )
 """Kinds that stay true until the user acts on them."""
-RESOLVED_BY_AGREEMENT = frozenset({"unreadable", "odd", "twins"})
+RESOLVED_BY_AGREEMENT = frozenset({"unreadable", "odd", "twins", NOT_WRITTEN})
 """Kinds that cannot be true of a note that says what both sides agreed on."""
 
 

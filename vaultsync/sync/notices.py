@@ -151,6 +151,8 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
         listed.append(Notice(kind, folder, text, hint, seen=at))
     for path, what in snapshot.non_regular.items():
         text = f"{path}: is {what}, not a note"
+        if what == INVALID_NAME:
+            text = f"{path}: its name is not valid in a path, so it is not synced"
         hint = _HINTS.get(what, _NOT_REGULAR_HINT)
         listed.append(Notice("odd", path, text, hint, seen=at))
     listed += copies

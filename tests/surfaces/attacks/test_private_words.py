@@ -160,6 +160,7 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "open": lambda memory, planted: memory.open(planted.ids["edited"]),
     "waits": lambda memory, planted: memory.waits(planted.ids["edited"]),
     "is_note_deleted": lambda memory, planted: memory.is_note_deleted(planted.ids["gone"]),
+    "why_note_waits": lambda memory, planted: memory.why_note_waits(planted.ids["edited"]),
     "list": lambda memory, _: [memory.list(all=True), memory.list(links_to="Open", all=True)],
     "update": lambda memory, planted: memory.update(planted.ids["edited"], content="x"),
     "edit": lambda memory, planted: memory.edit(planted.ids["edited"], append="x"),
@@ -214,7 +215,15 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
 READING = {
     *("check", "new_id", "status", "log", "verify", "last_undoable_run", "history", "conflicts"),
     *("get", "open", "waits", "is_note_deleted", "list", "purge", "export", "recall", "context"),
-    *("is_empty", "damaged_facts", "doctor", "related", "graph_export", "graph_stats"),
+    *(
+        "why_note_waits",
+        "is_empty",
+        "damaged_facts",
+        "doctor",
+        "related",
+        "graph_export",
+        "graph_stats",
+    ),
     "graph_neighbors",
 }
 """Those of `ASKED` that change nothing, and may be asked one after the other."""

@@ -325,6 +325,7 @@ READS: dict[str, Callable[[Memory, str], object]] = {
     "observation": lambda memory, name: memory.observation(name),
     "waits": lambda memory, name: memory.waits(name),
     "note deleted": lambda memory, name: memory.is_note_deleted(name),
+    "note waits": lambda memory, name: memory.why_note_waits(name),
     "history": lambda memory, name: memory.history(name),
     "related": lambda memory, name: memory.related(name),
     "links to": lambda memory, name: memory.list(links_to=name),

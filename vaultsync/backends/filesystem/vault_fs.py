@@ -17,6 +17,7 @@ import errno
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,6 +39,7 @@ from vaultsync.errors import (
     NoteExistsError,
     NoteMissingError,
     NotRegularFileError,
+    ReadOnlyNoteError,
     UnsafePathError,
     VaultMissingError,
 )
@@ -50,6 +52,7 @@ _MARKER = ".meta/config.toml"
 _DERIVED = lazy_pattern(
     r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+", re.IGNORECASE
 )
+_WRITE_BITS = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _NO_NOTE = -2
 """The mtime of a displaced file that cannot be a note."""
 
@@ -168,6 +171,7 @@ class VaultFs:
         metadata: list[FileMetadata] = []
 
         def look(fd: int, found: os.stat_result) -> None:
+            _check_mode(path, found, note)
             metadata.append(syscalls.metadata_of(fd, found))
 
         def act(staged: EntryAt) -> FileStamp:
@@ -235,6 +239,7 @@ class VaultFs:
         self.check_new(to)
         with self._tree.place(path) as source:
             try:
+                _check_mode(path, syscalls.stat_of(source), source)
                 before = _stamp(path, source)
             except FileNotFoundError:
                 raise self._tree.missing(path) from None
@@ -273,8 +278,11 @@ class VaultFs:
                 raise NoteChangedError(path, (taken.data,) if taken else ()) from None
             raise NoteChangedError(path)
 
+        def look(_: int, found: os.stat_result) -> None:
+            _check_mode(path, found, note)
+
         with self._tree.place(path) as note:
-            if self._note(path, note).sha != expect:
+            if self._note(path, note, look).sha != expect:
                 raise NoteChangedError(path)
             self._tree.touch(path, f"{STAGING}/{op}")
             try:
@@ -319,6 +327,12 @@ class VaultFs:
         if is_foreign(name) or self._ignore.path(path):
             raise UnsafePathError(path, "it is ignored by the settings of this vault")
 
+    def check_writable(self, path: VaultPath) -> None:
+        vault_path(path)
+        missing = contextlib.suppress(NoteMissingError, FileNotFoundError)
+        with missing, self._tree.place(path) as note:
+            _check_mode(path, syscalls.stat_of(note), note)
+
     def touched(self, path: VaultPath, *gone: VaultPath) -> None:
         for each in gone:
             self._tree.forget(each)
@@ -360,6 +374,13 @@ def _stamp(path: VaultPath, place: EntryAt) -> FileStamp:
     if kind := file_reading.irregularity(found):
         raise NotRegularFileError(path, kind)
     return file_reading.stamp_from_stat(found)
+
+
+def _check_mode(path: VaultPath, found: os.stat_result, note: EntryAt) -> None:
+    """Refuse a note without write permission: a rename would replace it whatever its mode is."""
+    for what, mode in (("the note", found.st_mode), ("its folder", os.fstat(note.folder).st_mode)):
+        if not mode & _WRITE_BITS:
+            raise ReadOnlyNoteError(path, what)
 
 
 def _check_derived(path: VaultPath) -> None:

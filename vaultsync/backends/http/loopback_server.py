@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Literal
 
-from vaultsync.backends.http.loopback_guard import Asgi
+from vaultsync.backends.http.loopback_guard import Asgi, AsgiScope, Receive, Send
 from vaultsync.errors import needs_extra
+
+_log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
 _MAX_CONNECTIONS = 100
@@ -42,13 +45,14 @@ class LoopbackServer:
     ) -> None:
         with needs_extra("a server"):
             import uvicorn
+        _forward_log("uvicorn.error")
         self._socket = _bound_socket(ports)
         self.port: int = self._socket.getsockname()[1]
         self._ended = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._server = uvicorn.Server(
             uvicorn.Config(
-                make(self.port),
+                _after_refusal(make(self.port)),
                 lifespan=lifespan,
                 ws="none",
                 access_log=False,
@@ -90,6 +94,39 @@ class LoopbackServer:
         while not await self._server.on_tick(0):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), _TICK_SECONDS)
+
+
+def _after_refusal(app: Asgi) -> Asgi:
+    """The application, which begins one turn of the loop after the head of a request arrived.
+
+    If the body is malformed and arrived with the head, uvicorn has answered and closed the
+    connection by then. An answer to an open connection would be an error in its log.
+    """
+
+    async def call(scope: AsgiScope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(0)
+        await app(scope, receive, send)
+
+    return call
+
+
+class _ForwardingHandler(logging.Handler):
+    """Hands the records of a library on to the log of this package."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log a record."""
+        message = record.getMessage().strip()
+        _log.log(record.levelno, "the HTTP server says: %s", message, exc_info=record.exc_info)
+
+
+_FORWARDING = _ForwardingHandler()
+
+
+def _forward_log(name: str) -> None:
+    """Have a logger write to the log of this package alone, whose form the command decides."""
+    logger = logging.getLogger(name)
+    logger.addHandler(_FORWARDING)
+    logger.propagate = False
 
 
 def _bound_socket(ports: Sequence[int]) -> socket.socket:

@@ -101,6 +101,7 @@ class VaultThroughApp:
         self.ops = vault.ops
         self.may_be_written = vault.may_be_written
         self.discard = vault.discard
+        self.check_writable = vault.check_writable
         self.create = vault.create  # the app finds new notes by itself
         self.write_meta = vault.write_meta
         self.read_meta = vault.read_meta
@@ -114,6 +115,7 @@ class VaultThroughApp:
         staged = self._vault.staged(op) if self._app.is_open else None
         if staged is None:
             return self._vault.exchange(op, path, expect)
+        self._vault.check_writable(path)
         before = self._vault.read(path)
         if before.sha != expect:
             raise NoteChangedError(path)
@@ -133,6 +135,7 @@ class VaultThroughApp:
         if not self._app.is_open:
             return self._vault.move(path, to)
         self._vault.check_new(to)
+        self._vault.check_writable(path)
         try:
             expect = self._vault.read(path).sha
         except UnreadableNoteError:  # too large for an app, but not for a rename
