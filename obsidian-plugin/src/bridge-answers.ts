@@ -208,7 +208,7 @@ export interface History {
 	history: Array<FieldChange>;
 }
 
-/** A fact that was found, and why. Its numbers are rounded to 4 digits. */
+/** A fact that was found, and why. Numbers are rounded to 4 digits. */
 export interface Hit {
 	id: string;
 	title: string;
@@ -321,7 +321,7 @@ export interface ModuleFolders {
 	folders: Array<ModuleStatus>;
 }
 
-/** How far the mirror of a folder is. */
+/** The state of the mirror of a folder. */
 export interface ModuleStatus {
 	pending: number;
 	oldest_hours: number;
