@@ -21,7 +21,7 @@ export interface BlockState {
 	agent: string | null;
 }
 
-/** What waits and what is wrong, of which vault. */
+/** The status of a vault, with its id. */
 export interface BridgeStatus {
 	facts: number;
 	notes: number;
