@@ -68,8 +68,8 @@ def change_setting(
 ) -> SettingValue:
     """Set or remove a setting in the file that it belongs to; all other lines are kept.
 
-    The vault's file has settings that are harmless, no matter who wrote them. Others, and those that
-    the user's own file already sets, are set in the user's file.
+    The vault's file has settings that are harmless, no matter who wrote them. Others, and
+    those that the user's own file already sets, are set in the user's file.
 
     Args:
         path: the vault, found as by `vaultsync.open()`.

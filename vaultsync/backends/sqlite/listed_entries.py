@@ -30,11 +30,11 @@ _Volumes: TypeAlias = defaultdict[tuple[str, str, int], Volume]
 _TABLES = ("version", "listed", "named", "mentioned", "entities", "volumes")
 _DAY, _PRIORITY, _TYPE, _TYPED = "day", "priority", "type", "typed"
 _LETTERED, _SPELLED = "lettered", "spelled"
-"""Kinds of volumes: what is counted by each."""
+"""Kinds of volumes, by what is counted."""
 
 
 def m001_listed(db: sqlite3.Connection) -> None:
-    """Entries in their orders; names and who mentions them; how much there is of what.
+    """Entries in their orders; names and the facts that mention them; sizes.
 
     `weight` and `day` are negative, so that the first entries come first.
     """
@@ -225,7 +225,7 @@ class SqliteEntries(DerivedFile):
         return sorted(map(_group, found), key=lambda each: each.rank)
 
     def erase(self, traces: Traces) -> dict[str, int]:
-        """Throw the file away, as an `Erasable`: it is derived, and holds titles."""
+        """Discard the file, as an `Erasable`: it is derived, and contains titles."""
         with self._lock:
             held = len(self.find(traces.fact_ids))
             self._throw_away()
@@ -248,7 +248,7 @@ class SqliteEntries(DerivedFile):
         return {bucket: Volume(*volume) for bucket, *volume in rows}
 
     def _count(self, more: _Volumes, less: _Volumes) -> None:
-        """Count what came, and what went."""
+        """Count added and removed entries."""
         for key, (lines, size) in less.items():
             held = more[key]
             more[key] = Volume(held.lines - lines, held.size - size)
@@ -309,7 +309,7 @@ def _group(row: tuple[Any, ...]) -> EntityGroup:
 
 
 def _spelled(each: ListedEntry) -> Mapping[str, list[str]]:
-    """Folded name -> as the fact writes it."""
+    """Folded name -> its spelling in the fact."""
     found: dict[str, list[str]] = defaultdict(list)
     for name in each.entry.entities:
         found[fold_name(name)].append(name)
