@@ -381,10 +381,10 @@ class MemoryFiles:
         ]
         reports = []
         for (owner, scope), paths in self._followed_by(agent, known).items():
-            some = sorted(each for each in paths if names is None or str(each) in names)
-            if some:
+            files = sorted(each for each in paths if names is None or str(each) in names)
+            if files:
                 request = FileSyncRequest(owner, scope, dry_run=dry_run, raises=raises)
-                reports.append(self.sync(some, request))
+                reports.append(self.sync(files, request))
         blocks, notices = [], []
         for each in known:
             try:

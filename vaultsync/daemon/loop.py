@@ -230,8 +230,8 @@ class DaemonLoop:
         elif folders or due.behind_since is not None:
             self._pass(now, folders)
         elif due.take_folders_to_hash(now, self._work.ctx.archive):
-            some = [due.to_hash.pop() for _ in due.to_hash[:FOLDERS_HASHED_PER_TICK]]
-            self._pass(now, frozenset(some), hashed=True)
+            hashed_folders = [due.to_hash.pop() for _ in due.to_hash[:FOLDERS_HASHED_PER_TICK]]
+            self._pass(now, frozenset(hashed_folders), hashed=True)
         elif now >= due.derive_at:
             self._derive()
 

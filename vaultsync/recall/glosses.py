@@ -108,7 +108,7 @@ def _japanese(text: str) -> list[Gloss]:
         if number % 2:
             found.append(Gloss(part, known[part]))
         else:
-            words = (word for some in _HIRAGANA.split(part) for word in split_words(some))
+            words = (word for piece in _HIRAGANA.split(part) for word in split_words(piece))
             found += [Gloss(word, ()) for word in words]
     return found
 

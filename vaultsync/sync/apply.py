@@ -585,10 +585,10 @@ def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
     for start in range(0, len(work.unchanged), BASES_PER_TRANSACTION):
         bases: list[PackedBase] = []
         blobs: dict[str, bytes] = {}
-        some = work.unchanged[start : start + BASES_PER_TRANSACTION]
-        left_out = [x.canonical_of.id for x in some if x.canonical_of and not x.canonical_of.line]
+        batch = work.unchanged[start : start + BASES_PER_TRANSACTION]
+        left_out = [x.canonical_of.id for x in batch if x.canonical_of and not x.canonical_of.line]
         facts = ctx.store.find_many(left_out) if left_out else {}
-        for each in some:
+        for each in batch:
             file, fact, path = each.file, each.canonical_of, each.path
             assert fact is not None  # noqa: S101 - they all have one
             if fact.line:
@@ -611,7 +611,7 @@ def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
             ctx.archive.put_bases(bases)
             ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
             # If the run ends here, the next one has to scan these folders again.
-            places = {parent_folder(seen.path) for seen in some}
+            places = {parent_folder(seen.path) for seen in batch}
             ctx.archive.set_folders(dict.fromkeys(places, b""))
 
 
@@ -642,8 +642,8 @@ def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutco
     following = ApplyBatch(work, todo[:size], outcome, links) if todo else None
     displaced: list[DisplacedFile] = []
     for end in range(size, len(todo) + size, size):
-        current, some = following, todo[end : end + size]
-        following = ApplyBatch(work, some, outcome, links) if some else None
+        current, actions = following, todo[end : end + size]
+        following = ApplyBatch(work, actions, outcome, links) if actions else None
         assert current is not None  # noqa: S101 - there is something left to do
         current.apply(following.steps if following else iter(()))
         displaced += current.displaced

@@ -289,12 +289,12 @@ def _unrecorded(ctx: SyncContext, versions: Sequence[ReplacedVersion], since: in
     for fact_id, every in by_fact.items():
         now, base = current.get(fact_id), bases.get(fact_id)
         # The current version is about to be replaced; keep it.
-        some = [each for each in every if not _is_same(each.fact, now)]
-        late, fresh = _parted(some, base, now, since)
+        replaced = [each for each in every if not _is_same(each.fact, now)]
+        late, fresh = _parted(replaced, base, now, since)
         before = base.fact if base else None
         found.entries.extend(_version_entries(None, late, before))
         found.entries.extend(_version_entries(before, fresh, now))
-        found.revisions.extend(each.fact.revision for each in some)
+        found.revisions.extend(each.fact.revision for each in replaced)
         if fresh:
             found.newest[fact_id] = fresh[-1].fact
     # A crash may have occurred before the store deleted them.
@@ -309,26 +309,26 @@ def _is_same(one: Fact, other: Fact | None) -> bool:
 
 
 def _parted(
-    some: Sequence[ReplacedVersion], base: Base | None, now: Fact | None, since: int
+    versions: Sequence[ReplacedVersion], base: Base | None, now: Fact | None, since: int
 ) -> tuple[Sequence[ReplacedVersion], Sequence[ReplacedVersion]]:
     """The versions before the base's, and those after it; the base's own is recorded."""
     if base is None:
-        return (), some
+        return (), versions
     if _is_same(base.fact, now):
-        return some, ()
-    at = next((n for n, each in enumerate(some) if _is_same(each.fact, base.fact)), None)
+        return versions, ()
+    at = next((n for n, each in enumerate(versions) if _is_same(each.fact, base.fact)), None)
     if at is not None:
-        return some[:at], some[at + 1 :]
-    late = sum(each.seq <= since for each in some)
-    return some[:late], some[late:]
+        return versions[:at], versions[at + 1 :]
+    late = sum(each.seq <= since for each in versions)
+    return versions[:late], versions[late:]
 
 
 def _version_entries(
-    before: Fact | None, some: Sequence[ReplacedVersion], after: Fact | None
+    before: Fact | None, versions: Sequence[ReplacedVersion], after: Fact | None
 ) -> Iterator[HistoryEntry]:
     """The changes of each version; for a first version without a predecessor, the next changes."""
-    followers = [*(each.fact for each in some[1:]), after]
-    for version, following in zip(some, followers, strict=False):
+    followers = [*(each.fact for each in versions[1:]), after]
+    for version, following in zip(versions, followers, strict=False):
         fact = version.fact
         for key in differing_keys(before or following or fact, fact):
             old = before.plain(key) if before else None

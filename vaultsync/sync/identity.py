@@ -370,10 +370,10 @@ def completed_cases(ctx: SyncContext, cases: Sequence[Case], feed: StoreFeed) ->
     """The same cases, with the facts of brief ones read from the store page by page."""
     rows = {row.fact_id: row for row in feed.rows}
     for start in range(0, len(cases), CASES_IN_MEMORY):
-        some = cases[start : start + CASES_IN_MEMORY]
-        brief = [case.fact_id for case in some if case.is_brief]
+        batch = cases[start : start + CASES_IN_MEMORY]
+        brief = [case.fact_id for case in batch if case.is_brief]
         sides = _store_sides(ctx, brief, {}, rows, feed) if brief else {}
-        for case in some:
+        for case in batch:
             yield case._replace(store=sides[case.fact_id]) if case.fact_id in sides else case
 
 

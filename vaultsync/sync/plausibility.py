@@ -139,7 +139,7 @@ class OlderCopy(NamedTuple):
 
     def examples(self) -> tuple[str, ...]:
         """Some of the paths."""
-        return tuple(str(path) for some in self for path in some)[:MAX_EXAMPLES]
+        return tuple(str(path) for paths in self for path in paths)[:MAX_EXAMPLES]
 
 
 def is_former(now: Fact, other: Fact, history: Sequence[HistoryEntry]) -> bool:

@@ -32,9 +32,9 @@ REPORT_COUNTS = (
 )
 
 
-def counted(some: Mapping[str, int]) -> dict[str, int]:
+def counted(counts: Mapping[str, int]) -> dict[str, int]:
     """The counts of a report: each name in `REPORT_COUNTS`, in that order, 0 if missing."""
-    return {name: some.get(name, 0) for name in REPORT_COUNTS}
+    return {name: counts.get(name, 0) for name in REPORT_COUNTS}
 
 
 class ActionTaken(Struct, frozen=True):

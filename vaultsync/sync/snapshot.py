@@ -211,12 +211,12 @@ def parts_by_folder(
     size = 0
     ordered = sorted(paths, key=lambda path: (parent_folder(path), path))
     for _, group in groupby(ordered, parent_folder):
-        some = list(group)
-        more = sum(map(size_of, some))
+        notes = list(group)
+        more = sum(map(size_of, notes))
         if part and size + more > most:
             yield part
             part, size = [], 0
-        part += some
+        part += notes
         size += more
     if part:
         yield part
@@ -317,9 +317,9 @@ def _scan_folder(
         else:
             snapshot.known.add(path)
     for start in range(0, len(to_read), FILES_PER_LOOKUP):
-        some = to_read[start : start + FILES_PER_LOOKUP]
-        bases = ctx.archive.find_bases([fact_id for _, _, fact_id in some if fact_id])
-        for path, stamp, fact_id in some:
+        batch = to_read[start : start + FILES_PER_LOOKUP]
+        bases = ctx.archive.find_bases([fact_id for _, _, fact_id in batch if fact_id])
+        for path, stamp, fact_id in batch:
             _look_at_file(ctx, snapshot, scope, path, stamp, base=bases.get(fact_id))
             if len(snapshot.unread) >= MIN_BULK_FACTS:  # limits the files in memory
                 _identify_new_files(ctx, snapshot, scope)

@@ -266,9 +266,9 @@ def page_id(mark: str, number: int) -> str:
 def pages_of(rows: Sequence[StoredFact], mark: str, at: str) -> list[Point]:
     """The rows of a batch as points, each in the collection of its facts."""
     points = []
-    for number, some in enumerate(_parted(rows)):
-        page = {"kind": "page", "revision": mark, "at": at, "rows": rows_text(some)}
-        home = {"home": some[0].home} if some[0].home else {}
+    for number, page_rows in enumerate(_parted(rows)):
+        page = {"kind": "page", "revision": mark, "at": at, "rows": rows_text(page_rows)}
+        home = {"home": page_rows[0].home} if page_rows[0].home else {}
         points.append(Point(page_id(mark, number), page | home))
     return points
 

@@ -330,7 +330,8 @@ def _operations(step: PointOperation) -> list[EdgeValue]:
     only_if = _filter(step.only_if) if step.only_if else None
     points = (edge.Point(x.id, named_vector(x.vector), dict(x.payload)) for x in step.points)
     return [
-        update.upsert_points(some, condition=only_if, update_mode=mode) for some in batches(points)
+        update.upsert_points(batch, condition=only_if, update_mode=mode)
+        for batch in batches(points)
     ]
 
 

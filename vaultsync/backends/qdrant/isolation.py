@@ -195,8 +195,8 @@ class IsolatedCollections(PointCollection):
     def do(self, steps: Sequence[PointOperation]) -> None:
         """Do the steps in order, each in its collections."""
         routed = [each for step in steps for each in self._routed(step)]
-        for _, some in groupby(routed, key=lambda each: id(each[0])):
-            same = list(some)
+        for _, group in groupby(routed, key=lambda each: id(each[0])):
+            same = list(group)
             same[0][0].do([step for _, step in same])
 
     def _routed(self, step: PointOperation) -> Iterator[tuple[PointCollection, PointOperation]]:

@@ -316,10 +316,10 @@ class QdrantStore:
             # A failed condition is not an error: another process has counted, so read again.
             self._points.do(
                 [
-                    UpsertPoints(some, PointFilter((MatchAny("revision", [last]),)), mode="known")
+                    UpsertPoints(batch, PointFilter((MatchAny("revision", [last]),)), mode="known")
                     if last
-                    else UpsertPoints(some, mode="new")
-                    for last, some in after.items()
+                    else UpsertPoints(batch, mode="new")
+                    for last, batch in after.items()
                 ]
             )
         raise StoreUnavailableError("other programs keep counting in it")
@@ -358,10 +358,11 @@ class QdrantStore:
             steps.append(DeletePoints(PointFilter((*_MOVED.must, until))))
         counts = MatchAny("kind", [ACCESSES_KIND])
         steps += [
-            DeletePoints(PointFilter((counts, MatchAny("of", some)))) for some in batches(forgotten)
+            DeletePoints(PointFilter((counts, MatchAny("of", batch))))
+            for batch in batches(forgotten)
         ]
-        for some in batches(steps):
-            self._points.do(some)
+        for batch in batches(steps):
+            self._points.do(batch)
         return len(forgotten)
 
     def erase(self, traces: Traces) -> dict[str, int]:

@@ -131,8 +131,8 @@ class QdrantVectors:
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
         dimension = self._book().dimension
         found: dict[str, Sequence[float]] = {}
-        for some in batches(chunk_ids) if dimension else ():
-            where = PointFilter((*CHUNK_FILTER.must, MatchAny("chunk", some)))
+        for batch in batches(chunk_ids) if dimension else ():
+            where = PointFilter((*CHUNK_FILTER.must, MatchAny("chunk", batch)))
             found |= self._points.vectors(where, "chunk", dimension)
         return found
 
@@ -157,9 +157,9 @@ class QdrantVectors:
         firsts = self._firsts(rows, set(replaced))
         put = [self._point(key, row, firsts) for key, row in points.items()]
         steps: list[PointOperation] = [UpsertPoints(put)] if put else []
-        for some in batches(replaced):
+        for batch in batches(replaced):
             where = PointFilter(
-                (*CHUNK_FILTER.must, MatchAny("fact", some)), must_not=tuple(points)
+                (*CHUNK_FILTER.must, MatchAny("fact", batch)), must_not=tuple(points)
             )
             steps.append(DeletePoints(where))
         noted = book.record if record is None else record
@@ -227,10 +227,10 @@ class QdrantVectors:
     def cosines(self, vector: Sequence[float], fact_ids: Iterable[str]) -> dict[str, list[float]]:
         dimension = self._book().dimension
         grouped: dict[str, list[float]] = {}
-        for some in batches(fact_ids) if dimension else ():
+        for batch in batches(fact_ids) if dimension else ():
             check_dimension(vector, dimension)
-            where = PointFilter((*CHUNK_FILTER.must, MatchAny("fact", some)))
-            asked = max(64, CHUNKS_FETCHED * len(some))
+            where = PointFilter((*CHUNK_FILTER.must, MatchAny("fact", batch)))
+            asked = max(64, CHUNKS_FETCHED * len(batch))
             while len(found := self._points.search(vector, where, ("fact",), limit=asked)) == asked:
                 asked *= 4
             grouped |= cosines_by_fact((each.payload["fact"], each.score) for each in found)
@@ -253,7 +253,9 @@ class QdrantVectors:
     def _held(self, fact_ids: Iterable[str] | None, fields: Sequence[str]) -> Iterator[Payload]:
         """The payloads of all chunks, or of the chunks of some facts."""
         asked: Iterable[tuple[Condition, ...]] = (
-            [()] if fact_ids is None else ((MatchAny("fact", some),) for some in batches(fact_ids))
+            [()]
+            if fact_ids is None
+            else ((MatchAny("fact", batch),) for batch in batches(fact_ids))
         )
         with _as_index_errors():
             if not self._points.exists():

@@ -137,15 +137,15 @@ def _numbered(
     db: sqlite3.Connection, table: str, column: str, values: Collection[str]
 ) -> Mapping[str, int]:
     """The numbers of facts or targets; new ones get a number."""
-    some = f"SELECT {column}, n FROM {table} WHERE {column} {_GIVEN}"  # noqa: S608 - ours
-    found = dict(db.execute(some, (json.dumps(list(values)),)))
+    query = f"SELECT {column}, n FROM {table} WHERE {column} {_GIVEN}"  # noqa: S608 - ours
+    found = dict(db.execute(query, (json.dumps(list(values)),)))
     new = [each for each in values if each not in found]
     if table == "targets":
         rows = [(each, name_key(each)) for each in new]
         db.executemany("INSERT INTO targets (text, name) VALUES (?, ?)", rows)
     else:
         db.executemany("INSERT INTO facts (id) VALUES (?)", zip(new))
-    return found | dict(db.execute(some, (json.dumps(new),))) if new else found
+    return found | dict(db.execute(query, (json.dumps(new),))) if new else found
 
 
 def _stored_links(

@@ -129,8 +129,8 @@ class SqliteEntries(DerivedFile):
 
     def iter_listed(self) -> Iterator[ListedEntry]:
         after = ""
-        some = f"{_SELECT} WHERE id > ? ORDER BY id LIMIT {sqlite_file.BATCH_ROWS}"
-        while rows := self._rows(some, after):
+        query = f"{_SELECT} WHERE id > ? ORDER BY id LIMIT {sqlite_file.BATCH_ROWS}"
+        while rows := self._rows(query, after):
             yield from map(_listed, rows)
             after = _listed(rows[-1]).id
 
@@ -149,8 +149,8 @@ class SqliteEntries(DerivedFile):
             " AND part = ''",
             *(_DAY, until),
         )
-        some = f"{_SELECT} WHERE day <= ? ORDER BY day, weight, id LIMIT ?"
-        return number, [*map(_listed, self._rows(some, until, limit))]
+        query = f"{_SELECT} WHERE day <= ? ORDER BY day, weight, id LIMIT ?"
+        return number, [*map(_listed, self._rows(query, until, limit))]
 
     def by_type(self, limit: int) -> dict[str, tuple[int, list[ListedEntry]]]:
         return {key: self._best("type", key, n, limit) for key, n in self._numbers(_TYPE)}
@@ -191,8 +191,8 @@ class SqliteEntries(DerivedFile):
             ((facts,),) = self._rows(count, json.dumps(list(names)))
         first: dict[str, tuple[float, int, str]] = {}
         for name in names:
-            some = "SELECT weight, day, id FROM mentioned WHERE name = ?"
-            for row in self._rows(f"{some} {_ORDER} LIMIT ?", name, limit):
+            query = "SELECT weight, day, id FROM mentioned WHERE name = ?"
+            for row in self._rows(f"{query} {_ORDER} LIMIT ?", name, limit):
                 first[row[2]] = row
         best = [row[2] for row in sorted(first.values())[:limit]]
         found = self.find(best)
@@ -210,8 +210,8 @@ class SqliteEntries(DerivedFile):
 
     def typed(self, keys: PartKeys, buckets: range) -> list[tuple[str, str]]:
         where = " AND ".join([*(f"{x} = ?" for x in _PART[: len(keys)]), _BETWEEN])
-        some = f"SELECT type, line FROM listed WHERE {where} {_ORDER}"  # noqa: S608 - ours
-        return self._rows(some, *keys, buckets.start, buckets.stop)
+        query = f"SELECT type, line FROM listed WHERE {where} {_ORDER}"  # noqa: S608 - ours
+        return self._rows(query, *keys, buckets.start, buckets.stop)
 
     def entity_parts(self) -> dict[PartKeys, Volume]:
         return self._parts(_LETTERED)
@@ -243,8 +243,8 @@ class SqliteEntries(DerivedFile):
         return {tuple(part.split("\n")): Volume(*volume) for part, *volume in rows}
 
     def _buckets(self, kind: str, keys: PartKeys) -> dict[int, Volume]:
-        some = "SELECT bucket, lines, size FROM volumes WHERE kind = ? AND part = ?"
-        rows = self._rows(some, f"{kind} bucket", "\n".join(keys))
+        query = "SELECT bucket, lines, size FROM volumes WHERE kind = ? AND part = ?"
+        rows = self._rows(query, f"{kind} bucket", "\n".join(keys))
         return {bucket: Volume(*volume) for bucket, *volume in rows}
 
     def _count(self, more: _Volumes, less: _Volumes) -> None:

@@ -264,8 +264,8 @@ class SqliteArchive:
         return found
 
     def notes_by_folder(self) -> dict[VaultPath, int]:
-        some = "SELECT folder, count(*) FROM bases WHERE missing_since IS NULL GROUP BY folder"
-        return {path_from_column(folder): number for folder, number in self._rows(some)}
+        query = "SELECT folder, count(*) FROM bases WHERE missing_since IS NULL GROUP BY folder"
+        return {path_from_column(folder): number for folder, number in self._rows(query)}
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         found: dict[VaultPath, str] = {}

@@ -111,10 +111,10 @@ class QueryBuilder:
             if ways:
                 asked.append((Occur.Must, Query.boolean_query(self._in_fields(searcher, ways))))
         terms, names = self._terms.of_question(words, languages)
-        some = [*self._in_fields(searcher, ([(0, term)] for term in terms))]
-        some += self._named(searcher, names)
-        if some:
-            asked.append((Occur.Should if asked else Occur.Must, Query.boolean_query(some)))
+        queries = [*self._in_fields(searcher, ([(0, term)] for term in terms))]
+        queries += self._named(searcher, names)
+        if queries:
+            asked.append((Occur.Should if asked else Occur.Must, Query.boolean_query(queries)))
         return asked and asked + self._labelled(filters)
 
     def browsed(self, filters: FactFilters, ranges: Mapping[str, ColumnRange]) -> list[Clause]:
