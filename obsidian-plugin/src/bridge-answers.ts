@@ -10,7 +10,7 @@ export interface ActionTaken {
 	counted: Array<string>;
 }
 
-/** What the managed block of a memory file holds. */
+/** The state of the managed block of a memory file. */
 export interface BlockState {
 	file: string;
 	status: string;
@@ -21,7 +21,7 @@ export interface BlockState {
 	agent: string | null;
 }
 
-/** What waits and what is wrong, of which vault. */
+/** The status of a vault, with its id. */
 export interface BridgeStatus {
 	facts: number;
 	notes: number;
@@ -208,7 +208,7 @@ export interface History {
 	history: Array<FieldChange>;
 }
 
-/** A fact that was found, and why. Its numbers are rounded to 4 digits. */
+/** A fact that was found, and why. Numbers are rounded to 4 digits. */
 export interface Hit {
 	id: string;
 	title: string;
@@ -321,7 +321,7 @@ export interface ModuleFolders {
 	folders: Array<ModuleStatus>;
 }
 
-/** How far the mirror of a folder is. */
+/** The state of the mirror of a folder. */
 export interface ModuleStatus {
 	pending: number;
 	oldest_hours: number;
@@ -553,7 +553,7 @@ export interface ReportedNotice {
 	hint: string;
 }
 
-/** The conflict that was resolved, and those that are still open. */
+/** The resolved conflict, and those that are still open. */
 export interface ResolveResult {
 	conflicts: Array<ShownConflict>;
 	resolved: ShownConflict;
@@ -592,7 +592,7 @@ export interface ShownConflict {
 	fields: Array<FieldConflict>;
 }
 
-/** A second version of a note, which a sync tool put beside it. */
+/** A second version of a note, which a sync tool saved next to it. */
 export interface ShownCopy {
 	path: string;
 	note: string;
@@ -635,7 +635,7 @@ export interface StageCandidate {
 	score: number;
 }
 
-/** What a daemon measured of itself, since it was first started on this vault. */
+/** The daemon's measurements since it was first started on this vault. */
 export interface Telemetry {
 	since: string;
 	write_through: TimePercentiles | null;
@@ -649,7 +649,7 @@ export interface Telemetry {
 	crashes: number;
 }
 
-/** How long something took, in seconds; the percentiles are of the newest 512. */
+/** Durations in seconds; the percentiles are of the newest 512. */
 export interface TimePercentiles {
 	count: number;
 	p50: number;

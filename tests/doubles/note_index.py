@@ -37,17 +37,17 @@ _K1, _B = 1.2, 0.75
 class _IndexedFact:
     fact: Fact
     turn: SessionTurn
-    """Its place in its session when it was put."""
+    """Its position in its session when it was indexed."""
     terms: tuple[str, ...]
     names: frozenset[tuple[str, ...]]
 
 
 class MemoryIndex:
-    """A `NoteIndex` that is gone with the process: BM25 over all text as one field.
+    """A `NoteIndex` in memory: BM25 over all text as one field.
 
     Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with the
-    parameters of Lucene. `language` is that of questions whose language is not recognised:
-    its stop words are left out.
+    parameters of Lucene. `language` is used for questions whose language is not recognised:
+    its stop words are removed.
     """
 
     def __init__(self, language: str = ENGLISH) -> None:

@@ -104,7 +104,7 @@ PROJECT_BUGS: tuple[Bug, ...] = (
         "a folder that is gone empties the memory",
         "modules/service.py",
         "            if topic == key and not listing.documents and not listing.topics:\n"
-        "                continue  # the whole folder is gone, as on another branch\n",
+        "                continue  # the folder does not exist on this branch\n",
         "",
         f"{SYNCS}::test_a_folder_that_is_gone_forgets_no_document",
     ),

@@ -1,6 +1,6 @@
 """Validate the arguments of `Memory`: texts, numbers, dates and paths.
 
-Each names the argument in its error, `InvalidFieldError`; paths have errors of their own.
+Each function names the argument in its `InvalidFieldError`; paths have their own errors.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.settings import user_path
 
 _MOST = 2**31 - 1
-"""A limit that stands for none: no memory has as many facts or runs."""
+"""The largest limit, which means no limit: no memory has as many facts or runs."""
 
 
 def path_in_vault(text: str, root: Path) -> VaultPath:
-    """A path in the vault, given relative to its root or as the system has it.
+    """A path in the vault, given relative to its root or as a path of the system.
 
     Raises:
-        NoteMissingError: nothing is there.
+        NoteMissingError: nothing exists there.
         UnsafePathError: it is outside the vault.
     """
     path = user_path(text)
@@ -38,7 +38,7 @@ def path_in_vault(text: str, root: Path) -> VaultPath:
 
 
 def check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
-    """A list of texts; one text is refused, because Python would take its characters for a list."""
+    """A list of texts; a single text is refused, because it would be read as its characters."""
     texts = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
     if (not texts and given) or not all(isinstance(each, str) for each in texts):
         raise InvalidFieldError(name, given, 'a list of texts, such as ["a", "b"]')
@@ -46,7 +46,7 @@ def check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_day(name: str, given: str | date | None) -> str | None:
-    """A day, month or time as text; `date` and `datetime` are taken too."""
+    """A day, month or time as text; accepts `date` and `datetime` too."""
     if isinstance(given, date):
         return given.isoformat()
     if given is not None and not isinstance(given, str):
@@ -55,19 +55,19 @@ def check_day(name: str, given: str | date | None) -> str | None:
 
 
 def check_number(name: str, given: int) -> int:
-    """A whole number; no bool."""
+    """An integer; a bool is refused."""
     if not isinstance(given, int) or isinstance(given, bool):
         raise InvalidFieldError(name, given, "a whole number")
     return given
 
 
 def check_limit(given: int) -> int:
-    """A limit, which the stores of this machine can hold."""
+    """A limit, reduced to what the databases can represent."""
     return min(check_number("limit", given), _MOST)
 
 
 def check_text(name: str, given: str) -> str:
-    """A text."""
+    """A string."""
     if not isinstance(given, str):
         raise InvalidFieldError(name, given, "text")
     return given

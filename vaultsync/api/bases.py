@@ -21,28 +21,28 @@ _SETTING = "bases"
 
 
 class BasesReport(Struct, frozen=True):
-    """The files of Bases, by what was done with them."""
+    """The files of Bases, by what happened to them."""
 
     folder: str
     written: int
     unchanged: int
     edited: tuple[str, ...]
-    """Files that the user edited or made, which were left alone."""
+    """Files that the user edited or created, which were not changed."""
     files: tuple[str, ...]
     """The files that were written."""
 
 
 class PropertyTypes(Struct, frozen=True):
-    """The types that Obsidian has for the properties of facts."""
+    """Obsidian's types for the properties of facts."""
 
     path: str
-    """Where Obsidian keeps them."""
+    """The path of Obsidian's file with the types."""
     missing: Mapping[str, str]
-    """Property -> its type, where Obsidian has none."""
+    """Property without a type in Obsidian -> its type."""
     clashes: tuple[PropertyClash, ...]
-    """Properties that have another type in Obsidian, which stays."""
+    """Properties that have another type in Obsidian, which is kept."""
     written: bool
-    """Whether the missing ones were added."""
+    """Whether the missing types were added."""
 
 
 def property_types(settings: Settings, *, write: bool) -> PropertyTypes:
@@ -62,7 +62,7 @@ def property_types(settings: Settings, *, write: bool) -> PropertyTypes:
 
 
 def check_property_types(settings: Settings) -> str:
-    """What Obsidian knows of the types of properties, for `doctor`.
+    """Check Obsidian's property types, for `doctor`.
 
     Raises: as `property_types()`.
     """

@@ -19,14 +19,14 @@ LAST_DAYS = "last 7 days"
 
 
 class ChangeNote(Struct, frozen=True):
-    """The note of what changed."""
+    """The result of writing a change report."""
 
     path: str
     status: Literal["written", "unchanged", "edited"]
-    """`edited` if the user changed it, or has another file there, and it was left alone."""
+    """`edited` if the user changed it, or has another file there; it was not written."""
     counts: dict[str, int]
-    """How many facts were `created`, `updated` and `forgotten`, and how many `conflicts` and
-    `proposals` there were."""
+    """Numbers of facts that were `created`, `updated` and `forgotten`, and of `conflicts` and
+    `proposals`."""
 
 
 def write_change_note(

@@ -20,7 +20,7 @@ from vaultsync.storage.archive import Archive, RunRecord
 from vaultsync.sync.report import ActionTaken
 
 MAX_OFFERED = 200
-"""Maximum number of names that are offered."""
+"""Maximum number of completions."""
 _ID_START = re.compile(r"[0-9a-f-]+")
 
 Offers = Iterable[tuple[str, str]]
@@ -42,7 +42,7 @@ def complete_name(
         typed: the beginning; facts are offered by id, and by the path of their note.
         path: the vault, as of `open()`.
         state_dir: as of `open()`.
-        agent: who asks; names of facts that it cannot see are not offered.
+        agent: the agent that asks; names of facts that it cannot see are not offered.
 
     Raises:
         NotAVaultError: there is no vault.

@@ -1,6 +1,6 @@
 """Find a vault, and read its settings: its marker, the user's own file, environment, caller.
 
-A vault that asks for more than the user has allowed is refused here, whichever surface opens it.
+A vault that requests more than the user has allowed is refused here, for every interface.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class VaultFiles(Struct, frozen=True):
     machine: Table
     """The settings of the user's own file."""
     requests: Mapping[str, object]
-    """All that the marker asks for."""
+    """Everything that the marker requests."""
     record: TrustRecord
     """The requests that the user has allowed."""
 
@@ -51,7 +51,7 @@ class VaultFiles(Struct, frozen=True):
         return pending(self.requests, setting_names(self.machine), self.record)
 
     def refuse_requests(self) -> None:
-        """Raise `UntrustedVaultError` if the vault asks for more than the user has allowed."""
+        """Raise `UntrustedVaultError` if the vault requests more than the user has allowed."""
         if asked := self.pending:
             from vaultsync.trust_words import explain  # noqa: PLC0415 - most ask for nothing
 
@@ -60,7 +60,7 @@ class VaultFiles(Struct, frozen=True):
 
 
 def find_root(path: str | None) -> Path:
-    """The folder given, or the current one; or the nearest parent of it that is a vault.
+    """The given folder, or the current one, or else its nearest parent that is a vault.
 
     Raises:
         NotAVaultError: there is none, or the folder does not exist.
@@ -79,10 +79,10 @@ def find_vault_above(folder: Path) -> Path | None:
 
 
 def find_repository(folder: str | Path | None = None) -> Path | None:
-    """The root of the git repository that a folder is in; of the current one when it is None."""
+    """The root of the git repository of a folder; None means the current folder."""
     try:
         real = Path(os.path.realpath(user_path(folder or ".")))
-    except ValueError:  # no file can be called so
+    except ValueError:  # not a valid file name
         return None
     return next((x for x in (real, *real.parents) if os.path.exists(x / ".git")), None)  # noqa: PTH110 - any name
 
@@ -123,7 +123,7 @@ def load_settings(
     Raises:
         NotAVaultError: there is no marker.
         ConfigError: a file cannot be read, or has an unknown setting or an invalid value.
-        UntrustedVaultError: the vault asks for what the user has not allowed.
+        UntrustedVaultError: the vault requests something that the user has not allowed.
     """
     files = read_vault_files(root, state_dir=state_dir)
     files.refuse_requests()
@@ -139,23 +139,23 @@ def load_settings(
 
 
 def reload_settings(settings: Settings) -> Settings:
-    """The settings of the same vault as they are now; raises what opening it would."""
+    """Read the settings of the same vault again; raises as opening it."""
     return load_settings(settings.root, state_dir=str(settings.state_dir.parent))
 
 
 def models_folder() -> Path:
-    """The folder of exports and of fetched models, shared by all vaults of this machine."""
+    """The folder of exported and fetched models, shared by all vaults of this machine."""
     return _folder(None, "VAULTSYNC_MODELS", "XDG_CACHE_HOME", "~/.cache", "models")
 
 
 def marker_id(root: Path) -> str | None:
-    """The id in the marker of a vault, whatever it is."""
+    """The id in the marker of a vault, without validation."""
     found = parse_toml(read_marker(root).text, root / MARKER).get("vault_id")
     return None if found is None else str(found)
 
 
 def was_used(files: VaultFiles, state_dir: str | None) -> bool:
-    """Whether this machine has mirrored a vault before."""
+    """Whether this machine has synced a vault before."""
     return (_state_root(state_dir) / files.vault_id / "archive.sqlite3").exists()
 
 
@@ -184,18 +184,18 @@ def _state_root(given: str | None) -> Path:
 
 
 def _repos_dir(given: str | None) -> Path | None:
-    """The folder of the files of repositories, if one was chosen for all state."""
+    """The folder for files of repositories, if a state folder was chosen."""
     if not (given or os.environ.get("VAULTSYNC_STATE_DIR")):
-        return None  # where other tools look for them
+        return None  # the default, where other tools expect them
     return _state_root(given) / "repos"
 
 
 def _folder(given: str | None, variable: str, home: str, default: str, *names: str) -> Path:
-    """The folder given or in a variable, else that of vaultsync in the user's base folder."""
+    """The folder given or in a variable, or else vaultsync's in the user's base folder."""
     chosen = given or os.environ.get(variable)
     if chosen:
         return user_path(chosen).absolute()
     base = user_path(os.environ.get(home) or default)
-    if not base.is_absolute():  # the standard says to ignore such a path
+    if not base.is_absolute():  # to be ignored according to the standard
         base = user_path(default)
     return base.joinpath("vaultsync", *names)

@@ -1,4 +1,4 @@
-"""Ask the bridge of a vault for the model or the engine that only its process has."""
+"""Use the model or the engine of a vault's process through its bridge."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _BY_BRIDGE = "it does this through its bridge; if the bridge is not running, sto
 def ask_running_bridge(
     settings: Settings, path: str, body: Mapping[str, object] | None, agent: str | None
 ) -> Mapping[str, Any] | None:
-    """The answer of the bridge of a vault to a POST, or to a GET without a body.
+    """The response of a vault's bridge to a POST, or to a GET if `body` is None.
 
-    It may be an error. None if no bridge runs, or if it is another agent's.
+    It may be an error. None if no bridge is running, or if it is another agent's.
 
     Raises:
-        TimeoutError: the bridge does not answer.
+        TimeoutError: the bridge does not respond.
     """
     place = _find_bridge(settings, agent)
     return None if place is None else ask_bridge(*place, path, body)
@@ -57,16 +57,16 @@ def ask_running_engine(
     """Have the engine of another process do something, through its bridge.
 
     Raises:
-        EngineBusyError: `busy`, when that process has no bridge, or does not answer.
-        VaultsyncError: the error that it answered with.
+        EngineBusyError: `busy`, if that process has no bridge, or does not respond.
+        VaultsyncError: the error in its response.
     """
     if BridgeAddressFile(settings.state_dir).is_own():
-        raise busy  # the bridge of this process waits for this very answer
+        raise busy  # this process's own bridge waits for this call
     place = _find_bridge(settings, agent)
     found = None
     if place is not None:
         try:
-            check_bridge(*place)  # what a suspended process was asked, it does when it goes on
+            check_bridge(*place)  # a suspended process would do the work when it resumes
         except TimeoutError:
             raise busy.silent(begun=False) from None
         try:
@@ -74,7 +74,7 @@ def ask_running_engine(
         except TimeoutError:
             raise busy.silent(begun=True) from None
     if found is None or found.get("error", {}).get("kind") == "RouteError":
-        # There is no bridge, it is of another version, or the path is none of its routes.
+        # There is no bridge, it has another version, or it does not have the route.
         raise busy.watched(_BY_BRIDGE)
     if "error" in found:
         raise error_from_json(found["error"])

@@ -26,9 +26,9 @@ from vaultsync.sync.context import ReadContext, SyncContext
 from vaultsync.sync.report import EmbeddingState, Progress
 
 DERIVED_SETTING = "derived"
-"""The setting of the archive that names the store version all of it was brought up to."""
+"""The setting of the archive with the store version for which all of it is up to date."""
 TRIMMED_FROM = 200
-"""The number of indexed facts from which freed memory is returned, which takes milliseconds."""
+"""Minimum number of indexed facts for which freed memory is returned, which takes milliseconds."""
 _MODEL_CHANGED = (
     "the vectors are from a different model than the settings name; `vaultsync index` rebuilds them"
 )
@@ -42,26 +42,26 @@ class DerivedParts(Struct, frozen=True, eq=False):
     links: LinkIndex
     tables: TableInputs
     vectors: VectorIndex | None = None
-    """The vectors to update at once; None if a worker makes them."""
+    """The vectors to update immediately; None if a worker computes them."""
     embedder: Callable[[], Embedder | None] = lambda: None
-    """Makes the embedder, or raises EmbedderError."""
+    """Loads the embedder, or raises EmbedderError."""
 
 
 class DerivedReport(Struct, frozen=True):
-    """What was brought up to date."""
+    """The result of an update."""
 
     notes: int
-    """Facts in the note index; 0 for a run, which does not count them."""
+    """Number of facts in the note index; 0 for a run, which does not count them."""
     chunks: int
-    """Facts that have vectors."""
+    """Number of facts that have vectors."""
     embedded: int
-    """Texts that were embedded."""
+    """Number of embedded texts."""
     seconds: float
-    """How long it took."""
+    """The duration in seconds."""
     degraded: tuple[str, ...] = ()
-    """The parts that could not be brought up to date, and why."""
+    """The parts that could not be updated, and why."""
     embedding: EmbeddingState | None = None
-    """The progress of the worker that makes the vectors; None if there is none."""
+    """The progress of the worker that computes the vectors; None if there is none."""
 
 
 def is_derived_current(ctx: SyncContext) -> bool:
@@ -71,9 +71,9 @@ def is_derived_current(ctx: SyncContext) -> bool:
         same = ctx.archive.setting(DERIVED_SETTING) == _version(state)
         return same and tables_are_current(ctx, state)
     except StoreUnavailableError:
-        return True  # nothing can be derived now
+        return True  # nothing can be derived without the store
     except OSError:
-        return False  # writing the tables says what is wrong with them
+        return False  # writing the tables will report the reason
 
 
 def update_derived(
@@ -85,17 +85,17 @@ def update_derived(
     approve: Callable[[EmbeddingCost], bool] | None = None,
     progress: Progress | None = None,
 ) -> DerivedReport:
-    """Bring everything up to the store; failures are reported, and retried next time.
+    """Update everything to the state of the store; failures are reported, and retried next time.
 
-    Without `counts`, the report lacks the number of indexed notes, which costs another opening
-    of the index. `approve` is called with the cost before all vectors are rebuilt for
-    another model; without it, or where it returns false, they stay as they are.
+    Without `counts`, the report lacks the number of indexed notes, for which the index has to
+    be opened again. `approve` is called with the cost before all vectors are rebuilt for
+    another model; without it, or if it returns false, they are kept.
     """
     began = ctx.clock.monotonic()
-    state = ""  # what is written from here on may be missed by one of them
+    state = ""  # later writes may be missing in some parts
     with suppress(StoreUnavailableError):
         state = _version(ctx.redacted_store.state())
-    ctx = replace(ctx, read=FactCache())  # notes, links and tables read the same facts
+    ctx = replace(ctx, read=FactCache())  # notes, links and tables share the facts they read
     notes = indexing.catch_up_note_index(
         ctx, parts.note_index, rebuild=rebuild, progress=_trimming(progress)
     )
@@ -124,7 +124,7 @@ def update_derived(
 
 
 def _trimming(progress: Progress | None) -> Progress:
-    """Progress that also returns to the system what a large batch of facts has freed."""
+    """Progress that also returns memory to the system after a large batch of facts."""
 
     def report(stage: str, done: int, total: int) -> None:
         if done >= TRIMMED_FROM:
@@ -140,7 +140,7 @@ def _version(state: StoreState) -> str:
 
 
 def _failure(what: str, update: Callable[[], object]) -> str:
-    """Why it could not be updated; empty when it was."""
+    """Run an update; returns why it failed, or an empty string."""
     try:
         update()
     except (DerivedError, StoreUnavailableError) as error:
@@ -158,9 +158,9 @@ def update_vectors(
     progress: Progress | None = None,
     catch_up: Callable[[], object] | None = None,
 ) -> EmbedReport:
-    """Bring the vectors up to the store; `approve` as in `update_derived()`.
+    """Update the vectors to the state of the store; `approve` as in `update_derived()`.
 
-    With `catch_up`, what is written meanwhile is embedded too, as in `embed_pending()`.
+    With `catch_up`, facts that are written meanwhile are embedded too, as in `embed_pending()`.
     """
     vectors, index = parts.vectors, parts.note_index
     try:
@@ -177,5 +177,5 @@ def update_vectors(
     except (DerivedError, StoreUnavailableError) as error:
         return EmbedReport(degraded=error.message)
     if progress is not None:
-        progress("model", 0, 1)  # the first time, it is made ready for half a minute
+        progress("model", 0, 1)  # the first time, exporting it takes half a minute
     return embed_pending(ctx, vectors, embedder, index, progress=progress, catch_up=catch_up)

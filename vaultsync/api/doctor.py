@@ -41,7 +41,7 @@ def run_checks(services: Services, engine: Engine) -> tuple[DoctorCheck, ...]:
 
 
 def _check(name: str, ask: Callable[[], T], describe: Callable[[T], str]) -> DoctorCheck:
-    """Whether a part answers, and with what."""
+    """Whether a part works, with a description of it or its error."""
     try:
         return DoctorCheck(name, ok=True, message=describe(ask()))
     except VaultsyncError as error:

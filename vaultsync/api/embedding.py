@@ -32,12 +32,12 @@ WORKER = "vaultsync.service.embedding_process"
 REPLACE, KEEP = "replace", "keep"
 """Whether a worker replaces the vectors of another model, or keeps them."""
 FEW_CHANGES = 16
-"""The number of writes of an agent from which a worker is started; the next run embeds fewer."""
+"""Minimum number of an agent's writes that start a worker; fewer wait for the next run."""
 RETRY_SECONDS = 60.0
 """Seconds before a worker that gave up is started again."""
 _ASK_SECONDS = 0.2
 STALL_SECONDS = 120.0
-"""Seconds without progress after which a worker is not waited for; a batch takes a few."""
+"""Seconds without progress after which waiting for a worker ends; a batch takes a few."""
 _STALLED = (
     "the process that embeds texts ({pid}) makes no progress: it may be suspended;"
     " `vaultsync index --stop` ends it"
@@ -50,23 +50,23 @@ class EmbeddingWorker:
     """Starts and stops the worker of a vault, reports its progress, and waits for it."""
 
     def __init__(self, services: Services) -> None:
-        """The worker of the vault that the services are of."""
+        """Create the worker of the services' vault, without starting it."""
         self.services = services
         self.files = EmbeddingFiles(services.settings.state_dir)
         self._started: int | None = None
         self.idle = 0.0
-        """Seconds for which a worker waits for more when it is done."""
+        """Seconds for which a worker that is done waits for more texts."""
 
     def start(self, *, changes: int = 1, asked: bool = False) -> bool:
         """Start the worker if there is something to embed and none runs; never fails.
 
         Args:
-            changes: how many writes are worth a worker.
-            asked: whether the user asked for it: then it also replaces the vectors of
-                another model, and failures before do not matter.
+            changes: minimum number of writes for which it is started.
+            asked: whether the user requested it: then it also replaces the vectors of
+                another model, and ignores earlier failures.
 
         Returns:
-            Whether a worker runs now that has something to do, or was asked for.
+            Whether a worker is now running that has something to do, or was requested.
         """
         settings, services = self.services.settings, self.services
         if not (settings.embed_in_background or asked):
@@ -82,7 +82,7 @@ class EmbeddingWorker:
         return self._start(REPLACE if asked else KEEP)
 
     def is_behind(self, changes: int = 1) -> bool:
-        """Whether there were that many writes since all was embedded; False without a store."""
+        """Whether at least `changes` writes are not embedded yet; False without a store."""
         known = self.files.progress()
         try:
             state = self.services.read_context.redacted_store.state()
@@ -94,7 +94,7 @@ class EmbeddingWorker:
 
     @property
     def gave_up(self) -> bool:
-        """Whether a worker had to give up a moment ago."""
+        """Whether a worker gave up within the last `RETRY_SECONDS`."""
         known = self.files.progress()
         if not _text(known, "degraded"):
             return False
@@ -110,10 +110,10 @@ class EmbeddingWorker:
         return stopped
 
     def state(self, *, started: bool = False) -> EmbeddingState | None:
-        """How far the texts are embedded; None if no model is set. Does not load it.
+        """The progress of embedding; None if no model is set. Does not load the model.
 
-        With `started`, the process that `start()` has just made counts as embedding, although it
-        has not reported that yet.
+        With `started`, the process that `start()` has just created counts as embedding, although
+        it has not reported that yet.
         """
         if not self.services.can_embed:
             return None
@@ -129,12 +129,12 @@ class EmbeddingWorker:
         if found.pid is None:
             pid = self._started if started and not complete else None
             found = structs.replace(found, texts_per_second=0.0, seconds_left=None, pid=pid)
-        # The store may have grown since the worker told of its progress.
+        # The store may have grown since the worker reported its progress.
         share = 1.0 if complete else _share(found.facts, now.facts)
         return structs.replace(found, complete=complete, share=share)
 
     def version(self, state: StoreState) -> str:
-        """The version of complete vectors, by the store and the setting of the model."""
+        """The version of complete vectors, from the store's state and the model's setting."""
         return version_of(state.store_id, state, self.services.settings.embedder)
 
     def take_over(self) -> str:
@@ -158,10 +158,10 @@ class EmbeddingWorker:
         leave it no time on a busy machine. It is restarted if this call is interrupted.
 
         Args:
-            approve: called with the cost before all vectors are made again for another
-                model; without it they stay as they are.
-            progress: called with the stage, how many are done, and of how many.
-            aside: what `take_over()` returned.
+            approve: called with the cost before all vectors are recomputed for another
+                model; without it they are kept.
+            progress: called with the stage, the number of items done, and their total.
+            aside: the result of `take_over()`.
         """
         clock = self.services.clock
         seen, since = None, clock.monotonic()
@@ -191,7 +191,7 @@ class EmbeddingWorker:
         approve: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
     ) -> EmbedReport:
-        """The same as the worker, which has the lock."""
+        """Do the work of the worker, holding its lock."""
         services = self.services
         ctx, index = services.read_context, services.note_index
         store, vectors = ctx.redacted_store, services.vector_index
@@ -243,12 +243,12 @@ class _ProgressFile:
         self._clock = worker.services.clock
         self._written = -WRITE_SECONDS
         self._seen = deque[tuple[float, int]]()
-        """When, and how many texts were done then, over the last minute."""
+        """Times and numbers of finished texts over the last minute."""
         self._known = worker.files.read()
-        worker.files.write(self._known)  # from now on it is known which process embeds
+        worker.files.write(self._known)  # publish which process embeds
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Progress of `embed_pending()`."""
+        """Record the progress of `embed_pending()`."""
         now = self._clock.monotonic()
         if stage == "embed":
             self._seen.append((now, done))
@@ -263,7 +263,7 @@ class _ProgressFile:
             self._also(stage, done, total)
 
     def write(self, report: EmbedReport, state: StoreState) -> None:
-        """The end: the vectors are complete up to a state, or why they are not."""
+        """Record the end: that the vectors are complete for a state, or why they are not."""
         complete = not report.degraded and not report.left
         self._known["version"] = self._worker.version(state) if complete else ""
         self._known["seq"] = state.seq if complete else _number(self._known, "seq")

@@ -1,7 +1,7 @@
 """The engine of one vault: its lock, the notes of new facts, runs, and derived data.
 
-What a method needs is imported there: `get` and `list` ask the engine only whether it has
-something to finish, and a cold one took twice as long with all that a run loads.
+Methods import what they need: `get` and `list` only ask the engine whether it has something to
+finish, and took twice as long in a new process with all the modules of a run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from vaultsync.sync.write_through import NoteWriter
 
 MAX_TABLE_ROUNDS = 3
-"""How often `.index/` is written again because others wrote facts meanwhile."""
+"""Maximum number of times that `.index/` is rewritten because of other writers."""
 DERIVE_POLL_SECONDS, DERIVE_STALL_SECONDS = 0.25, 60.0
 """The interval at which another engine's progress is polled, and the time without progress after
 which waiting ends."""
@@ -54,7 +54,7 @@ class Engine:
     """Writes notes and runs syncs, one process at a time."""
 
     def __init__(self, services: Services) -> None:
-        """The engine of the vault that the services are of; the lock is free yet."""
+        """Create the engine of the services' vault, without its lock."""
         self.settings = settings = services.settings
         self._services = services
         self.ctx = services.sync_context
@@ -63,11 +63,11 @@ class Engine:
         self._writer: NoteWriter | None = None
         """Writes the notes of new facts; None until there is one."""
         self._tables_behind = False
-        """Whether facts were written since `.index/` was."""
+        """Whether facts were written since `.index/` was written."""
 
     @cached_property
     def embedding(self) -> EmbeddingWorker:
-        """Makes the vectors, in a process of its own."""
+        """Computes the vectors in a separate process."""
         from vaultsync.api.embedding import EmbeddingWorker
 
         return EmbeddingWorker(self._services)
@@ -77,7 +77,7 @@ class Engine:
         """Hold the lock, with pending bases recorded.
 
         Raises:
-            EngineBusyError: another engine has this vault, with the hint for a daemon.
+            EngineBusyError: another engine has the vault; `hint` is used if it is a daemon.
         """
         self._wait_for_store()
         try:
@@ -93,10 +93,10 @@ class Engine:
 
     @contextmanager
     def borrowed(self, *, hint: str) -> Iterator[SyncContext]:
-        """As `exclusive()`, but a daemon that has the lock lends it, and goes on afterwards.
+        """As `exclusive()`, but a daemon that has the lock lends it, and continues afterwards.
 
         Raises:
-            EngineBusyError: it does not lend it, or another process borrows it.
+            EngineBusyError: it does not lend the lock, or another process has borrowed it.
         """
         clock = self.ctx.clock
         until = clock.monotonic() + LEND_SECONDS
@@ -117,14 +117,14 @@ class Engine:
                 self.lock.unlock()
 
     def _wait_for_store(self) -> None:
-        """Retry requests to a store that is busy or restarts while others may have the lock.
+        """Wait for a busy or restarting store before taking the lock.
 
-        After that failed once, each request of the run is tried only once.
+        If that fails, each request of the run is tried only once.
         """
         if self._services.vectors_in_store and not self.lock.is_held:
             try:
                 self.ctx.store.state()
-            except StoreError as error:  # the run says so
+            except StoreError as error:  # the run reports it
                 _log.debug("the run begins without the store: %s", error)
 
     def record_bases(self) -> None:
@@ -136,7 +136,7 @@ class Engine:
                 self.lock.unlock()
 
     def _flush(self) -> None:
-        """Record the bases of the notes just written; under the lock."""
+        """Record the bases of the notes just written; requires the lock."""
         if self._writer is not None:
             self._writer.flush()
 
@@ -214,10 +214,10 @@ class Engine:
         raise ProposedError(shown.title, shown.id, shown.outcome, proposal=shown)
 
     def update_tables(self) -> None:
-        """Bring `.index/` up to the facts that were written here, unless another engine does.
+        """Update `.index/` for the facts that were written here, unless another engine does.
 
-        The engine's lock is not held meanwhile, so others go on writing notes. A process that
-        finds the files being written leaves them to the writer, which checks again at its end.
+        The engine's lock is not held meanwhile, so others can write notes. A process that
+        finds the files being written leaves them to that writer, which checks again at its end.
         """
         services, ctx = self._services, self.ctx
         behind, self._tables_behind = self._tables_behind, False
@@ -236,7 +236,7 @@ class Engine:
                 _log.debug("the next run writes `.index/`: %s", error)
 
     def _signal_daemon(self) -> None:
-        """Signal the daemon that has the vault that the store was written to."""
+        """Notify the vault's daemon that the store was written."""
         from vaultsync.backends.watchers.collector import signal_store_change
 
         try:
@@ -247,7 +247,7 @@ class Engine:
     def sync(
         self, request: SyncRequest, *, derive: bool = True, progress: Progress | None = None
     ) -> Report:
-        """One run, with the links to moved notes rewritten.
+        """Do a run, and rewrite the links to moved notes.
 
         Raises:
             EngineBusyError, VaultError, StoreError, GuardError.
@@ -257,7 +257,7 @@ class Engine:
             return self.derive_after(report, progress) if derive else report
 
     def _run(self, request: SyncRequest, progress: Progress | None = None) -> Report:
-        """One run, after the user's decisions about proposals; requires the lock."""
+        """Do a run, after applying the user's decisions on proposals; requires the lock."""
         from vaultsync.operations.relink import sync_and_relink
 
         settled = None
@@ -271,7 +271,7 @@ class Engine:
             return report
         from vaultsync.sync.finish import join_reports
 
-        # Where only proposals were applied, theirs is the run that can be undone.
+        # If only proposals were applied, their run is the one to undo.
         run = settled.run if report.quiet and settled.run else report.run
         return structs.replace(join_reports(settled, report), run=run)
 
@@ -289,7 +289,7 @@ class Engine:
         return self._services.closing(OnDemandSync(self.ctx, make, intervals))
 
     def sync_on_demand(self) -> Report:
-        """Sync what changed since the last call, without derived data; raises as `sync()`."""
+        """Sync changes since the last call, without derived data; raises as `sync()`."""
         return self.on_demand.sync(lambda request: self.sync(request, derive=False))
 
     def files(self) -> Iterator[VaultPath]:
@@ -299,7 +299,7 @@ class Engine:
         return vault_files(self._services.settings.root)
 
     def derive_after(self, report: Report, progress: Progress | None = None) -> Report:
-        """Bring derived data up to date after a run, if `derive` is set; the report times both."""
+        """Update derived data after a run, if `derive` is set; the report times both."""
         from vaultsync.api.derived_data import is_derived_current
         from vaultsync.sync.recovery import release_displaced
 
@@ -320,10 +320,10 @@ class Engine:
         approve: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
     ) -> DerivedReport:
-        """Bring indexes and tables up to date; requires the lock.
+        """Update indexes and tables; requires the lock.
 
         The vectors are left to the worker, unless only one process at a time can open the store:
-        then they are made here, if `asked` or if texts are embedded without being asked.
+        then they are computed here, if `asked` or if the settings embed automatically.
         """
         from vaultsync.api.derived_data import DerivedParts, update_derived
 
@@ -347,18 +347,18 @@ class Engine:
         return is_derived_current(self.ctx)
 
     def wait_for_derived(self, busy: EngineBusyError, progress: Progress | None) -> bool:
-        """Wait until another engine has brought derived data up to date.
+        """Wait until another engine has updated derived data.
 
         Args:
-            busy: the error that says that another one has the vault.
-            progress: called with the stage, how many facts the note index has, and how many
-                there are.
+            busy: the error that another engine has the vault.
+            progress: called with the stage, the number of facts in the note index, and the
+                total.
 
         Returns:
-            Whether it has; False if no other engine has the vault any more.
+            Whether it has; False if no other engine has the vault any longer.
 
         Raises:
-            EngineBusyError: `busy`, when it makes no progress, as while it is suspended.
+            EngineBusyError: `busy`, if it makes no progress, as while it is suspended.
         """
         clock, index = self._services.clock, self._services.note_index
         seen, since = "", clock.monotonic()
@@ -377,7 +377,7 @@ class Engine:
         return True
 
     def make_missing_store(self) -> None:
-        """Make an empty store in place of a missing one, for a rebuild to fill."""
+        """Create an empty store in place of a missing one, for a rebuild."""
         try:
             self.ctx.store.state()
         except StoreUnavailableError:

@@ -1,4 +1,4 @@
-"""The places of this vault that a purge or the retention erases, and searches for remnants."""
+"""The places of a vault that a purge or the retention erases and searches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GIT = "the history of the vault's git repository, whose objects are not searche
 
 
 def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ()) -> PurgeParts:
-    """The parts of a vault that hold facts, and notes on what stays."""
+    """The parts of a vault that contain facts, and notes on what is kept."""
     settings = services.settings
     intent = PurgeIntentFile(settings.state_dir)
     store = [services.store_files] if services.store_files else []
@@ -44,7 +44,7 @@ def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ())
             skip=intent.path,
             compressed=(index / "words", *(index / "vectors" / "lance").glob("*.lance")),
             packed={settings.state_dir / "archive.sqlite3": services.archive.iter_packed},
-            # The local mode of Qdrant keeps them in SQLite, too, of which the id is the key.
+            # Qdrant's local mode also stores them in SQLite, with the id as the key.
             tombstones=dict.fromkeys(store, TOMBSTONE_IDS),
         ),
         kept=(_TOMBSTONE, *([_GIT] if (Path(settings.root) / ".git").exists() else []), *kept),
@@ -52,9 +52,9 @@ def purge_parts(services: Services, engine: Engine, *, kept: Iterable[str] = ())
 
 
 def prune(services: Services, *, dry_run: bool) -> dict[str, int]:
-    """Remove what is older than the settings keep; returns how much, by kind.
+    """Remove data older than the retention in the settings; returns the numbers by kind.
 
-    Of a dry run nothing is said about tombstones of a Qdrant.
+    A dry run does not count tombstones in a Qdrant store.
     """
     store, kept = services.store, structs.asdict(services.settings.retention)
     since = KeepSince.of(services.clock.now(), **kept)

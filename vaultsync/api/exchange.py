@@ -23,7 +23,7 @@ _IMPORT_BY_DAEMON = "it lends the vault between two of its runs, so try again, o
 
 
 class ExportReport(Struct, frozen=True):
-    """What was exported."""
+    """The result of an export."""
 
     format: str
     path: str
@@ -45,7 +45,7 @@ def import_into(
     form = FORMATS.get(format_name)
     if form is None:
         raise _unknown(format_name, FORMATS)
-    # A dry run writes nothing, so it can go beside a daemon.
+    # A dry run writes nothing, so it can run beside a daemon.
     locked = nullcontext(engine.ctx) if dry_run else engine.borrowed(hint=_IMPORT_BY_DAEMON)
     with open_source(user_path(path)) as files, locked as ctx:
         report = import_from(

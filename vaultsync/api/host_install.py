@@ -37,7 +37,7 @@ facts as notes.
 
 
 class HostInstallation(Struct, frozen=True):
-    """The changes of the files of a host; of a dry run, those that would be made."""
+    """The changes to a host's files; for a dry run, the planned ones."""
 
     host: str
     changes: tuple[HostChange, ...]
@@ -47,7 +47,7 @@ class HostInstallation(Struct, frozen=True):
 
 
 class HostSession:
-    """A planned installation, which can be shown before it is carried out."""
+    """A planned installation, which can be displayed before it is carried out."""
 
     def __init__(
         self,
@@ -63,32 +63,32 @@ class HostSession:
         instructions: bool = True,
         remove: bool = False,
     ) -> None:
-        """Read the files of the host and plan their changes; nothing is written.
+        """Read the host's files and plan their changes; writes nothing.
 
         Args:
             host: a name of `HOSTS`.
-            program: the words that start vaultsync.
+            program: the command line that starts vaultsync.
             vault: its folder; default: as for `vaultsync.open()`.
-            state_dir: for the state of vaults, if it is not the default.
-            agent: the agent that the host acts as; default: the name of the host.
+            state_dir: the state folder, if it is not the default.
+            agent: the agent as which the host acts; default: the name of the host.
             server: name of the MCP server in the host.
             project: folder of a project, whose files are changed instead of the user's.
             hooks: whether the host calls vaultsync at the start and the end of a session.
             instructions: whether its agents get instructions to use the memory.
-            remove: whether all of this is removed instead.
+            remove: remove all of this instead.
 
         Raises:
             UsageError: there is no such host.
             NotAVaultError: there is no vault.
-            HostFileError: a file cannot be read, or is not in the form that the host reads.
-            HostEntryExistsError: the host has another server of that name.
+            HostFileError: a file cannot be read, or does not have the host's format.
+            HostEntryExistsError: the host has another server with that name.
         """
         known = HOSTS.get(host)
         if known is None:
             message = f"unknown host {host}"
             raise UsageError(message, hint=f"use one of {', '.join(HOSTS)}")
         agent = agent or host
-        private_scope(agent)  # refuses what is no name of an agent
+        private_scope(agent)  # refuses invalid names
         words = ["--agent", agent]
         if not remove:
             root = config.find_root(vault)
@@ -134,17 +134,17 @@ class HostSession:
             self._planned.append((path, seen, base, after))
             changes.append(describe(str(path), seen, after, parts))
         self.result = HostInstallation(host.name, tuple(changes), tuple(skipped), dry_run=True)
-        """What would be changed."""
+        """The planned changes."""
 
     def _key(self, path: Path) -> str:
         return f"{self._installation.host} {path}"
 
     def apply(self) -> HostInstallation:
-        """Write what was decided.
+        """Carry out the planned changes.
 
         Raises:
-            HostFileError: a file has changed in the meantime, or cannot be written. Files
-                before it are changed; another installation completes the rest.
+            HostFileError: a file has changed in the meantime, or cannot be written. Earlier
+                files are changed; another installation completes the rest.
         """
         receipts = self._receipts.read()
         for path, seen, base, after in self._planned:

@@ -1,7 +1,7 @@
 """`Memory`: the Python API of one vault.
 
-What only some methods need is imported there: a cold `vaultsync get` took twice as long with
-all of it.
+Methods import what only they need: `vaultsync get` in a new process took twice as long with
+all imports.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ if TYPE_CHECKING:
 
 SIDES = ("vault", "store")
 MAX_MATCHING = 2_000
-"""Facts that match a filter up to which a list reads only them: of more, a page is soon full."""
+"""Up to this number of matches, a list reads only them; with more, a page is soon full."""
 MAX_CALLED = 50
-"""Facts that are compared with a name; those that have it as a whole come first."""
+"""Maximum number of facts compared with a name; exact matches come first."""
 T = TypeVar("T")
 _SYNC_BY_DAEMON = "it does this by itself, and `vaultsync status` shows its progress"
 _ADOPT_BY_DAEMON = (
@@ -134,7 +134,7 @@ class GraphExport:
     nodes: int
     links: int
     left_out: int = 0
-    """How many nodes were left out because of the limit."""
+    """Number of nodes left out because of the limit."""
 
 
 class OpenedNote(Struct, frozen=True):
@@ -143,9 +143,9 @@ class OpenedNote(Struct, frozen=True):
     id: str
     path: str
     file: str
-    """The same as the system has it."""
+    """The absolute path in the file system."""
     uri: str | None
-    """What Obsidian opened; None for an editor."""
+    """The URI that Obsidian opened; None for an editor."""
     command: tuple[str, ...]
     """The program and its arguments."""
 
@@ -154,20 +154,20 @@ class GraphColours(Struct, frozen=True):
     """The settings of Obsidian's graph view, with a colour for each type."""
 
     path: str
-    """Of the settings file, relative to the vault."""
+    """The path of the settings file, relative to the vault."""
     changed: bool
 
 
 class Memory:
-    """The memory that people and agents share: facts in a store, notes in a vault.
+    """The memory that users and agents share: facts in a store, notes in a vault.
 
-    `vaultsync.open()` returns one. Use it as a context manager, or call `close()`: a fact
-    that was remembered is in the store and visible as a note at once, but the last
-    bookkeeping happens at the end. A `Memory` belongs to the thread that opened it.
+    `vaultsync.open()` returns one. Use it as a context manager, or call `close()`: a
+    remembered fact is immediately in the store and visible as a note, but some bookkeeping
+    happens at the end. A `Memory` belongs to the thread that opened it.
 
-    Every method may raise `VaultsyncError` beyond the errors that it names: `StoreError`
-    when the store does not answer, `VaultError` when the vault is not there, and
-    `ArchiveError` when the state folder cannot be used.
+    Besides the errors listed, every method may raise a `VaultsyncError`: `StoreError` if the
+    store does not respond, `VaultError` if the vault is missing, and `ArchiveError` if the
+    state folder cannot be used.
     """
 
     def __init__(
@@ -182,32 +182,32 @@ class Memory:
         """Open the vault of the settings.
 
         Args:
-            settings: of the vault, as `vaultsync.open()` reads them.
-            app: Obsidian, asked to change the notes that it may have open.
+            settings: the settings of the vault, as read by `vaultsync.open()`.
+            app: Obsidian, through which notes that it may have open are changed.
             one_shot: whether the process does one thing and ends: it then loads the embedding
-                model only for questions that keyword search does not answer surely.
+                model only for questions that keyword search does not answer confidently.
             on_answer: called with the source and the seconds of each answer of recall, and of
                 each context pack.
-            surface: who asks, such as `mcp`: answers are then measured for `status()`, under
-                this name and their source, unless `on_answer` is called with them.
+            surface: the interface, such as `mcp`: answers are then measured for `status()`, under
+                this name and their source, unless `on_answer` is given.
 
         Raises:
-            ConfigError: the setting `store` names no store.
+            ConfigError: the setting `store` is invalid.
             CopiedVaultError: another folder with the same id is the vault of the state folder.
         """
         self.settings = settings
         self.agent = settings.agent
-        """Who acts and asks; None is the user, who sees every scope."""
+        """The agent that acts and asks; None is the user, who sees every scope."""
         if surface and on_answer is None:
             on_answer = AnswerLog(settings.state_dir, surface).add
         self._services = Services(settings, app=app, one_shot=one_shot, on_answer=on_answer)
         self.store_path = self._services.store_path
-        """The file or the collection that holds the facts, as it is shown."""
-        if one_shot:  # another process may want its threads to be undisturbed
+        """The file or the collection with the facts, for display."""
+        if one_shot:  # a long-running process may need its threads undisturbed
             limit_heaps()
         self._engine = Engine(self._services)
         self._wrote = False
-        """Whether facts were written that no run has derived anything from."""
+        """Whether facts were written that are not in derived data yet."""
 
     @cached_property
     def modules(self) -> Modules:
@@ -217,15 +217,15 @@ class Memory:
         return Modules(self._services, self._engine)
 
     def __enter__(self) -> Self:
-        """Ready."""
+        """Return this memory."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Call `close()`."""
         self.close()
 
     def close(self) -> None:
-        """Finish the bookkeeping and close all files; harmless when repeated."""
+        """Finish the bookkeeping and close all files; idempotent."""
         try:
             self._engine.record_bases()
             self._engine.update_tables()
@@ -239,13 +239,13 @@ class Memory:
 
     @cached_property
     def repos(self) -> Repos:
-        """What is known about git repositories."""
+        """The memory of git repositories."""
         from vaultsync.api.repos import Repos
 
         return Repos(self._services, self._engine, agent=self.agent, wrote=self._note_written)
 
     def check(self) -> None:
-        """Check that vault and store answer.
+        """Check that vault and store are available.
 
         Raises:
             VaultError, StoreError.
@@ -273,26 +273,26 @@ class Memory:
         """Write a fact to the store and its note to the vault.
 
         Args:
-            text: what the fact says, in Markdown.
-            type: `decision`, `lesson`, `preference` and so on; `note` when it is None.
-            title: one line; the first sentence of the text when it is None.
-            scope: who may see it: `public`, `team-NAME` or `private-AGENT`. When it is
-                None, the agent alone, or the vault's default scope where no agent acts.
-            priority: from 0 (critical) to 4 (background); 2 when it is None.
+            text: the content, in Markdown.
+            type: `decision`, `lesson`, `preference` and so on; default: `note`.
+            title: one line; default: the first sentence of the text.
+            scope: who may see it: `public`, `team-NAME` or `private-AGENT`. Default: the
+                agent's private scope, or without an agent the vault's default scope.
+            priority: from 0 (critical) to 4 (background); default: 2.
             tags: without `#`; `a/b` is below `a`.
             entities: names of the people, projects and things that it is about.
             fields: other fields and properties by name.
-            context: when or why it came to be, in one line.
-            agent: who writes it; the agent of this memory when it is None.
-            id: a UUID of your own as its id; a new one when it is None.
+            context: when or why it was written, in one line.
+            agent: the agent that writes it; default: that of this memory.
+            id: a UUID to use as its id; default: a new one.
 
         Returns:
-            The fact, with placeholders for its secrets. It has a `path` when its note was
+            The fact, with placeholders for its secrets. It has a `path` if its note was
             written; while another engine has the vault, that engine writes the note.
 
         Raises:
-            UsageError: a value that its field does not take, or two for one field.
-            IdTakenError: there is, or was, a fact of that id.
+            UsageError: a field has an invalid value, or two values.
+            IdTakenError: there is, or was, a fact with that id.
         """
         kind = type or self._ctx.policy.default_type
         named: dict[str, Value] = {
@@ -332,22 +332,22 @@ class Memory:
     ) -> RememberedSession:
         """Store the messages of a conversation as a session: a fact of type episodic each.
 
-        Neighbours in a session explain each other when one of them is recalled. What was stored
-        before is not stored again, so a conversation may be given whole each time it grows.
+        Neighbours in a session give each other context in recall. A message is stored only once,
+        so a growing conversation may be passed as a whole each time.
 
         Args:
-            messages: in their order, as hosts and models have them: each with a `role` (`user`
-                or `assistant`; those of a system or a tool are left out) and its `content`, a
-                text or a list of parts; and if known, `at`, its time in ISO 8601, and `name`,
-                who speaks.
-            session: what its host calls the conversation.
+            messages: in order, in the format of hosts and models: each with a `role` (`user`
+                or `assistant`; those of a system or a tool are skipped) and a `content`, a
+                text or a list of parts; optionally `at`, its time in ISO 8601, and `name`,
+                the speaker.
+            session: the host's id of the conversation.
             scope: who may see the facts, as in `remember()`.
-            tags: of each fact.
-            user: whom the facts are about, which becomes their `userId`.
-            agent: who stores them; the agent of this memory when it is None.
+            tags: tags of each fact.
+            user: the user whom the facts are about (`userId`).
+            agent: the agent that stores them; default: that of this memory.
 
         Raises:
-            InvalidFieldError: a message has another form; nothing was stored.
+            InvalidFieldError: a message is malformed; nothing was stored.
         """
         from vaultsync.exchange.session_messages import remember_session
 
@@ -374,22 +374,22 @@ class Memory:
         user: str | None = None,
         agent: str | None = None,
     ) -> Observed:
-        """Store what an agent noticed, at once; `process_observations()` classifies it later.
+        """Store an agent's observation immediately; `process_observations()` classifies it later.
 
-        Until then its words find it, and no context pack has it.
+        Until then keyword search finds it, but it is in no context pack.
 
         Args:
-            text: what was noticed, in Markdown.
+            text: the observation, in Markdown.
             context: when or why, in one line.
-            scope: who may see it, as in `remember()`, but no team's.
+            scope: who may see it, as in `remember()`, but not a team's scope.
             user: the user whom it is about (`userId`).
-            agent: who noticed it; the agent of this memory when it is None.
+            agent: the agent that noticed it; default: that of this memory.
 
         Returns:
             Its id and its status, `pending`.
 
         Raises:
-            UsageError: a value that its field does not take.
+            UsageError: a field has an invalid value.
         """
         from vaultsync.observations import service as observations
         from vaultsync.observations.service import Observed
@@ -417,19 +417,19 @@ class Memory:
     ) -> CaptureReport:
         """Store what matters in the payload of a hook of an agent's host.
 
-        It is split into observations, without secrets; background is left out. If the payload
-        has no text but names a transcript in the host's own folder, the end of that is read.
-        What an earlier hook of the session stored is not stored again.
+        It is split into observations, with secrets redacted; background is left out. If the
+        payload has no text but names a transcript in the host's own folder, the end of that is
+        read. Observations that an earlier hook of the session stored are not stored again.
 
         Args:
             payload: the JSON of a hook of Claude Code, Codex, Cursor or Gemini CLI.
             scope: who may see the observations, as in `observe()`.
             user: the user whom they are about (`userId`).
-            agent: who observed; the agent of this memory when it is None.
+            agent: the agent that observed; default: that of this memory.
 
         Raises:
-            InvalidFieldError: it is not the payload of a hook, or names a file elsewhere.
-            UsageError: a value that its field does not take.
+            InvalidFieldError: it is not a hook's payload, or names a file in another folder.
+            UsageError: a field has an invalid value.
         """
         from vaultsync.observations.capture import capture
         from vaultsync.observations.hooks import read_hook, transcript_texts
@@ -452,16 +452,16 @@ class Memory:
     ) -> ProcessReport:
         """Classify the pending observations, in a run that `undo()` reverts.
 
-        What matters becomes active; the background is shortened and archived, and keeps its
-        original. A person's edits and moves stand. A daemon that has the vault is asked to.
+        Important ones become active; background is shortened and archived, and keeps its
+        original. The user's edits and moves win. A daemon that has the vault does the work.
 
         Args:
-            dry_run: whether to report what would be done, and do nothing.
-            is_synced: whether a run has just looked at the whole vault.
-            progress: called with the stage, how many are done, and of how many.
+            dry_run: only report what would be done.
+            is_synced: whether a run has just scanned the whole vault.
+            progress: called with the stage, the number of items done, and their total.
 
         Raises:
-            EngineBusyError: another engine has the vault and cannot be asked.
+            EngineBusyError: another engine has the vault and cannot be called.
             StoreError, GuardError: nothing was classified.
         """
         from vaultsync.observations.processing import ProcessReport, process
@@ -490,12 +490,12 @@ class Memory:
         """The newest observations.
 
         Args:
-            tier: only those of `critical`, `notable` or `background`, or those that are
-                `pending`; all when it is None.
-            limit: the maximum number of them, 1 or more.
+            tier: only `critical`, `notable` or `background` ones, or those that are
+                `pending`; default: all.
+            limit: maximum number of observations, 1 or more.
 
         Raises:
-            InvalidFieldError: no such tier.
+            InvalidFieldError: there is no such tier.
         """
         from vaultsync.observations.observation_lists import (
             LISTED_TIERS,
@@ -516,10 +516,10 @@ class Memory:
         return tuple(map(listed_observation, found))
 
     def observation(self, id: str) -> ShownObservation:
-        """One observation, with its original and why it has its tier; without its secrets.
+        """One observation, with its original and the reason for its tier; secrets are redacted.
 
         Args:
-            id: of the observation, or what else names it, as in `get()`.
+            id: the id of the observation, or another name of it, as in `get()`.
 
         Raises:
             FactNotFoundError, InvalidIdError.
@@ -531,16 +531,16 @@ class Memory:
         return shown_observation(fact, self._services.classifier)
 
     def new_id(self) -> str:
-        """A new id, for a note that is to become a fact."""
+        """A new id, for a note that should become a fact."""
         return self._ctx.clock.new_id()
 
     def get(self, id: str, *, used: bool = True) -> Fact:
         """One fact, with placeholders for its secrets.
 
         Args:
-            id: of the fact; or what else names it: the beginning of its id (8 characters or
-                more), the path of its note, or a title that only it has.
-            used: whether this counts as a use of the fact, which raises its `accessCount`
+            id: the id of the fact, or another name of it: the beginning of its id (8 characters
+                or more), the path of its note, or a unique title.
+            used: whether this counts as a use of the fact, which increases its `accessCount`
                 later.
 
         Raises:
@@ -554,11 +554,11 @@ class Memory:
         return self._ctx.view.redact(fact)
 
     def open(self, id: str, *, obsidian: bool = False) -> OpenedNote:
-        """Open the note of a fact in the user's editor, and wait until that ends; or in Obsidian.
+        """Open the note of a fact in the user's editor and wait until it ends, or in Obsidian.
 
         Args:
-            id: of the fact, or what else names it, as in `get()`.
-            obsidian: whether Obsidian opens it, which is not waited for.
+            id: the id of the fact, or another name of it, as in `get()`.
+            obsidian: open it in Obsidian, without waiting.
 
         Raises:
             FactNotFoundError, InvalidIdError.
@@ -578,10 +578,10 @@ class Memory:
         return OpenedNote(fact.id, fact.path, str(file), uri, tuple(command))
 
     def waits(self, id: str) -> bool:
-        """Whether a change of a fact waits for a store that is unavailable.
+        """Whether a change of a fact is queued for an unavailable store.
 
         Args:
-            id: of the fact.
+            id: the id of the fact.
         """
         return bool(fact_service.queued_changes(self._ctx, self._fact_id(id)))
 
@@ -589,7 +589,7 @@ class Memory:
         """Whether the user deleted the note of a fact, and the next sync writes it again.
 
         Args:
-            id: of the fact.
+            id: the id of the fact.
         """
         base = self._ctx.archive.find_base(self._fact_id(id))
         return base is not None and base.missing_since is not None
@@ -621,27 +621,27 @@ class Memory:
         after: str | None = None,
         all: bool = False,
     ) -> FactPage:
-        """Facts in the order of their ids, a page at a time; superseded ones too.
+        """List facts in the order of their ids, a page at a time, including superseded ones.
 
         Args:
             type: only facts of this type.
             scope: only facts of this scope.
             status: only facts of this status; `forgotten` lists deleted facts, which
-                `restore()` brings back, and `superseded` those that a newer one replaces.
+                `restore()` brings back, and `superseded` those that a newer fact replaces.
             tag: only facts with this tag, or one below it.
-            since: only facts created on this day (`2026-01-31`), in this month or year, at
-                this time or in this relative time (`7d`, `monday`, `last week`), or later.
+            since: only facts created at or after this day (`2026-01-31`), month, year, time
+                or relative time (`7d`, `monday`, `last week`).
             until: only facts created before the end of such a date, or before this time.
             links_to: only facts that link to this note, named by id, path, title or alias.
             links_from: only facts that this note links to.
-            newest: the newest first: an id that vaultsync made begins with its time.
+            newest: list the newest first, because vaultsync's ids begin with their time.
             limit: the maximum number of facts, 1 or more.
-            after: continue after the fact of this id, as `FactPage.next` says.
+            after: continue after the fact with this id, from `FactPage.next`.
             all: whether deleted facts are listed too, with the status `forgotten`;
-                `FactPage.hidden` says how many are left out without it.
+                `FactPage.hidden` has the number of those left out without it.
 
         Raises:
-            UsageError: a filter that cannot be.
+            UsageError: a filter is invalid.
             NotFoundError: no note, or more than one, has this name.
         """
         from vaultsync.facts.listing import select_facts
@@ -676,19 +676,19 @@ class Memory:
         expect: str | None = None,
         agent: str | None = None,
     ) -> Fact:
-        """Change a fact in the store; its note follows.
+        """Change a fact in the store, and update its note.
 
         Args:
-            id: of the fact.
-            content: what it says from now on.
+            id: the id of the fact.
+            content: its new content.
             set: other fields and properties by name; None clears one.
-            add_tags: tags that it gets.
-            remove_tags: tags that it loses.
+            add_tags: tags to add.
+            remove_tags: tags to remove.
             expect: the revision that the change is for; any when it is None.
-            agent: who changes it; the agent of this memory when it is None.
+            agent: the agent that changes it; default: that of this memory.
 
         Returns:
-            The fact as it is now: the user may have edited its note at the same moment.
+            The resulting fact; the user may have edited its note at the same moment.
 
         Raises:
             FactNotFoundError, InvalidFieldError, UnknownTypeError.
@@ -754,25 +754,25 @@ class Memory:
         Exactly one edit is given: `append`, `section` with `replace`, or `find` with `replace`.
 
         Args:
-            id: of the fact.
+            id: the id of the fact.
             append: text for the end of the content.
             section: the heading whose text is replaced, up to the next one of its level or
                 above; or a path of headings, such as `Linux > Install`.
-            find: text that the content has exactly `count` times, which is replaced.
+            find: the text to replace, which must occur exactly `count` times.
             replace: the new text.
-            count: how often the content has `find`.
+            count: the number of occurrences of `find`.
             expect: the revision that the change is for; any when it is None.
-            agent: who changes it; the agent of this memory when it is None.
+            agent: the agent that changes it; default: that of this memory.
 
         Returns:
-            The fact as it is now.
+            The resulting fact.
 
         Raises:
             FactNotFoundError.
-            UsageError: not one edit is given, or it would change the sections around it.
-            EditTargetError: the section is not there once, or the text not `count` times.
+            UsageError: there is not exactly one edit, or it would change other sections.
+            EditTargetError: the section does not exist once, or the text not `count` times.
             RevisionMismatchError: the fact has another revision than `expect`, or was
-                changed by others at every try.
+                changed by others at each attempt.
         """
         from vaultsync.facts.content_edits import content_edit
 
@@ -794,16 +794,16 @@ class Memory:
         """Write a new fact that replaces an older one; each links to the other.
 
         Args:
-            id: of the older fact.
-            text: what the new one says.
-            agent: who writes it; the agent of this memory when it is None.
+            id: the id of the older fact.
+            text: the content of the new one.
+            agent: the agent that writes it; default: that of this memory.
 
         Returns:
             The new fact.
 
         Raises:
             FactNotFoundError.
-            SupersededError: a newer fact replaces that one already.
+            SupersededError: a newer fact already replaces it.
         """
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
@@ -825,15 +825,15 @@ class Memory:
         """Delete a fact and its note; `restore()` brings both back.
 
         Args:
-            id: of the fact.
-            expect: the revision that is to be deleted; any when it is None.
-            agent: who deletes it; the agent of this memory when it is None.
-            restore_previous: whether the older version that it replaced is found again.
+            id: the id of the fact.
+            expect: the revision to delete; default: any.
+            agent: the agent that deletes it; default: that of this memory.
+            restore_previous: whether the older fact that it replaced becomes visible again.
 
         Returns:
-            The status of the fact: `forgotten`, or still `active` where the user edited
-            the note at the same moment, because edits win over deletions. `previous` is the
-            id of an older version that stays hidden; `restore()` brings it back.
+            The status of the fact: `forgotten`, or still `active` if the user edited the note
+            at the same moment, because edits win over deletions. `previous` is the id of an
+            older version that stays hidden; `restore()` brings it back.
 
         Raises:
             FactNotFoundError.
@@ -858,18 +858,18 @@ class Memory:
         try:
             if self._ctx.store.find_many([done.id]):
                 return ForgetResult(done.id, fact_service.STATUS_ACTIVE)
-        except VaultsyncError as error:  # the deletion stands
+        except VaultsyncError as error:  # the deletion remains
             _log.debug("whether %s is still deleted is not known: %s", done.id, error)
         return done
 
     def restore(self, id: str, *, expect: str | None = None) -> ForgetResult:
-        """Bring back a deleted fact and its note as they were, or an older version.
+        """Restore a deleted fact and its note, or an older version.
 
-        An older version comes back when the one that replaced it was deleted.
+        An older version can be restored if the one that replaced it was deleted.
 
         Args:
-            id: of the fact.
-            expect: the revision of the deletion; any when it is None.
+            id: the id of the fact.
+            expect: the revision of the deletion; default: any.
 
         Raises:
             FactNotFoundError: the store never had it.
@@ -889,20 +889,20 @@ class Memory:
         dry_run: bool = False,
         max_delete: int | None = None,
     ) -> PurgeReport:
-        """Erase facts for good, on both sides and everywhere else; this cannot be undone.
+        """Erase facts permanently, on both sides and everywhere else; this cannot be undone.
 
-        It also finishes a purge that was interrupted. Stop the daemon of the vault first,
-        and other processes that have it open.
+        It also completes an interrupted purge. First stop the daemon of the vault, and other
+        processes that have it open.
 
         Args:
-            ids: of the facts, also of forgotten ones.
-            user: all facts about this user, too.
-            dry_run: whether to report where the facts are now, and do nothing.
-            max_delete: the maximum number of facts; the guard's own limit when it is None.
+            ids: the ids of the facts, which may be forgotten ones.
+            user: also erase all facts about this user.
+            dry_run: only report where the facts are now.
+            max_delete: maximum number of facts; default: the guard's limit.
 
         Returns:
             What was erased, and what a search of every byte of state folder, store and
-            vault found afterwards: `remaining` is 0 when nothing is left.
+            vault found afterwards: `remaining` is 0 if nothing is left.
 
         Raises:
             FactNotFoundError, InvalidIdError.
@@ -926,20 +926,20 @@ class Memory:
                 dry_run=dry_run,
                 max_delete=max_delete,
             )
-        # What else says the same words may be facts and notes of others.
+        # Other places with the same words may be facts and notes of others.
         return done if self.agent is None else structs.replace(done, quoted=())
 
     def export(self, write: Callable[[str], object], *, user: str | None = None) -> int:
-        """Export all facts, one line of JSON each. It is a backup: secrets are in it.
+        """Export all facts, one line of JSON each. As a backup, it includes secrets.
 
-        A fact whose row in the store is damaged is left out; `damaged_facts()` names it then.
+        Facts whose rows in the store are damaged are left out; `damaged_facts()` lists them.
 
         Args:
             write: called with each line.
             user: only facts about this user.
 
         Returns:
-            How many facts were exported.
+            The number of exported facts.
         """
         from vaultsync.operations.export_import import export_facts
 
@@ -947,24 +947,24 @@ class Memory:
         return export_facts(self._ctx, write, agent=self.agent, user=user)
 
     def damaged_facts(self) -> Mapping[str, str]:
-        """The facts whose rows in the store were damaged when they were last read -> why.
+        """Facts whose rows in the store were damaged when last read -> the reason.
 
-        What was not read since the memory was opened is not among them: `verify()` reads all.
-        Empty for an agent, for nothing says any more which of them it may see.
+        Only rows read since the memory was opened are included; `verify()` reads all.
+        Empty for an agent, because their scopes are unknown.
         """
         return {} if self.agent is not None else dict(self._ctx.store.damaged())
 
     def import_(self, lines: Iterable[str]) -> int:
-        """Import facts from lines of JSON: all, or none when one line is bad.
+        """Import facts from lines of JSON: all, or none if a line is invalid.
 
         Args:
-            lines: as `export()` writes them.
+            lines: the lines, in the format of `export()`.
 
         Returns:
-            How many facts were imported.
+            The number of imported facts.
 
         Raises:
-            ImportLineError: names the bad line.
+            ImportLineError: a line is invalid; the error has its number.
         """
         from vaultsync.operations.export_import import import_facts
 
@@ -983,17 +983,17 @@ class Memory:
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Import what another tool remembers, in a run that `undo()` reverts.
+        """Import the memories of another tool, in a run that `undo()` reverts.
 
-        Nothing is imported twice: what was imported before, has the text of another fact, or
-        was forgotten since is counted as a duplicate.
+        Nothing is imported twice: memories that were imported before, have the text of another
+        fact, or were forgotten since count as duplicates.
 
         Args:
             format: a name of `vaultsync.exchange.exchange_formats.FORMATS`, such as `chatgpt`.
-            path: of the file, the folder or the ZIP archive.
+            path: the file, the folder or the ZIP archive.
             scope: who may see the facts; default: as for `remember()`.
-            dry_run: whether to report what would be imported, and do nothing.
-            progress: called with the stage, and how many memories were read.
+            dry_run: only report what would be imported.
+            progress: called with the stage, and the number of memories read.
 
         Raises:
             UsageError: there is no such format.
@@ -1016,15 +1016,15 @@ class Memory:
         )
 
     def export_to(self, format: str, path: str | Path, *, user: str | None = None) -> ExportReport:
-        """Export what the agent can see, in the form of another tool.
+        """Export the facts that the agent can see, in the format of another tool.
 
         Args:
             format: `markdown`, `basic-memory`, `mem0`, `letta` or `jsonl`.
-            path: of a folder, which must be empty or missing.
+            path: a folder, which must be empty or missing.
             user: only facts about this user.
 
         Raises:
-            UsageError: there is no such format, or it cannot be written.
+            UsageError: there is no such format, or it can only be read.
             ExchangeFileError: the folder is not empty, or cannot be written.
         """
         from vaultsync.api.exchange import export_into
@@ -1034,14 +1034,14 @@ class Memory:
     def write_bases(self, folder: str = "Bases") -> BasesReport:
         """Write tables and cards of the facts for Obsidian's Bases, for each type and scope.
 
-        What a person edited is left alone.
+        Files that the user edited are not changed.
 
         Args:
-            folder: a folder in the vault, made if it is missing.
+            folder: a folder in the vault, created if it is missing.
 
         Raises:
-            UnsafePathError: it leaves the vault, or is hidden.
-            ScopeDeniedError: an agent asks; the files show what all facts are.
+            UnsafePathError: it is outside the vault, or hidden.
+            ScopeDeniedError: an agent asks; the files show all facts.
             ConfigError: a file cannot be read or written.
         """
         from vaultsync.api.bases import write_bases
@@ -1052,15 +1052,15 @@ class Memory:
             return write_bases(ctx, self.settings, folder)
 
     def property_types(self, *, write: bool = False) -> PropertyTypes:
-        """The types that Obsidian has for the properties of facts, and those that fit.
+        """Obsidian's types for the properties of facts, and the correct ones.
 
         Args:
-            write: whether to add the types that Obsidian lacks; those that it has stay.
+            write: add the types that Obsidian lacks; existing ones are kept.
 
         Raises:
             ConfigError: the vault was never opened in Obsidian, or its types are not valid
                 JSON; nothing was written.
-            ScopeDeniedError: an agent asks to write them.
+            ScopeDeniedError: an agent tries to write them.
         """
         from vaultsync.api.bases import property_types
 
@@ -1091,43 +1091,43 @@ class Memory:
         agent: str | None = None,
         repo: str | Path | None = None,
     ) -> RecallResult:
-        """The facts that answer a question, best first, each with the reason why.
+        """The facts that answer a question, best first, each with the reason.
 
-        A fact that is only found does not count as used: `accessCount` is raised by opening
-        it, by packing it into a context, by changing it, and by naming it as related.
+        Finding a fact does not count as use: `accessCount` is increased by opening it, packing
+        it into a context, changing it, and naming it as related.
 
         Args:
             query: the question, or keywords.
             limit: the maximum number of facts, 1 or more.
             mode: `index` is keyword search, `vector` semantic search, `fused` both;
-                `auto` asks the vectors only when the index is not sure.
+                `auto` uses vectors only if the index is not confident.
             types: only facts of these types.
-            scopes: only facts of these scopes, of those that the agent may see.
-            tags: only facts with all of these tags, or ones below them.
+            scopes: only facts of these scopes, among those that the agent may see.
+            tags: only facts with all of these tags, or tags below them.
             max_priority: the lowest priority that is searched, from 0 (critical) to 4
-                (background); when it is None, all but background facts that agents wrote.
+                (background); default: all except background facts that agents wrote.
             status: only facts of this status, such as `active`, `archived` or
-                `superseded`; any when it is None, and when it is empty any but those that
+                `superseded`; any if it is None, and if it is empty any except those that
                 retire a fact.
-            heads_only: whether facts that a newer one supersedes are left out.
-            all: whether retired facts and the background are searched too; `hidden` of the
-                result says how many matches are left out without it.
-            since: only facts created on this day (`2026-01-31`), in this month or year, at
-                this time or in this relative time (`7d`, `monday`, `last week`), or later.
+            heads_only: whether superseded facts are left out.
+            all: whether retired and background facts are searched too; without it, `hidden`
+                of the result has the number of matches left out.
+            since: only facts created at or after this day (`2026-01-31`), month, year, time
+                or relative time (`7d`, `monday`, `last week`).
             until: only facts created before the end of such a date, or before this time.
-            as_of: answer with what held at the end of such a date, or at this time: the
-                facts that there were, as they were. `degraded` of the result says what is
-                not known any more.
-            user: only facts about this user; the one of the settings when it is None.
-            explain: whether the result has what each stage found, and its seconds.
-            agent: who asks; the agent of this memory when it is None.
-            repo: a folder of a git repository: what does not hold on the branch that is
-                checked out there is hidden, and counted in `hidden`.
+            as_of: answer from the facts and their versions at the end of such a date, or at this
+                time. `degraded` of the result states what is no longer
+                known.
+            user: only facts about this user; default: the one in the settings.
+            explain: whether the result lists what each stage found, and its seconds.
+            agent: the agent that asks; default: that of this memory.
+            repo: a folder in a git repository: facts that do not apply to the branch that is
+                checked out there are hidden, and counted in `hidden`.
 
         Raises:
-            InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter that cannot
-                be.
-            NotARepositoryError: the folder is in none.
+            InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is
+                invalid.
+            NotARepositoryError: the folder is not in a repository.
         """
         return self.answer(
             RecallRequest(
@@ -1184,16 +1184,16 @@ class Memory:
         agent: str | None = None,
         repo: str | Path | None = None,
     ) -> ContextPack:
-        """The facts an agent needs to read for a question, packed into a token budget.
+        """Pack the facts that an agent needs for a question into a token budget.
 
-        A fact that is packed counts as used.
+        Packed facts count as used.
 
         Args:
             query: the question, or the task.
-            budget: the maximum number of tokens, or 0 for no limit; 4,000 when it is None.
+            budget: maximum number of tokens, or 0 for no limit; default: 4,000.
             format: `markdown`, `json` or `xml`.
-            intent: what the question is after, which shifts the shares of the tiers; it
-                is taken from the words of the question when it is None.
+            intent: the kind of facts wanted, which shifts the shares of the tiers; default:
+                inferred from the words of the question.
             mode: as in `recall()`.
             types: as in `recall()`.
             scopes: as in `recall()`.
@@ -1203,15 +1203,15 @@ class Memory:
             all: as in `recall()`.
             since: as in `recall()`.
             user: as in `recall()`.
-            agent: who asks; the agent of this memory when it is None.
+            agent: the agent that asks; default: that of this memory.
             repo: as in `recall()`.
 
         Returns:
             The text, why each fact is in it, and what was left out.
 
         Raises:
-            InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument that
-                cannot be.
+            InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument is
+                invalid.
         """
         return self.pack(
             ContextRequest(
@@ -1234,7 +1234,7 @@ class Memory:
         )
 
     def pack(self, request: ContextRequest) -> ContextPack:
-        """The facts an agent needs to read for a question, as `context()`.
+        """Pack the facts that an agent needs for a question, as `context()`.
 
         Args:
             request: the question and its filters; agent and user as in `context()`.
@@ -1262,27 +1262,27 @@ class Memory:
         approve: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
     ) -> DerivedReport:
-        """Bring `.index/`, the note index, the links and the vectors up to date.
+        """Update `.index/`, the note index, the links and the vectors.
 
         Args:
-            rebuild: whether indexes and tables are made from scratch.
-            wait: whether to wait for the vectors, or make them here if no worker does;
-                otherwise a worker makes them in a process of its own. Where another engine
-                has this vault, its work is waited for, unless all is to be rebuilt.
+            rebuild: whether indexes and tables are rebuilt from scratch.
+            wait: whether to wait for the vectors, or compute them here if no worker does;
+                otherwise a worker computes them in a separate process. If another engine has
+                the vault, this waits for its work, except for a rebuild.
             approve: called with the cost before all vectors are rebuilt for another
-                model; they stay as they are when it returns False. Without it, and
-                without waiting, they are made.
-            progress: called with the stage, how many are done, and of how many.
+                model; they are kept if it returns False. Without it, and without waiting,
+                they are rebuilt.
+            progress: called with the stage, the number of items done, and their total.
 
         Raises:
-            EngineBusyError: another engine has this vault, and is not to be waited for, or
-                does not go on.
+            EngineBusyError: another engine has the vault, and waiting for it is not possible,
+                or it makes no progress.
         """
         from vaultsync.api.derived_data import DerivedReport
 
         approve = approve or (lambda _: True)
         embedding, services = self._engine.embedding, self._services
-        # It also writes the note index, and at its priority may have that open for long.
+        # It also writes the note index, and at its low priority may keep that open for long.
         aside = embedding.take_over() if wait else ""
         done: DerivedReport | None = None
         while done is None:
@@ -1317,12 +1317,12 @@ class Memory:
         """Stop the worker that embeds texts; the next run starts one again.
 
         Returns:
-            The id of its process; None when none ran.
+            The id of its process; None if none was running.
         """
         return self._engine.embedding.stop()
 
     def index_files(self) -> dict[str, str]:
-        """The texts of the files in `.index/`, by file name; for an agent, of what it may see."""
+        """File name -> text of the files in `.index/`; for an agent, of facts that it may see."""
         from vaultsync.index_files.service import read_index_files, tables_for
 
         if self.agent is not None:
@@ -1340,19 +1340,19 @@ class Memory:
         confirm: str | None = None,
         progress: Progress | None = None,
     ) -> Report:
-        """Make vault and store equal: one run over both.
+        """Make vault and store equal, in one run.
 
-        A daemon that has the vault syncs by itself; only a run with arguments is handed
+        A daemon that has the vault syncs by itself; only a run with arguments is passed
         to it.
 
         Args:
-            dry_run: whether to report what would be done, and do nothing.
-            allow_scope_moves: whether notes that were moved to the folder of another
-                scope change who may see them.
-            max_delete: the maximum number of deletions; the guard's own limit when it is
-                None.
-            confirm: the id of a run that the guard stopped, to be done now.
-            progress: called with the stage, how many are done, and of how many.
+            dry_run: only report what would be done.
+            allow_scope_moves: whether notes that were moved to another scope's folder change
+                their scope.
+            max_delete: maximum number of deletions; default: the guard's
+                limit.
+            confirm: the id of a run that the guard stopped, to carry it out now.
+            progress: called with the stage, the number of items done, and their total.
 
         Raises:
             EngineBusyError, VaultError, StoreError.
@@ -1377,7 +1377,7 @@ class Memory:
             return self.as_seen(self._ask_daemon("/v1/sync", arguments, busy, Report))
 
     def _with_memory_files(self, report: Report) -> Report:
-        """The report of a run, with the memory files that were kept in step after it."""
+        """The report of a run, with the memory files that were synced after it."""
         folder = self.settings.state_dir / "memory-files"
         if not (self.settings.memory_file.files or folder.is_dir()):
             return report
@@ -1392,10 +1392,10 @@ class Memory:
         return structs.replace(whole, attention=attention)
 
     def as_seen(self, report: AnyReport) -> AnyReport:
-        """A report without what the agent of this memory may not know; the user's is whole.
+        """A report without what the agent of this memory may not know; complete for the user.
 
         Args:
-            report: of a run over all facts.
+            report: the report of a run over all facts.
         """
         from vaultsync.sync.agent_view import AgentView
 
@@ -1412,20 +1412,20 @@ class Memory:
     ) -> Report:
         """Turn existing notes into facts; only an id is added to each note.
 
-        A daemon that has the vault is asked to adopt all notes; it takes no paths.
+        A daemon that has the vault adopts all notes if no paths are given.
 
         Args:
             paths: notes and folders, relative to the vault or to the working directory,
-                or absolute; the whole vault when there are none.
-            scope: of the facts; that of the note's folder when it is None.
-            type: of the facts; `note` when it is None and the note has none.
-            dry_run: whether to report what would be done, and do nothing.
-            progress: called with the stage, how many are done, and of how many.
+                or absolute; default: the whole vault.
+            scope: the scope of the facts; default: that of the note's folder.
+            type: the type of the facts; default: that of the note, or `note`.
+            dry_run: only report what would be done.
+            progress: called with the stage, the number of items done, and their total.
 
         Raises:
-            NoteMissingError: nothing is at one of the paths.
+            NoteMissingError: one of the paths does not exist.
             UnsafePathError: one of the paths is outside the vault.
-            EngineBusyError: another engine has the vault and cannot be asked.
+            EngineBusyError: another engine has the vault and cannot be called.
         """
         from vaultsync.operations.adopt import adopt_notes
         from vaultsync.sync.report import Report
@@ -1450,10 +1450,10 @@ class Memory:
             return self.as_seen(self._ask_daemon("/v1/adopt", arguments, busy, Report))
 
     def adopt_id(self, id: str, *, scope: str | None = None, type: str | None = None) -> Report:
-        """Turn the note with an id into the fact of that id, wherever it lies.
+        """Turn the note with an id into the fact with that id, in any folder.
 
         Args:
-            id: in the frontmatter of the note.
+            id: the id in the note's frontmatter.
             scope: as in `adopt()`.
             type: as in `adopt()`.
 
@@ -1473,7 +1473,7 @@ class Memory:
             return self.as_seen(self._engine.derive_after(report))
 
     def status(self) -> Status:
-        """What waits and what is wrong; changes nothing."""
+        """What is pending and what is wrong; changes nothing."""
         from vaultsync.backends.state.process_files import DaemonFile
         from vaultsync.proposals.answer_counts import answer_counts, silent_kinds
         from vaultsync.sync.report import DaemonState
@@ -1497,12 +1497,12 @@ class Memory:
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
-        """A status, with the counts of observations, and memory files and modules that wait.
+        """A status, completed with observations, memory files and modules.
 
-        An agent's counts and notices are of what it may see.
+        An agent's counts and notices include only what it may see.
 
         Args:
-            status: without these.
+            status: the status without these.
         """
         from vaultsync.memory_files.write_queue import files_with_queue
         from vaultsync.observations.observation_lists import count_observations
@@ -1531,7 +1531,7 @@ class Memory:
         conflicts, daemon = len(self.conflicts()), status.daemon
         proposals = len(visible_proposals(self._ctx, agent=self.agent))
         if daemon is not None:
-            # What it last failed at, and how far it is, may be about facts of others.
+            # Its last error and its progress may concern facts of others.
             daemon = DaemonState(
                 daemon.since, conflicts=conflicts, attention=len(status.attention), pid=daemon.pid
             )
@@ -1553,7 +1553,7 @@ class Memory:
             return index.count(self._permissions.reader(agent))
 
     def _refused(self) -> Sequence[ReportedNotice]:
-        """A notice if the settings were changed to what would be refused at the next start."""
+        """A notice if the settings were changed and would be refused at the next start."""
         from vaultsync.sync.report import ReportedNotice
 
         try:
@@ -1583,20 +1583,20 @@ class Memory:
     ) -> ConflictRecord:
         """Resolve a conflict, or one field of it, with the values of one side.
 
-        A daemon that has the vault is asked to.
+        A daemon that has the vault does the work.
 
         Args:
-            conflict_id: of the conflict.
+            conflict_id: the id of the conflict.
             take: the side whose values win, `store` or `vault`.
-            field: the only field that is resolved; all of them when it is None.
-            agent: who resolves it; the agent of this memory when it is None.
+            field: the only field to resolve; default: all of them.
+            agent: the agent that resolves it; default: that of this memory.
 
         Returns:
-            The conflict that was resolved.
+            The resolved conflict.
 
         Raises:
             ConflictNotFoundError, InvalidFieldError.
-            EngineBusyError: another engine has the vault and cannot be asked.
+            EngineBusyError: another engine has the vault and cannot be called.
         """
         from vaultsync.api.decisions import settle_conflict
 
@@ -1606,24 +1606,24 @@ class Memory:
         return settle_conflict(self._engine, conflict_id, take=take, field=field, agent=agent)
 
     def settle_copy(self, path: str, *, take: str, agent: str | None = None) -> Report:
-        """Settle a conflict copy that a sync tool put beside a note.
+        """Settle a conflict copy that a sync tool saved next to a note.
 
-        The copy goes, and `undo()` of the run brings it back under another name. A daemon that
-        has the vault is asked to.
+        The copy is removed, and `undo()` restores it under another name. A daemon that
+        has the vault does the work.
 
         Args:
-            path: of the copy, relative to the vault or to the working directory, or absolute.
-            take: `merge` brings its changes into the note, and what both changed differently
-                becomes a conflict; `keep` makes a note of its own of it; `drop` removes it.
-            agent: who decides; the agent of this memory when it is None.
+            path: the copy's path, relative to the vault or the working directory, or absolute.
+            take: `merge` merges its changes into the note, where conflicting changes become a
+                conflict; `keep` turns it into a separate note; `drop` removes it.
+            agent: the agent that decides; default: that of this memory.
 
         Raises:
-            InvalidFieldError: `take`.
-            UsageError: no copy of a note that is a fact is there.
+            InvalidFieldError: `take` is invalid.
+            UsageError: there is no conflict copy of a fact's note at this path.
             UnsafePathError: the path is outside the vault.
             NoteChangedError, RevisionMismatchError: note or fact was changed meanwhile.
             ScopeDeniedError: the agent of this memory may not write there.
-            EngineBusyError: another engine has the vault and cannot be asked.
+            EngineBusyError: another engine has the vault and cannot be called.
         """
         from vaultsync.operations.settle_copies import COPY_DECISIONS, copied_note, settle_copy
         from vaultsync.sync.report import Report
@@ -1646,21 +1646,21 @@ class Memory:
     ) -> ConflictRecord:
         """Resolve one field of a conflict with a text merged by hand.
 
-        A daemon that has the vault is asked to.
+        A daemon that has the vault does the work.
 
         Args:
-            conflict_id: of the conflict.
-            field: of the fact.
-            text: the merged value; in a field that is a list, each line is an item.
-            agent: who resolves it; the agent of this memory when it is None.
+            conflict_id: the id of the conflict.
+            field: the field of the fact.
+            text: the merged value; for a list, one item per line.
+            agent: the agent that resolves it; default: that of this memory.
 
         Returns:
             The conflict that was resolved.
 
         Raises:
             ConflictNotFoundError.
-            InvalidFieldError: no such field, or it does not take the text.
-            EngineBusyError: another engine has the vault and cannot be asked.
+            InvalidFieldError: there is no such field, or the text is invalid for it.
+            EngineBusyError: another engine has the vault and cannot be called.
         """
         from vaultsync.api.decisions import settle_conflict
 
@@ -1670,12 +1670,12 @@ class Memory:
         )
 
     def proposals(self, *, settled: bool = False) -> tuple[ShownProposal, ...]:
-        """The proposals that wait for an answer, oldest first.
+        """The open proposals, oldest first.
 
-        An agent gets those about facts that it sees.
+        An agent gets those about facts that it may see.
 
         Args:
-            settled: whether those that were accepted, rejected or expired are among them.
+            settled: also include accepted, rejected and expired ones.
         """
         from vaultsync.notes.proposal_note import shown_proposal
         from vaultsync.proposals.service import visible_proposals
@@ -1691,7 +1691,7 @@ class Memory:
 
         Raises:
             ProposalNotFoundError.
-            AmbiguousNameError: it stands for more than one.
+            AmbiguousNameError: it matches several proposals.
         """
         from vaultsync.notes.proposal_note import shown_proposal
         from vaultsync.proposals.service import find_proposal, redact_proposal
@@ -1700,22 +1700,22 @@ class Memory:
         return shown_proposal(redact_proposal(self._ctx, found))
 
     def accept_proposals(self, ids: Sequence[str], *, agent: str | None = None) -> SettledProposals:
-        """Do what proposals say, all in one run, which `undo()` reverts.
+        """Apply proposals in one run, which `undo()` reverts.
 
-        One whose facts changed since it was made is not done but shown again. A daemon that
-        has the vault is asked to.
+        A proposal whose facts have changed is not applied, but shown again. A daemon that
+        has the vault does the work.
 
         Args:
-            ids: of the proposals: the beginning of each, its title, or the path of its note.
-            agent: who accepts them; the agent of this memory when it is None.
+            ids: for each proposal, the beginning of its id, its title, or its note's path.
+            agent: the agent that accepts them; default: that of this memory.
 
         Returns:
             The proposals, and the run.
 
         Raises:
             ProposalNotFoundError, AmbiguousNameError.
-            ScopeDeniedError: the agent may not write what one proposes.
-            EngineBusyError: another engine has the vault and cannot be asked.
+            ScopeDeniedError: the agent may not write the proposed change.
+            EngineBusyError: another engine has the vault and cannot be called.
         """
         from vaultsync.api.decisions import settle_proposals
 
@@ -1723,21 +1723,21 @@ class Memory:
         return settle_proposals(self._engine, ids, agent=agent, accepts=True)
 
     def reject_proposals(self, ids: Sequence[str], *, agent: str | None = None) -> SettledProposals:
-        """Close proposals and change nothing; the same ones are not made again.
+        """Close proposals without applying them; they are not proposed again.
 
-        A daemon that has the vault is asked to.
+        A daemon that has the vault does the work.
 
         Args:
             ids: as in `accept_proposals()`.
-            agent: who rejects them; the agent of this memory when it is None.
+            agent: the agent that rejects them; default: that of this memory.
 
         Returns:
             The proposals.
 
         Raises:
             ProposalNotFoundError.
-            ProposalDeniedError: an agent rejects what it did not make.
-            EngineBusyError: another engine has the vault and cannot be asked.
+            ProposalDeniedError: an agent rejects a proposal that it did not make.
+            EngineBusyError: another engine has the vault and cannot be called.
         """
         from vaultsync.api.decisions import settle_proposals
 
@@ -1745,10 +1745,10 @@ class Memory:
         return settle_proposals(self._engine, ids, agent=agent, accepts=False)
 
     def history(self, id: str) -> Sequence[HistoryEntry]:
-        """Who changed which field of a fact, when and from which side; oldest first.
+        """The changes of a fact by field, with author, time and side; oldest first.
 
         Args:
-            id: of the fact.
+            id: the id of the fact.
 
         Raises:
             FactNotFoundError, InvalidIdError.
@@ -1757,12 +1757,12 @@ class Memory:
         return fact_service.history(self._ctx, self._fact_id(id), agent=self.agent)
 
     def log(self, *, limit: int = 20, since: str | date | None = None) -> tuple[RunSummary, ...]:
-        """The runs that did something, newest first; for an agent, to what it may see.
+        """The runs that did something, newest first; for an agent, to facts that it may see.
 
         Args:
             limit: the maximum number of runs, 1 or more.
-            since: only runs on this day (`2026-01-31`), in this month or year, at this moment
-                or later, or such as `7d` or `last week`.
+            since: only runs at or after this day (`2026-01-31`), month, year, time or relative
+                time (`7d`, `last week`).
 
         Raises:
             InvalidFieldError: `since` is not a date.
@@ -1777,19 +1777,19 @@ class Memory:
     def write_change_note(
         self, *, since: str | date | None = None, folder: str = "Changes"
     ) -> ChangeNote:
-        """Write a note of what changed: facts by type, conflicts and proposals, with links.
+        """Write a report of changes: facts by type, conflicts and proposals, with links.
 
-        It never becomes a fact. The same span of the same memory gives the same note; one that
-        a person edited is left alone.
+        It never becomes a fact. The same span of the same memory gives the same report; one that
+        the user edited is not changed.
 
         Args:
-            since: the first day, as in `log()`; the last 7 days when it is None.
-            folder: a folder in the vault, made if it is missing.
+            since: the first day, as in `log()`; default: the last 7 days.
+            folder: a folder in the vault, created if it is missing.
 
         Raises:
             InvalidFieldError: `since` is not a date.
-            UnsafePathError: the folder leaves the vault, or is hidden.
-            ScopeDeniedError: an agent asks; the note shows the changes of all facts.
+            UnsafePathError: the folder is outside the vault, or hidden.
+            ScopeDeniedError: an agent asks; the report shows the changes of all facts.
             ConfigError: the file cannot be read or written.
         """
         from vaultsync.api.change_notes import write_change_note
@@ -1800,7 +1800,7 @@ class Memory:
         return write_change_note(self._ctx, self.settings, check_day("since", since), folder)
 
     def last_undoable_run(self) -> RunSummary:
-        """The run that `undo()` takes when it is given none.
+        """The run that `undo()` undoes by default.
 
         Raises:
             RunNotFoundError: there is none.
@@ -1814,20 +1814,20 @@ class Memory:
     def undo(
         self, run: str | None = None, *, agent: str | None = None, progress: Progress | None = None
     ) -> Report:
-        """Undo a run on both sides; later changes stay.
+        """Undo a run on both sides; later changes are kept.
 
-        An agent undoes only runs that `log()` shows it, and of these only what was done to
-        facts that it can see. A daemon that has the vault is asked to.
+        An agent can undo only runs that `log()` shows it, and of these only changes to facts
+        that it may see. A daemon that has the vault does the work.
 
         Args:
-            run: the id of the run, or the beginning of it (8 characters or more), as `log()`
-                and reports have it; the last one that is not undone when it is None.
-            agent: who undoes it; the agent of this memory when it is None.
-            progress: called with the stage, how many are done, and of how many.
+            run: the id of the run, or the beginning of it (8 characters or more), from `log()`
+                or a report; default: the last run that is not undone.
+            agent: the agent that undoes it; default: that of this memory.
+            progress: called with the stage, the number of items done, and their total.
 
         Raises:
             RunNotFoundError, AmbiguousNameError.
-            EngineBusyError: another engine has the vault and cannot be asked.
+            EngineBusyError: another engine has the vault and cannot be called.
         """
         from vaultsync.operations.undo import undo_run
         from vaultsync.sync.report import Report
@@ -1866,13 +1866,13 @@ class Memory:
     def verify(self, *, progress: Progress | None = None) -> Verification:
         """Check that vault, store and base are equal, field by field.
 
-        A daemon that has the vault is asked to.
+        A daemon that has the vault does the work.
 
         Args:
-            progress: called with the stage, how many are done, and of how many.
+            progress: called with the stage, the number of items done, and their total.
 
         Raises:
-            EngineBusyError: another engine has the vault and cannot be asked.
+            EngineBusyError: another engine has the vault and cannot be called.
         """
         from vaultsync.operations.verify import verify_all
         from vaultsync.sync.agent_view import AgentView
@@ -1894,18 +1894,18 @@ class Memory:
     ) -> Evaluation:
         """Evaluate recall, context packs and a sync with nothing to do on this vault.
 
-        Each question is asked in each way, and is no use of what it finds. Writes nothing but
+        Each question is asked in each mode, and does not count as use of facts. Writes only to
         the indexes.
 
         Args:
-            questions: and the notes that answer them, as `parse_questions()` reads them.
-            budget: of each context pack, in tokens.
-            rounds: how often each is timed beside its floor; 0 for not at all.
+            questions: questions with the notes that answer them, from `parse_questions()`.
+            budget: the budget of each context pack, in tokens.
+            rounds: how often each is timed next to its floor; 0 for never.
 
         Raises:
             UsageError: an expected note is not in the vault, or there are no questions.
         """
-        # Commands that ask no questions load no code for them.
+        # Commands without questions load no code for them.
         from vaultsync.api.evaluation import evaluate_vault
 
         self._engine.record_bases()
@@ -1917,14 +1917,14 @@ class Memory:
         """Rebuild one side, and the base, from the other side.
 
         Args:
-            source: the side that is right, `vault` or `store`.
-            confirm: the id of a rebuild that the guard stopped, to be done now.
-            progress: called with the stage, how many are done, and of how many.
+            source: the side to trust, `vault` or `store`.
+            confirm: the id of a rebuild that the guard stopped, to carry it out now.
+            progress: called with the stage, the number of items done, and their total.
 
         Raises:
-            InvalidFieldError: another source.
+            InvalidFieldError: there is no such side.
             EngineBusyError: another engine has this vault; nothing was done.
-            GuardError: it would overwrite what only the other side has; nothing was done.
+            GuardError: it would overwrite changes that only the other side has; nothing was done.
         """
         from vaultsync.operations.rebuild import rebuild
 
@@ -1945,22 +1945,22 @@ class Memory:
         confirm: str | None = None,
         progress: Progress | None = None,
     ) -> MaintenanceReport:
-        """Delete facts that expired or faded, collapse long chains, and prune what is old.
+        """Delete expired and faded facts, collapse long chains, and prune old data.
 
-        It also makes proposals, as the settings of `[proposals]` say.
-        What is older than the settings of `[retention]` say is removed for good, and a purge
-        that was interrupted is finished. Pending observations are classified first, in a run
-        of their own. A daemon that has the vault is asked to.
+        It also makes proposals, according to the settings in `[proposals]`.
+        Data older than the settings in `[retention]` is removed permanently, and an
+        interrupted purge is completed. Pending observations are classified first, in a
+        separate run. A daemon that has the vault does the work.
 
         Args:
-            dry_run: whether to report what would be done, and do nothing.
-            max_delete: the maximum number of deletions; the guard's own limit when it is
-                None.
-            confirm: the id of a run that the guard stopped, to be done now.
-            progress: called with the stage, how many are done, and of how many.
+            dry_run: only report what would be done.
+            max_delete: maximum number of deletions; default: the guard's
+                limit.
+            confirm: the id of a run that the guard stopped, to carry it out now.
+            progress: called with the stage, the number of items done, and their total.
 
         Raises:
-            EngineBusyError: another engine has the vault and cannot be asked.
+            EngineBusyError: another engine has the vault and cannot be called.
             VaultError, StoreError.
             GuardError: it would delete too much; nothing was done.
         """
@@ -1984,7 +1984,7 @@ class Memory:
                     ctx, **arguments, floor=floor, actor=actor, progress=progress
                 )
                 pruned = prune(self._services, dry_run=dry_run)
-                if not dry_run:  # a purge that was interrupted
+                if not dry_run:  # complete an interrupted purge
                     purge_facts(ctx, (), purge_parts(self._services, self._engine))
                 modes = structs.asdict(self.settings.proposals)
                 rules = make_proposals(ctx, modes, dry_run=dry_run)
@@ -1992,24 +1992,24 @@ class Memory:
                 found = MaintenanceReport(**done, pruned=pruned, **rules._asdict())
         except EngineBusyError as busy:
             found = self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
-        if self.agent is not None:  # these counts are of all facts
+        if self.agent is not None:  # these counts include all facts
             found = structs.replace(found, pruned={}, proposed={}, accepted={}, silent=())
         return self.as_seen(found)
 
     def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
         """Copy all facts to another store, verify the copy, and switch the vault to it.
 
-        The old store stays as it is, and vectors are copied too. Close this memory
-        afterwards: it still uses the old store.
+        The old store is not changed, and vectors are copied too. Close this memory
+        afterwards, because it still uses the old store.
 
         Args:
-            to: the other store, as the setting `store` names it.
-            progress: called with the stage, how many are done, and of how many.
+            to: the other store, in the format of the setting `store`.
+            progress: called with the stage, the number of items done, and their total.
 
         Raises:
-            ConfigError: the facts are in that store already, or it names no store.
+            ConfigError: the facts are already in that store, or `to` is invalid.
             EngineBusyError, VaultError, StoreError.
-            MigrationError: not all facts arrived; nothing was switched.
+            MigrationError: not all facts were copied; the vault was not switched.
         """
         from vaultsync.api.store_migration import migrate
 
@@ -2035,26 +2035,26 @@ class Memory:
         confirm: str | None = None,
         progress: Progress | None = None,
     ) -> MemoryFileReport:
-        """Keep memory files and the store in step, section by section.
+        """Sync memory files with the store, section by section.
 
-        The file is the authority. Of it, only sections with `<!-- vaultsync-managed -->` are
-        changed, which follow their facts.
+        The file is the source of truth. Only sections with `<!-- vaultsync-managed -->` are
+        changed in it; these follow their facts.
 
         Args:
             paths: files, or folders with such files.
-            agent: whose memory they are; the agent of this memory when it is None.
-            scope: of new facts; the agent's own when it is None.
-            include: patterns of the files that are taken from a folder; `MEMORY.md` when
-                there are none.
-            exclude: patterns of files that are not taken.
-            again: whether every section is taken as new: edits and deletions of its facts
-                since the last sync do not stand.
-            dry_run: whether to report what would be done, and do nothing.
-            confirm: what the error named whose plan is to be carried out now.
-            progress: called with the stage, how many are done, and of how many.
+            agent: the agent whose memory they are; default: that of this memory.
+            scope: the scope of new facts; default: the agent's private scope.
+            include: patterns for files in a folder; default:
+                `MEMORY.md`.
+            exclude: patterns of files to skip.
+            again: write every section to the store again, replacing edits and deletions of
+                its facts since the last sync.
+            dry_run: only report what would be done.
+            confirm: the id in the error whose plan is carried out now.
+            progress: called with the stage, the number of items done, and their total.
 
         Raises:
-            MemoryFileMissingError: a file is not there, and was not before.
+            MemoryFileMissingError: a file does not exist, and never did.
             MemoryFileGuardError: it is gone, or would forget too much; nothing was done.
             TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
         """
@@ -2079,22 +2079,22 @@ class Memory:
     ) -> AddResult:
         """Write a text into a section for agents of a memory file, and sync the file.
 
-        Only a section with `<!-- vaultsync-managed -->` is changed; a new one is made when
-        there is none. When the user saves the file at the same moment, that save stands
-        and the text waits in a queue for the next sync.
+        Only a section with `<!-- vaultsync-managed -->` is changed; a new one is created if
+        there is none. If the user saves the file at the same moment, that save is kept
+        and the text is queued for the next sync.
 
         Args:
-            path: of the file.
-            text: what is added, in Markdown.
-            section: the heading that it stands under.
+            path: the path of the file.
+            text: the text to add, in Markdown.
+            section: the heading under which it is added.
             replace_all: whether the text replaces the whole section.
-            agent: who writes; the agent of this memory when it is None.
-            within: a folder; then only its `MEMORY.md` may be written, and files that are kept
-                in step. For agents that have no access to other files.
+            agent: the agent that writes; default: that of this memory.
+            within: a folder; then only its `MEMORY.md` and files that are kept in sync may be
+                written. For agents that have no access to other files.
 
         Raises:
             InvalidFieldError: the text would be more than one section.
-            UnreadableMemoryFileError: the file is no text, or cannot be written.
+            UnreadableMemoryFileError: the file is not text, or cannot be written.
         """
         writer = agent or self.agent
         if within is not None:
@@ -2104,13 +2104,13 @@ class Memory:
         )
 
     def memory_file_section(self, id: str) -> FactSection | None:
-        """Where a fact stands in the memory file that it comes from.
+        """The position of a fact in the memory file that it comes from.
 
         Args:
-            id: of the fact, or what else names it.
+            id: the id of the fact, or another name of it.
 
         Returns:
-            Heading, place and hash when the file was last synced; None for a fact of no file.
+            Heading, position and hash at the last sync; None for a fact without a file.
 
         Raises:
             FactNotFoundError, InvalidIdError.
@@ -2135,35 +2135,35 @@ class Memory:
         dry_run: bool = False,
         agent: str | None = None,
     ) -> ManagedFile:
-        """Fill the managed block of a memory file with what is worth a session's start.
+        """Fill the managed block of a memory file with the facts for the start of a session.
 
-        The facts are taken by tier, importance, use and recency, as many whole ones as fit.
-        Everything outside the block stays, to the byte. What a person wrote into the block
-        reaches the facts first: an edit changes its fact or is proposed, a new text becomes a
-        fact, and an item that was removed stays out until its fact changes. Without a change of
-        the memory, the file does not change.
+        Facts are selected by tier, importance, use and recency, as many complete ones as fit.
+        Everything outside the block is kept byte for byte. The user's edits in the block are
+        applied first: an edit changes its fact or is proposed, a new text becomes a fact, and a
+        removed item stays out until its fact changes. Without a change of the memory, the file
+        does not change.
 
         Args:
-            path: of the file; one that is not there is made.
-            budget: the maximum number of tokens of the block; 2,000 when it is None.
-            max_bytes: of the whole file; that of the host when it is None.
-            max_lines: of the whole file; that of the host when it is None.
-            host: `claude-code`, `codex`, `gemini`, `cursor`, `qwen` or `generic`; by the name
-                of the file when it is None.
+            path: the file, which is created if it is missing.
+            budget: maximum number of tokens of the block; default: 2,000.
+            max_bytes: maximum bytes of the whole file; default: the host's limit.
+            max_lines: maximum lines of the whole file; default: the host's limit.
+            host: `claude-code`, `codex`, `gemini`, `cursor`, `qwen` or `generic`; default: by
+                the name of the file.
             form: `full`, a section for each fact, or `index`, a line with its path.
-            scopes: only facts of these scopes; all that the agent may see when empty.
-            dry_run: whether to report what would be written, and write nothing.
+            scopes: only facts of these scopes; default: all that the agent may see.
+            dry_run: only report what would be written.
             agent: who reads the file; the agent of this memory when it is None.
 
         Returns:
-            What the block holds and costs, and what did not fit.
+            The contents and the size of the block, and the facts that did not fit.
 
         Raises:
-            InvalidFieldError, InvalidScopeError: an argument that cannot be.
-            UnreadableMemoryFileError: the file is no text, cannot be written, or has one mark
-                of the block without the other.
+            InvalidFieldError, InvalidScopeError: an argument is invalid.
+            UnreadableMemoryFileError: the file is not text, cannot be written, or has only one
+                marker of the block.
             MemoryFileBusyError: another process writes the files of this folder.
-            MemoryFileChangedError: the file was saved again and again meanwhile.
+            MemoryFileChangedError: the file was saved during each attempt.
         """
         from vaultsync.memory_files.manage import ManageRequest
 
@@ -2180,10 +2180,10 @@ class Memory:
         )
 
     def watched_memory_files(self) -> builtins.list[Path]:
-        """The memory files that are kept in step, whether they exist or not.
+        """The memory files that are kept in sync, whether they exist or not.
 
-        Those of the setting `[memory_file] files`, and those with sections or a block that
-        follow the memory.
+        These are the files in the setting `[memory_file] files`, and those with managed
+        sections or a managed block.
         """
         return self._memory_files.followed()
 
@@ -2193,23 +2193,23 @@ class Memory:
         """Sync the watched memory files that changed.
 
         Args:
-            changed: paths of the files that changed; all files when it is None.
+            changed: paths of the files that changed; default: all files.
 
         Returns:
-            What was done, and what is wrong with a file; None when none is to be synced.
+            What was done, and the problems of files; None if there is no file to sync.
 
         Raises:
-            StoreUnavailableError: to be called again later.
+            StoreUnavailableError: call it again later.
         """
         return self._memory_files.follow(changed, agent=self.agent)
 
     # ---------------------------------------------------------------- links and graph
 
     def related(self, id: str) -> Related:
-        """What a fact links to, what links to it, what it names and what it replaced.
+        """The links from and to a fact, the entities that it names, and the facts that it replaced.
 
         Args:
-            id: of the fact.
+            id: the id of the fact.
 
         Raises:
             FactNotFoundError, InvalidIdError.
@@ -2222,15 +2222,15 @@ class Memory:
         return find_related(self._ctx, links, self._fact_id(id), agent=self.agent)
 
     def links_check(self, *, fix: bool = False, progress: Progress | None = None) -> LinkReport:
-        """All links that Obsidian cannot follow, or that are ambiguous.
+        """All links that Obsidian cannot resolve, or that are ambiguous.
 
         Args:
-            fix: whether to rewrite the links whose target is certain, in the notes of
-                facts; a daemon that has the vault is asked to.
-            progress: called with the stage, how many are done, and of how many.
+            fix: rewrite the links whose target is certain, in the notes of facts; a daemon
+                that has the vault does the work.
+            progress: called with the stage, the number of items done, and their total.
 
         Raises:
-            EngineBusyError: another engine has the vault and cannot be asked (with `fix`).
+            EngineBusyError: another engine has the vault and cannot be called (with `fix`).
         """
         from vaultsync.operations.check_links import (
             LinkReport,
@@ -2261,18 +2261,18 @@ class Memory:
         depth: int = 1,
         limit: int | None = None,
     ) -> GraphExport:
-        """The graph of facts, notes and what they name, as text.
+        """The graph of facts, notes and the entities that they name, as text.
 
         Args:
             format: `json`, `graphml`, `canvas` or `html`.
             scope: only facts of this scope.
-            around: only what is near the node of this name, id or path.
-            depth: how many steps from `around`, 1 or more.
+            around: only nodes near the one with this name, id or path.
+            depth: maximum number of steps from `around`, 1 or more.
             limit: the maximum number of nodes; those with the most links are kept.
 
         Raises:
-            InvalidFieldError: another format.
-            NotFoundError: no node, or more than one, is called `around`.
+            InvalidFieldError: there is no such format.
+            NotFoundError: no node, or more than one, has the name `around`.
         """
         from vaultsync.graph.graph_formats import EXPORTS
         from vaultsync.graph.service import load_graph, load_graph_around
@@ -2311,7 +2311,7 @@ class Memory:
     def graph_neighbors(
         self, name: str, *, depth: int = 1, scope: str | None = None
     ) -> Neighborhood:
-        """What is near a node of the graph.
+        """The nodes near a node of the graph.
 
         Args:
             name: the name, id or path of the node.
@@ -2328,7 +2328,7 @@ class Memory:
         return load_neighborhood(self._ctx, links, name, depth=depth, agent=self.agent, scope=scope)
 
     def graph_colours(self) -> GraphColours:
-        """Give Obsidian's graph view a colour group for each type; other settings stay.
+        """Give Obsidian's graph view a colour group for each type; other settings are kept.
 
         Raises:
             ConfigError: the vault was never opened in Obsidian, or its settings are not
@@ -2373,7 +2373,7 @@ class Memory:
         return self.agent or "person"
 
     def _fact_id(self, name: str, agent: str | None = None, *, forgotten: bool = False) -> str:
-        # The note index knows the names that the agent of this memory sees, of living facts.
+        # The note index has the names of active facts that the agent of this memory may see.
         indexed = not forgotten and agent in (None, self.agent)
         return find_fact_id(
             self._ctx,
@@ -2387,7 +2387,7 @@ class Memory:
         return fact.evolve(path=self._ctx.archive.note_paths([fact.id]).get(fact.id))
 
     def _linked(self, to: str | None, source: str | None) -> set[str] | None:
-        """The ids of facts that link to a note, and that another links to; None for all."""
+        """The ids of facts that link to one note and are linked from another; None for all."""
         from vaultsync.facts.related import linked_from, linking_to
 
         links = self._services.link_index
@@ -2401,7 +2401,7 @@ class Memory:
         return found[0].intersection(*found[1:]) if found else None
 
     def _matching(self, filters: FactFilters) -> builtins.list[str] | None:
-        """The facts that match, by the note index, if they are few; else None."""
+        """The matching facts, by the note index, if they are few; otherwise None."""
         index = self._services.note_index
         if catch_up_note_index(self._ctx, index).degraded:
             return None
@@ -2409,7 +2409,7 @@ class Memory:
         return None if len(found) > MAX_MATCHING else found
 
     def _called(self, name: str) -> builtins.list[str] | None:
-        """The facts whose title or alias may be a name, by the note index."""
+        """The facts whose title or alias may equal a name, by the note index."""
         index = self._services.note_index
         if catch_up_note_index(self._ctx, index).degraded:
             return None
@@ -2426,7 +2426,7 @@ class Memory:
         answer: builtins.type[T],
         agent: str | None = None,
     ) -> T:
-        """Have the daemon do what it keeps this process from."""
+        """Call the daemon, which has the engine's lock."""
         from vaultsync.api.daemon_client import ask_running_engine
 
         return ask_running_engine(

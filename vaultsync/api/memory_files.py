@@ -64,9 +64,9 @@ _log = logging.getLogger(__name__)
 
 
 class MemoryFiles:
-    """Markdown files of people and agents, whose sections are facts.
+    """Markdown files of users and agents, whose sections are facts.
 
-    What the methods take and raise is said at `Memory`.
+    Arguments and errors of the methods are documented at `Memory`.
     """
 
     def __init__(self, services: Services, engine: Engine) -> None:
@@ -75,7 +75,7 @@ class MemoryFiles:
         self._root = services.settings.root
         self._settings = services.settings.memory_file
         self.queue = FileWriteQueue(services.settings.state_dir / "memory-files")
-        """Texts of agents that wait to be written."""
+        """Agents' texts that wait to be written."""
         self._known = KnownMemoryFiles(services.settings.state_dir)
 
     def sync(
@@ -87,7 +87,7 @@ class MemoryFiles:
         exclude: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> MemoryFileReport:
-        """Bring the store up to what the files say."""
+        """Update the store from the files."""
         given = [user_path(each) for each in paths]
         found = {
             path: find_memory_files([path], include=include, exclude=exclude) for path in given
@@ -168,7 +168,7 @@ class MemoryFiles:
         results: Mapping[str, FileResult],
         request: FileSyncRequest,
     ) -> None:
-        """Keep the files in step from now on that have sections that follow their facts."""
+        """Register the files with managed sections, to keep them in sync from now on."""
         for file in files:
             known = KnownFile(str(file.path), request.agent, request.scope)
             if results[file.name].managed:
@@ -177,11 +177,11 @@ class MemoryFiles:
                 self._known.drop(known)
 
     def check_within(self, path: str | Path, folder: str | Path, *, agent: str | None) -> Path:
-        """The path of a file that an agent may write who names it, and knows no other files.
+        """The path of a file, if an agent without access to other files may write to it.
 
         Raises:
-            UnreadableMemoryFileError: it is neither one of the settings or with sections or a
-                block that follow the memory, nor `MEMORY.md` in the folder; or another agent's.
+            UnreadableMemoryFileError: it is neither a watched memory file nor `MEMORY.md` in the
+                folder; or it is another agent's.
         """
         wanted = _real_path(path, folder)
         own = [Path(os.path.realpath(folder)) / "MEMORY.md", *self.watched()]
@@ -206,7 +206,7 @@ class MemoryFiles:
             ctx.clock,
             file,
             self.queue,
-            # The file is no place for secrets, and neither are queue and log.
+            # Secrets must not be in the file, the queue or the log.
             section=ctx.view.redact_text(section),
             text=ctx.view.redact_text(text),
             replace_all=replace_all,
@@ -215,7 +215,7 @@ class MemoryFiles:
         )
         if added.status == QUEUED:
             return added
-        # A file stays the memory of the agents that it has; a new one is the writer's.
+        # A file remains the memory of its agents; a new one belongs to the writer.
         owners = agents_of(read_states(file.state()), file.key) or [agent]
         reports = [
             self.sync([file.path], FileSyncRequest(agent=owner, after_add=True)) for owner in owners
@@ -223,7 +223,7 @@ class MemoryFiles:
         return structs.replace(added, synced=reports[0])
 
     def section_of(self, fact: Fact) -> FactSection | None:
-        """Where a fact stands in its file; None if it is from none, or its place is not known."""
+        """The position of a fact in its file; None without a file, or if it is unknown."""
         from vaultsync.memory_files.state import SOURCE_PREFIX  # noqa: PLC0415 - few facts are from files
 
         name = (fact.source or "").removeprefix(SOURCE_PREFIX)
@@ -239,7 +239,7 @@ class MemoryFiles:
         return None
 
     def sections_that_stay(self, facts: Iterable[Fact]) -> Iterator[str]:
-        """What to do about the sections of facts that are purged: the files are the user's."""
+        """Hints about the sections of purged facts, which remain in the user's files."""
         for fact in facts:
             if section := self.section_of(fact):
                 yield (
@@ -250,7 +250,7 @@ class MemoryFiles:
     def manage(
         self, path: str | Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None
     ) -> ManagedFile:
-        """Fill the managed block of a file, and keep it in step from now on."""
+        """Fill the managed block of a file, and keep it in sync from now on."""
         real = _real_path(path)
         done = self._manage(real, request, scopes=scopes, agent=agent)
         if not request.dry_run:
@@ -275,7 +275,7 @@ class MemoryFiles:
         redact, tokens = self._engine.ctx.view.redact_text, self._services.token_counter
         edits: list[SectionResult] = []
         notices: list[Notice] = []
-        for last in (False, False, True):  # what is saved meanwhile is taken, too
+        for last in (False, False, True):  # includes saves in between
             bases, text = self._known.bases(known), edited_text(file)
             taken = None if text is None else self._take_edits(known, file, text, bases, request)
             if taken is not None:
@@ -307,7 +307,7 @@ class MemoryFiles:
         bases: BlockBases,
         request: ManageRequest,
     ) -> TakenEdits | None:
-        """Bring what a person made of a block to the facts; None if that is not known."""
+        """Apply the user's edits in a block to the facts; None if they cannot be determined."""
         from vaultsync.memory_files.take_block_edits import BlockOwner, take_block_edits  # noqa: PLC0415 - edits are rare
 
         ctx, scopes = self._engine.ctx, known.scopes
@@ -327,7 +327,7 @@ class MemoryFiles:
     def _propose_edit(
         self, agent: str | None, name: str, fact: Fact, values: Mapping[str, Value]
     ) -> None:
-        """Propose what a person made of a fact in the block of a file."""
+        """Propose the user's edit of a fact in the block of a file."""
         from vaultsync.notes.proposal_note import ProposedChange  # noqa: PLC0415 - edits are rare
         from vaultsync.proposals.service import ProposalDraft, propose  # noqa: PLC0415 - as above
 
@@ -350,7 +350,7 @@ class MemoryFiles:
         from vaultsync.memory_files.manage import MAX_BLOCK_FACTS, facts_for_session  # noqa: PLC0415 - for this alone
 
         services, repo = self._services, find_repository(file.path.parent)
-        # A question that packs nothing: what a file repeats does not count as used.
+        # Only a selection: facts in a file do not count as used.
         question = RecallRequest(
             "",
             limit=MAX_BLOCK_FACTS,
@@ -365,7 +365,7 @@ class MemoryFiles:
         return facts_for_session(sources, question, file_name=file.name)
 
     def _refits(self, files: Iterable[DiskMemoryFile]) -> dict[str, Callable[[str], str]]:
-        """What makes room in files with a managed block, by their names."""
+        """File name -> the function that makes room in a file with a managed block."""
         known = {each.path: each for each in self._known.all() if each.block is not None}
         return {
             file.name: partial(self._refit, file, known[str(file.path)])
@@ -386,8 +386,8 @@ class MemoryFiles:
     def watched(self) -> list[Path]:
         """The files of the setting `[memory_file] files`, whether they exist or not.
 
-        What is named inside the vault stays inside: anyone who can write the vault could put a
-        link to another file of the user in its place.
+        Paths inside the vault must resolve inside it: anyone who can write to the vault could
+        replace such a file by a link to another file of the user.
         """
         settings, found = self._settings, []
         for each in settings.files:
@@ -409,9 +409,9 @@ class MemoryFiles:
         dry_run: bool = False,
         raises: bool = True,
     ) -> MemoryFileReport | None:
-        """Keep the files in step that changed, or all; None when there are none.
+        """Sync the changed files, or all; None if there are none.
 
-        Those of the settings, and those with sections or a block that follow the memory.
+        These are the files in the settings, and those with managed sections or a managed block.
         """
         from vaultsync.memory_files.service import FileSyncRequest  # noqa: PLC0415 - `status` syncs nothing
 
@@ -423,10 +423,10 @@ class MemoryFiles:
         ]
         reports = []
         for (owner, scope), paths in self._followed_by(agent, known).items():
-            some = sorted(each for each in paths if names is None or str(each) in names)
-            if some:
+            files = sorted(each for each in paths if names is None or str(each) in names)
+            if files:
                 request = FileSyncRequest(owner, scope, dry_run=dry_run, raises=raises)
-                reports.append(self.sync(some, request))
+                reports.append(self.sync(files, request))
         blocks, notices = [], []
         for each in known:
             try:
@@ -455,7 +455,7 @@ class MemoryFiles:
         return found
 
     def _renew(self, known: KnownFile, *, dry_run: bool) -> ManagedFile | None:
-        """Fill a block again; None if there is none, or it is gone: it is not made again."""
+        """Fill a block again; None if there is none, because a removed one is not recreated."""
         if known.block is None:
             return None
         from vaultsync.memory_files.manage import ManageRequest, has_managed_block  # noqa: PLC0415 - for this alone
@@ -472,7 +472,7 @@ class MemoryFiles:
         return done
 
     def blocks(self, agent: str | None) -> Sequence[BlockState]:
-        """What the managed blocks hold: those of an agent, or all."""
+        """The states of the managed blocks of an agent, or of all."""
         states = [each for each in self._known.blocks() if agent in (None, each.agent)]
         ctx, may = self._engine.ctx, self._engine.ctx.policy.permissions
         try:
@@ -497,7 +497,7 @@ class MemoryFiles:
         ]
 
     def followed(self) -> list[Path]:
-        """The files that are to be kept in step, whether they exist or not."""
+        """The files to keep in sync, whether they exist or not."""
         return sorted({*self.watched(), *(Path(each.path) for each in self._known.all())})
 
     def file(self, path: Path) -> DiskMemoryFile:
@@ -522,7 +522,7 @@ class MemoryFiles:
         except EngineBusyError:
             return None  # that engine writes them
         except (VaultsyncError, OSError) as error:
-            # The facts are in the store; the next run says what is wrong.
+            # The facts are in the store; the next run reports the problem.
             _log.debug("the next run writes the notes of a memory file: %s", error)
             return None
         return None if done.quiet else done.run
@@ -536,7 +536,7 @@ class MemoryFiles:
 
 
 def _real_path(path: str | Path, folder: str | Path = "") -> Path:
-    """The path of a file that a caller names, without links; in a folder, or the current one."""
+    """The resolved path of a file, relative to a folder or to the current one."""
     try:
         named = Path(folder, user_path(path))
         return Path(os.path.realpath(named))
@@ -546,7 +546,7 @@ def _real_path(path: str | Path, folder: str | Path = "") -> Path:
 
 
 def portable_name(path: Path, root: Path) -> str:
-    """What a file is known by: relative to the vault, else to the home, else absolute.
+    """The portable name of a file: relative to the vault, or else to the home, or else absolute.
 
     Vault and home may be elsewhere on another machine.
     """

@@ -1,4 +1,4 @@
-"""The embedding models of this machine: list them, and fetch another one."""
+"""List the embedding models of this machine, and fetch others."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class ListedModel(Struct, frozen=True):
     embedder: str
     """The value of the setting `embedder`."""
     installed: bool
-    """Whether what runs it is installed, too."""
+    """Whether the packages that run it are installed."""
     extra: str
-    """The extra of vaultsync that brings what runs it."""
+    """The extra of vaultsync with the packages that run it."""
     bytes: int | None = None
-    """Size of its files; None where a package has them."""
+    """Size of its files in bytes; None if they are in a package."""
     revision: str = ""
     sha256: str = ""
-    """Of its weights."""
+    """SHA-256 of its weights."""
 
 
 class ModelList(Struct, frozen=True):
     """The models of this machine."""
 
     folder: str
-    """Where exports and fetched models are."""
+    """The folder of exports and fetched models."""
     models: tuple[ListedModel, ...]
 
 
@@ -48,7 +48,7 @@ _PACKAGED = (
 
 
 def list_models() -> ModelList:
-    """The models of packages, and those that were fetched. Loads none, asks no network."""
+    """The models in packages, and fetched ones. Loads none, and does not use the network."""
     folder = models_folder()
     packaged = [
         ListedModel(name, setting, find_spec(package) is not None, extra)
@@ -66,18 +66,18 @@ def fetch_model(
     hub: str = HUB,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> ListedModel:
-    """Download a model of the Hugging Face hub, or the rest of it.
+    """Download a model from the Hugging Face hub, or resume the download.
 
     Args:
         name: `ORGANISATION/MODEL`.
         revision: a branch, a tag or a commit.
-        sha256: that the weights must have; without one, that of the first fetch counts.
+        sha256: the required SHA-256 of the weights; default: that of the first fetch.
         hub: the address of the hub; only https, except on this machine.
-        progress: called with the file, the bytes that are there, and those in all.
+        progress: called with the file, the bytes downloaded, and the total.
 
     Raises:
-        ConfigError: an argument is not valid.
-        EmbedderError: the server does not answer, or sends another file than the expected one.
+        ConfigError: an argument is invalid.
+        EmbedderError: the server does not respond, or sends another file than expected.
         OSError: the disk is full or broken.
     """
     fetcher = ModelFetcher(models_folder(), hub=hub, progress=progress)

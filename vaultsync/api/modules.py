@@ -1,4 +1,4 @@
-"""Modules of a project: layered documents that are facts, too, and have a mirror."""
+"""Modules of a project: layered documents that are also facts, and have a mirror."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _log = logging.getLogger(__name__)
 class Modules:
     """The layered documents of a repository, or of any folder.
 
-    `Memory.modules` is one. Each method takes the folder: by default `docs/memories` of the git
-    repository that the working directory is in, else of the vault. Every method may raise
+    `Memory.modules` is one. Each method takes the folder: by default `docs/memories` in the git
+    repository of the working directory, or else in the vault. Every method may raise
     `ModulesBusyError` while another process works with the folder, and `UnreadableModuleError`
-    for a file that is a link, too large, or badly written.
+    for a file that is a link, too large, or invalid.
     """
 
     def __init__(self, services: Services, engine: Engine) -> None:
-        """The modules that are facts of the vault of these services."""
+        """Create the modules of the services' vault."""
         self._services = services
         self._engine = engine
         self._remote: Remote | None = None
@@ -66,26 +66,26 @@ class Modules:
         agent: str | None = None,
         folder: str | Path | None = None,
     ) -> ModuleWritten:
-        """Write a module, with its lines in core file and manifest, and mirror it.
+        """Write a module, update core file and manifest, and mirror it.
 
         Args:
             topic: the folder that it belongs to, such as `adopted-patterns`.
-            chunk: its id, which no other topic has.
-            text: all that it is to say, in Markdown.
-            title: one line; else its first heading, else the title that it has.
-            tags: in place of those that it has; None keeps them.
-            expect: the checksum that it must have, as `read()` gives it; `new` if there must
-                be none.
-            agent: who writes it; the agent of this memory when it is None.
-            folder: that of the modules.
+            chunk: its id, which is unique in all topics.
+            text: its complete text, in Markdown.
+            title: one line; default: its first heading, or else its current title.
+            tags: the new tags; None keeps the current ones.
+            expect: the checksum that it must have, from `read()`; `new` if it must not
+                exist.
+            agent: the agent that writes it; default: that of this memory.
+            folder: the folder of the modules.
 
         Returns:
             Its entry. `sync_status` is `pending` while the remote does not have it; the
             module is written in any case.
 
         Raises:
-            InvalidFieldError: a name that none can have, or no text.
-            ModuleChangedError: the module is not the one that `expect` names.
+            InvalidFieldError: a name is invalid, or the text is empty.
+            ModuleChangedError: the module does not have the checksum `expect`.
             ProposedError: the agent may only propose it. Once the user accepts it, the next
                 `sync()` writes it.
         """
@@ -109,16 +109,16 @@ class Modules:
     def read(
         self, topic: str, chunk: str | None = None, *, folder: str | Path | None = None
     ) -> ModuleAnswer:
-        """What a topic says, or one of its modules: the remote's answer, else the files.
+        """The text of a topic or a module: the remote's answer, or else the files.
 
-        An answer of the remote is taken from a confidence of 0.4, and only if it is of the
-        version that the files have. Of the files, the core file is read, and the modules that
-        the manifest names; or only the module that was asked for.
+        The remote's answer is used from a confidence of 0.4, and only if it has the version of
+        the files. From the files, the core file and the modules in the manifest are read, or
+        only the requested module.
 
         Args:
             topic: the name of its folder.
-            chunk: the id of one module; the whole topic when it is None.
-            folder: that of the modules.
+            chunk: the id of one module; default: the whole topic.
+            folder: the folder of the modules.
 
         Raises:
             ModuleMissingError: neither the remote nor the files have it.
@@ -128,40 +128,40 @@ class Modules:
     def sync(
         self, chunk: str | None = None, *, automatic: bool = False, folder: str | Path | None = None
     ) -> ModuleSyncReport:
-        """Bring files, facts, index and mirror up to date with what people and agents edited.
+        """Update files, facts, index and mirror after edits by users and agents.
 
         Args:
-            chunk: the id of one module: no other is sent to the remote.
-            automatic: whether to wait longer after each failure of the remote, and not to
-                send again what it refused.
-            folder: that of the modules.
+            chunk: the id of the only module to send to the remote; default: all.
+            automatic: respect the delay after failures of the remote, and skip modules that
+                it refused.
+            folder: the folder of the modules.
 
         Raises:
-            ModuleMissingError: there is no such module, and none waits.
+            ModuleMissingError: there is no such module, in a manifest or the backlog.
         """
         work = self._work(folder)
         report = work.sync(chunk, automatic=automatic)
         return structs.replace(report, run=self._write_notes(work.facts.written, folder))
 
     def status(self, *, folder: str | Path | None = None) -> ModuleStatus:
-        """What waits for the remote, and for how long; changes nothing.
+        """Which modules wait for the remote, and for how long; changes nothing.
 
         Args:
-            folder: that of the modules.
+            folder: the folder of the modules.
         """
         return self._work(folder).status()
 
     def index(self, *, folder: str | Path | None = None) -> dict[str, Any]:
-        """Generate `memory-index.json` from the manifests, and return what it holds.
+        """Generate `memory-index.json` from the manifests, and return its content.
 
         Args:
-            folder: that of the modules.
+            folder: the folder of the modules.
         """
         index: dict[str, Any] = json.loads(self._work(folder).index())
         return index
 
     def all_statuses(self) -> list[ModuleStatus]:
-        """The status of each folder that this vault has worked with and that is still there."""
+        """The status of each known folder that still exists."""
         found = []
         for record in self._known():
             try:
@@ -171,21 +171,21 @@ class Modules:
         return found
 
     def alerts(self) -> list[Notice]:
-        """A notice for each folder of which too many modules wait, or one for too long."""
+        """A notice for each folder with too many waiting modules, or one that waits too long."""
         return [backlog_notice(each) for each in self.all_statuses() if each.alert]
 
     def metrics(self) -> str:
-        """What a bridge serves at `/metrics`, in Prometheus' text format."""
+        """The content of `/metrics` of a bridge, in Prometheus' text format."""
         success, failure = ModuleStateFiles(self._services.settings.state_dir, "").count()
         pending = {each.space: each.pending for each in self.all_statuses()}
         return render_metrics(success, failure, pending)
 
     def sync_known(self) -> list[ModuleSyncReport]:
-        """Sync each folder that this vault has worked with, as a daemon does."""
+        """Sync each known folder, as a daemon does."""
         return [self.sync(automatic=True, folder=record.folder) for record in self._known()]
 
     def close(self) -> None:
-        """Close the connection to the remote; harmless when repeated."""
+        """Close the connection to the remote; idempotent."""
         if self._remote is not None:
             self._remote.close()
             self._remote = None
@@ -233,7 +233,7 @@ class Modules:
         return self._repositories[root]
 
     def _links(self, ctx: SyncContext, root: Path) -> tuple[dict[str, Value], bool]:
-        """What facts have of their repository, and whether its note is still missing."""
+        """The links of facts to their repository, and whether its note is missing."""
         found = self._repository_of(root)
         with suppress(StoreUnavailableError):
             return ({}, False) if found is None else repository_links(ctx, found)
@@ -245,7 +245,7 @@ class Modules:
             settings = self._services.settings
             try:
                 self._remote = remote_for(settings.modules, root=settings.root)
-            except VaultsyncError as error:  # what is written waits until it is corrected
+            except VaultsyncError as error:  # modules wait until the settings are corrected
                 raise MirrorError(error.message) from None
             self._services.closing(self)
         return self._remote
@@ -266,7 +266,7 @@ class Modules:
         except EngineBusyError:
             return None  # that engine writes them
         except (VaultsyncError, OSError) as error:
-            # The facts are in the store; the next run says what is wrong.
+            # The facts are in the store; the next run reports the problem.
             _log.debug("the next run writes the notes of modules: %s", error)
             return None
         return None if done.quiet else done.run
@@ -289,7 +289,7 @@ def modules_folder(
 
 
 def _shown(remote: str) -> str:
-    """A remote without what may be secret in its address."""
+    """The address of a remote, without parts that may be secret."""
     scheme, separator, rest = remote.partition("://")
     if not separator:
         return remote.partition(" ")[0]

@@ -22,19 +22,19 @@ from vaultsync.settings import MARKER, Settings, user_path
 
 @dataclass(frozen=True, slots=True)
 class Initialised:
-    """A vault that is ready."""
+    """An initialised vault."""
 
     vault: str
     """Its folder."""
     vault_id: str
     state_dir: str
-    """The folder of what this machine keeps about it."""
+    """The folder of this machine's state for it."""
     store: str
-    """The file or the collection that holds the facts."""
+    """The file or the collection with the facts."""
     settings: str
-    """The user's own file of settings for it, outside the vault; it may not exist yet."""
+    """The user's own settings file for it, outside the vault; it may not exist yet."""
     former_id: str | None = None
-    """The id that a copy had, and that its original keeps."""
+    """The former id of a copy, which its original keeps."""
 
 
 class PluginInstallation(Struct, frozen=True):
@@ -44,27 +44,27 @@ class PluginInstallation(Struct, frozen=True):
     """Its folder, relative to the vault."""
     version: str
     changed: tuple[str, ...]
-    """The files that were new or different, and were written."""
+    """The files that were written, because they were new or different."""
 
 
 def init(
     path: str, *, store: str | None = None, state_dir: str | None = None, new_id: bool = False
 ) -> Initialised:
-    """Make a vault of a folder; harmless when it is one already.
+    """Turn a folder into a vault; does nothing if it already is one.
 
     Args:
-        path: the folder; it is made when it does not exist.
-        store: where the facts are kept: `sqlite`, `sqlite:PATH`, `qdrant://HOST:6333`,
+        path: the folder, which is created if it does not exist.
+        store: the store for the facts: `sqlite`, `sqlite:PATH`, `qdrant://HOST:6333`,
             `qdrant+local:PATH` or `qdrant+edge:PATH`. The default is `sqlite`, a file in
             the state folder. It is a setting of this machine, and not written to the vault.
-        state_dir: the folder for what this machine keeps about its vaults; the default is
-            `$VAULTSYNC_STATE_DIR`, else the default of the system.
-        new_id: whether a vault that is a copy gets an id, and so a store, of its own.
+        state_dir: the folder for this machine's state of its vaults; the default is
+            `$VAULTSYNC_STATE_DIR`, or else the default of the system.
+        new_id: give a copied vault an id of its own, and so its own store.
 
     Raises:
-        ConfigError: the folder cannot be used, or mirrors another store already.
-        NestedVaultError: the folder lies inside a vault.
-        UntrustedVaultError: it is a vault that asks for what the user has not allowed.
+        ConfigError: the folder cannot be used, or is already synced with another store.
+        NestedVaultError: the folder is inside a vault.
+        UntrustedVaultError: it is a vault that requests more than the user has allowed.
         CopiedVaultError: it is a copy of a vault, and still has its id.
     """
     root = user_path(path).absolute()
@@ -114,7 +114,7 @@ def _use_store(root: Path, store: str, state_dir: str | None) -> None:
 
 
 def current_time() -> datetime:
-    """The time of this machine, for surfaces that log when something happened."""
+    """The time of this machine, for logs."""
     return SystemClock().now()
 
 
@@ -129,19 +129,19 @@ def open(  # noqa: A001 - `vaultsync.open()` is what its users say
     """Open a vault.
 
     Args:
-        path: its folder; the default is `$VAULTSYNC_VAULT`, else the working directory or
+        path: its folder; the default is `$VAULTSYNC_VAULT`, or else the working directory or
             the nearest parent folder that is a vault.
-        agent: who acts and asks. It sees public facts, those of teams, and its own
+        agent: the agent that acts and asks. It sees public facts, those of teams, and its own
             private ones; without one, the user acts and sees everything.
-        state_dir: the folder for what this machine keeps about its vaults, as of `init()`.
-        store: another store than that of the settings.
-        one_shot: whether the process does one thing and ends, as a command does. It then loads
-            the embedding model only for questions that keyword search does not answer surely.
+        state_dir: the folder for this machine's state of its vaults, as in `init()`.
+        store: a store that overrides the settings.
+        one_shot: whether the process does one thing and ends, like a command. It then loads the
+            embedding model only for questions that keyword search does not answer confidently.
 
     Raises:
         NotAVaultError: there is no vault.
-        ConfigError: its settings are not valid.
-        UntrustedVaultError: it asks for what the user has not allowed.
+        ConfigError: its settings are invalid.
+        UntrustedVaultError: it requests more than the user has allowed.
         CopiedVaultError: it has the id of another vault on this machine.
     """
     root = config.find_root(path)
@@ -150,7 +150,7 @@ def open(  # noqa: A001 - `vaultsync.open()` is what its users say
 
 
 def install_plugin(path: str | None, *, built: Path | None = None) -> PluginInstallation:
-    """Install the plugin for Obsidian, or the one of a folder, into a vault, or update it there.
+    """Install or update the Obsidian plugin in a vault, optionally from a folder.
 
     Raises:
         NotAVaultError: there is no vault.

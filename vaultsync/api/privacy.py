@@ -13,17 +13,17 @@ from vaultsync.settings import Settings
 
 KEY_FILE = "hygiene.key"
 MIN_VALUE_LENGTH = 6
-"""Minimum length of the value of a variable that counts as a secret."""
+"""Minimum length of a variable's value that counts as a secret."""
 
 
 def note_view_for(settings: Settings, key: bytes | None = None) -> NoteView:
     """The view of a vault's notes and answers.
 
-    Without a key it uses that of this machine. A clone without state uses any key, because its
+    The default key is that of this machine. A clone without state uses any key, because its
     placeholders are never resolved.
 
     Raises:
-        ConfigError: the key cannot be read or made.
+        ConfigError: the key cannot be read or created.
     """
     hygiene = settings.hygiene
     redactor = _redactor(settings, key or read_or_make_key(settings.state_dir / KEY_FILE))
@@ -33,7 +33,7 @@ def note_view_for(settings: Settings, key: bytes | None = None) -> NoteView:
 
 
 def register_secret_rules(settings: Settings) -> None:
-    """Redact what the rules of a vault find in the errors and logs of this process."""
+    """Apply a vault's redaction rules to the errors and logs of this process."""
     _redactor(settings, b"")
 
 
@@ -52,6 +52,6 @@ def _redactor(settings: Settings, key: bytes) -> Redactor:
 
 
 def environment_values(names: Iterable[str]) -> dict[str, str]:
-    """The values of the environment variables that are set, without blanks around them."""
+    """Name -> value of the environment variables that are set, with whitespace stripped."""
     found = {name: os.environ.get(name, "").strip() for name in names}
     return {name: value for name, value in found.items() if value}

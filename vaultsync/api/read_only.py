@@ -1,7 +1,7 @@
 """Answer questions without the engine that writes, so that a cold start loads little.
 
-What only some questions need is imported where it is used: a cold `vaultsync recall` has
-to stay within 2.5 times `import click` (`tests/bench/asking.py`).
+Imports that only some questions need are inside functions: `vaultsync recall` in a new process
+must stay within 2.5 times `import click` (`tests/bench/asking.py`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _log = logging.getLogger(__name__)
 
 
 class RemoteMemory:
-    """Answers questions from the store and its indexes, or has a running bridge answer.
+    """Answers questions from the store and its indexes, or through a running bridge.
 
-    Keywords are searched here, in milliseconds. When a question needs the vectors and a
-    bridge of this vault runs, which has the model in memory, the bridge is asked the whole
-    question; when it does not answer, the model is loaded here.
+    Keyword search runs here, in milliseconds. If a question needs vectors and a bridge of this
+    vault is running, which has the model in memory, the whole question is sent to the bridge; if
+    that does not respond, the model is loaded here.
 
-    To be used as a context manager.
+    Use it as a context manager.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -44,11 +44,11 @@ class RemoteMemory:
         self._services = Services(settings, one_shot=True, on_answer=log.add)
 
     def __enter__(self) -> Self:
-        """Ready."""
+        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Close the vault."""
         self._services.close()
 
     @property
@@ -73,7 +73,7 @@ class RemoteMemory:
         route: str,
         answer_type: type[Answer],
     ) -> Answer:
-        """Search here without a model, else ask the bridge, else search here with one."""
+        """Search here without a model, or else ask the bridge, or else search here with one."""
         services = self._services
         ctx = services.read_context
 
@@ -86,7 +86,7 @@ class RemoteMemory:
             except _NeedsVectorsError:
                 answer = self._ask_bridge(request, route, answer_type)
             if answer is not None:
-                return answer  # the bridge counts what it recalls
+                return answer  # the bridge counts uses itself
         return services.answer(ctx, request, search)
 
     def _ask_bridge(
@@ -107,7 +107,7 @@ class RemoteMemory:
 
 
 class _NeedsVectorsError(Exception):
-    """The answer takes more than the note index."""
+    """The answer needs more than the note index."""
 
 
 def _refuse_vectors() -> None:
@@ -121,7 +121,7 @@ def open_read_only(
 
     Raises:
         NotAVaultError: there is none.
-        ConfigError: its settings are not valid.
+        ConfigError: its settings are invalid.
     """
     root = config.find_root(path)
     return RemoteMemory(config.load_settings(root, agent=agent, state_dir=state_dir))
@@ -130,7 +130,7 @@ def open_read_only(
 def recall_from_index_files(request: RecallRequest, *, path: str | None = None) -> RecallResult:
     """Answer a question from the files of `.index/` alone, as in a clone without a store.
 
-    Raises: as `open_read_only()`, and InvalidFieldError: a filter that cannot be.
+    Raises: as `open_read_only()`, and InvalidFieldError: a filter is invalid.
     """
     from tempfile import TemporaryDirectory
 

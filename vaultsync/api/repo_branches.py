@@ -28,14 +28,14 @@ from vaultsync.sync.context import ReadContext
 _log = logging.getLogger(__name__)
 _HASH_LENGTH = 64
 _LINEAGES = ".lineages"
-"""The folder of data that all working copies of a repository share."""
+"""The folder of data shared by all working copies of a repository."""
 _MOST_TIPS = 5
 """Maximum number of former tips of a branch that are kept."""
 T = TypeVar("T")
 
 
 class _Arrivals(msgspec.Struct, frozen=True):
-    """The cached answers about places of facts, kept beside the files."""
+    """Cached results about places of facts, stored beside the files."""
 
     head: str | None = None
     tips: str = ""
@@ -70,11 +70,11 @@ class RepoBranches:
         note_index: Callable[[], NoteIndex],
         known: RepositoryFacts,
     ) -> None:
-        """Those of a vault.
+        """Create the branches of a vault.
 
         Args:
-            settings: of the vault.
-            ctx: the store.
+            settings: the settings of the vault.
+            ctx: returns the context with the store.
             note_index: finds the facts of a repository.
             known: a cache of their facts.
         """
@@ -88,8 +88,8 @@ class RepoBranches:
         """A repository by the path of a folder in it, or by its hash.
 
         Args:
-            repo: either; the current folder when it is None.
-            branch_scope: that of the settings when it is None.
+            repo: a path or a hash; default: the current folder.
+            branch_scope: default: that of the settings.
 
         Raises:
             NotARepositoryError: it is neither in a repository nor a known hash.
@@ -103,7 +103,7 @@ class RepoBranches:
         place = RepoFolder(self.root / _LINEAGES, name)
         known = read_state(place.state("copy.json"), WorkingCopy("", None, None, None, None))
         found = repository.working_copy(known)
-        plain = structs.replace(found, remote=None)  # it may hold a password
+        plain = structs.replace(found, remote=None)  # it may contain a password
         if plain != known and self.root.is_dir():
             self.keep(place, "copy.json", plain)
         return self._handle(identify(found, scope), repository)
@@ -114,7 +114,7 @@ class RepoBranches:
         return RepoHandle(identity, folder, shared, repository)
 
     def _known(self, repo_hash: str) -> RepoHandle:
-        """The repository of a hash that was used before."""
+        """The repository with a known hash."""
         data = RepoFolder(self.root, repo_hash).state("repository.json")
         try:
             known = msgspec.json.decode(data or b"", type=RepoIdentity)
@@ -157,12 +157,12 @@ class RepoBranches:
         places: Collection[Place],
         head: str | None,
     ) -> Collection[Place]:
-        """The places that hold at a commit, computed once for each state of the branches.
+        """The places that apply at a commit, computed once for each state of the branches.
 
         Args:
-            handle: of the repository.
-            repository: that of the handle.
-            places: where facts were written.
+            handle: the handle of the repository.
+            repository: its git repository.
+            places: the places where facts were written.
             head: the commit; None before the first.
         """
         if not places:
@@ -204,7 +204,7 @@ class RepoBranches:
 
 
 def is_hash(repo: str | Path | None) -> bool:
-    """Whether this is the hash of a repository, and no path."""
+    """Whether this is the hash of a repository, rather than a path."""
     text = str(repo)
     return len(text) == _HASH_LENGTH and not text.strip("0123456789abcdef")
 
@@ -219,7 +219,7 @@ def _place(key: str) -> Place:
 
 
 def read_state(data: bytes | None, default: T) -> T:
-    """The value of a state file; the default if it cannot be read."""
+    """The value of a state file; the default if it is unreadable."""
     if data is None:
         return default
     try:

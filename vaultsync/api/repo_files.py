@@ -59,7 +59,7 @@ _log = logging.getLogger(__name__)
 _MOST_VERSIONS = 8
 """Maximum number of versions of `memory.json` kept as merge bases for edits."""
 _MOST_ROUNDS = 20
-"""How often writing `memory.json` is retried because it was saved in the meantime."""
+"""Maximum retries of writing `memory.json` if it was saved in the meantime."""
 _WRITTEN = "memory.base.json"
 EntryT = TypeVar("EntryT", RepoConvention, RepoDecision, RepoNote, StepSummary)
 
@@ -95,13 +95,13 @@ class RepoFiles:
         settings: RepoSettings,
         wrote: Callable[[], None],
     ) -> None:
-        """Those of a vault.
+        """Create the files of a vault.
 
         Args:
-            branches: knows which facts hold.
+            branches: determines which facts apply.
             engine: writes notes.
             settings: the limits of the files.
-            wrote: called after each write of the store.
+            wrote: called after each write to the store.
         """
         self._branches = branches
         self._engine = engine
@@ -114,7 +114,7 @@ class RepoFiles:
         return self._engine.ctx
 
     def register(self, handle: RepoHandle) -> None:
-        """Record which repository a hash names."""
+        """Record the repository of a hash."""
         data = msgspec.json.encode(handle.identity)
         if handle.folder.state("repository.json") != data:
             handle.folder.put_state("repository.json", data)
@@ -129,7 +129,7 @@ class RepoFiles:
             found = self._find(handle.folder)
             is_current = found.data == self._renderer.render(facts, self._unknown(found))
         if not is_current:
-            with handle.folder.memory_lock():  # what others wrote until now is among them
+            with handle.folder.memory_lock():  # includes earlier writes by others
                 found = self._find(handle.folder)
                 facts = self._take_edits(handle, self._branches.holding(handle), found)
                 facts = self._project(handle, facts, found)
@@ -151,21 +151,21 @@ class RepoFiles:
         agent: str | None,
         unscoped: bool,
     ) -> EntryT:
-        """Write an entry: all of it, or nothing.
+        """Write an entry, completely or not at all.
 
         Args:
-            handle: of the repository.
-            values: of its fact.
+            handle: the handle of the repository.
+            values: the values of its fact.
             entry: its type.
-            fact_id: of the entry to change.
-            agent: who writes; None for the user.
-            unscoped: whether it holds on every branch.
+            fact_id: the id of the entry to change.
+            agent: the agent that writes; None for the user.
+            unscoped: whether it applies to every branch.
 
         Raises:
-            FactNotFoundError: there is none of this id.
+            FactNotFoundError: there is no entry with this id.
         """
         self.register(handle)
-        self._branches.facts(handle)  # what takes long the first time waits for no lock
+        self._branches.facts(handle)  # slow the first time, so do it before taking the lock
         with handle.folder.memory_lock():
             found = self._find(handle.folder)
             facts = self._take_edits(handle, self._branches.holding(handle), found)
@@ -198,12 +198,12 @@ class RepoFiles:
     def append(
         self, handle: RepoHandle, values: dict[str, Value], *, agent: str | None
     ) -> StepSummary:
-        """Write a summary: all of it, or nothing.
+        """Write a summary, completely or not at all.
 
         Args:
-            handle: of the repository.
-            values: of its fact.
-            agent: who writes; None for the user.
+            handle: the handle of the repository.
+            values: the values of its fact.
+            agent: the agent that writes; None for the user.
         """
         self.register(handle)
         self._branches.facts(handle)
@@ -241,10 +241,10 @@ class RepoFiles:
         """Apply the edits of `memory.json` since it was written.
 
         Args:
-            handle: of the repository.
-            facts: that hold.
+            handle: the handle of the repository.
+            facts: the facts that apply.
             found: the file.
-            bases: the versions that it may have been made of; those that are kept without any.
+            bases: the versions that may have been edited; default: all that are kept.
         """
         if not found.is_edited or found.data is None:
             return [*facts]
@@ -254,7 +254,7 @@ class RepoFiles:
             bases = bases[-1:] if found.data in bases else bases
         entries = read_memory(found.data, name)
         by_id = {fact.id: fact for fact in facts}
-        if not bases:  # which is newer is not known: entries of known facts say nothing new
+        if not bases:  # the order is unknown, so entries of known facts are not edits
             entries = {
                 kind: [x for x in many if x.get("id") not in by_id]
                 for kind, many in entries.items()
@@ -271,7 +271,7 @@ class RepoFiles:
     def _apply(self, handle: RepoHandle, edits: MemoryEdits, by_id: dict[str, Fact]) -> None:
         """Write the edits of `memory.json` to the store.
 
-        What is new comes last and at once: when an entry is refused, the next look at the file
+        New entries are written last, and together: if one is refused, the next read of the file
         finds all of them again.
         """
         new, is_missing = [], False
@@ -299,12 +299,12 @@ class RepoFiles:
             self._introduce(handle.identity)
 
     def _project(self, handle: RepoHandle, facts: Sequence[Fact], found: _FoundFile) -> list[Fact]:
-        """Write `memory.json`; returns the facts, with what was saved meanwhile.
+        """Write `memory.json`; returns the facts, including edits saved meanwhile.
 
         Args:
-            handle: of the repository.
-            facts: with the edits of the file.
-            found: the file of which the edits are.
+            handle: the handle of the repository.
+            facts: the facts, including edits in the file.
+            found: the file with these edits.
         """
         folder, current, expect = handle.folder, [*facts], found.data
         for _ in range(_MOST_ROUNDS):
@@ -317,7 +317,7 @@ class RepoFiles:
             displaced = folder.put_memory(data, expect)
             if displaced is None:
                 break
-            # It may have been made of any version but the one that was just written.
+            # Any version except the one just written may have been edited.
             older = [each for each in _versions(folder) if each != data]
             found = _FoundFile(displaced, is_edited=True, is_plain=False)
             current = self._take_edits(handle, current, found, *older, expect or b"{}")
@@ -391,7 +391,7 @@ class RepoFiles:
     def _named(
         ctx: SyncContext, handle: RepoHandle, values: Mapping[str, Value], *, unscoped: bool = False
     ) -> tuple[dict[str, Value], bool]:
-        """The values of an entry with links to its repository, and whether that lacks a note."""
+        """The values of an entry with links to its repository, and whether that has no note."""
         identity = handle.identity
         unscoped = unscoped or identity.branch_scope == SHARED
         links, is_missing = repository_links(ctx, identity)
@@ -404,7 +404,7 @@ class RepoFiles:
             self._written(note, None)
 
     def _take_back(self, fact: Fact, before: Fact | None) -> None:
-        """Undo a write of the store whose file could not be written."""
+        """Undo a write to the store whose file could not be written."""
         try:
             if before is None:
                 fact_service.forget(self._ctx, fact.id, agent=None, expect=fact.revision)
@@ -425,7 +425,7 @@ class RepoFiles:
 
 
 def _versions(folder: RepoFolder) -> tuple[bytes, ...]:
-    """The versions of `memory.json` that are kept, the newest last."""
+    """The stored versions of `memory.json`, newest last."""
     return tuple(filter(None, map(folder.version, folder.versions())))
 
 
@@ -444,7 +444,7 @@ def _replaced(facts: Sequence[Fact], values: dict[str, Value], fact_id: str | No
 
 
 def _is_of(handle: RepoHandle, fact: Fact, *, unscoped: bool) -> bool:
-    """Whether a fact was written on this branch, and so may change for all branches."""
+    """Whether a fact was written on this branch, so that it may change for all branches."""
     at = recorded(fact)
     if at.commit is None or unscoped:
         return at.commit is None

@@ -42,15 +42,15 @@ def map_code(
     """A map of the tracked files of a repository, from the cache of earlier maps.
 
     Args:
-        repository: to be read.
-        folder: of its memory, beside those of other branches and clones.
-        changed: paths around which definitions count more.
-        max_chars: the maximum length of the text.
+        repository: the repository to read.
+        folder: the folder of its memory, beside those of other branches and clones.
+        changed: paths around which definitions rank higher.
+        max_chars: maximum length of the text in characters.
         refresh: read all files again.
-        max_read: the maximum number of files to read; any number when it is None.
+        max_read: maximum number of files to read; default: no limit.
 
     Returns:
-        The map; None if it takes reading more files.
+        The map; None if it requires reading more files.
 
     Raises:
         InvalidFieldError: `max_chars` is negative.
@@ -108,14 +108,14 @@ def write_instructions(
     budget: int = DEFAULT_BUDGET,
     dry_run: bool = False,
 ) -> InstructionsReport:
-    """Bring the block of conventions in a file up to date; nothing else of it changes.
+    """Update the block of conventions in a file, and nothing else.
 
     Args:
-        path: of the file; it is created if there are conventions, and removed if the block was
-            all of it and there are none.
-        conventions: that hold on the branch.
-        count: the tokens of a text.
-        budget: the maximum number of tokens of the block.
+        path: the file; it is created if there are conventions, and removed if it has only the
+            block and there are none.
+        conventions: the conventions that apply to the branch.
+        count: counts the tokens of a text.
+        budget: maximum number of tokens in the block.
         dry_run: write nothing.
 
     Raises:

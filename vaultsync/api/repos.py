@@ -56,8 +56,8 @@ from vaultsync.sync.context import SyncContext
 _log = logging.getLogger(__name__)
 _BY_DAEMON = "it does this by itself"
 _MOST_READ_FOR_CONTEXT = 500
-"""Files that a context pack reads for its map, which takes half a second; for more, there is
-`map()`."""
+"""Maximum number of files that a context pack reads for its map, which takes half a second; for
+more, use `map()`."""
 
 
 class RepoUpkeep(msgspec.Struct, frozen=True):
@@ -72,18 +72,18 @@ class RepoUpkeep(msgspec.Struct, frozen=True):
 
 
 class Repos:
-    """What is known about git repositories: `memory.repos`.
+    """The memory of git repositories: `memory.repos`.
 
-    Wherever a repository is asked for, the path of a folder in it will do, or its hash as
-    `identity()` has it; without one, the current folder counts. Facts of other branches are not
+    A repository may be given as the path of a folder in it, or by its hash, as in
+    `identity()`; the default is the current folder. Facts of other branches are not
     shown until they are merged; see docs/guides/repositories.md.
 
     An agent that may only propose to the scope of the project gets a `ProposedError` from each
-    write. Every method may raise `RepositoryError` beyond the errors that it names:
-    `NotARepositoryError`, `GitFailedError`, `RepoFileError` when a file cannot be read or
-    written, `RepoFileParseError` when one was edited so that it cannot be parsed, and
-    `LockTimeoutError` when another process holds a lock for more than five seconds (one second
-    for summaries). Then nothing was written.
+    write. Besides the errors listed, every method may raise a `RepositoryError`:
+    `NotARepositoryError`, `GitFailedError`, `RepoFileError` if a file cannot be read or
+    written, `RepoFileParseError` if an edited file cannot be parsed, and `LockTimeoutError` if
+    another process holds a lock for more than five seconds (one second for summaries). Then
+    nothing was written.
     """
 
     def __init__(
@@ -111,20 +111,20 @@ class Repos:
 
         Args:
             repo: a path, or the hash of one that was used before.
-            branch_scope: `perBranch` or `sharedRepo`; the setting when it is None.
+            branch_scope: `perBranch` or `sharedRepo`; default: the setting.
         """
         return self._branches.open(repo, branch_scope).identity
 
     def get_repo_memory(
         self, repo: str | Path | None = None, *, branch_scope: BranchScope | None = None
     ) -> RepoMemory:
-        """All conventions, decisions, notes and summaries that hold on the branch.
+        """All conventions, decisions, notes and summaries that apply to the branch.
 
-        What a person or another program changed in `memory.json`, or appended to
-        `summaries.jsonl`, is taken over first.
+        Changes in `memory.json`, and lines appended to `summaries.jsonl`, by users or other
+        programs are applied first.
 
         Args:
-            repo: a path, or a hash; of an unknown hash the memory is empty.
+            repo: a path, or a hash; for an unknown hash the memory is empty.
             branch_scope: as in `identity()`.
         """
         try:
@@ -143,13 +143,13 @@ class Repos:
         paths: Sequence[str] | None = None,
         branch_scope: BranchScope | None = None,
     ) -> RepoContext:
-        """What a step of work should know: conventions, decisions, follow-ups, summaries.
+        """The context for a task: conventions, decisions, follow-ups, summaries.
 
         Args:
             repo: a path, or a hash.
-            max_chars: the maximum number of characters of the text.
-            paths: the open files, relative to the root; when it is None, those with changes
-                that are not committed.
+            max_chars: maximum number of characters of the text.
+            paths: the open files, relative to the root; default: those with uncommitted
+                changes.
             branch_scope: as in `identity()`.
 
         Raises:
@@ -178,14 +178,14 @@ class Repos:
         refresh: bool = False,
         branch_scope: BranchScope | None = None,
     ) -> RepoMap:
-        """The most referenced definitions of what git tracks, ranked around a change.
+        """The most referenced definitions in tracked files, ranked around a change.
 
         Args:
             repo: a path, or a hash.
-            max_chars: the maximum number of characters of the text.
-            paths: the open files, relative to the root; when it is None, those with changes
-                that are not committed.
-            refresh: read all files again, in place of those that are new.
+            max_chars: maximum number of characters of the text.
+            paths: the open files, relative to the root; default: those with uncommitted
+                changes.
+            refresh: read all files again, instead of only new ones.
             branch_scope: as in `identity()`.
 
         Raises:
@@ -216,15 +216,15 @@ class Repos:
         dry_run: bool = False,
         branch_scope: BranchScope | None = None,
     ) -> InstructionsReport:
-        """Write the conventions that hold on the branch into a file that agents' hosts read.
+        """Write the conventions that apply to the branch into a file that agents' hosts read.
 
-        They stand in a block of their own in `AGENTS.md`, `CLAUDE.md` or the like; nothing else
+        They are in a separate block in `AGENTS.md`, `CLAUDE.md` or a similar file; nothing else
         in the file changes, and without conventions the block is removed.
 
         Args:
-            file: to be written; relative to the current folder.
-            repo: a path, or a hash; the folder of the file when it is None.
-            budget: the maximum number of tokens of the block; what does not fit is left out.
+            file: the file to write, relative to the current folder.
+            repo: a path, or a hash; default: the folder of the file.
+            budget: maximum number of tokens in the block; conventions beyond it are left out.
             dry_run: write nothing.
             branch_scope: as in `identity()`.
 
@@ -244,7 +244,7 @@ class Repos:
         )
 
     def _map_text(self, handle: RepoHandle, paths: Sequence[str], max_chars: int) -> str:
-        """The map for a context pack; empty if there is none yet: a large map is not waited for."""
+        """The map for a context pack; empty if creating it would take long."""
         if handle.repository is None:
             return ""
         try:
@@ -264,8 +264,8 @@ class Repos:
         """The text of `context()`; empty for an unknown hash.
 
         Args:
-            repo_hash: as `identity()` has it, or a path.
-            max_chars: the maximum number of characters.
+            repo_hash: the hash from `identity()`, or a path.
+            max_chars: maximum number of characters.
         """
         try:
             return self.context(repo_hash, max_chars=max_chars).text
@@ -275,7 +275,7 @@ class Repos:
             raise
 
     def hidden_facts(self, repo: str | Path | None = None) -> frozenset[str]:
-        """The ids of the facts of a repository that do not hold on its branch."""
+        """The ids of the facts of a repository that do not apply to its branch."""
         return frozenset(fact.id for fact in self._for_agent(self._branches.elsewhere(repo)))
 
     # ----------------------------------------------------------------------- writing
@@ -292,24 +292,24 @@ class Repos:
         branch_scope: BranchScope | None = None,
         agent: str | None = None,
     ) -> RepoConvention:
-        """Write a convention, in place of that of the same id or title on the branch.
+        """Write a convention, replacing the one with the same id or title on the branch.
 
-        One that was written on another branch is left as it is there: the new one replaces it
-        on this branch alone, and elsewhere once it is merged.
+        One that was written on another branch is not changed there: the new one replaces it
+        only on this branch, and elsewhere once it is merged.
 
         Args:
             repo: a path, or a hash.
             title: one line.
-            content: in Markdown.
+            content: the text, in Markdown.
             tags: without `#`.
-            id: of the convention to change.
-            unscoped: whether it holds on every branch.
+            id: the id of the convention to change.
+            unscoped: whether it applies to every branch.
             branch_scope: as in `identity()`.
-            agent: who writes; the agent of this memory when it is None.
+            agent: the agent that writes; default: that of this memory.
 
         Raises:
             InvalidFieldError: the title or the content is blank.
-            FactNotFoundError: there is none of this id.
+            FactNotFoundError: there is none with this id.
         """
         values = convention_values(title, content, tags)
         handle = self._branches.open(repo, branch_scope)
@@ -334,21 +334,21 @@ class Repos:
         branch_scope: BranchScope | None = None,
         agent: str | None = None,
     ) -> RepoDecision:
-        """Write a decision, in place of that of the same id or summary on the branch.
+        """Write a decision, replacing the one with the same id or summary on the branch.
 
         Args:
             repo: a path, or a hash.
             summary: one line.
-            rationale: why, in Markdown.
-            impacted_paths: the files and folders that it is about.
-            id: of the decision to change.
-            unscoped: whether it holds on every branch.
+            rationale: the reasons, in Markdown.
+            impacted_paths: the files and folders that it concerns.
+            id: the id of the decision to change.
+            unscoped: whether it applies to every branch.
             branch_scope: as in `identity()`.
-            agent: who writes; the agent of this memory when it is None.
+            agent: the agent that writes; default: that of this memory.
 
         Raises:
             InvalidFieldError: the summary is blank.
-            FactNotFoundError: there is none of this id.
+            FactNotFoundError: there is none with this id.
         """
         values = decision_values(summary, rationale, impacted_paths)
         handle, agent = self._branches.open(repo, branch_scope), agent or self._agent
@@ -370,14 +370,14 @@ class Repos:
 
         Args:
             repo: a path, or a hash.
-            content: in Markdown.
-            source: `manual`, `agent` or `tool`; by who writes when it is None.
-            unscoped: whether it holds on every branch.
+            content: the text, in Markdown.
+            source: `manual`, `agent` or `tool`; default: depends on the writer.
+            unscoped: whether it applies to every branch.
             branch_scope: as in `identity()`.
-            agent: who writes; the agent of this memory when it is None.
+            agent: the agent that writes; default: that of this memory.
 
         Raises:
-            InvalidFieldError: it is blank, or the source is another word.
+            InvalidFieldError: it is blank, or the source is invalid.
         """
         agent = agent or self._agent
         values = note_values(content, source or (AGENT if agent else MANUAL))
@@ -396,18 +396,18 @@ class Repos:
         branch_scope: BranchScope | None = None,
         agent: str | None = None,
     ) -> StepSummary:
-        """Append the summary of a step of work: what happened, what came of it, what is left.
+        """Append the summary of a task: what happened, its results, and what is left.
 
         Args:
-            run_id: of the workflow.
-            step_id: of the step in it.
+            run_id: the id of the workflow.
+            step_id: the id of the step in it.
             summary_text: one paragraph, up to 64 KiB. Lines such as `Decision: …` and
-                `Next: …` stay when old summaries are folded.
+                `Next: …` are kept when old summaries are combined.
             repo: a path, or a hash.
             tags: without `#`.
-            follow_ups: what is left to be done; each becomes a box to be ticked.
+            follow_ups: remaining tasks; each becomes a checkbox.
             branch_scope: as in `identity()`.
-            agent: who writes; the agent of this memory when it is None.
+            agent: the agent that writes; default: that of this memory.
 
         Raises:
             InvalidFieldError: the text is blank or too long, or a name is blank.
@@ -425,16 +425,16 @@ class Repos:
         source: str | None = None,
         target: str | None = None,
     ) -> Promotion:
-        """After a merge, write down what holds on a branch by it, as a run that can be undone.
+        """After a merge, record which facts now apply to a branch, in a run that can be undone.
 
-        What arrived by a squash, a rebase or a cherry-pick holds without this, too, as long as
-        the commits of the merged branch are there; after this it does for good, in all clones.
-        A daemon does this by itself.
+        Facts that arrived by a squash, a rebase or a cherry-pick also apply without this, as long
+        as the commits of the merged branch exist; after this they apply permanently, in all
+        clones. A daemon does this by itself.
 
         Args:
             repo: a path, or a hash.
-            source: only what was written on this branch; all of it, once it was merged.
-            target: the branch that it was merged into; that which is checked out when it is None.
+            source: only facts written on this branch, all of them if it was merged.
+            target: the branch that it was merged into; default: the one checked out.
 
         Raises:
             BranchNotMergedError: `source` is not merged into `target`.
@@ -477,17 +477,17 @@ class Repos:
         return done
 
     def copy(self, repo: str | Path | None = None, *, source: str, target: str) -> Copied:
-        """Let what was written on a branch hold on another one, too, merged or not.
+        """Make the facts of a branch apply to another one, too, merged or not.
 
-        Nothing is duplicated: the same facts hold on both. It is a run that can be undone.
+        Nothing is duplicated: the same facts apply to both. It is a run that can be undone.
 
         Args:
             repo: a path, or a hash.
-            source: the branch, which may be gone.
+            source: the branch, which may have been deleted.
             target: the other branch.
 
         Raises:
-            UnknownBranchError: there is no such branch, and nothing is known of one.
+            UnknownBranchError: there is no such branch, and no facts of one.
             EngineBusyError: another engine has the vault.
         """
         handle, repository, tip = self._branch(repo, target)
@@ -498,7 +498,7 @@ class Repos:
         return Copied(done.promoted, done.run, done.ids)
 
     def maintain(self, repo: str | Path | None = None) -> RepoUpkeep:
-        """Promote what was merged, fold old summaries, ask about branches that were deleted.
+        """Promote merged facts, combine old summaries, and propose to keep deleted branches' facts.
 
         Args:
             repo: a path, or a hash.
@@ -568,7 +568,7 @@ class Repos:
         return found
 
     def _propose(self, handle: RepoHandle, repository: GitRepository, facts: Iterable[Fact]) -> int:
-        """Propose to keep what was known on branches that were deleted before they were merged."""
+        """Propose to keep the facts of branches that were deleted without being merged."""
         branches = dict(repository.branches())
         alive = {*map(branch_of, branches)}
         known = self._branches.remembered_tips(handle, branches, ())

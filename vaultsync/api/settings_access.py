@@ -1,4 +1,4 @@
-"""Single settings of a vault: read them with their origin, and change them with validation."""
+"""Read single settings of a vault with their origin, and change them with validation."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from vaultsync.trust import requests_of
 
 VAULT, MACHINE, DEFAULT = "vault", "this machine", "default"
 _OWN = "vault_id"
-"""The setting that nothing may change: the state of the vault is found by it."""
+"""The setting that must not change, because it identifies the vault's state."""
 _REQUEST = "the command"
-"""Where a wrong value stands that was never written."""
+"""The place of an invalid value that was not written."""
 
 
 class SettingValue(Struct, frozen=True):
-    """A setting, and where it comes from."""
+    """A setting and its origin."""
 
     name: str
     value: Any
-    """Without secrets."""
+    """The value, with secrets redacted."""
     default: Any
     source: str
     """`vault`, `this machine` or `default`: the file that sets it."""
@@ -41,16 +41,16 @@ class SettingsList(Struct, frozen=True):
 
 
 def read_settings(path: str | None, name: str | None = None) -> SettingsList:
-    """The settings that the files of a vault give, and the defaults of the others.
+    """The settings in a vault's files, and the defaults of the others.
 
     Args:
-        path: of the vault; found as by `vaultsync.open()`.
-        name: of one setting, such as `watch.settle_seconds`, or of a table; all when it is None.
+        path: the vault, found as by `vaultsync.open()`.
+        name: a setting, such as `watch.settle_seconds`, or a table; default: all.
 
     Raises:
         NotAVaultError: there is no vault.
-        UntrustedVaultError: it asks for what the user has not allowed.
-        ConfigError: its settings are not valid, or none has this name.
+        UntrustedVaultError: it requests more than the user has allowed.
+        ConfigError: its settings are invalid, or none has this name.
     """
     files = _files(path)
     found = tuple(
@@ -66,21 +66,21 @@ def read_settings(path: str | None, name: str | None = None) -> SettingsList:
 def change_setting(
     path: str | None, name: str, text: str | None, *, machine: bool = False
 ) -> SettingValue:
-    """Set a setting, or remove it, in the file that it belongs to; every other line stays.
+    """Set or remove a setting in the file that it belongs to; all other lines are kept.
 
-    A vault holds what is harmless no matter who wrote it. What is more, and what your own file
-    sets already, is set there.
+    The vault's file has settings that are harmless, no matter who wrote them. Others, and
+    those that the user's own file already sets, are set in the user's file.
 
     Args:
-        path: of the vault; found as by `vaultsync.open()`.
-        name: of the setting, such as `watch.settle_seconds`.
+        path: the vault, found as by `vaultsync.open()`.
+        name: the setting, such as `watch.settle_seconds`.
         text: the value as TOML, or a text without quotes; None to remove the setting.
-        machine: whether your own file is changed in any case.
+        machine: change the user's own file in any case.
 
     Raises:
         NotAVaultError, UntrustedVaultError.
-        ConfigError: there is no such setting, it does not take the value, or its file cannot
-            be changed by lines.
+        ConfigError: there is no such setting, the value is invalid, or the file cannot be
+            changed line by line.
     """
     files = _files(path)
     keys = tuple(name.split("."))
@@ -89,7 +89,7 @@ def change_setting(
     value = None if text is None else _parsed(keys, text)
     marker = _with(files.marker, keys, value)
     check_file(marker, _REQUEST)
-    # What the vault would ask this machine for is set where it need not ask.
+    # A setting that would be a request is set in the user's own file.
     asks = value is not None and requests_of(marker) != requests_of(files.marker)
     own = machine or asks or name in setting_names(files.machine)
     check_file(_with(files.machine, keys, value), _REQUEST)
@@ -137,7 +137,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def _parsed(keys: tuple[str, ...], text: str) -> object:
-    """A value as TOML, if it is a value and the setting takes it; else the text itself."""
+    """A text parsed as TOML, if the setting accepts that; otherwise the text itself."""
     try:
         value: object = tomllib.loads(f"value = {text}")["value"] if "\n" not in text else text
         check_file(_with({}, keys, value), "")
@@ -147,7 +147,7 @@ def _parsed(keys: tuple[str, ...], text: str) -> object:
 
 
 def _with(table: Table, keys: tuple[str, ...], value: object) -> dict[str, Any]:
-    """A table with another value of a setting; without it where the value is None."""
+    """A table with a changed setting, or without it if the value is None."""
     found = dict(table)
     if len(keys) > 1:
         inner = found.get(keys[0])

@@ -12,7 +12,7 @@ LogLine: TypeAlias = Callable[[str], None]
 
 
 def open_log_file(path: str | None, *, state_dir: str | None = None) -> LogLine | None:
-    """What appends a line to the log of the vault that `path` names, as of `open()`.
+    """A function that appends a line to a vault's log; `path` is as in `open()`.
 
     None before the first use of the vault. `LogLine` raises `OSError`.
 

@@ -231,7 +231,7 @@ def _print_actions(taken: Sequence[ActionTaken], options: Options, *, verbose: b
         taken = [each for each in taken if each.reason != REASON_BASE_ONLY]
     if not taken:
         return
-    some = taken if verbose else taken[:MAX_ACTIONS]
+    listed = taken if verbose else taken[:MAX_ACTIONS]
     heads = ["action", "note or fact", "fields", "why"]
     rows = [
         [
@@ -240,14 +240,14 @@ def _print_actions(taken: Sequence[ActionTaken], options: Options, *, verbose: b
             ", ".join(each.fields),
             each.reason,
         ]
-        for each in some
+        for each in listed
     ]
     if is_terminal(sys.stdout):
         echo()
         heads, rows = _fitted(heads, rows)
     table(heads, rows, whole=heads[:2])
-    if len(some) < len(taken):
-        print_message(options, f"… and {len(taken) - len(some):,} more: --verbose lists them all")
+    if len(listed) < len(taken):
+        print_message(options, f"… and {len(taken) - len(listed):,} more: --verbose lists them all")
 
 
 def _fitted(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:

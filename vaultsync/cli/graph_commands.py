@@ -75,9 +75,9 @@ def print_stats(options: Options, found: GraphStats) -> None:
         table(["PageRank", "neighbors", "name", "type", "note"], rows, whole=("PageRank",))
     if found.orphans:
         _heading("Orphans")
-        some = found.orphans[:MAX_LISTED]
-        table(["name", "type", "note"], [_cells(node) for node in some])
-        _and_more(options, len(found.orphans) - len(some), "--json lists them all")
+        orphans = found.orphans[:MAX_LISTED]
+        table(["name", "type", "note"], [_cells(node) for node in orphans])
+        _and_more(options, len(found.orphans) - len(orphans), "--json lists them all")
 
 
 def _counts(counts: Iterable[tuple[str, int]]) -> str:
@@ -136,21 +136,21 @@ def print_link_check(
     links = sum(sum(hows.values()) for hows in found.links.values())
     if not options.quiet:
         parts = [
-            count_noun(len(some), one, many=many)
+            count_noun(len(problems), one, many=many)
             for kind, one, many in (
                 (BROKEN, "broken link", "broken links"),
                 (AMBIGUOUS, "ambiguous link", "ambiguous links"),
                 (ALIAS_ONLY, "link by alias only", "links by alias only"),
             )
-            if (some := found.by_kind[kind])
+            if (problems := found.by_kind[kind])
         ]
         summary = ", ".join(parts) or "every link resolves"
         where = f"{count_noun(links, 'link')} in {count_noun(found.notes, 'note')}"
         echo(style(f"{summary} ({where})", bold=True))
     _print_links(options, found.fixed, "", verbose=verbose)
-    for each, some in found.by_kind.items():  # what is broken comes first
+    for each, problems in found.by_kind.items():  # what is broken comes first
         if kind in (None, each):
-            _print_links(options, some, each, verbose=verbose)
+            _print_links(options, problems, each, verbose=verbose)
     if found.unreadable:
         names = ", ".join(found.unreadable[:MAX_LISTED])
         print_message(options, f"\nnotes that could not be read fully: {clean_one_line(names)}")
@@ -167,21 +167,21 @@ def _print_links(
     options: Options, problems: Sequence[LinkProblem], kind: str, *, verbose: bool
 ) -> None:
     """Print a table of the problems of a kind, or of what was fixed (no kind)."""
-    some = problems if verbose else problems[:MAX_LISTED]
-    if not some:
+    listed = problems if verbose else problems[:MAX_LISTED]
+    if not listed:
         return
     what = kind.replace("_", " ") or "fixed"
     heads = ["problem" if kind else "fixed", "note", "link", "why", "fix"]
     rows = [
-        [what, f"{each.path}:{each.line}", each.link, each.why, each.fix or ""] for each in some
+        [what, f"{each.path}:{each.line}", each.link, each.why, each.fix or ""] for each in listed
     ]
     if is_terminal(sys.stdout):
         echo()
-        if not any(each.fix for each in some):
+        if not any(each.fix for each in listed):
             heads, rows = heads[:-1], [row[:-1] for row in rows]
     table(heads, rows, whole=(heads[0], "link"))
     narrowed = f"--kind {kind.replace('_', '-')} --verbose" if kind else "--verbose"
-    _and_more(options, len(problems) - len(some), f"{narrowed} lists them all")
+    _and_more(options, len(problems) - len(listed), f"{narrowed} lists them all")
 
 
 @click.group()

@@ -1,8 +1,8 @@
 """The daemon's loop: debounce events, run, rescan, back off.
 
 Each tick does one thing and returns how long nothing is due; the caller sleeps, so that a
-test can skip hours. Events and the store's feed only say where to look; what to do is
-decided by the same run as that of `vaultsync sync`.
+test can skip hours. Events and the store's feed only show where to look; what to do is
+decided by the same run as in `vaultsync sync`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.telemetry import SavedTelemetry, TelemetryRecorder
 
 FULL_SCAN_FROM = 100
-"""Number of changed folders from which a scan of all of them is as cheap."""
+"""Number of changed folders from which scanning the whole vault is as cheap."""
 FOLDERS_HASHED_PER_TICK = 8
-"""Folders whose notes are read in one tick."""
+"""Number of folders whose notes are read in one tick."""
 
 _log = logging.getLogger(__name__)
 
 EventSink = Callable[[str, Mapping[str, Value]], None]
-"""Receives events of the daemon: their kind and values."""
+"""Receives the daemon's events: kind and values."""
 
 
 class _ChangesPendingError(Exception):
-    """There are changes to sync, which go before derived data."""
+    """There are changes to sync, which take precedence over derived data."""
 
 
 class DaemonTasks(Protocol):
@@ -50,7 +50,7 @@ class DaemonTasks(Protocol):
         ...
 
     def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
-        """Do one run, and update the links to moved notes."""
+        """Do a run, and update the links to moved notes."""
         ...
 
     def is_derived(self) -> bool:
@@ -58,7 +58,7 @@ class DaemonTasks(Protocol):
         ...
 
     def derive(self, progress: Progress) -> tuple[str, ...]:
-        """Update derived data; returns what could not be updated, and why."""
+        """Update derived data; returns a sentence for each part that could not be updated."""
         ...
 
     def stopped(self) -> bool:
@@ -66,12 +66,12 @@ class DaemonTasks(Protocol):
         ...
 
     def has_waiting_calls(self) -> bool:
-        """Whether a caller waits for the engine."""
+        """Whether a caller is waiting for the engine."""
         ...
 
 
 class DaemonLoop:
-    """Keeps both sides equal, one step at a time, in one thread."""
+    """Keeps both sides equal, one step at a time, in a single thread."""
 
     def __init__(
         self,
@@ -85,9 +85,9 @@ class DaemonLoop:
     ) -> None:
         self._work = work
         self.telemetry = telemetry or TelemetryRecorder(SavedTelemetry(work.ctx.now()))
-        """What it measures of itself."""
+        """Its own measurements."""
         self._heard_at: float | None = None
-        """When the oldest event was heard that no run has looked at."""
+        """The time of the oldest event that no run has handled."""
         self._intervals = intervals
         self._emit = emit
         self._supervisor = WatcherSupervisor(make, intervals, jitter=jitter)
@@ -108,10 +108,10 @@ class DaemonLoop:
     # ------------------------------------------------------------------ one step
 
     def tick(self) -> float:
-        """Do what is due; returns the seconds for which nothing more is.
+        """Do what is due; returns the seconds until something else is.
 
         Raises:
-            DaemonStoppedError: it was asked to stop meanwhile.
+            DaemonStoppedError: it was asked to stop.
         """
         now = self._clock.monotonic()
         self._notice_gap(now)
@@ -131,7 +131,7 @@ class DaemonLoop:
         self._supervisor.close()
 
     def retry_soon(self) -> None:
-        """Retry what failed: another caller used the engine with success."""
+        """Retry failed work soon, because another caller has used the engine successfully."""
         now = self._clock.monotonic()
         self._at = (now, self._wall())
         self._due.not_before = now
@@ -139,25 +139,25 @@ class DaemonLoop:
         self._after_pass(whole=False)
 
     def record_error(self, error: Exception) -> None:
-        """Report an error outside of the runs as the last one."""
+        """Record an error outside of a run as the last one."""
         self._emit("error", self.state.note(error, self._work.ctx.now()))
         self._emit_state()
 
     def current_state(self) -> DaemonState:
-        """The state, with what was measured until now."""
+        """The state, with the measurements so far."""
         self.state.telemetry = self.telemetry.report()
         return self.state
 
     @property
     def is_idle(self) -> bool:
-        """Whether no work is due and none is scheduled but rescans."""
+        """Whether no work is due, and only rescans are scheduled."""
         pending = self._notes.pending() or self._others.pending()
         return not (pending or self._due.has_pending)
 
     # ------------------------------------------------------------ what is to be done
 
     def _notice_gap(self, now: float) -> None:
-        """Rescan after the machine slept or the process was stopped: events may be missing."""
+        """Rescan after the machine slept or the process was suspended: events may be missing."""
         expected, wall = self._at
         gap = max(now - expected, abs(self._wall() - wall))
         if gap > self._intervals.gap:
@@ -180,7 +180,7 @@ class DaemonLoop:
             self.state.watcher = self._supervisor.name
             self.state.watcher_trouble = self._supervisor.failure
             event = {"watcher": self.state.watcher, "trouble": self.state.watcher_trouble}
-            self._emit_state()  # first: receivers of the next event read the state
+            self._emit_state()  # first, because receivers of the next event read the state
             self._emit("watcher", event)
 
     def _ask_store(self, now: float) -> None:
@@ -202,7 +202,7 @@ class DaemonLoop:
             self._absences.reset()
             self._want_all("the store is available again")
             self._emit("store", {"away": ""})
-        # An agent's proposal is in the archive alone, and has no note yet.
+        # An agent's proposal is only in the archive, and has no note yet.
         is_behind = found.seq != self._due.cursor or has_new_proposals(self._work.ctx)
         if is_behind and self._due.behind_since is None:
             self._due.behind_since = now
@@ -226,12 +226,12 @@ class DaemonLoop:
         if due.all or now >= due.next_full_scan:
             self._pass(now, None)
         elif self.state.store_away:
-            return  # the whole vault is scanned when it is back
+            return  # the whole vault is scanned once it is available
         elif folders or due.behind_since is not None:
             self._pass(now, folders)
         elif due.take_folders_to_hash(now, self._work.ctx.archive):
-            some = [due.to_hash.pop() for _ in due.to_hash[:FOLDERS_HASHED_PER_TICK]]
-            self._pass(now, frozenset(some), hashed=True)
+            hashed_folders = [due.to_hash.pop() for _ in due.to_hash[:FOLDERS_HASHED_PER_TICK]]
+            self._pass(now, frozenset(hashed_folders), hashed=True)
         elif now >= due.derive_at:
             self._derive()
 
@@ -258,7 +258,7 @@ class DaemonLoop:
         self, now: float, folders: frozenset[VaultPath] | None, *, hashed: bool = False
     ) -> None:
         whole, due_times = folders is None, self._due
-        # A run that the guard stopped is tried again under the same id: the one that the
+        # A run that the guard stopped is retried with the same id, the one that the
         # user was asked to confirm.
         stopped = self._work.ctx.archive.setting("stopped_run")
         request = SyncRequest(
@@ -278,9 +278,9 @@ class DaemonLoop:
             return
         self._failures.reset()
         self.error = None
-        if self.state.passes:  # the first one brings what changed before it was there
+        if self.state.passes:  # the first run includes changes from before the start
             self._measure(report, behind_since)
-        if not self.state.store_away:  # then nothing was synced, and the whole vault will be
+        if not self.state.store_away:  # otherwise the whole vault is synced later
             self._heard_at = None
         self.state.passes += 1
         if whole:
@@ -311,7 +311,7 @@ class DaemonLoop:
             waiting=archive.setting("waiting") or "",
             whole=whole,
         )
-        # No report counts these: a run that only noticed something has done nothing.
+        # Not counted in reports: a run that only noticed something has done nothing.
         now = (count_open_proposals(self._work.ctx), len(archive.notices()))
         if (self.state.proposals, self.state.attention) != now:
             self._emit_state()
@@ -344,12 +344,12 @@ class DaemonLoop:
     # ------------------------------------------------------- in the middle of things
 
     def _check(self, *_: object) -> None:
-        """Called between the parts of a run, where it may stop; the next run finishes it."""
+        """Called between the parts of a run, where it may stop; the next run completes it."""
         if self._work.stopped():
             raise DaemonStoppedError
 
     def _check_for_changes(self, *_: object) -> None:
-        """Called between updates of derived data: a run goes first."""
+        """Called between updates of derived data, because a run takes precedence."""
         self._check()
         if self._work.has_waiting_calls():
             raise _ChangesPendingError

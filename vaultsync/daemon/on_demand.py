@@ -1,9 +1,9 @@
 """Decide what a process that syncs only on demand must scan: usually nothing.
 
-A server of the Model Context Protocol answers questions as current as the notes are. While
-no watcher tells that one changed, and the store stands where it stood, there is nothing to
-look at; else the folders with changes are. As in the daemon's loop, the whole vault is
-scanned when events were lost, when facts wait, and now and then.
+An MCP server must answer from the current notes. If the watcher reports no change, and the
+store's state is unchanged, nothing is scanned; otherwise the folders with changes are. As in
+the daemon's loop, the whole vault is scanned when events were lost, when facts wait, and
+periodically.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _log = logging.getLogger(__name__)
 
 
 class OnDemandSync:
-    """Syncs what changed since the last time it did.
+    """Syncs the changes since the last sync.
 
     Args:
         ctx: the two sides.
-        make: makes a watcher that can be asked without waiting; OSError where there is none.
-        intervals: of whole scans and retries.
+        make: creates a watcher that can be polled without waiting; OSError if there is none.
+        intervals: the intervals of full scans and retries.
     """
 
     def __init__(self, ctx: SyncContext, make: Callable[[], Watcher], intervals: Intervals) -> None:
@@ -42,13 +42,13 @@ class OnDemandSync:
         self._watch_at = 0.0
         self._due = DueTimes(ctx.clock.monotonic(), intervals)
         self._dirty: dict[VaultPath, float] = {}
-        """Folders with changes, and when they were last heard of."""
+        """Folders with changes, and the time of their last event."""
         self._synced: StoreState | None = None
-        """Where the store stood when the last sync began."""
+        """The store's state when the last sync began."""
         self._store: StoreState | None = None
 
     def is_current(self) -> bool:
-        """Whether neither side changed since the last sync, and nothing else is due."""
+        """Whether neither side has changed since the last sync, and nothing else is due."""
         now = self._ctx.clock.monotonic()
         self._listen(now)
         try:
@@ -60,9 +60,9 @@ class OnDemandSync:
         return not (moved or self._dirty or self._is_whole(now))
 
     def sync(self, run: Callable[[SyncRequest], Report]) -> Report:
-        """Sync what `is_current()` heard of; raises what `run` does.
+        """Sync the changes that `is_current()` found; raises what `run` raises.
 
-        To be called under the engine's lock: only who syncs needs a watcher.
+        Must be called under the engine's lock: only the process that syncs needs a watcher.
         """
         clock = self._ctx.clock
         began = clock.monotonic()
@@ -71,7 +71,7 @@ class OnDemandSync:
         whole = self._watcher is None or self._is_whole(began)
         folders = None if whole else frozenset(self._dirty)
         try:
-            # Edits of notes are the user's, whichever agent asks.
+            # Edits of notes are the user's, even if an agent asks.
             report = run(SyncRequest(actor="person", folders=folders))
         except BaseException:
             self._due.all = "the last sync failed"
@@ -81,7 +81,7 @@ class OnDemandSync:
         archive = self._ctx.archive
         cursor, waiting = archive.setting("cursor"), archive.setting("waiting")
         self._due.run_done(began, cursor=int(cursor or 0), waiting=waiting or "", whole=whole)
-        # A note that is still being written is read once it has settled.
+        # A note that is still being written is read after it has settled.
         settled = began - self._ctx.policy.settle_seconds
         self._dirty = {path: at for path, at in self._dirty.items() if at > settled}
         self._synced = self._store
@@ -97,7 +97,7 @@ class OnDemandSync:
         return bool(self._due.all) or now >= self._due.next_full_scan
 
     def _start(self, now: float) -> None:
-        """Watch from here on: what changed before is found by the scan that follows."""
+        """Start watching; the following scan finds earlier changes."""
         try:
             watcher = self._make()
             watcher.start()

@@ -1,6 +1,6 @@
 """The contract of a watcher, which reports the paths of a vault that may have changed.
 
-An event is only a hint: that something happened at a path, never what. Events may be
+An event is only a hint that something happened at a path, never what. Events may be
 redundant, repeated, late, or caused by our own writes; a missed change is found by the next
 rescan. A watcher must not fail silently.
 """
@@ -18,42 +18,42 @@ class WatchEvents:
     """The events since the last call."""
 
     notes: frozenset[VaultPath] = frozenset()
-    """Paths that end in `.md`, outside of dot-folders."""
+    """Paths that end in `.md`, outside hidden folders."""
     others: frozenset[VaultPath] = frozenset()
-    """Folders, and deleted paths that may have been folders; outside of dot-folders."""
+    """Folders, and deleted paths that may have been folders, outside hidden folders."""
     lost: str = ""
-    """Why events may have been lost; empty when none were."""
+    """Why events may have been lost; empty if none were."""
     probes: int = 0
-    """Number of probes that were seen."""
+    """Number of probes seen."""
     store: bool = False
-    """Whether another process of this machine says that it wrote to the store. A polling
-    watcher does not hear it."""
+    """Whether another process of this machine signalled a write to the store. A polling
+    watcher does not notice it."""
 
     def __bool__(self) -> bool:
-        """Whether there is anything to do."""
+        """Whether there are any events."""
         return bool(self.notes or self.others or self.lost or self.store)
 
 
 class Watcher(Protocol):
-    """Watches one vault, from `start` to `stop`, in threads of its own or when it is drained.
+    """Watches a vault from `start` to `stop`, in its own threads or whenever it is drained.
 
     Each path that changes after `start` returned is reported within a second (by a polling
-    watcher: within three of its intervals), or `lost` says why events were lost: the queue
-    of the system was full, there were too many to report singly, or the system says so. For
+    watcher: within three of its intervals), or `lost` states why events were lost: the
+    system's queue was full, there were too many to report singly, or the system says so. For
     a folder that is moved in, or filled right after it is created, either its files are
-    reported or the folder is, as one of `others`; later changes in it are reported.
+    reported, or the folder as one of `others`; later changes in it are reported.
     """
 
     name: str
-    """A name for users: which watcher it is, and how it works."""
+    """A name for users, which states how it works."""
     polls: bool
-    """Whether it polls."""
+    """Whether it works by polling."""
 
     def start(self) -> None:
-        """Start watching. To be called once.
+        """Start watching. Must be called only once.
 
         Raises:
-            OSError: the root does not exist, or the system has no more watches.
+            OSError: the root does not exist, or the system's limit on watches is reached.
         """
         ...
 
@@ -62,10 +62,10 @@ class Watcher(Protocol):
         ...
 
     def failure(self) -> str:
-        """Why it is not reliable any more; empty while it is.
+        """Why it is no longer reliable; empty while it is.
 
-        Reasons are a thread that ended, an error in it, and a root that is gone or another
-        folder than the one that is watched. Cheap enough to be called every second.
+        Reasons are a thread that ended or failed, and a root that was removed or replaced by
+        another folder. Cheap enough to be called every second.
         """
         ...
 
@@ -75,7 +75,7 @@ class Watcher(Protocol):
         A polling watcher does not need it.
 
         Raises:
-            OSError: the event could not be caused; that says nothing about the watcher.
+            OSError: the event could not be caused; this is not a failure of the watcher.
         """
         ...
 

@@ -9,24 +9,24 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import Archive
 
 RUNS_TO_CONFIRM_DELETION = 2
-"""Full runs that a deletion needs; what waits after them waits for a process or the user."""
+"""Number of full runs that confirm a deletion; later, facts wait for a process or the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """All in seconds."""
+    """Intervals of the daemon, in seconds."""
 
     settle: float = 0.3
     """From the last event of a note until it is read."""
     settle_longest: float = 2.0
-    """From the first event of a note that is saved again and again until it is read."""
+    """From the first event of a continuously saved note until it is read."""
     poll: float = 1.0
     """Between polls of the store's state: a process of this machine that writes to it also
     causes an event."""
     rescan: float = 60.0
-    """Between scans of the stamps of all notes."""
+    """Between scans of the timestamps of all notes."""
     hashes: float = 3600.0
-    """Between scans of the content of all notes (Syncthing's default)."""
+    """Between scans of the contents of all notes (Syncthing's default)."""
     derive: float = 1.0
     """From a run until indexes and other derived data are updated."""
     check: float = 1.0
@@ -36,21 +36,21 @@ class Intervals:
     answer: float = 2.0
     """Timeout of a probe: with `probe`, a dead watcher is noticed within 5 s."""
     gap: float = 5.0
-    """A pause of the process that counts as sleep, in which events may have been lost."""
+    """Length of a pause that counts as sleep, in which events may have been lost."""
     retries: tuple[float, ...] = (0.25, 1.1, 4.0, 16.0, 20.0)
-    """Waits before facts that could not be synced are tried again. The second is longer than
-    the grace period of a deletion; the sum is longer than a half-saved file stays so."""
+    """Delays before retries of facts that could not be synced. The second is longer than the
+    grace period of a deletion; the sum is longer than a file stays half-saved."""
     failure: float = 1.0
     longest_failure: float = 60.0
-    """The first and the longest wait after a run that failed."""
+    """The maximum delay after a failed run."""
 
 
 class Debouncer:
     """Paths with recent events, until no more arrive.
 
-    A path is due `quiet` seconds after its last event, and `longest` seconds after its first
-    one at the latest, so that a file that is saved all the time is read nevertheless. The caller
-    passes the time.
+    A path is due `quiet` seconds after its last event, and at the latest `longest` seconds after
+    its first one, so that a continuously saved file is still read. The caller passes the current
+    time.
     """
 
     def __init__(self, *, quiet: float, longest: float) -> None:
@@ -77,11 +77,11 @@ class Debouncer:
         return frozenset(self._first)
 
     def next_due(self) -> float | None:
-        """When the next path is due, without further events; None when there is no path."""
+        """When the next path is due if no event follows; None if there is no path."""
         return min(map(self._due, self._first), default=None)
 
     def oldest(self) -> float | None:
-        """The time of the oldest event; None when there is no path."""
+        """The time of the oldest event; None if there is no path."""
         return min(self._first.values(), default=None)
 
     def _due(self, path: VaultPath) -> float:
@@ -98,12 +98,12 @@ class DueTimes:
         self.all = "it begins"
         """Why the whole vault is scanned next; empty when it is not."""
         self.behind_since: float | None = None
-        """Since when the store is known to be ahead."""
+        """Since when the store is known to have newer changes."""
         self.cursor = -1
-        """The position in the store's feed up to which it was synced."""
+        """The position in the store's feed of the last sync."""
         self.ask_at = now
         self.not_before = now
-        """No run begins before: the last one failed."""
+        """The earliest time of the next run, after a failure."""
         self.derive_at = now
         self.rescan_at = now
         self.retry_at = self.NEVER
@@ -125,7 +125,7 @@ class DueTimes:
         return bool(self.all) or soon or self.behind_since is not None
 
     def run_done(self, now: float, *, cursor: int, waiting: str, whole: bool) -> None:
-        """Schedule what follows a run; facts that wait are retried a limited number of times."""
+        """Schedule the work after a run; waiting facts are retried a limited number of times."""
         self.cursor = cursor
         self.behind_since = None
         if whole:
@@ -141,14 +141,14 @@ class DueTimes:
             self.retry_at = now + retries[self._tries]
 
     def take_folders_to_hash(self, now: float, archive: Archive) -> bool:
-        """Whether the contents of folders are to be compared whatever their stamps are."""
+        """Whether to compare the contents of folders regardless of timestamps."""
         if now >= self.hash_at:
             self.hash_at = now + self._intervals.hashes
             self.to_hash = list(archive.folders())
         return bool(self.to_hash)
 
     def wait(self, now: float, *settle: float | None) -> float:
-        """The seconds for which nothing is due."""
+        """Seconds until something is due."""
         due = [self.rescan_at, self.retry_at, self.derive_at, self.hash_at]
         due += [at for at in settle if at is not None]
         if self.all or self.to_hash or self.behind_since is not None:

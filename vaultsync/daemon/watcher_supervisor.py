@@ -12,9 +12,9 @@ from vaultsync.model.backoff import BackOff
 _log = logging.getLogger(__name__)
 
 MAX_FAILURES = 3
-"""Number of failures after which a polling watcher takes over."""
+"""Number of failures after which a polling watcher is used."""
 FAILURE_WINDOW = 600.0
-"""Seconds after which a failure is no longer counted."""
+"""Seconds after which a failure no longer counts."""
 
 MakeWatcher = Callable[[bool], Watcher]
 """Creates a watcher; a polling one if the argument is true."""
@@ -39,7 +39,7 @@ class WatcherSupervisor:
 
     @property
     def name(self) -> str:
-        """The watcher that runs; empty while none does."""
+        """The name of the running watcher; empty if none runs."""
         return self._watcher.name if self._watcher else ""
 
     def drain(self) -> WatchEvents:
@@ -52,14 +52,14 @@ class WatcherSupervisor:
         return events
 
     def check_health(self, now: float) -> str:
-        """Check and restart the watcher; returns why a rescan is needed, or nothing.
+        """Check and restart the watcher; returns why a rescan is needed, or an empty string.
 
-        Changes while no watcher ran were not seen.
+        Changes while no watcher was running were not seen.
         """
         if now < self._check_at:
             return ""
         if self._probed_at is not None and now - self._check_at > self._intervals.check:
-            self._probed_at = now  # nothing was drained meanwhile: an answer may wait
+            self._probed_at = now  # nothing was drained meanwhile, so an answer may be pending
         self._check_at = now + self._intervals.check
         if self._watcher is not None:
             why = self._watcher.failure() or self._unheard(now)

@@ -142,7 +142,7 @@ def _json_elements(files: SourceFiles, endings: tuple[str, ...]) -> Iterator[tup
 
 
 def _tags(value: object) -> Value:
-    """What may be tags in Obsidian, of a list of words."""
+    """The words of a list that are valid tags in Obsidian."""
     words = [line_of(each, 50) for each in value] if isinstance(value, list) else []
     slugs = ["-".join("".join(c if c.isalnum() else " " for c in x).split()) for x in words]
     return [each for each in dict.fromkeys(slugs) if each and not each.isdigit()]

@@ -1,7 +1,7 @@
 """Conversations exported from ChatGPT and Claude: one fact of type episodic each.
 
-The format of ChatGPT's `conversations.json` is not documented; it is a tree of messages, of which
-the user saw the branch that ends at `current_node`. Both formats are those of exports of 2026.
+The format of ChatGPT's `conversations.json` is not documented; it is a tree of messages, in which
+the user saw the branch that ends at `current_node`. Both formats are as exported in 2026.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _chatgpt_conversation(given: Mapping[str, Any], where: str) -> Found:
 
 
 def _chatgpt_text(message: Mapping[str, Any]) -> tuple[str, str]:
-    """The author and the text of a message; no text if the user never saw it."""
+    """The author and the text of a message; the text is empty if the user never saw it."""
     role = _ROLES.get(str(_as_map(message.get("author")).get("role")), "")
     if not role or _as_map(message.get("metadata")).get("is_visually_hidden_from_conversation"):
         return role, ""
@@ -123,7 +123,7 @@ class _Conversation(NamedTuple):
     created: object
     updated: object
     messages: Sequence[tuple[str, str]]
-    """Who wrote what."""
+    """The author and text of each message."""
 
 
 def _conversation(where: str, given: _Conversation) -> Found:

@@ -24,7 +24,7 @@ class ExchangeFormat:
     """The expected input: a file, a folder or an archive."""
     read: Reader
     write: Writer | None = None
-    """Facts -> files; None where it is only read."""
+    """Facts -> files; None if the format can only be read."""
 
 
 FORMATS: Mapping[str, ExchangeFormat] = {

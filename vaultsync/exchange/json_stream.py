@@ -10,7 +10,7 @@ from vaultsync.exchange.source_facts import Unreadable
 
 _BLANK = " \t\r\n"
 MAX_ELEMENT = 64 << 20
-"""Maximum number of characters of one value, so that an endless one does not fill memory."""
+"""Maximum length of one value in characters, so that an endless one does not fill memory."""
 
 
 class _Buffer:
@@ -23,7 +23,7 @@ class _Buffer:
         self.ended = False
 
     def more(self) -> None:
-        """Take as many pieces as there is text already, so that reading stays linear."""
+        """Read at least as much text as is buffered, so that the total time stays linear."""
         kept = [self.text[self.at :]]
         wanted = max(len(kept[0]), 1)
         while wanted > 0 and not self.ended:
@@ -34,7 +34,7 @@ class _Buffer:
         self.text, self.at = "".join(kept), 0
 
     def peek(self) -> str:
-        """The next character that is not blank; "" at the end."""
+        """The next non-blank character; "" at the end."""
         while True:
             while self.at < len(self.text) and self.text[self.at] in _BLANK:
                 self.at += 1
@@ -46,9 +46,9 @@ class _Buffer:
 
 
 def json_values(pieces: Iterable[str]) -> Iterator[Any]:
-    """The elements of a JSON array, or the one value of a JSON text, or each line's.
+    """The elements of a JSON array, the value of a JSON text, or the value of each line.
 
-    Reading stops at a syntax error: the last element is an `Unreadable` then.
+    Reading stops at a syntax error; the last element is then an `Unreadable`.
     """
     buffer = _Buffer(pieces)
     if buffer.peek() == "\ufeff":
@@ -73,7 +73,7 @@ def json_values(pieces: Iterable[str]) -> Iterator[Any]:
 
 
 def _next_value(buffer: _Buffer, decoder: json.JSONDecoder, number: int) -> Any:  # noqa: ANN401
-    """The value that begins here, taking pieces until it is whole."""
+    """The value that begins here, reading pieces until it is complete."""
     while True:
         try:
             value, end = decoder.raw_decode(buffer.text, buffer.at)
@@ -85,7 +85,7 @@ def _next_value(buffer: _Buffer, decoder: json.JSONDecoder, number: int) -> Any:
             if len(buffer.text) - buffer.at > MAX_ELEMENT:
                 return Unreadable(f"element {number}", "it is not JSON, or larger than 64 MiB")
         else:
-            # A number may go on in the next piece: `1` is the beginning of `1e+5`.
+            # A number may continue in the next piece: `1` is the beginning of `1e+5`.
             if end + 2 < len(buffer.text) or buffer.ended:
                 buffer.at = end
                 return value

@@ -1,4 +1,4 @@
-"""Folders of Markdown that other tools keep or export: a fact for each file, or each section.
+"""Markdown folders of other tools: a fact for each file, or each section.
 
 Sources: https://docs.basicmemory.com/guides/knowledge-format/, https://code.claude.com/docs/en/memory,
 https://cursor.com/docs/context/rules, https://www.notion.com/help/export-your-content.
@@ -24,29 +24,29 @@ _NOTION_NAME = re.compile(r"(?P<title>.*?)[ _](?P<id>[0-9a-f]{32})\Z")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\[\n]*)\]\((?P<target>[^()\s]+\.md)\)")
 _LONGEST_NAME = 40
 MAX_TEXT = 16 << 20
-"""Maximum number of characters of one file, because parsing takes many times its size in memory."""
+"""Maximum length of a file in characters, because parsing takes many times its size in memory."""
 _MARKDOWN = (".md", ".markdown", ".mdc")
 _TIMES = ("createdAt", "created", "created_at", "date")
 _UPDATES = ("updatedAt", "updated", "updated_at", "modified")
 _TYPES = {name: name for name in TYPES}
 _CLAUDE_TYPES = {"user": "preference", "feedback": "lesson", "project": "note", "reference": "note"}
-"""Types in the frontmatter of Claude Code's memory -> ours."""
+"""Type in the frontmatter of Claude Code's memory -> type of the fact."""
 
 
 def read_markdown(files: SourceFiles) -> Found:
-    """A folder of Markdown, such as another vault or an export of Mem: a note for each file."""
+    """A Markdown folder, such as another vault or an export of Mem: a note for each file."""
     for name, text in _documents(files):
         yield _document(name, text)
 
 
 def read_basic_memory(files: SourceFiles) -> Found:
-    """The notes of basic-memory, by their permalinks; observations and relations stay as lines."""
+    """The notes of basic-memory, by permalink; observations and relations are kept as lines."""
     for name, text in _documents(files):
         yield _document(name, text, identity="permalink")
 
 
 def read_claude_code(files: SourceFiles) -> Found:
-    """Claude Code's memory folder: its topic files, and `MEMORY.md` section by section."""
+    """Claude Code's memory folder: topic files, and `MEMORY.md` section by section."""
     for name, text in _documents(files):
         is_topic = name.rpartition("/")[2].casefold() not in {"memory.md", "claude.md"}
         if is_topic or isinstance(text, Unreadable):
@@ -62,7 +62,7 @@ def read_claude_code(files: SourceFiles) -> Found:
 
 
 def read_cursor(files: SourceFiles) -> Found:
-    """Cursor's rules (`.cursor/rules/*.mdc`, `.cursorrules`): a convention each."""
+    """Cursor's rules (`.cursor/rules/*.mdc`, `.cursorrules`), each as a convention."""
     for name in files.names():
         last = name.rpartition("/")[2].casefold()
         if not (last.endswith(".mdc") or last == ".cursorrules"):
@@ -91,7 +91,7 @@ def read_cursor(files: SourceFiles) -> Found:
 
 
 def read_notion(files: SourceFiles) -> Found:
-    """Pages of Notion: links between them become links between notes."""
+    """Notion pages; links between them become links between notes."""
     names = {}
     for name in files.names():
         found = _NOTION_NAME.fullmatch(_stem(name))
@@ -129,7 +129,7 @@ def read_notion(files: SourceFiles) -> Found:
 
 
 def _notion_properties(body: str) -> tuple[dict[str, str], str]:
-    """The lines `Name: value` at the beginning of a page of a database, and the rest."""
+    """The `Name: value` lines at the beginning of a database page, and the rest."""
     head, _, rest = body.partition("\n\n")
     lines = [line.partition(": ") for line in head.split("\n")]
     if not all(
@@ -147,7 +147,7 @@ def _documents(files: SourceFiles) -> Iterator[tuple[str, str | Unreadable]]:
 
 
 def _whole(files: SourceFiles, name: str) -> str | Unreadable:
-    """The text of a file, unless it is too large to be read at once."""
+    """The text of a file, unless it is longer than `MAX_TEXT`."""
     pieces: list[str] = []
     size = 0
     for piece in files.text(name):
@@ -202,7 +202,7 @@ def _document(
 
 
 def heading_of(text: str) -> str:
-    """The title of a document that begins with a heading of the first level."""
+    """The level-1 heading at the beginning of a document; empty if there is none."""
     found = _HEADING.match(text.lstrip("\n"))
     return line_of(found["title"]) if found else ""
 

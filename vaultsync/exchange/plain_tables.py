@@ -29,28 +29,28 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "sessionId": ("sessionid", "session_id", "run_id", "session"),
     "context": ("context",),
 }
-"""Key of a fact -> its names in other tools, the best first."""
+"""Key of a fact -> its names in other tools, preferred ones first."""
 _IDS = ("id", "uuid", "key")
 _MAX_CELL = 1 << 22
 _MAX_LINE = 1 << 24
-"""Maximum number of characters of a line of CSV, so that an endless one does not fill memory."""
+"""Maximum length of a CSV line in characters, so that an endless one does not fill memory."""
 _FORMULA_STARTS = (*"=+-@\t\r\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""Characters with which spreadsheets begin a formula; the last four are full-width."""
+"""Characters that begin a formula in spreadsheets; the last four are full-width."""
 
 
 def as_text_cell(text: str) -> str:
-    """A text as a cell that no spreadsheet evaluates: a `'` precedes what looks like a formula."""
+    """A text as a cell that is not evaluated: a `'` is put before anything like a formula."""
     return f"'{text}" if text.lstrip("'").startswith(_FORMULA_STARTS) else text
 
 
 def _from_text_cell(cell: object) -> object:
-    """The inverse."""
+    """The inverse of `as_text_cell()`."""
     is_marked = isinstance(cell, str) and cell[:1] == "'" and as_text_cell(cell) != cell
     return cell[1:] if is_marked and isinstance(cell, str) else cell
 
 
 def read_lines(files: SourceFiles) -> Found:
-    """An object in each line, or in an array, by the names that other tools have for fields."""
+    """Objects, one per line or in an array, with the field names of other tools."""
     for name in _named(files, (".jsonl", ".ndjson", ".json")):
         for number, value in enumerate(json_values(files.text(name)), 1):
             where = f"{name}: element {number}"
@@ -63,7 +63,7 @@ def read_lines(files: SourceFiles) -> Found:
 
 
 def read_csv(files: SourceFiles) -> Found:
-    """A memory in each row; the first row names the columns."""
+    """CSV with one memory per row, after a header row."""
     csv.field_size_limit(_MAX_CELL)
     for name in _named(files, (".csv",)):
         lines = (line for line in _lines(files.text(name)))
@@ -78,7 +78,7 @@ def read_csv(files: SourceFiles) -> Found:
 
 
 def _named(files: SourceFiles, endings: tuple[str, ...]) -> list[str]:
-    """The files of a kind; a single one is of that kind, whatever its name is."""
+    """The files with these endings; a single file always counts."""
     names = files.names()
     return names if len(names) == 1 else [x for x in names if x.casefold().endswith(endings)]
 

@@ -7,17 +7,17 @@ from typing import Protocol
 
 
 class SourceFiles(Protocol):
-    """A file, or the files of a folder or a ZIP archive, that are only read."""
+    """Read-only access to a file, or to the files of a folder or a ZIP archive."""
 
     def names(self) -> list[str]:
-        """Their names relative to the folder, with `/`, in the order of their names.
+        """Paths relative to the folder, with `/`, sorted.
 
-        Hidden files are left out, but for those in `.cursor`.
+        Hidden files are left out, except those in `.cursor`.
         """
         ...
 
     def text(self, name: str) -> Iterator[str]:
-        """The text of a file in pieces; what is not UTF-8 becomes U+FFFD.
+        """The text of a file in pieces; invalid UTF-8 becomes U+FFFD.
 
         Raises:
             ExchangeFileError: it cannot be read, or is too large.

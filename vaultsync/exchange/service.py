@@ -38,7 +38,7 @@ RUN_KIND = "import"
 """The kind of the runs."""
 FACTS_PER_WRITE = 500
 MAX_PROBLEMS = 100
-"""Parts of an export that a report names; it counts all."""
+"""Maximum number of problems listed in a report; all are counted."""
 
 
 class ImportProblem(Struct, frozen=True):
@@ -49,26 +49,26 @@ class ImportProblem(Struct, frozen=True):
 
 
 class ImportReport(Struct, frozen=True):
-    """The result of an import, or with `dry_run` its plan."""
+    """The result of an import, or its plan with `dry_run`."""
 
     run: str | None
-    """The run that `undo` takes; None if nothing was imported."""
+    """The run, for `undo`; None if nothing was imported."""
     format: str
     facts: int
     duplicates: int
-    """Memories that the vault has already: imported before, or with the same text."""
+    """Memories that the vault already has: imported before, or with the same text."""
     skipped: int
     """Parts that could not be read, or are empty."""
     problems: tuple[ImportProblem, ...]
-    """The first of these."""
+    """The first of the skipped parts."""
     types: dict[str, int]
-    """Type -> how many facts of it."""
+    """Type -> number of imported facts."""
     dry_run: bool
     seconds: float
 
 
 class _Digests:
-    """Which digests were added, of which 8 bytes each are kept, in order."""
+    """A set of digests, of which 8 bytes each are kept in a sorted array."""
 
     def __init__(self, digests: Iterable[bytes] = ()) -> None:
         self._kept = array("Q", sorted(map(self._first, digests)))
@@ -99,9 +99,9 @@ class _Import:
         self._texts = self._known_texts()
         self._ids = _Digests()
         self._linked: list[str] = []
-        """Facts whose notes link to those of facts that are still to come."""
+        """Facts whose notes link to facts that are not imported yet."""
         self.report: Report | None = None
-        """What the run did so far, with its first actions."""
+        """The report of the run so far, with its first actions."""
         self.read = 0
         self.facts = 0
         self.types: Counter[str] = Counter()
@@ -119,7 +119,7 @@ class _Import:
         )
 
     def found(self, files: SourceFiles) -> Iterator[tuple[Fact, bool]]:
-        """The facts in the files, each once, and whether the file says its id."""
+        """The distinct facts in the files, and whether each has its own id in the file."""
         for found in self._form.read(files):
             if isinstance(found, Unreadable):
                 self._skip(found.where, found.why)
@@ -158,7 +158,7 @@ class _Import:
             self.problems.append(ImportProblem(line_of(where), line_of(why)))
 
     def finish(self) -> None:
-        """Write the notes that are left, and name the expected files if nothing was found."""
+        """Write the remaining notes, or report the expected files if nothing was found."""
         if self._linked:
             self._sync(self._linked)
         if not (self.read or self.skipped):
@@ -166,7 +166,7 @@ class _Import:
             self._skip(self._form.title, why)
 
     def take(self, batch: Sequence[tuple[Fact, bool]], *, dry_run: bool) -> None:
-        """Write the facts that the vault does not have."""
+        """Write those facts of a batch that the vault does not have."""
         known = self._ctx.store.find_many([fact.id for fact, _ in batch])
         new = []
         for fact, has_id in batch:
@@ -174,7 +174,7 @@ class _Import:
             if fact.id in known or digest in self._texts or self._was_forgotten(fact.id):
                 self.duplicates += 1
                 continue
-            if not has_id:  # those of an export of ours were two facts before
+            if not has_id:  # in vaultsync's own export, equal texts are two facts
                 self._texts.add(digest)
             new.append(fact)
         self.facts += len(new)
@@ -184,7 +184,7 @@ class _Import:
             self._write_notes(new)
 
     def _write_notes(self, facts: Iterable[Fact]) -> None:
-        """Write the notes of facts, but for those that link to notes which are not there yet."""
+        """Write the notes of facts, except those that link to notes that do not exist yet."""
         ready = {fact.id: fact for fact in facts}
         linked = {key for fact in ready.values() for key in fact.related_fact_ids} - ready.keys()
         there = self._ctx.archive.find_bases(linked).keys() if linked else ()
@@ -200,14 +200,14 @@ class _Import:
             self._sync(ready)
 
     def _sync(self, fact_ids: Iterable[str]) -> None:
-        """Write the notes of facts as a part of the one run that `undo` reverts."""
+        """Write the notes of facts as part of the run that `undo` reverts."""
         request = SyncRequest.for_facts(fact_ids, RUN_KIND, after=self.report, guarded=False)
         report = sync_once(self._ctx, request)
         if not report.quiet:
             self.report = structs.replace(report, actions=report.actions[:MAX_RECORDED_ACTIONS])
 
     def _was_forgotten(self, fact_id: str) -> bool:
-        """Whether a person or an agent deleted a fact, other than by undoing its import."""
+        """Whether a user or an agent deleted a fact, other than by undoing its import."""
         if self._ctx.store.tombstone(fact_id) is None:
             return False
         last = self._ctx.archive.history(fact_id=fact_id)[-1:]
@@ -225,24 +225,24 @@ def import_from(
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> ImportReport:
-    """Import what another tool remembers, and write the notes.
+    """Import the memories of another tool, and write their notes.
 
-    Nothing is imported twice: what was imported before, what has the text of another fact, and
-    what was forgotten since are duplicates. A part that cannot be read is skipped and named.
+    Nothing is imported twice: memories that were imported before, have the text of another fact,
+    or were forgotten since are duplicates. Unreadable parts are skipped and reported.
 
     Args:
         ctx: the two sides.
-        form: what the files hold.
-        files: of the other tool.
-        scope: who may see the facts; default: that of the vault.
-        agent: who imports; None is the user.
-        dry_run: whether to report what would be imported, and do nothing.
-        progress: called with the stage, and how many facts were read.
+        form: the format of the files.
+        files: the files of the other tool.
+        scope: the scope of the facts; default: that of the vault.
+        agent: the agent that imports; None is the user.
+        dry_run: only report what would be imported.
+        progress: called with the stage and the number of facts read.
 
     Raises:
         InvalidScopeError, ScopeDeniedError: the agent may not write there.
         ExchangeFileError: the files cannot be read.
-        StoreError: what was written is completed by the next import.
+        StoreError: the next import completes what was written.
     """
     began = ctx.clock.monotonic()
     scope = check_scope(scope or ctx.policy.default_scope)

@@ -23,11 +23,11 @@ SPEAKERS: Mapping[str, str] = {
     **dict.fromkeys(("user", "human"), "User"),
     **dict.fromkeys(("assistant", "ai", "model"), ASSISTANT),
 }
-"""Role -> the speaker, if the message has no name."""
+"""Role -> the speaker of a message without a name."""
 UNSPOKEN = frozenset({"system", "developer", "tool", "function"})
-"""Roles whose messages are left out."""
+"""Roles whose messages are skipped."""
 _STEP = 1_000
-"""Microseconds between messages of which only the order is known."""
+"""Microseconds between messages without times."""
 
 
 class RememberedSession(Struct, frozen=True):
@@ -39,14 +39,14 @@ class RememberedSession(Struct, frozen=True):
     facts: int
     """The number of new facts."""
     known: int
-    """Messages that were stored before."""
+    """Number of messages that were already stored."""
     skipped: int
-    """Messages without text, and those of a system or a tool."""
+    """Number of messages without text, or of a system or a tool."""
 
 
 class _Message(NamedTuple):
     text: str
-    """With the speaker."""
+    """The text, with the speaker."""
     at: str | None
 
 
@@ -58,22 +58,22 @@ def remember_session(
     session: str,
     agent: str | None,
 ) -> tuple[RememberedSession, list[Fact]]:
-    """Store messages as facts of one session, in their order; returns the new facts, too.
+    """Store messages as facts of one session, in order; also returns the new facts.
 
-    The id of a fact is derived from session, scope, user, writer, text and time, and from how often
-    that text occurred before. So a repeated message is stored once, and a forgotten one stays
+    The id of a fact is derived from session, scope, user, writer, text, time, and the number of
+    earlier occurrences of the text. So a message is stored only once, and a forgotten one stays
     forgotten.
 
     Args:
         ctx: the two sides.
-        messages: as `Memory.remember_messages()` takes them.
-        values: fields that all facts get.
-        session: what its host calls the conversation.
-        agent: who stores them.
+        messages: as for `Memory.remember_messages()`.
+        values: fields for all facts.
+        session: the host's id of the conversation.
+        agent: the agent that stores them; None is the user.
 
     Raises:
-        InvalidFieldError: a message has another form.
-        UsageError: as `facts.service.remember()`. In each case nothing is stored.
+        InvalidFieldError: a message is malformed.
+        UsageError: as `facts.service.remember()`. In both cases nothing is stored.
     """
     session = clean_line("session", session)
     if not session:
@@ -99,9 +99,9 @@ def remember_session(
             "createdAt": from_microseconds(moment),
         }
     there: Collection[str] = ()
-    with suppress(StoreUnavailableError):  # then all of them are queued
+    with suppress(StoreUnavailableError):  # then all messages are queued
         there = ctx.store.find_many(wanted)
-    # All are checked before one is written.
+    # All are checked before the first is written.
     new = [
         fact_service.new_fact(ctx, fact, agent=agent)
         for key, fact in wanted.items()
@@ -114,7 +114,7 @@ def remember_session(
 
 
 def _read(number: int, message: object) -> Iterator[_Message]:
-    """What a message says; nothing where it has no text, or is left out."""
+    """The message, or nothing if it has no text or is skipped."""
     where = f"messages[{number}]"
     if not isinstance(message, Mapping):
         raise InvalidFieldError(where, message, 'an object such as {"role": …, "content": …}')
@@ -133,7 +133,7 @@ def _read(number: int, message: object) -> Iterator[_Message]:
 
 
 def _text(where: str, content: object) -> str:
-    """The text of a message: a string, or the parts of one that are text."""
+    """The text of a message: a string, or the text parts of a list."""
     parts: Sequence[object] = content if isinstance(content, (list, tuple)) else (content,)
     texts = []
     for part in parts:
@@ -148,7 +148,7 @@ def _text(where: str, content: object) -> str:
 
 
 def _moments(spoken: Iterable[_Message], now: int) -> Iterator[int]:
-    """The time of each message; one that has none, or that of the last, follows that by a step."""
+    """The time of each message; without one, or with that of the last, one step after the last."""
     last_time, moment = None, now - _STEP
     for each in spoken:
         is_new = each.at is not None and each.at != last_time
@@ -161,7 +161,7 @@ def read_messages(text: str) -> list[Any]:
     """The messages in a file: a JSON array, JSON Lines, or an object with `messages`.
 
     Raises:
-        InvalidFieldError: it is none of these.
+        InvalidFieldError: it has none of these forms.
     """
     expected = "a JSON array of messages, JSON Lines, or an object with `messages`"
     try:

@@ -1,4 +1,4 @@
-"""One memory of another tool, as the values of a fact."""
+"""A memory of another tool, as the values of a fact."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.schema import Value
 
 OURS = "vaultsync"
-"""The key of metadata under which another tool's file has all values of a fact but its content."""
+"""The metadata key under which exported files have all values of a fact except the content."""
 _ALWAYS_SET = frozenset({"id", "type", "scope", "createdAt"})
 MAX_CONTENT = 200_000
-"""Maximum number of characters of a fact; a longer conversation becomes several facts."""
+"""Maximum length of a fact in characters; a longer conversation becomes several facts."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PARAGRAPH = re.compile(r"\n{2,}")
 
@@ -27,29 +27,29 @@ class SourceFact:
     """A memory of another tool."""
 
     source_id: str
-    """Its id in the tool, or else its position; stable across exports."""
+    """Its id in the other tool, or else its position; stable across exports."""
     values: Mapping[str, Value]
-    """Of the fact by key: at least its content."""
+    """Key -> value of the fact; at least its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A part of an export that is no memory, or malformed."""
+    """A part of an export that is not a memory, or is malformed."""
 
     where: str
     why: str
 
 
 def is_exported(values: Mapping[str, Any]) -> bool:
-    """Whether these are all values of a fact, as `fact_to_values()` has them."""
+    """Whether a mapping has all values of a fact, as from `fact_to_values()`."""
     return values.keys() >= _ALWAYS_SET and isinstance(values["id"], str)
 
 
 def exported_fact(given: Mapping[str, Any], text: str) -> SourceFact | None:
-    """A fact that was exported to another tool, by its metadata there; None for others.
+    """A fact that vaultsync exported to another tool, by its metadata; None for others.
 
     Args:
-        given: what the tool's file has, with its `metadata`.
+        given: the entry in the tool's file, with its `metadata`.
         text: the content, which may have changed there.
     """
     metadata = given.get("metadata")
@@ -63,12 +63,12 @@ def exported_fact(given: Mapping[str, Any], text: str) -> SourceFact | None:
 def fact_id(key: str, created_at: str | None) -> str:
     """The id of an imported fact, the same in each import: a UUIDv7 (RFC 9562, section 5.7).
 
-    Its time is that of the memory, or one between 1970 and 2004 where that is not known. Its
-    other bits are taken from a SHA-256 of the key.
+    Its time is the memory's, or one between 1970 and 2004 if that is unknown. The other bits are
+    taken from a SHA-256 of the key.
 
     Args:
         key: the format, the importer, and the id in the other tool.
-        created_at: when the memory was made.
+        created_at: the time of the memory; None if unknown.
     """
     digest = bytearray(hashlib.sha256(key.encode()).digest()[:16])
     unknown = int.from_bytes(digest[:5], "big")
@@ -81,13 +81,13 @@ def fact_id(key: str, created_at: str | None) -> str:
 
 
 def text_hash(content: str) -> bytes:
-    """A hash of a text that ignores blanks, case and Unicode composition."""
+    """A hash of a text, ignoring whitespace, case and Unicode composition."""
     folded = unicodedata.normalize("NFKC", content).casefold()
     return hashlib.sha256(" ".join(folded.split()).encode()).digest()[:16]
 
 
 def in_parts(fact: SourceFact) -> Iterator[SourceFact]:
-    """A fact, or several where its content is too long, divided between paragraphs."""
+    """A fact, divided between paragraphs into several if its content is too long."""
     content, title = str(fact.values.get("content") or ""), str(fact.values.get("title") or "")
     if len(content) <= MAX_CONTENT:
         yield fact
@@ -110,7 +110,7 @@ def _divided(content: str) -> Iterator[str]:
 
 
 def time_of(value: object) -> str | None:
-    """A time as facts have it, of a number of seconds or a text in ISO 8601; None for neither."""
+    """A time in the format of facts, from seconds or ISO 8601 text; None for anything else."""
     try:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             at = _EPOCH + timedelta(seconds=float(value))
@@ -125,7 +125,7 @@ def time_of(value: object) -> str | None:
 
 
 def line_of(value: object, limit: int = 200) -> str:
-    """A value as one line of text; "" if it is no text."""
+    """A text as one line; "" if it is not a string."""
     if not isinstance(value, str):
         return ""
     line = " ".join(value.split())

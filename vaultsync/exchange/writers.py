@@ -1,6 +1,6 @@
-"""Facts in the formats of other tools. Reading them again gives the same facts.
+"""Write facts in the formats of other tools. Reading them again gives the same facts.
 
-If a format has metadata, that contains all values of a fact, under `OURS`.
+If a format has metadata, all values of a fact are in it, under `OURS`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_to_json, fact_to_values
 
 Files = Iterator[tuple[str, Iterable[str]]]
-"""Names of files, and their texts in pieces."""
+"""File names, and their texts in pieces."""
 
 
 def write_lines(facts: Iterable[Fact]) -> Files:
@@ -26,7 +26,7 @@ def write_lines(facts: Iterable[Fact]) -> Files:
 
 
 def write_markdown(facts: Iterable[Fact]) -> Files:
-    """A file for each fact in the folder of its scope, with properties that other tools know."""
+    """A file per fact in the folder of its scope, with properties that other tools know."""
     taken = set[str]()
     for fact in facts:
         name = _free(f"{fact.scope}/{slug(fact.title) or fact.type}", fact.id, taken)
@@ -44,7 +44,7 @@ def write_markdown(facts: Iterable[Fact]) -> Files:
 
 
 def write_basic_memory(facts: Iterable[Fact]) -> Files:
-    """A note for each fact, as basic-memory keeps them, with its permalink."""
+    """A note per fact in the format of basic-memory, with its permalink."""
     taken = set[str]()
     for fact in facts:
         known = fact.properties.get("permalink")
@@ -65,7 +65,7 @@ def write_basic_memory(facts: Iterable[Fact]) -> Files:
 
 
 def write_mem0(facts: Iterable[Fact]) -> Files:
-    """The memories in the form of `get_all()`, as a list, which can be read one by one."""
+    """A list as from `get_all()`, which can be read one element at a time."""
     yield "memories.json", _json_list(_mem0_memory(each) for each in facts)
 
 
@@ -84,7 +84,7 @@ def _mem0_memory(fact: Fact) -> dict[str, object]:
 
 
 def write_letta(facts: Iterable[Fact]) -> Files:
-    """An agent file whose one agent has a block for each fact."""
+    """An agent file with one agent, which has a block for each fact."""
     yield "vaultsync.af", _agent_file(facts)
 
 
@@ -115,11 +115,11 @@ def _agent_file(facts: Iterable[Fact]) -> Iterator[str]:
 
 
 _BLOCK_LIMIT = 5000
-"""Characters that a block of Letta may have at least."""
+"""The smallest limit, in characters, that a block of Letta can have."""
 
 
 def _metadata(fact: Fact) -> dict[str, object]:
-    # A text that is the title stands for no content, unless that is here.
+    # Without this key, a text that equals the title means that there is no content.
     values = fact_to_values(fact)
     return {OURS: {k: x for k, x in values.items() if k != "content" or x == fact.title}}
 
@@ -134,7 +134,7 @@ def _json_list(rows: Iterable[dict[str, object]]) -> Iterator[str]:
 
 
 def _free(name: str, fact_id: str, taken: set[str]) -> str:
-    """A name that no other file has, even on case-insensitive file systems."""
+    """A unique file name, even on case-insensitive file systems."""
     if name.casefold() in taken:
         name = f"{name}-{fact_id[-12:]}"
     taken.add(name.casefold())
@@ -142,9 +142,9 @@ def _free(name: str, fact_id: str, taken: set[str]) -> str:
 
 
 def _document(values: dict[str, Value], fact: Fact) -> str:
-    """A file of some properties and the content.
+    """A file with properties and the content.
 
-    Readers remove a heading that equals the title, so one in the content is written twice.
+    Readers remove a heading that equals the title, so such a heading is written twice.
     """
     head = "".join(emit_property(key, value, "\n") for key, value in values.items() if value)
     title = heading_of(fact.content)

@@ -128,8 +128,8 @@ def _count_deleted(
     ctx: SyncContext, filters: FactFilters, among: Collection[str] | None
 ) -> tuple[HiddenMatches, ...]:
     """How many of the first deleted facts match; all would take too long."""
-    some = islice(ctx.store.iter_facts(deleted=True), MAX_COUNTED_DELETED)
-    count = sum(filters.admits(x) and (among is None or x.id in among) for x in some)
+    tombstones = islice(ctx.store.iter_facts(deleted=True), MAX_COUNTED_DELETED)
+    count = sum(filters.admits(x) and (among is None or x.id in among) for x in tombstones)
     return (HiddenMatches(count, FORGOTTEN),) if count else ()
 
 

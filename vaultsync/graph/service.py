@@ -198,11 +198,11 @@ class _FactsAround:
     def _read(self, fact_ids: Iterable[str]) -> None:
         new = [each for each in dict.fromkeys(fact_ids) if each not in self._facts]
         for start in range(0, len(new), FACTS_READ_AT_ONCE):
-            some = new[start : start + FACTS_READ_AT_ONCE]
-            paths = self._ctx.archive.note_paths(some)
-            facts = self._ctx.redacted_store.find_many(some)
+            batch = new[start : start + FACTS_READ_AT_ONCE]
+            paths = self._ctx.archive.note_paths(batch)
+            facts = self._ctx.redacted_store.find_many(batch)
             permissions = self._ctx.policy.permissions
-            for key in some:
+            for key in batch:
                 fact = facts.get(key)
                 seen = fact is not None and permissions.may_read(self._agent, fact.scope)
                 if fact is None or not seen or self._scope not in (None, fact.scope):

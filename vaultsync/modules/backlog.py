@@ -1,6 +1,6 @@
 """`memory-sync-backlog.md`: a table of the chunks that are not mirrored yet.
 
-People may write what they like around the table, and delete rows.
+Users may write anything around the table, and delete rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class BacklogRow(Struct, frozen=True):
 
 
 def read_backlog(text: str) -> list[BacklogRow]:
-    """The rows, the first of each chunk."""
+    """The rows; only the first of each chunk."""
     rows: dict[str, BacklogRow] = {}
     for line in text.splitlines():
         row = _row(line)
@@ -44,7 +44,7 @@ def read_backlog(text: str) -> list[BacklogRow]:
 
 
 def put_row(text: str | None, row: BacklogRow) -> str:
-    """The file with a row; an older one of the same chunk keeps its time."""
+    """The file with a row added or replaced; a replaced row keeps its time."""
     if text is None or not text.strip():
         text = _NEW
     known = {each.chunk_id: each for each in read_backlog(text)}
@@ -68,7 +68,7 @@ def drop_row(text: str, chunk_id: str) -> str:
 
 
 def _each_line(text: str, chunk_id: str, replacement: str | None) -> str:
-    """Replace the first row of a chunk, and delete its others."""
+    """Replace the first row of a chunk, and delete its other rows."""
     kept = []
     for line in text.splitlines(keepends=True):
         row = _row(line)

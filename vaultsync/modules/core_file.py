@@ -38,7 +38,7 @@ class CoreChange:
 
 
 def update_core(text: str | None, topic: str, change: CoreChange) -> str:
-    """The core file with the lines of a module that was written."""
+    """The core file with updated lines for a module that was written."""
     if text is None or not text.strip():
         name = topic.replace("-", " ").replace("_", " ")
         text = f"# {name[:1].upper()}{name[1:]}\n"
@@ -61,7 +61,7 @@ def _summary(chunk_id: str, title: str, text: str) -> str:
 
 
 def _put(text: str, name: str, new: str, *, old: str | None, mark: str, first: bool = False) -> str:
-    """Put a line into a section, in place of the old one; not where another line has the mark."""
+    """Put a line into a section, replacing the old one, unless another line has the mark."""
     lines, start, stop = _section(text, name)
     if start is None:
         gap = "" if text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
@@ -92,7 +92,7 @@ def _put(text: str, name: str, new: str, *, old: str | None, mark: str, first: b
 
 
 def _section(text: str, name: str) -> tuple[list[str], int | None, int]:
-    """The lines of a text, and from which to which its section goes, without the heading."""
+    """The lines of a text, and the start and end of a section without its heading."""
     found = fenced_lines(text)
     lines = [text[each.start : each.end] for each in found]
     start, level = None, 0

@@ -1,7 +1,7 @@
 """`manifest.yaml` of a topic: reading its entries, and edits that keep everything else.
 
-People write manifests by hand. An edit goes through ruamel's round trip, so that comments, the
-order and unknown keys stay, and is read again to prove that nothing else changed.
+Users write manifests by hand. An edit uses ruamel's round trip, which keeps comments, order and
+unknown keys, and is read again to check that nothing else changed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from vaultsync.model.schema import Value
 MANIFEST_FILE = "manifest.yaml"
 INDEX_FILE = "memory-index.json"
 LIST_KEY = "modules"
-"""The key of the list of modules in a new manifest; any other is read, too."""
+"""The key of the list of modules in a new manifest; any key is read."""
 REMOTE_ID, BYTEROVER_ID = "remote_id", "byterover_id"
 SYNCED, PENDING, FAILED = "synced", "pending", "failed"
 _DASH = re.compile(r"^([ ]*)- ", re.MULTILINE)
-"""How far the first item of a list is indented, which is how far those of the modules are."""
+"""The indentation of the first list item, which is taken for all modules."""
 _WIDEST = 1 << 30
-"""Columns: no line is folded."""
+"""Line width in columns; so large that no line is folded."""
 
 
 class ManifestEntry(Struct, frozen=True):
@@ -35,9 +35,9 @@ class ManifestEntry(Struct, frozen=True):
     chunk_id: str
     title: str
     module_path: str
-    """As it is written there."""
+    """As written in the manifest."""
     file: str
-    """The file's name in the folder of the topic; empty where the path leads elsewhere."""
+    """The file's name in the topic's folder; empty if the path is outside of it."""
     tags: tuple[str, ...] = ()
     checksum: str = ""
     """SHA-256 of the module when the entry was written."""
@@ -47,11 +47,11 @@ class ManifestEntry(Struct, frozen=True):
     remote_id: str | None = None
     last_synced_at: str | None = None
     remote_key: str = REMOTE_ID
-    """The key that the id of the remote has: some manifests say `byterover_id`."""
+    """The key of the remote's id: some manifests use `byterover_id`."""
 
 
 class ReadManifest(Struct, frozen=True):
-    """The valid entries of a manifest, and the problems of others."""
+    """The valid entries of a manifest, and the problems with others."""
 
     entries: tuple[ManifestEntry, ...] = ()
     problems: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def read_manifest(text: str, name: str, topic: str) -> ReadManifest:
     """The entries of a manifest.
 
     Raises:
-        UnreadableModuleError: it is no YAML, or has no list of modules.
+        UnreadableModuleError: it is not YAML, or has no list of modules.
     """
     entries: dict[str, ManifestEntry] = {}
     problems = []
@@ -85,16 +85,16 @@ def read_manifest(text: str, name: str, topic: str) -> ReadManifest:
 def edit_manifest(
     text: str | None, name: str, changes: Mapping[str, Mapping[str, Value]], *, topic: str
 ) -> str:
-    """The manifest with other values for some chunks; an unknown chunk becomes a new entry.
+    """Change the values of some chunks; an unknown chunk becomes a new entry.
 
     Args:
-        text: the manifest; None makes a new one.
+        text: the manifest; None creates a new one.
         name: its name, for errors.
-        changes: chunk id -> key -> value; None clears a key that is there.
-        topic: whose modules they are, for a new manifest.
+        changes: chunk id -> key -> value; None clears an existing key.
+        topic: the topic of a new manifest.
 
     Raises:
-        UnreadableModuleError: it is no YAML, or cannot be edited without changing more.
+        UnreadableModuleError: it is not YAML, or cannot be edited without other changes.
     """
     if text is None or not text.strip():
         text = (text or "") + f"topic: {topic}\n{LIST_KEY}: []\n"
@@ -108,7 +108,7 @@ def edit_manifest(
 
 
 def file_in_topic(module_path: str, topic: str) -> str:
-    """The name of a file in the folder of its topic; empty where a path leads elsewhere.
+    """The name of a file in its topic's folder; empty if the path is outside of it.
 
     A path begins at the topic's folder, or at any folder above it.
     """
@@ -147,9 +147,9 @@ def _text(value: Value) -> str:
 
 
 def _loaded(text: str, name: str) -> Value:
-    """All that a manifest holds.
+    """The content of a manifest.
 
-    Lists at the top are read below a key, as the reader of properties takes maps only.
+    A top-level list is read below a key, because the reader of properties accepts only maps.
     """
     try:
         found = load_yaml(text, name)
@@ -163,7 +163,7 @@ def _loaded(text: str, name: str) -> Value:
 
 
 def _listed(found: Any, name: str) -> Any:  # noqa: ANN401 - YAML
-    """The list of modules, in plain values or in those of ruamel, to be changed in place."""
+    """The list of modules, in plain values or ruamel's, which may be changed in place."""
     if isinstance(found, list):
         return found
     lists = {key: each for key, each in (found or {}).items() if isinstance(each, list)}
@@ -174,7 +174,7 @@ def _listed(found: Any, name: str) -> Any:  # noqa: ANN401 - YAML
 
 
 def _changed(found: Any, name: str, changes: Mapping[str, Mapping[str, Value]]) -> Value:  # noqa: ANN401
-    """The expected content of the manifest afterwards."""
+    """The content that the manifest must have after the changes."""
     _apply(_listed(found, name), changes, dict, list)
     return found  # type: ignore[no-any-return]
 
@@ -206,7 +206,7 @@ class _Pieces:
         self.text = ""
 
     def write(self, piece: bytes | str) -> None:
-        """Take a piece."""
+        """Append a piece."""
         self.text += piece.decode() if isinstance(piece, bytes) else piece
 
 
@@ -226,7 +226,7 @@ def _round_trip(text: str, name: str, changes: Mapping[str, Mapping[str, Value]]
         found = yaml.load(plain)
         entries = _listed(found, name)
         if not entries and hasattr(entries, "fa"):
-            entries.fa.set_block_style()  # `[]` grows a line for each module
+            entries.fa.set_block_style()  # so that `[]` becomes a line per module
         _apply(entries, changes, CommentedMap, lambda items: _flow(CommentedSeq(items)))
         yaml.dump(found, out)
     except (YAMLError, TypeError, AttributeError) as error:
@@ -247,9 +247,9 @@ def render_index(
     """`memory-index.json` of a folder, which is generated and never edited.
 
     Args:
-        folder: its path in the repository, which begins all paths.
-        topics: the chunk ids by topic.
-        documents: files without a manifest, which are indexed by themselves.
+        folder: its path in the repository, the prefix of all paths.
+        topics: topic -> its chunk ids.
+        documents: files without a manifest, each with an entry of its own.
     """
     index: dict[str, object] = {
         topic: {

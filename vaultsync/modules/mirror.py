@@ -30,9 +30,9 @@ from vaultsync.storage.clock import time_text
 _log = logging.getLogger(__name__)
 
 NO_REMOTE = "no remote is set"
-"""The reason of modules that wait for a remote to be set."""
+"""The reason why modules wait if no remote is configured."""
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 60.0, 6 * 3600.0
-"""The wait after the first failure, which doubles with each further one, and its maximum."""
+"""The wait after the first failure, which doubles with each further one, up to a maximum."""
 _MAX_ID_CHARS = 500
 
 
@@ -47,7 +47,7 @@ class ModuleMirror:
     def retrieve(
         self, topic: str, chunk_id: str | None, asked: Sequence[ManifestEntry]
     ) -> tuple[ModuleAnswer | None, float | None, str]:
-        """The remote's answer if it can be taken, its best confidence, and why it is not."""
+        """The remote's answer if it can be used, its best confidence, and why it is not used."""
         ids = tuple(each.chunk_id for each in asked) or ((chunk_id,) if chunk_id else ())
         if not ids:
             return None, None, "there is nothing to request from the remote"
@@ -91,7 +91,7 @@ class ModuleMirror:
     def _is_current(
         self, topic: str, entry: ManifestEntry | None, hit: RemoteHit, remote: Remote
     ) -> bool:
-        """Whether a hit is the present version of the file, as far as is known."""
+        """Whether a hit is, as far as is known, the current version of the file."""
         if entry is None:
             return True
         data = self.files.folder.read(f"{topic}/{entry.file}") if entry.file else None
@@ -113,7 +113,7 @@ class ModuleMirror:
     def replay(
         self, topics: Sequence[TopicFiles], chunk_id: str | None, *, automatic: bool
     ) -> ModuleSyncReport:
-        """Mirror what waits, until the remote does not answer."""
+        """Mirror waiting modules, and stop when the remote does not answer."""
         if not self.files.rules.mirrors:
             return ModuleSyncReport(0, 0, 0)
         self._queue_removed(topics)
@@ -152,7 +152,7 @@ class ModuleMirror:
         return ModuleSyncReport(synced, failed, pending, removed)
 
     def _queue_removed(self, topics: Sequence[TopicFiles]) -> None:
-        """Queue the removal of modules that are in no manifest any more.
+        """Queue the removal of modules that are no longer in any manifest.
 
         A topic whose manifest is missing or unreadable counts as unchanged.
         """
@@ -169,14 +169,14 @@ class ModuleMirror:
         known = sent.digest if sent is not None else ""
         if entry.sync_status != SYNCED or known not in ("", record.digest):
             return True
-        if waits:  # a crash after it was mirrored
+        if waits:  # after a crash that followed the mirroring
             self._drop_row(entry.chunk_id)
         if not known:
             self._note_mirrored(record)
         return False
 
     def attempt(self, topic: str, entry: ManifestEntry, text: str) -> tuple[ManifestEntry, str]:
-        """Try once to mirror a module, and record the result; returns its entry and the failure."""
+        """Try once to mirror a module and record the result; returns its entry and the error."""
         record = self._remote_record(topic, entry, text)
         began = self.files.ctx.clock.monotonic()
         status, remote_id, reason = SYNCED, "", ""
@@ -213,9 +213,9 @@ class ModuleMirror:
         space = self.files.rules.space
         is_again = any(each.chunk_id == record.chunk_id for each in self.rows())
         held = self._held(remote, record) if is_again and not remote.verbatim else None
-        if held is not None and held.remote_id:  # it came through, and the answer was lost
+        if held is not None and held.remote_id:  # it was stored, but the response was lost
             return held.remote_id
-        if record.chunk_id not in self.files.record.mirror:  # it may arrive, and the answer not
+        if record.chunk_id not in self.files.record.mirror:  # it may arrive without a response
             attempted = MirrorRecord(record.topic, "", _sha(record.text))
             self.files.keep(mirror={**self.files.record.mirror, record.chunk_id: attempted})
         remote_id = remote.store(space, record)
@@ -226,7 +226,7 @@ class ModuleMirror:
         return remote_id
 
     def _held(self, remote: Remote, record: RemoteRecord) -> RemoteHit | None:
-        """The hit with the present version of a module, if the remote has it."""
+        """The hit with the current version of a module, if the remote has it."""
         query = RemoteQuery((record.chunk_id,), record.tags, record.title)
         for hit in remote.retrieve(self.files.rules.space, query):
             if hit.chunk_id != record.chunk_id or hit.checksum != record.checksum:
@@ -277,7 +277,7 @@ class ModuleMirror:
         self.files.keep(mirror={**self.files.record.mirror, record.chunk_id: mirrored})
 
     def _count(self, status: str, reason: str) -> None:
-        """Count an attempt; after a failure the next automatic one waits."""
+        """Count an attempt; after a failure, delay the next automatic one."""
         if status == PENDING:
             self.files.state.count(failure=1)
             failures = self.files.record.failures + 1

@@ -1,8 +1,8 @@
 """Sync modules and documents with their facts, in both directions.
 
 An edit of the file goes to the fact; an edit of the fact, in its note or by an agent, goes to the
-file. Where both were edited, both are merged by line; of lines that conflict the file's stand,
-and the fact's are in its history.
+file. If both were edited, they are merged by line; of conflicting lines the file's win, and the
+fact's are in its history.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import overwrite
 
 MODULE_ACTOR = "modules"
-"""The actor of these writes, in the feed and in the history."""
+"""The actor of these writes in the feed and the history."""
 SOURCE_PREFIX = "module:"
 """Prefix of the `source` of facts that come from modules and documents."""
 _NAMESPACE = UUID("6f8f5a2c-7a35-5b5e-9c1f-0d4f6f2d8a11")
@@ -35,14 +35,14 @@ _NO_SCOPE = re.compile("[^a-z0-9_-]+")
 
 
 class ModuleDocument(NamedTuple):
-    """A module or a single document, as its file says it."""
+    """A module or a single document, as read from its file."""
 
     key: str
     """`topic/chunk` of a module, else the path."""
     path: str
     text: str
     title: str
-    """By the manifest, or else by its heading."""
+    """From the manifest, or else the heading."""
     tags: tuple[str, ...] = ()
 
 
@@ -68,17 +68,17 @@ class ModuleFacts:
     space: str
     agent: str | None
     links: Mapping[str, Value] = field(default_factory=dict)
-    """Properties of each that name its repository; a person may remove one of them."""
+    """Properties of each fact that name its repository; the user may remove them."""
     notices: list[Notice] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
-    """Ids of facts that were written, whose notes have to follow."""
+    """Ids of written facts, whose notes have to be updated."""
 
     def fact_id(self, key: str) -> str:
-        """The id of a document's fact, the same in all clones of a repository."""
+        """The id of a document's fact; equal in all clones of a repository."""
         return str(uuid5(_NAMESPACE, f"{self.space}:{key}"))
 
     def edit_of(self, document: ModuleDocument, record: FactRecord | None) -> FactEdit | None:
-        """The unwritten edit of a document's fact; None if there is none."""
+        """The edit of a fact that its file does not have yet; None if there is none."""
         if record is None:
             return None
         fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
@@ -101,7 +101,7 @@ class ModuleFacts:
         return FactEdit(title, merged, last.actor)
 
     def accepted(self, key: str) -> tuple[Fact, str] | None:
-        """A fact whose module an agent proposed, and who that was; None if no one wrote it."""
+        """The accepted fact of a proposed module, and its agent; None if not accepted."""
         fact_id = self.fact_id(key)
         fact = self.ctx.store.find_many([fact_id]).get(fact_id)
         last = self.ctx.store.last_write(fact_id)
@@ -137,10 +137,10 @@ class ModuleFacts:
             if not isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
                 self.written.append(fact_id)
                 return record_now
-        return record or record_now  # other writers are faster; the next sync tries again
+        return record or record_now  # other writers were faster; the next sync tries again
 
     def forget(self, record: FactRecord) -> None:
-        """Delete the fact of a document that is gone, unless it was edited since."""
+        """Delete the fact of a removed document, unless the fact was edited since."""
         fact = self.ctx.store.find_many([record.fact_id]).get(record.fact_id)
         if fact is None:
             return

@@ -13,7 +13,7 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def backlog_notice(status: ModuleStatus) -> Notice:
-    """A notice that too many modules of a folder wait, or one for too long."""
+    """A notice that too many modules of a folder wait, or that one has waited too long."""
     count = f"{status.pending} module{'s wait' if status.pending != 1 else ' waits'}"
     why = f"{count} for the remote, the oldest for {status.oldest_hours:.0f} hours"
     hint = "`vaultsync module sync` there sends them; its backlog says why they wait"
@@ -24,9 +24,9 @@ def render_metrics(success: int, failure: int, pending: Mapping[str, int]) -> st
     """The counters in the text format of Prometheus.
 
     Args:
-        success: attempts to mirror a module that went through.
-        failure: attempts that did not.
-        pending: how many modules wait, by space.
+        success: number of successful attempts to mirror a module.
+        failure: number of failed attempts.
+        pending: space -> number of waiting modules.
     """
     lines = [
         f"# HELP {SUCCESS} Successful attempts to mirror a module.",

@@ -22,19 +22,19 @@ _CHUNK = re.compile(r"[^\W_][\w./:-]*")
 
 
 class ModuleParts(NamedTuple):
-    """A module: what precedes its content, and the content."""
+    """A module, divided into its content and what surrounds it."""
 
     before: str
     """Frontmatter and title, with the blank lines after them."""
     title: str | None
-    """The heading of level 1 that it begins with."""
+    """The level-1 heading at its beginning."""
     content: str
     after: str
     """Blank lines at the end."""
 
 
 def split_module(text: str) -> ModuleParts:
-    """The parts of a module, which joined are the text again."""
+    """Divide a module into parts, which can be joined to the same text."""
     begin = frontmatter_end(text)
     title = None
     at = _skip_blanks(text, begin)
@@ -47,7 +47,7 @@ def split_module(text: str) -> ModuleParts:
 
 
 def with_content(parts: ModuleParts, title: str, content: str) -> str:
-    """The module with another content, and another title where it has one."""
+    """The module with a new content, and a new title if it has one."""
     before = parts.before
     if parts.title is not None and parts.title != title:
         start = before.rindex(parts.title)
@@ -79,23 +79,23 @@ def excerpt(text: str) -> str:
 
 
 def is_topic(name: str) -> bool:
-    """Whether a name is that of a topic: one folder, and no hidden one."""
+    """Whether a name can be a topic's: a single folder that is not hidden."""
     return _TOPIC.fullmatch(name) is not None and ".." not in name and len(name) <= 100  # noqa: PLR2004
 
 
 def is_chunk_id(name: str) -> bool:
-    """Whether a name can be that of a chunk."""
+    """Whether a name can be a chunk's."""
     return _CHUNK.fullmatch(name) is not None and len(name) <= 200  # noqa: PLR2004
 
 
 def new_module_name(words: str, taken: Iterable[str]) -> str:
-    """The file name of a new module: the number after the last one, and its title."""
+    """The file name of a new module: the next free number, and its title."""
     numbers = [int(found[1]) for each in taken if (found := MODULE_NAME.fullmatch(each))]
     return f"module-{max(numbers, default=0) + 1:02}-{slug(words) or 'module'}.md"
 
 
 def chunk_of_file(name: str) -> str:
-    """The chunk id of a module that a person added without an entry."""
+    """The chunk id of a module file that a user added without an entry."""
     return name.removesuffix(".md").split("-", 2)[2]
 
 

@@ -1,4 +1,4 @@
-"""Contracts: the folder of the modules, and its state outside."""
+"""Contracts for the folder of modules, and for its state in the state folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from vaultsync.model.schema import Value
 
 MAX_MODULE_BYTES = 1 << 20
-"""Bytes of a file in the folder; larger ones are not read."""
+"""Maximum size of a file in bytes; larger files are not read."""
 
 
 class ModuleListing(Struct, frozen=True):
@@ -20,13 +20,13 @@ class ModuleListing(Struct, frozen=True):
     documents: tuple[str, ...] = ()
     """Files of the folder itself."""
     topics: Mapping[str, tuple[str, ...]] = {}
-    """Names of files by folder below it."""
+    """Subfolder -> the names of its files."""
 
 
 class ModuleFolder(Protocol):
-    """The folder of modules, which users and other programs change at any moment.
+    """The folder of modules, which users and other programs may change at any moment.
 
-    Paths begin at the folder and use `/`. A link is never followed, and nothing outside the
+    Paths are relative to the folder and use `/`. Links are never followed, and nothing outside the
     folder is read or written: anyone who can write to a repository could put links into it.
     """
 
@@ -45,7 +45,7 @@ class ModuleFolder(Protocol):
         ...
 
     def read(self, path: str) -> bytes | None:
-        """A whole file as it was at one moment; None when there is none.
+        """A consistent copy of a file; None if it does not exist.
 
         Raises:
             UnreadableModuleError: it cannot be read, is a link, or is too large.
@@ -53,10 +53,10 @@ class ModuleFolder(Protocol):
         ...
 
     def replace(self, path: str, data: bytes, expect: bytes | None) -> None:
-        """Replace the content `expect` by `data`, durably; None creates a file and its folder.
+        """Durably replace the content `expect` by `data`; None creates a file and its folder.
 
         Raises:
-            ModuleChangedError: the file has another content now, which stands.
+            ModuleChangedError: the file has another content, which is kept.
             UnreadableModuleError: it cannot be written.
         """
         ...
@@ -65,20 +65,20 @@ class ModuleFolder(Protocol):
         """Lock the folder against other processes of vaultsync.
 
         Raises:
-            ModulesBusyError: another process held the lock for that many seconds.
+            ModulesBusyError: another process held the lock for the whole time.
         """
         ...
 
 
 class ModuleIntent(Struct, frozen=True):
-    """A write of an agent that has begun, so that a crash leaves nothing half done."""
+    """An agent's write in progress, recorded so that it can be completed after a crash."""
 
     op: str
-    """An id; ids are ordered by time."""
+    """Its id; ids are ordered by time."""
     topic: str
     chunk_id: str
     path: str
-    """Of the module, from the folder."""
+    """The module's path, relative to the folder."""
     text: str
     """The new text."""
     before: str | None
@@ -103,20 +103,20 @@ class MirrorRecord(Struct, frozen=True):
 
     topic: str
     digest: str
-    """Of what was sent; empty while it is not known whether the remote took any version."""
+    """Hash of what was sent; empty while it is unknown whether the remote has any version."""
     text_sha256: str
-    """Of what was sent."""
+    """SHA-256 of the text that was sent."""
 
 
 class FolderRecord(Struct, frozen=True):
     """The record of a folder; it can be rebuilt from the files."""
 
     facts: dict[str, FactRecord] = {}
-    """By path, from the folder; modules by `topic/chunk`."""
+    """By path relative to the folder; modules by `topic/chunk`."""
     mirror: dict[str, MirrorRecord] = {}
     """By chunk id."""
     proposed: dict[str, str] = {}
-    """`topic/chunk` of what agents proposed -> the checksum of the module then, or `new`."""
+    """`topic/chunk` of proposed modules -> the checksum at that time, or `new`."""
     index: str = ""
     """SHA-256 of the index that was generated last."""
     failures: int = 0
@@ -124,7 +124,7 @@ class FolderRecord(Struct, frozen=True):
     next_try: str = ""
     """The time of the next automatic attempt."""
     remote_key: str = ""
-    """Of the remote with which the manifests were synced; empty if unknown."""
+    """The remote with which the manifests were synced; empty if unknown."""
     space: str = ""
     folder: str = ""
     """The folder's path on this machine."""
@@ -134,7 +134,7 @@ class ModuleState(Protocol):
     """The state of one folder of modules, in the state folder."""
 
     def read(self) -> FolderRecord:
-        """The record; an empty one when it is missing or damaged."""
+        """Read the record; an empty one if it is missing or damaged."""
         ...
 
     def write(self, record: FolderRecord) -> None:
@@ -142,15 +142,15 @@ class ModuleState(Protocol):
         ...
 
     def intents(self) -> Sequence[ModuleIntent]:
-        """The writes that have begun and not ended, oldest first."""
+        """The unfinished writes, oldest first."""
         ...
 
     def put_intent(self, intent: ModuleIntent) -> None:
-        """Keep a write durably, or replace the one with the same op."""
+        """Record a write durably, replacing one with the same `op`."""
         ...
 
     def drop_intent(self, op: str) -> None:
-        """Forget a write that has ended; idempotent."""
+        """Remove a finished write; idempotent."""
         ...
 
     def keep(self, data: bytes) -> str:
@@ -158,7 +158,7 @@ class ModuleState(Protocol):
         ...
 
     def log(self, entry: Mapping[str, Value]) -> None:
-        """Append a line of telemetry; a full disk stops nothing."""
+        """Append a line of telemetry; ignores a full disk."""
         ...
 
     def count(self, *, success: int = 0, failure: int = 0) -> tuple[int, int]:

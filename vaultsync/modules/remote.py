@@ -22,7 +22,7 @@ _HEADER = re.compile(
 
 
 class MirrorError(Exception):
-    """A remote did not answer, or not as it should; the reason goes into the backlog."""
+    """A remote did not answer, or gave an invalid answer; the reason goes into the backlog."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -30,11 +30,11 @@ class MirrorError(Exception):
 
 
 class MirrorRefusedError(MirrorError):
-    """The remote refuses a module for good."""
+    """The remote refuses a module permanently."""
 
 
 class RemoteRecord(Struct, frozen=True):
-    """A module as a remote has it: redacted, because it leaves the machine."""
+    """A module as sent to a remote: redacted, because it leaves the machine."""
 
     chunk_id: str
     topic: str
@@ -48,7 +48,7 @@ class RemoteRecord(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """A hash of everything that the remote should have."""
+        """A hash of all values that the remote should store."""
         values = (self.chunk_id, self.topic, self.title, self.tags, self.text, self.checksum)
         return sha256(json.encode(values)).hexdigest()
 
@@ -63,7 +63,7 @@ class RemoteQuery(Struct, frozen=True):
 
 
 class RemoteHit(Struct, frozen=True):
-    """An answer of a remote, which is not trusted."""
+    """An untrusted answer of a remote."""
 
     text: str
     confidence: float
@@ -72,14 +72,14 @@ class RemoteHit(Struct, frozen=True):
     checksum: str | None = None
     remote_id: str | None = None
     digest: str | None = None
-    """That of the record which it was stored as, from a remote that is not verbatim."""
+    """The digest of the stored record, from a remote that is not verbatim."""
 
 
 class Remote(Protocol):
     """A place that mirrors the modules of a space.
 
-    A method waits for an answer no longer than the time-out of the settings. Answers are not
-    trusted: `usable()` filters them.
+    Methods wait for an answer no longer than the configured time-out. Answers are not trusted:
+    `usable()` filters them.
     """
 
     @property
@@ -93,13 +93,13 @@ class Remote(Protocol):
         ...
 
     def store(self, space: str, record: RemoteRecord) -> str:
-        """Store a module in place of an earlier version; returns the remote's id.
+        """Store a module, replacing an earlier version; returns the remote's id.
 
-        A second call with the same record changes nothing more.
+        A second call with the same record changes nothing.
 
         Raises:
-            MirrorError: it is not known whether the remote has it.
-            MirrorRefusedError: the remote does not take it.
+            MirrorError: it is not known whether the remote has stored it.
+            MirrorRefusedError: the remote refuses it.
         """
         ...
 
@@ -112,7 +112,7 @@ class Remote(Protocol):
         ...
 
     def remove(self, space: str, chunk_id: str) -> None:
-        """Remove a module; harmless if there is none.
+        """Remove a module; does nothing if there is none.
 
         Raises:
             MirrorError: it is not known whether the remote still has it.
@@ -120,7 +120,7 @@ class Remote(Protocol):
         ...
 
     def close(self) -> None:
-        """Close connections; harmless when repeated."""
+        """Close connections; idempotent."""
         ...
 
 
@@ -157,6 +157,6 @@ def from_header(space: str, text: str, confidence: float, remote_id: str | None)
 
 
 def usable(hit: RemoteHit) -> bool:
-    """Whether a hit has a possible confidence and a text of possible length."""
+    """Whether the confidence and the text length of a hit are valid."""
     is_number = isinstance(hit.confidence, int | float) and isfinite(hit.confidence)
     return is_number and 0 <= hit.confidence <= 1 and 0 < len(hit.text) <= MAX_REMOTE_CHARS

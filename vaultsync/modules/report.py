@@ -16,14 +16,14 @@ class ModuleWritten(Struct, frozen=True):
     sync_status: str
     """`synced`, `pending` or `failed`."""
     remote_id: str | None
-    """Its id at the remote; None until the remote has it."""
+    """Its id at the remote; None until it is mirrored."""
     path: str
-    """Of the module, from the repository's root."""
+    """Its path, relative to the repository's root."""
     checksum: str
     """SHA-256 of the module's file."""
     fact_id: str | None = None
     reason: str = ""
-    """Why the remote does not have it."""
+    """Why it is not mirrored; empty if it is."""
     attention: Sequence[ReportedNotice] = ()
 
 
@@ -33,13 +33,13 @@ class ModuleAnswer(Struct, frozen=True):
     source: str
     """`remote` or `files`."""
     confidence: float | None
-    """The confidence of the remote; None if it was not asked or had nothing."""
+    """The remote's confidence, 0 to 1; None if it was not asked or had nothing."""
     text: str
     chunks: Sequence[str] = ()
     paths: Sequence[str] = ()
-    """The files that were read for it."""
+    """The files that were read for the answer."""
     checksum: str | None = None
-    """Of a single module, for `expect`."""
+    """Checksum of a single module, for `expect`."""
     reason: str = ""
     """Why the remote's answer was not used."""
 
@@ -52,29 +52,29 @@ class ModuleSyncReport(Struct, frozen=True):
     failed: int
     """Attempts that failed."""
     pending: int
-    """Modules that still wait."""
+    """Modules that are not mirrored yet."""
     removed: int = 0
     """Modules that were removed from the remote."""
     facts: int = 0
     """Facts that were written."""
     attention: Sequence[ReportedNotice] = ()
     run: str | None = None
-    """The run that brought the notes up to date, for `undo`."""
+    """The run that updated the notes, for `undo`."""
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing was done."""
+        """Whether there was nothing to do."""
         return not (self.synced or self.failed or self.removed or self.facts)
 
 
 class ModuleStatus(Struct, frozen=True):
-    """How far the mirror of a folder is."""
+    """The state of the mirror of a folder."""
 
     pending: int
     oldest_hours: float
-    """How long the oldest of them has been waiting."""
+    """Hours that the oldest of them has been waiting."""
     alert: bool
-    """Whether that is too many, or too long."""
+    """Whether too many wait, or one has waited too long."""
     failed: int
     """How many of them the remote refused."""
     folder: str

@@ -2,7 +2,7 @@
 
 A write has steps, each of which is durable before the next one begins: the module and the core
 file, the manifest, one attempt to mirror it, the backlog if that fails, the index. The agent's
-text is kept in the state folder until the last step, so that after a crash the next command
+text is kept in the state folder until the last step, so that the next command after a crash
 completes the write.
 """
 
@@ -63,7 +63,7 @@ _log = logging.getLogger(__name__)
 
 
 class ModuleWrite(Struct, frozen=True):
-    """A write of an agent."""
+    """A write that an agent requests."""
 
     topic: str
     chunk_id: str
@@ -89,7 +89,7 @@ class ModuleWork:
     mirror: ModuleMirror = field(init=False)
     facts: ModuleFacts = field(init=False)
     _editors: dict[str, str] = field(init=False, default_factory=dict)
-    """Who edited the fact of a module whose file was written just now, by its path."""
+    """Path of a module file that was just written -> who edited its fact."""
 
     def __post_init__(self, open_remote: Callable[[], Remote | None]) -> None:
         """Prepare the files, the mirror and the facts of the space."""
@@ -103,10 +103,10 @@ class ModuleWork:
         """Write a module, and try once to mirror it.
 
         Raises:
-            InvalidFieldError: a name that none can have, or no text.
+            InvalidFieldError: a name is invalid, or the text is empty.
             ScopeDeniedError: the agent may not write in the scope of the project.
-            WriteLimitError: the text is too long for the agent, or it wrote too much.
-            ModuleChangedError: the module is not what `expect` says.
+            WriteLimitError: the agent's limit on text length or writes is exceeded.
+            ModuleChangedError: the module does not have the checksum `expect`.
             UnreadableModuleError: a file of the topic cannot be read or written.
             ModulesBusyError: another process works with the folder.
         """
@@ -115,7 +115,7 @@ class ModuleWork:
             self._recover()
             intent = self._intent(asked)
             known = self.files.find(asked.topic, asked.chunk_id)
-            if known is not None:  # what a person wrote is in the history first
+            if known is not None:  # first record the user's text in the history
                 self._push_module(asked.topic, known)
             entry, reason = self._begin(intent)
         return self._written(asked.topic, entry, f"{asked.topic}/{entry.file}", reason)
@@ -123,8 +123,8 @@ class ModuleWork:
     def draft(self, asked: ModuleWrite) -> ModuleWritten:
         """Write only the fact, on a draft of the store, to propose the write.
 
-        Once it is accepted, `sync()` writes the module; if the user edited that meanwhile, both
-        are merged, as with any edit of a fact.
+        Once it is accepted, `sync()` writes the module; if the user has edited the module
+        meanwhile, both are merged, as with any edit of a fact.
 
         Raises: as `write()`.
         """
@@ -150,7 +150,7 @@ class ModuleWork:
         check_write_limits(self.ctx, draft, agent=asked.agent or self.rules.agent)
 
     def _begin(self, intent: ModuleIntent) -> tuple[ManifestEntry, str]:
-        """Record a write, so that a crash leaves nothing half done, and carry it out."""
+        """Record a write, so that it can be completed after a crash, and carry it out."""
         self.state.put_intent(intent)
         entry, reason = self._carry_out(intent)
         self._push_module(intent.topic, entry, agent=intent.agent)
@@ -173,7 +173,7 @@ class ModuleWork:
         topic, chunk_id = asked.topic, asked.chunk_id
         files = self.files.topic(topic)
         if files.manifest is None and MANIFEST_FILE in files.files:
-            self.files.find(topic, chunk_id)  # which says what is wrong with it
+            self.files.find(topic, chunk_id)  # raises the reason why it is unusable
         found = None if files.manifest is None else files.manifest.find(chunk_id)
         self._check_unique(topic, chunk_id)
         text = asked.text.replace("\r\n", "\n")
@@ -211,7 +211,7 @@ class ModuleWork:
         )
 
     def _carry_out(self, intent: ModuleIntent) -> tuple[ManifestEntry, str]:
-        """Do the remaining steps of a write; returns its entry, and why it is not mirrored."""
+        """Do the remaining steps of a write; returns its entry, and why mirroring failed."""
         intent, text = self._put_module(intent)
         change = CoreChange(
             intent.chunk_id,
@@ -258,14 +258,14 @@ class ModuleWork:
         return entry, reason
 
     def _put_module(self, intent: ModuleIntent) -> tuple[ModuleIntent, str]:
-        """Write the module, unless it is written; returns the intent and its present text."""
+        """Write the module if necessary; returns the intent and the current text."""
         for _ in range(MAX_TRIES):
             current = self.files.read(intent.path)
             if current == intent.text:
                 return intent, intent.text
             text = intent.text
             if current is not None and intent.before is None:
-                # Someone else has made a file of that name meanwhile.
+                # Another process has created a file with that name meanwhile.
                 name = new_module_name(intent.title, self.files.topic(intent.topic).files)
                 intent = structs.replace(intent, path=f"{intent.topic}/{name}")
                 self.state.put_intent(intent)
@@ -294,10 +294,10 @@ class ModuleWork:
             self._carry_out(intent)
 
     def read(self, topic: str, chunk_id: str | None = None) -> ModuleAnswer:
-        """The text of a topic, or of one of its modules: from the remote, else from the files.
+        """The text of a topic or a module: from the remote, or else from the files.
 
         Raises:
-            ModuleMissingError: neither has it.
+            ModuleMissingError: neither the remote nor the files have it.
             UnreadableModuleError: the files cannot be read, and the remote has nothing.
         """
         _check_names(topic, chunk_id)
@@ -336,14 +336,14 @@ class ModuleWork:
         return ModuleAnswer("files", None, text, ids, shown, checksum)
 
     def sync(self, chunk_id: str | None = None, *, automatic: bool = False) -> ModuleSyncReport:
-        """Bring files, facts, mirror and index up to date with what people edited.
+        """Update files, facts, mirror and index after edits.
 
         Args:
-            chunk_id: mirrors this one alone.
-            automatic: waits longer after each failure, and leaves out what was refused.
+            chunk_id: mirror only this module.
+            automatic: respect the delay after failures, and skip refused modules.
 
         Raises:
-            ModuleMissingError: there is no such chunk, and none waits.
+            ModuleMissingError: there is no such chunk, in a manifest or the backlog.
             ScopeDeniedError: the agent may not write in the scope of the project.
             ModulesBusyError: another process works with the folder.
         """
@@ -367,14 +367,14 @@ class ModuleWork:
         return structs.replace(report, facts=facts, attention=attention)
 
     def _unmirrored(self, topic: TopicFiles) -> TopicFiles:
-        """A topic of which the remote has nothing yet."""
+        """A topic with all of its entries marked as not mirrored."""
         for entry in topic.manifest.entries if topic.manifest else ():
             values = {"sync_status": PENDING, entry.remote_key: None}
             self.files.edit_entry(topic.name, entry.chunk_id, values)
         return self.files.topic(topic.name)
 
     def _file_accepted(self) -> None:
-        """Write the modules that agents proposed, and the user accepted since."""
+        """Write the modules that agents proposed and the user has accepted."""
         for key, base in self.files.record.proposed.items():
             topic, _, chunk_id = key.partition("/")
             found = self.facts.accepted(key)
@@ -391,11 +391,11 @@ class ModuleWork:
             )
             try:
                 self._begin(self._intent(asked))
-            except VaultsyncError as error:  # the ordinary way merges it, or says why not
+            except VaultsyncError as error:  # `sync()` merges it later, or reports why not
                 _log.debug("what was accepted of %s is not written as it is: %s", key, error)
 
     def _pull_edits(self, listing: ModuleListing) -> None:
-        """Write edits of facts, in notes and by agents, into their files."""
+        """Write edits of facts, made in notes or by agents, to their files."""
         for document in self.files.documents(listing):
             edit = self.facts.edit_of(document, self.files.record.facts.get(document.key))
             if edit is None:
@@ -413,7 +413,7 @@ class ModuleWork:
                 self.files.edit_entry(topic, chunk_id, {"title": edit.title})
 
     def _settle_manifest(self, topic: str) -> TopicFiles:
-        """Bring a manifest up to what the files of its topic are."""
+        """Update a manifest to match the files of its topic."""
         files = self.files.topic(topic, reports=True)
         if files.manifest is None:
             return files
@@ -442,7 +442,7 @@ class ModuleWork:
     def _unlisted(
         self, topic: str, files: TopicFiles, listed: Collection[str]
     ) -> dict[str, dict[str, Value]]:
-        """An entry for each module that a person added without one."""
+        """An entry for each module file that a user added without one."""
         found: dict[str, dict[str, Value]] = {}
         for name in files.files:
             data = self.folder.read(f"{topic}/{name}") if MODULE_NAME.fullmatch(name) else None
@@ -466,7 +466,7 @@ class ModuleWork:
         }
 
     def status(self) -> ModuleStatus:
-        """How far the mirror is; changes nothing."""
+        """The state of the mirror; changes nothing."""
         waiting: dict[str, str] = {}
         failed = 0
         is_shown = self.rules.mirrors and self._may_read()
@@ -503,7 +503,7 @@ class ModuleWork:
         try:
             at = datetime.fromisoformat(time)
             return max((self.ctx.clock.now() - at).total_seconds() / 3600, 0.0)
-        except (ValueError, TypeError):  # a person wrote it
+        except (ValueError, TypeError):  # an invalid value by a user
             return 0.0
 
     def index(self) -> bytes:
@@ -555,7 +555,7 @@ class ModuleWork:
             if key in present or (topic != key and topic not in readable):
                 continue
             if topic == key and not listing.documents and not listing.topics:
-                continue  # the whole folder is gone, as on another branch
+                continue  # the folder does not exist on this branch
             self.facts.forget(record)
             self.files.keep(facts={k: x for k, x in self.files.record.facts.items() if k != key})
 
@@ -575,7 +575,7 @@ class ModuleWork:
             self.files.keep(facts={**self.files.record.facts, document.key: record})
 
     def _without_new_secrets(self, text: str, before: str) -> str:
-        """A text that is written into a file: redacted, but for secrets that the file has."""
+        """A text to write to a file: redacted, except secrets that the file already has."""
         view = self.ctx.view
         known = make_fact({"id": self.ctx.clock.new_id(), "content": before})
         restored, _ = view.restore_values({"content": view.redact_text(text)}, known)

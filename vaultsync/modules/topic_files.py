@@ -34,35 +34,35 @@ _log = logging.getLogger(__name__)
 LOCK_TIMEOUT = 30.0
 """Seconds to wait for the lock of a folder; an attempt to mirror may hold it for ten."""
 MAX_TRIES = 5
-"""How often an edit is made again when a person saves the file at the same moment."""
+"""Maximum attempts of an edit if the file is saved at the same moment."""
 USER = "user"
-"""Who edited a module by hand, in manifests."""
+"""The author, in manifests, of modules that were edited by hand."""
 
 
 class ModuleRules(Struct, frozen=True):
-    """How a folder is mirrored, by the settings."""
+    """How a folder is mirrored, according to the settings."""
 
     space: str
     agent: str | None = None
     mirrors: bool = True
-    """Whether there is to be a mirror; without one, nothing waits."""
+    """Whether there is a mirror; without one, no module is pending."""
     min_confidence: float = MIN_CONFIDENCE
     alert_pending: int = 10
     alert_hours: float = 48.0
     remote: str = ""
-    """What the remote is, for messages; empty where there is none."""
+    """A name of the remote for messages; empty if there is none."""
     remote_key: str = ""
-    """Tells one remote from another."""
+    """Identifies the remote."""
     links: Mapping[str, Value] = {}
-    """The properties of each fact that name its repository: the link to its note, its lineage."""
+    """Properties of each fact for its repository: the link to its note, its lineage."""
 
 
 class TopicFiles(NamedTuple):
-    """A topic as it was read."""
+    """A topic as read from its files."""
 
     name: str
     manifest: ReadManifest | None
-    """None when it cannot be read, or is missing."""
+    """None if it is missing or unreadable."""
     files: tuple[str, ...]
 
 
@@ -76,10 +76,10 @@ class ModuleFiles:
     rules: ModuleRules
     notices: list[Notice] = field(init=False, default_factory=list)
     record: FolderRecord = field(init=False, default_factory=FolderRecord)
-    """What is known of the folder; read by `locked()`."""
+    """The record of the folder, which `locked()` reads."""
 
     def topic(self, topic: str, *, reports: bool = False) -> TopicFiles:
-        """A topic, its manifest and its file names; with `reports`, problems become notices."""
+        """Read a topic's manifest and file names; with `reports`, problems become notices."""
         names = self.folder.listing().topics.get(topic, ())
         path = f"{topic}/{MANIFEST_FILE}"
         try:
@@ -94,7 +94,7 @@ class ModuleFiles:
         return TopicFiles(topic, manifest, names)
 
     def find(self, topic: str, chunk_id: str) -> ManifestEntry | None:
-        """The entry of a module in the manifest of its topic."""
+        """The entry of a module in its topic's manifest; None if there is none."""
         path = f"{topic}/{MANIFEST_FILE}"
         text = self.read(path)
         return None if text is None else read_manifest(text, path, topic).find(chunk_id)
@@ -108,7 +108,7 @@ class ModuleFiles:
         return entry
 
     def edit(self, path: str, change: Callable[[str | None], str]) -> str:
-        """Edit a file, again when a person saves it at the same moment; returns the text."""
+        """Edit a file, retrying if it is saved at the same moment; returns the text."""
         for _ in range(MAX_TRIES):
             old = self.read(path)
             new = change(old)
@@ -126,7 +126,7 @@ class ModuleFiles:
         """The text of a file; None if it is missing.
 
         Raises:
-            UnreadableModuleError: it is not UTF-8.
+            UnreadableModuleError: the file is not UTF-8.
         """
         data = self.folder.read(path)
         try:
@@ -135,10 +135,10 @@ class ModuleFiles:
             raise UnreadableModuleError(path, "it is not UTF-8") from None
 
     def replace(self, path: str, text: str, expect: str | None) -> None:
-        """Replace a file that is as expected; versions that others saved meanwhile are kept.
+        """Replace a file if its text is `expect`; versions saved meanwhile are kept.
 
         Raises:
-            ModuleChangedError: it is not.
+            ModuleChangedError: it has another text.
         """
         try:
             self.folder.replace(path, text.encode(), None if expect is None else expect.encode())
@@ -148,7 +148,7 @@ class ModuleFiles:
             raise
 
     def documents(self, listing: ModuleListing) -> Iterator[ModuleDocument]:
-        """The modules that manifests name, and the documents without a manifest."""
+        """The modules listed in manifests, and the documents without a manifest."""
         paths = [each for each in listing.documents if each != BACKLOG_FILE]
         for topic, names in sorted(listing.topics.items()):
             files = self.topic(topic)
@@ -184,7 +184,7 @@ class ModuleFiles:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock of the folder, with its record read."""
+        """Hold the folder's lock, after reading its record."""
         with self.folder.lock(LOCK_TIMEOUT):
             self.record = self.state.read()
             known = (self.record.space, self.record.folder)
@@ -193,12 +193,12 @@ class ModuleFiles:
             yield
 
     def keep(self, **changes: object) -> None:
-        """Change the record, and write it."""
+        """Change and write the record."""
         self.record = structs.replace(self.record, **changes)
         self.state.write(self.record)
 
     def now(self) -> str:
-        """The time, as manifests have it."""
+        """The current time in the format of manifests."""
         return time_text(self.ctx.clock.now())
 
     def notice(self, kind: str, path: str, why: str, hint: str) -> None:
@@ -208,6 +208,6 @@ class ModuleFiles:
             self.notices.append(notice)
 
     def log(self, op: str, **values: Value) -> None:
-        """A line of telemetry."""
+        """Write a line of telemetry."""
         present = {key: value for key, value in values.items() if value != ""}
         self.state.log({"at": self.now(), "op": op, "space": self.rules.space, **present})

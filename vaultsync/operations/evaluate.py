@@ -433,8 +433,8 @@ def _ratios(
         for name, ratio in _one_round(timed, seconds):
             found.setdefault(name, []).append(ratio)
     return {
-        f"{name}/times its floor": Figure(median(some), LOWER, (max(some) - min(some)) / 2)
-        for name, some in found.items()
+        f"{name}/times its floor": Figure(median(values), LOWER, (max(values) - min(values)) / 2)
+        for name, values in found.items()
     }
 
 
@@ -448,15 +448,15 @@ def _one_round(
             began = seconds()
             act()
             times.setdefault(name, []).append(seconds() - began)
-    for name, some in floors.items():
-        least = median(some)
+    for name, values in floors.items():
+        least = median(values)
         if least > 0:
             yield name, median(ours[name]) / least
 
 
-def _means(some: Mapping[str, tuple[Sequence[float], str]]) -> dict[str, Figure]:
+def _means(figures: Mapping[str, tuple[Sequence[float], str]]) -> dict[str, Figure]:
     """The means of those with values."""
-    return {name: Figure(fmean(each), better) for name, (each, better) in some.items() if each}
+    return {name: Figure(fmean(each), better) for name, (each, better) in figures.items() if each}
 
 
 def _p95(values: Sequence[float]) -> float:

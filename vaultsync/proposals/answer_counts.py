@@ -9,21 +9,21 @@ from vaultsync.storage.archive import Archive
 from vaultsync.sync.context import SyncContext
 
 ANSWERS_SETTING = "proposal_answers"
-"""The setting of the archive: kind -> how many were accepted, and how many rejected."""
+"""The setting of the archive: kind -> numbers of accepted and rejected proposals."""
 MIN_ANSWERS = 10
-"""The number of answers from which a kind may fall silent."""
+"""Minimum number of answers before a kind may be disabled."""
 REJECTED_SHARE = 0.7
-"""The share of rejected ones from which it does."""
+"""Share of rejected proposals, 0 to 1, from which a kind is disabled."""
 
 
 def answer_counts(archive: Archive) -> Mapping[str, tuple[int, int]]:
-    """Kind -> how many proposals of rules the user accepted and rejected."""
+    """Kind -> how many of the rules' proposals the user accepted and rejected."""
     found = json.loads(archive.setting(ANSWERS_SETTING) or "{}")
     return {kind: (accepted, rejected) for kind, (accepted, rejected) in found.items()}
 
 
 def count_answers(ctx: SyncContext, kinds: Iterable[str], *, accepted: bool) -> None:
-    """Add answers, one for each kind in the list."""
+    """Count one answer for each kind in the list."""
     counts = dict(answer_counts(ctx.archive))
     for kind in kinds:
         yes, no = counts.get(kind, (0, 0))
@@ -40,7 +40,7 @@ def forget_answers(ctx: SyncContext, kinds: Iterable[str]) -> None:
 
 
 def silent_kinds(counts: Mapping[str, tuple[int, int]]) -> Mapping[str, str]:
-    """The kinds that have fallen silent, each with the reason in words."""
+    """The kinds that are no longer proposed, each with the reason as a sentence."""
     found = {}
     for kind, (yes, no) in counts.items():
         answers = yes + no

@@ -26,20 +26,20 @@ from vaultsync.proposals.service import ProposalDraft, accept_proposals, propose
 from vaultsync.sync.context import SyncContext
 
 MAX_EXAMINED = 5_000
-"""Maximum number of facts of one run of maintenance: those written or used last."""
+"""Maximum number of facts per maintenance run: those written or used last."""
 OFF, PROPOSE, AUTO = "off", "propose", "auto"
-"""The values of the setting of a kind."""
+"""The values of the setting for a kind."""
 
 
 class MadeProposals(NamedTuple):
     """The proposals of one run of maintenance."""
 
     proposed: Mapping[str, int]
-    """How many of each kind are new."""
+    """Kind -> number of new proposals."""
     accepted: Mapping[str, int]
-    """How many of these were accepted at once, as the settings say."""
+    """Kind -> how many of these were accepted automatically, as the settings say."""
     silent: Sequence[str]
-    """Kinds that propose nothing because the user rejected most of their proposals, in words."""
+    """A sentence per kind that is disabled because the user rejected most of its proposals."""
 
 
 def make_proposals(
@@ -50,7 +50,7 @@ def make_proposals(
     Args:
         ctx: the two sides.
         modes: `off`, `propose` or `auto` for each kind.
-        dry_run: whether nothing is to be recorded.
+        dry_run: record nothing.
 
     Raises:
         StoreUnavailableError, VaultError.
@@ -80,7 +80,7 @@ def make_proposals(
         for each in accept_proposals(ctx, automatic, learns=False).proposals:
             accepted[each.kind] = accepted.get(each.kind, 0) + bool(each.outcome)
     if not dry_run:
-        settle_proposals(ctx)  # the notes of those that wait
+        settle_proposals(ctx)  # update the notes of open proposals
     return MadeProposals(proposed, accepted, [*silent.values()])
 
 
@@ -94,7 +94,7 @@ def _freshest(ctx: SyncContext, wanted: Callable[[Fact], bool]) -> list[Fact]:
 def _without_evidence(
     candidates: Iterator[Candidate], kind: str, known: Iterable[ProposalRecord]
 ) -> Iterator[Candidate]:
-    """Those without evidence that led to an earlier proposal, however that was answered."""
+    """The candidates whose evidence led to no earlier proposal, whatever its answer."""
     led = {x for each in known if each.kind == kind for x in evidence_of(each)}
     return (each for each in candidates if led.isdisjoint(each.evidence))
 
@@ -106,7 +106,7 @@ def _new(
     known: Collection[str],
     busy: set[str],
 ) -> Iterator[ProposalDraft]:
-    """Those that were never made before, about facts without another open proposal."""
+    """The candidates that were never proposed, about facts without an open proposal."""
     for each in candidates:
         ids = {x.fact_id for x in each.changes} - {""}
         name = proposal_id(kind, each.changes)
@@ -122,5 +122,5 @@ def _new(
 
 
 def _id_of_new(proposal: str, at: int) -> str:
-    """The id of a fact that a proposal creates, the same on every machine."""
+    """The id of the fact that a proposal creates; equal on every machine."""
     return str(uuid5(NAMESPACE_OID, f"proposal {proposal} {at}"))

@@ -39,18 +39,18 @@ MAX_SENTENCES = 3
 messages, in which almost every match of the rules is a false positive (docs/decisions/0049)."""
 OBSERVATION = "observation"
 RECORDS = frozenset({"episodic", OBSERVATION})
-"""Types of events: a later one may repeat or differ from an earlier one, and both hold."""
+"""Types that record events: a later one may repeat or differ from an earlier one."""
 MAX_SHARING = 50
-"""Maximum number of facts that share a word for it to be used to find contradictions."""
+"""Words that more facts share are not used to find contradictions."""
 
 WINDOW_DAYS = 30
 """The number of days within which observations count as repeated."""
 MIN_SEEN = 3
-"""The number of repeated observations from which a fact is proposed."""
+"""Minimum number of repeated observations for which a fact is proposed."""
 MAX_EVIDENCE = 50
-"""Maximum number of observations that a fact names as evidence, the newest first."""
+"""Maximum number of observations listed as evidence of a fact, newest first."""
 IMPORTANCE_STEP = 0.1
-"""The increase of importance of a fact that was observed again."""
+"""Increase in importance of a fact that was observed again."""
 _NUMBERS = re.compile(r"\b(?=\w*\d)[\w.,:/-]*\w")
 """Numbers, times, versions and hashes, which differ from one observation to the next."""
 _COLON = r"[*_]*\s*(?:\([^)\n]*\))?\s*:"
@@ -87,7 +87,7 @@ FORMS: Mapping[str, re.Pattern[str]] = MappingProxyType(
 
 
 class Candidate(NamedTuple):
-    """A proposal of a rule."""
+    """A change that a rule suggests."""
 
     title: str
     why: str
@@ -95,7 +95,7 @@ class Candidate(NamedTuple):
     changes: tuple[ProposedChange, ...]
     """Without paths; the id of a new fact is empty."""
     evidence: frozenset[str] = frozenset()
-    """The facts that led to it, of none of which a second proposal of the kind is made."""
+    """The facts that led to it; they lead to no second proposal of this kind."""
 
 
 class Producer(NamedTuple):
@@ -103,7 +103,7 @@ class Producer(NamedTuple):
 
     find: Callable[[Sequence[Fact], datetime], Iterator[Candidate]]
     most: int
-    """Maximum number of proposals of this kind in one run of maintenance."""
+    """Maximum number of proposals of this kind per maintenance run."""
     reads_archived: bool = False
     """Whether it also reads archived observations."""
 
@@ -114,19 +114,19 @@ def is_archived_observation(fact: Fact) -> bool:
 
 
 def is_live(fact: Fact) -> bool:
-    """Whether a fact is not retired."""
+    """Whether a fact is neither deleted, superseded, archived nor expired."""
     return fact.superseded_by_id is None and fact.status not in RETIRED_STATUSES
 
 
 def _is_statement(fact: Fact) -> bool:
-    """Whether a fact states what holds, rather than what happened or was said."""
+    """Whether a fact states something, rather than recording an event or message."""
     return fact.type not in RECORDS and not fact.session_id
 
 
 def duplicates(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
     """Two facts of one scope and type say nearly the same: merge them into one.
 
-    The one that is removed is an agent's. Both must have the same names, numbers and denials.
+    Only an agent's fact is removed. Both must have the same names, numbers and negations.
     """
     groups: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
     for fact in filter(_is_statement, facts):
@@ -166,9 +166,9 @@ def _merged(kept: Fact, gone: Fact) -> Candidate:
 
 
 def contradictions(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
-    """A newer fact of a scope states another value than an older one: supersede the older one.
+    """A newer fact of a scope states a different value than an older one: supersede that.
 
-    Denials are not proposed: most are a turn of speech (docs/decisions/0049).
+    Denials are not proposed, because most are figures of speech (docs/decisions/0049).
     """
     statements = map(_values_of, sorted(filter(_is_statement, facts), key=_age))
     some = [each for each in statements if len(each.claims) <= MAX_SENTENCES]
@@ -182,7 +182,7 @@ def contradictions(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]
 
 
 def _values_of(fact: Fact) -> Statement:
-    """The amounts, dates and states that a fact gives."""
+    """The amounts, dates and states in a fact."""
     found = statement_of(fact)
     claims = tuple(structs.replace(each, denied=False, never=()) for each in found.claims)
     return structs.replace(found, claims=claims)
@@ -193,7 +193,7 @@ def _age(fact: Fact) -> tuple[str, str]:
 
 
 def _may_disagree(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
-    """Pairs of facts that share the rarest word of a sentence, and so perhaps a subject."""
+    """Pairs of facts that share the rarest word of a sentence, so perhaps a subject."""
     frequency = Counter(
         word
         for each in statements
@@ -271,10 +271,10 @@ def junk(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
 
 
 def consolidations(facts: Sequence[Fact], now: datetime) -> Iterator[Candidate]:
-    """Observations of one scope repeat: make them one fact, with them as its evidence.
+    """Observations of one scope repeat: combine them into one fact that cites them.
 
-    They say nearly the same but for numbers, and mention the same names. Where a fact says it
-    already, its importance is increased instead.
+    Except for numbers, they say nearly the same, and mention the same names. If a fact already
+    says so, its importance is increased instead.
     """
     since = to_microseconds((now - timedelta(days=WINDOW_DAYS)).isoformat())
     groups: defaultdict[str, list[Fact]] = defaultdict(list)
@@ -365,7 +365,7 @@ def retypes(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
 
 
 def _change(fact: Fact, after: Mapping[str, Value]) -> ProposedChange:
-    """A change of the fields that differ, valid while the content is what the rule has read."""
+    """A change of the fields that differ, valid while the content is unchanged."""
     differing = {key: value for key, value in after.items() if fact.plain(key) != value}
     before = {key: fact.plain(key) for key in ("content", *differing)}
     return ProposedChange(fact.id, fact.revision or "", before, differing, None, fact.title)
@@ -387,4 +387,4 @@ PRODUCERS: Mapping[str, Producer] = MappingProxyType(
         "junk": Producer(junk, 10),
     }
 )
-"""THE TABLE of producers, by the kind of their proposals."""
+"""Kind of proposal -> its producer."""

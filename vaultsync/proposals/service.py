@@ -70,17 +70,17 @@ RUN_KIND = "proposals"
 """The kind of the runs that apply proposals, and the actor of their writes."""
 EXPIRY_DAYS = 30
 PROPOSALS_FOLDER = "proposals"
-"""The folder of a scope with the notes of proposals that are about no note."""
+"""The folder in a scope for proposals that do not concern an existing note."""
 
 
 class SettledProposals(Struct, frozen=True):
     """The outcome of proposals that the user answered."""
 
     proposals: tuple[ShownProposal, ...]
-    """Each with its outcome; one without an outcome is shown again, because its facts changed since
-    it was made."""
+    """Each with its outcome; one without an outcome is shown again, because its facts have
+    changed."""
     run: str | None = None
-    """The run that applied the accepted ones; None if there were none."""
+    """The run that applied the accepted proposals; None if there were none."""
     attention: tuple[ReportedNotice, ...] = ()
 
 
@@ -100,8 +100,8 @@ class ProposalDraft:
 def propose(ctx: SyncContext, draft: ProposalDraft) -> ProposalRecord:
     """Record a proposal; the next run shows it in the vault.
 
-    The same proposal is recorded once: while it is open, and after the user rejected it, the
-    existing one is returned.
+    A proposal is recorded only once: if an equal one is open, or was rejected by the user, that
+    one is returned.
     """
     now = ctx.clock.now()
     new = ProposalRecord(
@@ -126,7 +126,7 @@ def propose(ctx: SyncContext, draft: ProposalDraft) -> ProposalRecord:
 def visible_proposals(
     ctx: SyncContext, *, agent: str | None, settled: bool = False
 ) -> list[ProposalRecord]:
-    """The open proposals that an agent may know of, or all of them; without secrets."""
+    """The open (or all) proposals that an agent may know of, with secrets redacted."""
     return [
         redact_proposal(ctx, each)
         for each in ctx.archive.proposals(settled=settled)
@@ -142,14 +142,14 @@ def _is_visible(ctx: SyncContext, proposal: ProposalRecord, agent: str | None) -
 
 
 def find_proposal(ctx: SyncContext, name: str, *, agent: str | None = None) -> ProposalRecord:
-    """The proposal with a name.
+    """Find a proposal.
 
     The name is an id, the beginning of one, the path of a note, or a title. Open proposals
-    win over those that were answered.
+    take precedence over answered ones.
 
     Raises:
-        ProposalNotFoundError: the agent can see none.
-        AmbiguousNameError: it can see more than one.
+        ProposalNotFoundError: the agent can see no such proposal.
+        AmbiguousNameError: it can see several.
     """
     key = fold_case(name.strip())
     known = [x for x in ctx.archive.proposals(settled=True) if key and _is_visible(ctx, x, agent)]
@@ -174,7 +174,7 @@ def check_answer(
     Raises:
         ScopeDeniedError: it may not write to a scope.
         ProposalDeniedError: it did not make what it rejects.
-        StoreUnavailableError: whether it may accept is not known then.
+        StoreUnavailableError: its right to accept cannot be checked.
     """
     if agent is None:
         return
@@ -192,7 +192,7 @@ def check_answer(
 
 
 def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | None:
-    """Bring the notes of proposals up to date, and carry out the decisions in them.
+    """Update the notes of proposals, and carry out the decisions in them.
 
     Called before a run, under the engine's lock.
 
@@ -200,8 +200,8 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
         The report, or the plan of a dry run; None when there was nothing to do.
 
     Raises:
-        VaultMissingError, VaultMismatchError: a missing note would mean nothing then.
-        StoreMismatchError, StoreRewoundError: what is accepted has to wait.
+        VaultMissingError, VaultMismatchError: a missing note would not mean a rejection.
+        StoreMismatchError, StoreRewoundError: accepted proposals have to wait.
     """
     found = ctx.archive.proposals()
     if not found:
@@ -221,7 +221,7 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
         return work.report()
     for outcome in (REJECTED, EXPIRED):
         work.close(decided[outcome], outcome)
-    with suppress(StoreUnavailableError):  # the boxes stay ticked until it is back
+    with suppress(StoreUnavailableError):  # the boxes stay ticked until then
         if decided[ACCEPTED]:
             work.accept(decided[ACCEPTED])
     return work.report()
@@ -230,12 +230,12 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
 def accept_proposals(
     ctx: SyncContext, proposals: Sequence[ProposalRecord], *, learns: bool = True
 ) -> SettledProposals:
-    """Apply proposals as one run, on the user's word: settled ones too.
+    """Apply proposals in one run, including those that were settled before.
 
     Args:
         ctx: the two sides.
-        proposals: what to apply.
-        learns: whether the answer is the user's, and counts for the rules.
+        proposals: the proposals to apply.
+        learns: whether this is the user's answer, which counts in `count_answers()`.
 
     Raises:
         StoreUnavailableError: nothing was done.
@@ -246,14 +246,14 @@ def accept_proposals(
 
 
 def reject_proposals(ctx: SyncContext, proposals: Sequence[ProposalRecord]) -> SettledProposals:
-    """Close proposals without doing anything; those that were accepted stay so."""
+    """Close proposals without applying them; accepted ones remain accepted."""
     work = _Settling(ctx)
     work.close([each for each in proposals if not each.outcome], REJECTED)
     return work.settled([each.id for each in proposals])
 
 
 def _bring_up_to_date(ctx: SyncContext, proposals: Sequence[ProposalRecord]) -> None:
-    """Write the notes that are missing, and remove those that a crash left behind."""
+    """Write missing notes, and remove those left behind by a crash."""
     for each in proposals:
         if each.outcome:
             _remove_note(ctx, each)
@@ -312,9 +312,9 @@ def _remove_note(ctx: SyncContext, proposal: ProposalRecord) -> None:
 
 
 def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
-    """Write the note of a proposal: over its present note, or beside the note of its fact.
+    """Write the note of a proposal: over its current note, or next to the note of its fact.
 
-    None when that is not possible now.
+    Returns None if that is not possible now.
     """
     beside = next((x.path for x in proposal.changes if x.path), None)
     if beside is None:
@@ -327,20 +327,20 @@ def _show(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
     if path is None:
         path = create_review_note(ctx, place, data)
     elif not rewrite_review_note(ctx, proposal.id, path, data):
-        return None  # its boxes may be ticked: the next run finds it stale again
+        return None  # its boxes may be ticked; the next run will find it stale again
     shown = replace(proposal, note_path=path, sha=hashlib.sha256(data).hexdigest())
     _record(ctx, shown)
     return shown
 
 
 def redact_proposal(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord:
-    """A proposal as answers and notes show it: without the secrets of its facts."""
+    """A proposal with the secrets of its facts redacted, as in answers and notes."""
     if ctx.view.redactor is None:
         return proposal
     ids = [each.fact_id for each in proposal.changes]
     bases = ctx.archive.find_bases(ids)
     facts: list[Fact | None] = [base.fact for base in bases.values()]
-    with suppress(StoreUnavailableError):  # the bases alone are known then
+    with suppress(StoreUnavailableError):  # then only the bases are known
         facts += ctx.store.find_many(ids).values()
     sides = [side for x in proposal.changes for side in (x.before, x.after or {})]
     named: list[tuple[str, Value]] = [("title", proposal.title), ("content", proposal.why)]
@@ -359,7 +359,7 @@ def redact_proposal(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecor
 
 
 def _escaped(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord:
-    """A proposal as a file in the vault may show it: without active content."""
+    """A proposal with active content escaped, as for a file in the vault."""
 
     def escape(values: Mapping[str, Value]) -> Mapping[str, Value]:
         return {key: ctx.view.escape(value) for key, value in values.items()}
@@ -372,7 +372,7 @@ def _escaped(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord:
 
 
 class _Settling:
-    """Settles proposals, and collects the report."""
+    """Settles proposals, and builds the report."""
 
     def __init__(self, ctx: SyncContext, *, learns: bool = True) -> None:
         self._ctx = ctx
@@ -395,10 +395,10 @@ class _Settling:
         at = self._ctx.today()
         for each in proposals:
             closed = replace(each, outcome=outcome, settled_at=at, run=run)
-            _record(self._ctx, closed)  # first: a note that is gone would be an answer
+            _record(self._ctx, closed)  # first, because a missing note counts as an answer
             _remove_note(self._ctx, closed)
         self.tell(proposals, outcome)
-        if proposals and outcome != ACCEPTED:  # what was accepted is a run already
+        if proposals and outcome != ACCEPTED:  # accepted proposals already have a run
             request = SyncRequest(kind=RUN_KIND)
             counts = {**counted({}), f"proposals_{outcome}": len(proposals)}
             new_run = self._ctx.clock.new_id()
@@ -408,12 +408,12 @@ class _Settling:
             count_answers(self._ctx, kinds, accepted=outcome == ACCEPTED)
 
     def accept(self, proposals: Sequence[ProposalRecord]) -> None:
-        """Apply proposals, all in one run; those whose facts changed since wait.
+        """Apply proposals in one run, except those whose facts have changed.
 
         The notes of these facts are synced first, so that unsynced edits count as changes.
 
         Raises:
-            StoreUnavailableError: the next try continues where this one stopped.
+            StoreUnavailableError: the next attempt continues where this one stopped.
             StoreMismatchError, StoreRewoundError: nothing was done.
         """
         known = dict.fromkeys(x.fact_id for each in proposals for x in each.changes if x.revision)
@@ -440,7 +440,7 @@ class _Settling:
         self.close(applied, ACCEPTED, run)
 
     def _ask_again(self, old: ProposalRecord, newer: ProposalRecord) -> None:
-        """Show a proposal as it is now, with its boxes empty."""
+        """Show the current version of a proposal, with empty boxes."""
         shown = _show(self._ctx, replace(newer, note_path=old.note_path))
         if shown is None:
             return
@@ -451,7 +451,7 @@ class _Settling:
         self._notices.append(Notice("proposal_changed", place, message, hint, seen=self._ctx.now()))
 
     def report(self) -> Report | None:
-        """The report of all; None when nothing was done."""
+        """The report; None if nothing was done."""
         before = None if self._before is None or self._before.quiet else self._before
         if not self._actions and not self._notices:
             return before
@@ -481,15 +481,15 @@ _WORDS = {ACCEPTED: "accept", REJECTED: "reject", EXPIRED: "expire"}
 
 
 def _apply(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
-    """Write the changes of a proposal to the store, as far as they are not there yet.
+    """Write those changes of a proposal that the store does not have yet.
 
     Returns:
-        None when they are in the store; else the proposal as it has to be shown again,
-        because others changed what it changes.
+        None when they are in the store; otherwise the proposal to show again, because
+        another writer changed the same fields.
 
     Raises:
-        FactNotFoundError: a fact that it changes was deleted since.
-        RevisionMismatchError: others kept writing.
+        FactNotFoundError: a fact that it changes was deleted.
+        RevisionMismatchError: other writers were faster each time.
     """
     for _ in range(MAX_UPDATE_TRIES):
         current = ctx.store.find_many([each.fact_id for each in proposal.changes])
@@ -516,7 +516,7 @@ def _apply(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
 
 
 def _changed(old: ProposedChange, new: ProposedChange) -> Iterator[str]:
-    """The fields that others changed; of a fact that is to be deleted any change counts."""
+    """The fields that others changed; for a fact to be deleted, any change counts."""
     keys = [key for key in new.before if old.before.get(key) != new.before[key]]
     if old.after is None and not keys and old.revision != new.revision:
         yield "revision"
@@ -524,7 +524,7 @@ def _changed(old: ProposedChange, new: ProposedChange) -> Iterator[str]:
 
 
 def _with_current(change: ProposedChange, fact: Fact | None) -> ProposedChange:
-    """A change with the present values as those that it replaces, unless they are the new ones."""
+    """A change with the current values as the replaced ones, unless they equal the new."""
     if fact is None or not change.revision:
         return change
     done = change.after or {}
@@ -538,7 +538,7 @@ def _with_current(change: ProposedChange, fact: Fact | None) -> ProposedChange:
 def _write_of(
     ctx: SyncContext, proposal: ProposalRecord, change: ProposedChange, fact: Fact | None
 ) -> StoreWrite | None:
-    """The write of a change; None when it is in the store already."""
+    """The write for a change; None if the store already has it."""
     if not change.revision:
         if fact is not None or ctx.store.tombstone(change.fact_id) is not None:
             return None

@@ -34,20 +34,20 @@ from vaultsync.sync.context import SyncContext
 WRITE: Final = "write"
 """The kind of these proposals."""
 MAX_CHANGES = 100
-"""Maximum number of facts of one proposal, because the user has to read it."""
+"""Maximum number of facts in one proposal, because the user has to read it."""
 DRAFT: Final = "draft"
-"""The revision of facts that are not written yet."""
+"""The revision of facts that exist only in a draft."""
 _COMPUTED = frozenset({"id", "updatedAt"})
 """Fields of a new fact that are set when it is written."""
 T = TypeVar("T")
 
 
 class DraftStore(ReadOnlyStore):
-    """A store as it would be after some writes, which are kept and not carried out.
+    """A store as it would be after some writes, which are recorded but not carried out.
 
-    Implements `Store` as far as writers need it; the contract is in `storage/store.py`. While
-    the store is unavailable, it raises an error other than `StoreUnavailableError`, on which a
-    writer would queue its change.
+    Implements the part of `Store` (`storage/store.py`) that writers need. While the store is
+    unavailable, it does not raise `StoreUnavailableError`, because a writer would then queue
+    its change.
     """
 
     def __init__(self, store: Store) -> None:
@@ -76,14 +76,14 @@ class DraftStore(ReadOnlyStore):
             yield from self._store.iter_facts(after, newest=newest, deleted=deleted)
 
     def get(self, fact_id: str) -> Fact:
-        """The fact. Raises FactNotFoundError."""
+        """Get a fact or its draft. Raises FactNotFoundError."""
         fact = self.find_many([fact_id]).get(fact_id)
         if fact is None:
             raise FactNotFoundError(fact_id)
         return fact
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
-        """Those of the facts that would exist."""
+        """The facts with these ids that would exist, by id."""
         wanted = list(fact_ids)
         with _needed():
             found = self._store.find_many(wanted)
@@ -100,7 +100,7 @@ class DraftStore(ReadOnlyStore):
             return self._store.tombstone(fact_id)
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
-        """Keep each write whose condition holds."""
+        """Record each write whose condition holds."""
         results: list[str | RevisionMismatch] = []
         refused: set[str | None] = set()
         for each in writes:
@@ -125,7 +125,7 @@ class DraftStore(ReadOnlyStore):
         """The changes of the drafts, without the paths of notes.
 
         Args:
-            at: the time since when facts count as new.
+            at: facts created from this time on count as new.
         """
         before = self._store.find_many(self._drafts)
         for fact_id, fact in self._drafts.items():
@@ -144,7 +144,7 @@ class DraftStore(ReadOnlyStore):
 
 
 def _new_values(fact: Fact, at: str) -> dict[str, Value]:
-    """The values of a new fact, without those that are set when it is written."""
+    """The values of a new fact, except those that are set when it is written."""
     values = {key: value for key, value in fact_to_values(fact).items() if key not in _COMPUTED}
     if fact.created_at >= at:
         del values["createdAt"]
@@ -180,15 +180,15 @@ def propose_write(
     Args:
         ctx: the two sides.
         work: the operation of the agent.
-        denied: the error that it raised.
-        agent: who proposes.
+        denied: the error that the operation raised.
+        agent: the agent that proposes.
 
     Returns:
-        The proposal; if the work changes nothing, its result.
+        The proposal, or the result of `work` if it changes nothing.
 
     Raises:
         StoreUnavailableError: nothing was proposed or queued.
-        UsageError: it would change too much to be proposed at once.
+        UsageError: it would change more than `MAX_CHANGES` facts.
         ScopeDeniedError, ImportLineError: `denied`, when a deleted fact would come back.
         VaultsyncError: as the work itself.
     """
@@ -215,7 +215,7 @@ def propose_write(
 
 
 def _scopes(ctx: SyncContext, change: ProposedChange) -> Iterator[str]:
-    """The present and the new scope of a fact."""
+    """The current and the new scope of a fact."""
     yield from (fact.scope for fact in ctx.store.find_many([change.fact_id]).values())
     after = (change.after or {}).get("scope")
     if isinstance(after, str):
@@ -228,7 +228,7 @@ def _readers(scope: str) -> tuple[bool, bool, str]:
 
 
 def _title(changes: Sequence[ProposedChange]) -> str:
-    """The proposal in one line."""
+    """A title for the proposal."""
     change, *others = changes
     if [(each.after or {}).get("supersedesId") for each in others] == [change.fact_id]:
         return f"Replace “{change.title}” by “{others[0].title}”"

@@ -1,7 +1,7 @@
 """Count uses of facts: logged at once, written to the store in batches.
 
 A fact is used when it is opened, packed into a context that was delivered, or changed or
-named by an agent. To be one of the hits of a question is no use of it.
+named by an agent. Appearing among the hits of a question does not count.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ FLUSH_BYTES = 64 << 10
 class AccessCounter:
     """Counts uses in `accessCount`, in batches.
 
-    Writing a hundred counts takes as long as two answers, so they are written when they are
-    read, or when the log is full. Counts are kept beside the facts: no revision changes.
+    Writing a hundred counts takes as long as two answers, so they are written only when they
+    are needed, or when the log is full. Counts are stored beside the facts: no revision changes.
 
     Args:
         ctx: the store to write to.
-        log: where uses wait until the store has them.
+        log: keeps uses until the store has them.
     """
 
     def __init__(self, ctx: ReadContext, log: RecallLog) -> None:
@@ -42,13 +42,13 @@ class AccessCounter:
         size = self._log.size()
         if size >= self._flush_at:
             self.flush()
-            # While the store is unavailable, not every answer waits for it.
+            # While the store is unavailable, only some answers wait for it.
             self._flush_at = self._log.size() + FLUSH_BYTES
 
     def flush(self) -> int:
-        """Write the counts; returns how many facts were counted. Never raises for the store.
+        """Write the counts; returns the number of facts. Never raises errors of the store.
 
-        What the store does not take stays in the log.
+        Counts that could not be written stay in the log.
         """
         counted = 0
         while (batch := self._log.batch()) is not None:

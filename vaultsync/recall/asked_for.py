@@ -1,11 +1,11 @@
 """What a question asks for: facts of some types, in a state, in an order, or about a topic.
 
 *Which decisions did we make about deposits?* asks for decisions, and names a topic; *What
-promises are open?* asks for a set of facts and names none. What is asked for is answered from
-that set first. A question that only mentions a type (*Why was this decided?*) hints at it.
+promises are open?* asks for a set of facts and names none. Facts of that set are ranked first.
+A question that only mentions a type (*Why was this decided?*) hints at it.
 
-The words are a table, in English, German, French, Spanish and Japanese; a word with other
-common meanings (note, fact, rule) is left out.
+The words are in tables, in English, German, French, Spanish and Japanese; words with other
+common meanings (note, fact, rule) are left out.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class AskedFor(Struct, frozen=True):
     """What a question asks for besides its topic."""
 
     types: frozenset[str] = frozenset()
-    """The types it asks for facts of."""
+    """The types of facts that it asks for."""
     hinted_types: frozenset[str] = frozenset()
-    """The types it mentions, those it asks for included."""
+    """The types it mentions, including those it asks for."""
     order: str = ""
     """`newest` or `oldest`; empty for the default."""
     state: str = ""
     """`open`, `overdue`, `done`, `due` or `replaced`; empty for any."""
     topic: tuple[str, ...] = ()
-    """The words that say what about; empty when a whole set is asked for."""
+    """The words of its topic; empty if it asks for a whole set."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -75,7 +75,7 @@ TYPE_VERBS: Mapping[str, str] = MappingProxyType(
         "preference": "prefer prefers bevorzugt préfère prefiere",
     }
 )
-"""Type -> the verbs for doing it."""
+"""Type -> the verbs for creating it."""
 JAPANESE_TYPES: Mapping[str, str] = MappingProxyType(
     {
         "decision": "決定|決めた|決まった",
@@ -90,9 +90,9 @@ JAPANESE_TYPES: Mapping[str, str] = MappingProxyType(
         "project": "プロジェクト一覧",
     }
 )
-"""Type -> the words for it in a language without blanks, as a pattern."""
+"""Type -> the Japanese words for it, as a pattern."""
 _HINT_ONLY = frozenset({"person", "project"})
-"""Types that are asked for, but not hinted at: their words have other common meanings."""
+"""Types that can be asked for, but not hinted at: their words have other meanings."""
 _TYPE_OF_NOUN = MappingProxyType({w: name for name, ws in TYPE_NOUNS.items() for w in ws.split()})
 _TYPE_OF_VERB = MappingProxyType({w: name for name, ws in TYPE_VERBS.items() for w in ws.split()})
 
@@ -113,10 +113,10 @@ STATE_WORDS: Mapping[str, str] = MappingProxyType(
 )
 _STATE_OF_WORD = MappingProxyType({w: name for name, ws in STATE_WORDS.items() for w in ws.split()})
 _DENIED = MappingProxyType({DONE: OPEN, OPEN: DONE, OVERDUE: OPEN})
-"""What is asked for by *not* and a state."""
+"""State -> the state meant by *not* and it."""
 _NOT = _words("not never isn t aren wasn weren hasn haven nicht pas no longer mehr")
 _NOT_WITHIN = 3
-"""A state is denied from this many words before it: *not yet done*, *aren't done*."""
+"""A state is negated by a word at most this far before it: *not yet done*, *aren't done*."""
 JAPANESE_STATES = MappingProxyType(
     {
         OVERDUE: "期限切れ|遅れ",
@@ -126,11 +126,11 @@ JAPANESE_STATES = MappingProxyType(
     }
 )
 _WITH_STATE = frozenset({"commitment", "task"})
-"""The types that have a state; any may be replaced."""
+"""The types that have a state; facts of any type may be replaced."""
 _BY_NEWER = _words(
     "later newer new one ones neue neuere neueren spätere späteren nouvelle nouvelles nueva nuevas"
 )
-"""Words that name no topic beside *replaced*."""
+"""Words that are not a topic next to *replaced*."""
 ORDER_WORDS: Mapping[str, str] = MappingProxyType(
     {
         NEWEST: "latest newest recent neueste neuesten neuster jüngste jüngsten aktuellste"
@@ -143,7 +143,7 @@ _ORDER_OF_WORD = MappingProxyType({w: name for name, ws in ORDER_WORDS.items() f
 _LAST = _words(
     "last letzte letzten dernière dernières dernier derniers última últimas último últimos"
 )
-"""Ask for the newest right before or after the noun of a type: *our last decision*."""
+"""Words that ask for the newest, next to the noun of a type: *our last decision*."""
 JAPANESE_ORDERS = MappingProxyType({NEWEST: "最新|最近の", OLDEST: "最初|最古"})
 _GENERIC = _words(
     "fall falls fell filed notes note thing things everything anything"
@@ -157,7 +157,7 @@ _GENERIC = _words(
     " todas todos actuales aún hecho hemos hicimos lista muestra tomado tomamos tomaron hay dime"
     " qué pasó nuestra nuestras nuestros sigue siguen"
 )
-"""Words of a question for a set that name no topic."""
+"""Words that are not a topic in a question for a set."""
 _JAPANESE_GENERIC = (
     r"私たち|我々|これまで|こと|どんな|どのような|すべて|全て|一覧|ください|教えて|ありました|あります|ある"
     r"|しました|した|する|されました|された|何|は|を|が|の|に|で|と|も|か|な|ですか|です|ました|ます|[\s、。？！?!]"
@@ -173,22 +173,22 @@ _OTHER_QUESTION = _words(
     "why when where who whose whom because after before warum wann wo wer wessen pourquoi quand où"
     " qui por cuándo dónde quién quiénes"
 )
-"""Begins a question for a reason, a time, a place or a person: its types are only mentioned."""
+"""First words of questions for a reason, time, place or person, which only mention types."""
 _PEOPLE = frozenset({"person"})
 _WHO = _words("who wer qui quién quiénes")
-"""Begins a question for people: only that type may be asked for."""
+"""First words of questions for people, which can ask for no other type."""
 _NOUN_WITHIN = 2
-"""A type is asked for by a noun among the first words that carry meaning: *open tasks*, *Bente's
-preferences*; further on it is only mentioned."""
+"""Number of content words at the beginning within which a noun asks for its type: *open tasks*,
+*Bente's preferences*; a later noun only mentions it."""
 _VERB_WITHIN = 3
 
 
 def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
-    """What a question asks for.
+    """Find out what a question asks for.
 
     Args:
-        text: the question without filters, request phrases and the dates it names.
-        is_narrowed: whether it had any of these, so that without a topic it asks for a set.
+        text: the question without filters, request phrases and dates.
+        is_narrowed: whether it had any of these; then, without a topic, it asks for a set.
     """
     if _KANA.search(text):
         return _asked_in_japanese(text)
@@ -229,7 +229,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     ]
     named = [word for word in unordered if not (state and (word in _STATE_OF_WORD or word in _NOT))]
     if state == REPLACED:
-        # With a topic, it may be the newer fact that tells what was replaced.
+        # With a topic, the newer fact may state what was replaced.
         is_set = types and _BY_NEWER.issuperset(named)
         state, named = (state, []) if is_set else ("", unordered)
     hinted = {name for _, name in (*nouns, *verbs) if name not in _HINT_ONLY}
@@ -239,7 +239,7 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
 
 
 def _state_in(words: Sequence[str]) -> str:
-    """The state that a question names first; what is left when it denies it."""
+    """The first state in a question; if it is negated, the remaining one."""
     for at, word in enumerate(words):
         if state := _STATE_OF_WORD.get(word):
             is_denied = not _NOT.isdisjoint(words[max(0, at - _NOT_WITHIN) : at])
@@ -248,9 +248,9 @@ def _state_in(words: Sequence[str]) -> str:
 
 
 def _function_words(words: Iterable[str]) -> frozenset[str]:
-    """The words of a question that say nothing, in the language that has most of them.
+    """The function words of a question, in the language that has most of them.
 
-    Those of English are always among them: questions in other languages still have some.
+    English ones are always included, because questions in other languages contain some.
     """
     found = {each: len(FUNCTION_WORDS[each].intersection(words)) for each in _LANGUAGES}
     most = max(found.values())
@@ -259,7 +259,7 @@ def _function_words(words: Iterable[str]) -> frozenset[str]:
 
 
 def _without_modifiers(content: list[int], words: list[str]) -> list[int]:
-    """The places of the words that carry meaning, without those of a state or an order."""
+    """The positions of the content words, without those for a state or an order."""
     skipped = _STATE_OF_WORD.keys() | _ORDER_OF_WORD.keys() | _LAST
     return [at for at in content if words[at] not in skipped]
 
@@ -282,12 +282,12 @@ def _asked_in_japanese(text: str) -> AskedFor:
 
 
 def names_type(word: str) -> bool:
-    """Whether a word is a noun for a type, in any case."""
+    """Whether a word is a noun for a type, ignoring case."""
     return word.lower() in _TYPE_OF_NOUN
 
 
 def due_then(asked: AskedFor) -> AskedFor:
-    """What a question asks for that names a time to come: what is due then, if it can be."""
+    """What a question with a future time asks for: facts due then, if its types can be due."""
     if not (asked.types or asked.topic):
         asked = structs.replace(
             asked, types=_WITH_STATE, hinted_types=asked.hinted_types | _WITH_STATE
@@ -296,7 +296,7 @@ def due_then(asked: AskedFor) -> AskedFor:
 
 
 def type_word(fact: Fact) -> str:
-    """The type of a fact if it is a word that questions use, such as lesson; else empty."""
+    """The type of a fact if questions use the word, such as lesson; otherwise empty."""
     return fact.type if fact.type in TYPE_NOUNS and fact.type not in _HINT_ONLY else ""
 
 
@@ -307,7 +307,7 @@ _ROLE = lazy_pattern(
 
 
 def roles_of(fact: Fact) -> tuple[str, ...]:
-    """What a person does: their `role`, and the words that their note begins with."""
+    """The roles of a person: the field `role`, and the first words of their note."""
     if fact.type != "person":
         return ()
     begin = _ROLE.match(fact.content)
@@ -321,7 +321,7 @@ _CLOSED = _words(
     "archived cancelled canceled closed complete completed done dropped failed finished fulfilled"
     " kept obsolete rejected resolved superseded expired"
 )
-"""Words with which people and agents close a task or a promise."""
+"""Statuses that users and agents give to a finished task or promise."""
 _FULFILLED = _CLOSED - _words(
     "archived cancelled canceled dropped failed obsolete rejected superseded expired"
 )
@@ -334,15 +334,15 @@ def is_in_state(
     today: str,
     due: TimeSpan = TimeSpan(),  # noqa: B008 - immutable
 ) -> bool:
-    """Whether a fact is in the state that is asked for.
+    """Whether a fact is in a state.
 
-    Only tasks and promises can be in another one than replaced; for others it is True then.
+    Only tasks and promises have states other than `replaced`; for other types the result is True.
 
     Args:
-        fact: of any type.
+        fact: a fact of any type.
         state: `open`, `overdue`, `done`, `due`, `replaced` or empty.
         today: ISO date.
-        due: when one has to be due.
+        due: the span in which it must be due.
     """
     if state == REPLACED:
         return fact.superseded_by_id is not None

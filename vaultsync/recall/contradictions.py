@@ -2,9 +2,9 @@
 
 By rules. Texts are compared sentence by sentence, as sets of stems, in English, German, French
 and Spanish.
-A rule only holds where both sentences have the same subject: all content words of one, without
-the value, are in the other. A contradiction that is missed costs less than two facts that go
-together and are said to disagree.
+A rule applies only if both sentences have the same subject: all content words of one, without
+the value, are in the other. Missing a contradiction costs less than reporting one between
+compatible facts.
 """
 
 from __future__ import annotations
@@ -21,58 +21,58 @@ from vaultsync.indexing.text_normalization import normalize_text_form
 from vaultsync.model.fact import Fact
 
 EXAMINED_CHARS = 2_000
-"""Characters of a fact, at its beginning, that are examined."""
+"""Number of characters examined at the beginning of a fact."""
 MIN_SUBJECT_OVERLAP = 0.5
-"""Minimum share of the words of both sentences that are in both."""
+"""Minimum share of the two sentences' words that occur in both."""
 MIN_DENIED_OVERLAP = 0.6
-"""The same where one of them denies."""
+"""The same if one of them is negated."""
 MIN_INSTANCE_SHARE = 0.6
-"""Minimum share of the words after *never* that are in what shows the contrary."""
+"""Minimum share of the words after *never* that a contradicting sentence must contain."""
 ENOUGH_SHARED = 4
-"""Shared words after *never* that are enough, however long it goes on."""
+"""Number of shared words after *never* that is enough, whatever its length."""
 QUOTED_CHARS = 80
-"""Maximum characters of a sentence that the reason quotes."""
+"""Maximum number of characters of a sentence quoted in a reason."""
 STEM_LENGTH = 5
-"""Letters of a word that count, after its ending is gone: the best length for the languages of
-Europe (McNamee & Mayfield, *Character N-Gram Tokenization for European Language Text Retrieval*,
+"""Number of letters compared, after removing the ending: the best length for European languages
+(McNamee & Mayfield, *Character N-Gram Tokenization for European Language Text Retrieval*,
 2004)."""
 
 
 class Claim(Struct, frozen=True):
-    """What one sentence of a fact says."""
+    """The statement of one sentence of a fact."""
 
     text: str
     words: frozenset[str]
-    """The stems of its content words, without those of the values."""
+    """The stems of its content words, without values."""
     amounts: Mapping[str, str]
-    """Unit -> amount, of what has one amount at a time."""
+    """Unit -> amount, for quantities that have only one amount at a time."""
     dates: frozenset[str] = frozenset()
-    """Days and times that it names: `-04-10`, `2026-04-10`, `tuesday`, `9:30`."""
+    """Days and times in it: `-04-10`, `2026-04-10`, `tuesday`, `9:30`."""
     states: frozenset[tuple[int, int]] = frozenset()
-    """Pairs of opposites, and which of the two it names."""
+    """Pairs of opposites, and which of the two it contains."""
     is_scheduled: bool = False
-    """Whether it says when something is to be, rather than was."""
+    """Whether it gives the date of something planned rather than past."""
     denied: bool = False
     never: tuple[frozenset[str], ...] = ()
-    """What it says has never been the case: the words, and those of each alternative."""
+    """What it says has never happened: the words, and those of each alternative."""
     speaker: str = ""
-    """Who says *I*; `?` where that is not known, empty without an *I*."""
+    """Who *I* is; `?` if that is unknown, empty if it has no *I*."""
 
     @property
     def asserted(self) -> frozenset[str]:
-        """The words of what it says to be the case; empty for a question, a wish or a plan.
+        """The words of what it asserts; empty for a question, a wish or a plan.
 
-        Few need them: they are looked up only beside what has never been.
+        Computed on demand: they are needed only to compare with *never*.
         """
         return _asserted(self.text)
 
 
 class Statement(Struct, frozen=True):
-    """What a fact says, to be compared with others."""
+    """The claims of a fact, for comparison with other facts."""
 
     fact: Fact
     title: frozenset[str]
-    """The stems of a title that the content does not begin with."""
+    """The stems of the title, if the content does not begin with it."""
     entities: frozenset[str]
     claims: tuple[Claim, ...]
 
@@ -95,7 +95,7 @@ _LIGHT = _words(
     sont son está están hay has
     """
 )
-"""Words that may be added without another meaning."""
+"""Words that may be added without changing the meaning."""
 _NOT = _words(
     """
     not cannot nicht pas n't
@@ -138,7 +138,7 @@ _LINKING = _words(
     """
 )
 _NAMED_BY_VALUE = frozenset({"port", "versi", "budge", "price", "preis", "prix", "preci"})
-"""Stems of words that a number after them is a value of; after others it is part of a name."""
+"""Stems of words after which a number is a value; after others it is part of a name."""
 _OPPOSITES: Sequence[tuple[str, str]] = (
     ("open", "closed"),
     ("finished", "unfinished"),
@@ -181,7 +181,7 @@ _WEEKDAYS = {
     )
     for name, day in zip(names.split(), _DAYS.split(), strict=True)
 }
-"""The name of a day of the week -> its name in English."""
+"""Name of a weekday -> its English name."""
 _MONTHS = {
     name: number
     for names in (
@@ -221,8 +221,8 @@ _UNREAL = _words(
     voudrais si comment debería podría quisiera quiero cómo
     """
 )
-"""Words by which a clause that begins with them is a question, a wish or a plan."""
-# It begins with the blank, where few positions are looked at any further.
+"""First words of clauses that are a question, a wish or a plan."""
+# The pattern begins with the blank, so that few positions are examined further.
 _SENTENCE_END = r"\s(?<=[.!?;]\s)(?<!\b\d\.\s)(?<!\b\d\d\.\s)\s*|\n+"
 _CLAUSE_END = r",\s+|\s[-–—]\s|\s(?:but|though|although|aber|doch|mais|pero|aunque)\s|[()]"
 _PAST = (
@@ -248,21 +248,21 @@ _MIN_STEM = 3
 def statement_of(
     fact: Fact, about: Collection[str] = (), *, least: int = 0, with_value: bool = False
 ) -> Statement:
-    """What a fact says. The text is examined from its beginning, without fenced code.
+    """Parse the claims of a fact from the beginning of its text, without fenced code.
 
     Args:
         fact: the fact.
-        about: stems; sentences with fewer than `least` of them are left out, which costs much
-            less than to read them.
-        least: how many of the stems a sentence has to have.
-        with_value: whether to leave out sentences that only a denial can contradict: those
+        about: stems; sentences with fewer than `least` of them are skipped, which costs much
+            less than parsing them.
+        least: minimum number of these stems in a sentence.
+        with_value: whether to skip sentences that only a denial can contradict: those
             without a number, a day, a state or a denial.
     """
     text = fact.content[:EXAMINED_CHARS]
     if sum(map(text.casefold().__contains__, about)) < least:
         return Statement(fact, frozenset(), frozenset(), ())
     if "```" in text or "~~~" in text:
-        # A question loads this module, and needs no markdown.
+        # Questions load this module, and do not need the Markdown parser.
         from vaultsync.markdown.blocks import without_code  # noqa: PLC0415
 
         text = without_code(text)
@@ -288,7 +288,7 @@ def statement_of(
 
 
 def contradiction(one: Statement, other: Statement) -> str:
-    """Why two facts cannot both hold, in a phrase about the first; empty where they can."""
+    """Why two facts contradict each other, as a phrase about the first; empty if they do not."""
     first, second = one.fact, other.fact
     if first.id in _versions(second) or second.id in _versions(first):
         return ""
@@ -313,8 +313,8 @@ def _versions(fact: Fact) -> tuple[str | None, ...]:
 def _has_value(sentence: str) -> bool:
     """Whether a sentence has a number, a day, a state or a denial.
 
-    A set of words is made in less time than a pattern of these words is compiled, which took
-    a cold answer 4 ms.
+    Building a set of words takes less time than compiling a pattern of these words, which took
+    4 ms of a cold answer.
     """
     words = set(re.findall(r"\w+", sentence))
     return (
@@ -327,11 +327,11 @@ def _has_value(sentence: str) -> bool:
 
 
 class Glance:
-    """What a look at the text of a fact tells, before its sentences are read."""
+    """A quick check of a fact's text, before its sentences are parsed."""
 
     def __init__(self, fact: Fact) -> None:
         self._text = fact.content[:EXAMINED_CHARS].casefold()
-        # A set of words is made in a tenth of the time that patterns of these words take.
+        # Building a set of words takes a tenth of the time of patterns for these words.
         self._words = set(re.findall(r"\w+", self._text))
         self._denies = (
             not self._words.isdisjoint(_NOT | _NO)
@@ -340,14 +340,14 @@ class Glance:
         )
         self._has_never = not self._words.isdisjoint(_NEVER)
         self.denies = self._denies or self._has_never
-        """Whether it denies anything."""
+        """Whether it contains a negation."""
 
     @cached_property
     def _has_number(self) -> bool:
         return not self._words.isdisjoint(_NUMBERS) or bool(re.search(r"\d", self._text))
 
     def may_contradict(self, claim: Claim) -> bool:
-        """Whether the text has the words that it takes to contradict a sentence."""
+        """Whether the text has the words required to contradict a claim."""
         if claim.never:
             return any(_is_instance(self._shared(each), len(each)) for each in claim.never)
         if self._has_never and self._shared(claim.asserted) > 1:
@@ -368,17 +368,17 @@ class Glance:
 
 
 def _is_contracted(text: str) -> bool:
-    """Whether a folded text has a contracted *not*; most lack what is looked for first."""
+    """Whether a folded text has a contracted *not*; the first test rules out most texts."""
     return ("'t" in text or "’t" in text) and bool(re.search(_CONTRACTED, text))
 
 
 def _is_instance(shared: int, denied: int) -> bool:
-    """Whether enough words of what was never the case are shared."""
+    """Whether enough words after *never* are shared."""
     return shared > 1 and shared >= min(ENOUGH_SHARED, MIN_INSTANCE_SHARE * denied)
 
 
 def denials(statement: Statement) -> Iterator[Claim]:
-    """The sentences that say that something has never been the case."""
+    """The claims that something has never happened."""
     return (each for each in statement.claims if each.never)
 
 
@@ -392,7 +392,7 @@ def _may_share_subject(one: Statement, other: Statement) -> bool:
 
 
 def _disagree(mine: Claim, theirs: Claim) -> bool:
-    """Whether two sentences cannot both hold."""
+    """Whether two claims contradict each other."""
     if mine.speaker and theirs.speaker and mine.speaker != theirs.speaker:
         return False
     if mine.never or theirs.never:
@@ -411,7 +411,7 @@ def _disagree(mine: Claim, theirs: Claim) -> bool:
         shared = [mine.words & theirs.words, mine.states & theirs.states, mine.dates & theirs.dates]
         return not values and mine.dates == theirs.dates and sum(map(len, shared)) > 1
     if values != 1:
-        return False  # of two values that differ one is part of the subject
+        return False  # if two values differ, one is part of the subject
     if has_other_date:
         return mine.is_scheduled and theirs.is_scheduled
     return mine.dates == theirs.dates or not (mine.dates and theirs.dates)
@@ -425,21 +425,21 @@ def _same_subject(mine: frozenset[str], theirs: frozenset[str], least: float) ->
 
 
 def _has_other_date(mine: Claim, theirs: Claim) -> bool:
-    """Whether both name one date, and these are different days, or different times of day."""
+    """Whether each has one date, and these are different days or times of day."""
     if len(mine.dates) != 1 or len(theirs.dates) != 1:
         return False
     (one,), (other,) = mine.dates, theirs.dates
     if one == other or (":" in one, "-" in one) != (":" in other, "-" in other):
         return False
     is_same_day = "-" in one and one[-5:] == other[-5:]
-    return not (is_same_day and "" in (one[:-6], other[:-6]))  # one of them names no year
+    return not (is_same_day and "" in (one[:-6], other[:-6]))  # one of them has no year
 
 
 def instance_share(denial: Claim, instance: Claim) -> float:
-    """How much of what was never the case a sentence says to be; 0 where it is too little."""
+    """The share of a *never* claim, 0 to 1, that an instance asserts; 0 if it is too small."""
     best = 0.0
     if denial.speaker and not instance.speaker:
-        return best  # what one person never did, others may have done
+        return best  # others may have done what one person never did
     asserted = instance.asserted
     for words in denial.never:
         shared = len(words & asserted)
@@ -449,7 +449,7 @@ def instance_share(denial: Claim, instance: Claim) -> float:
 
 
 def done_share(instance: Claim) -> float:
-    """How far a sentence tells of something done, 0 to 1: by a past tense, and by figures."""
+    """How clearly a claim reports something done, 0 to 1, by past tense and figures."""
     return (
         bool(re.search(_PAST, instance.text, re.IGNORECASE)) / 2
         + any(map(str.isdigit, instance.text)) / 2
@@ -467,13 +467,13 @@ def _quoted(claim: Claim) -> str:
 
 
 def _claim(text: str, known: frozenset[str], speaker: str, *, titled: bool) -> Claim:
-    """What a sentence says.
+    """Parse the claim of a sentence.
 
     Args:
         text: the sentence.
-        known: the stems of what the fact is about.
+        known: the stems of the fact's subject.
         speaker: who *I* is.
-        titled: whether the fact has a title, so that the sentence may have no verb.
+        titled: whether the fact has a title; then the sentence may lack a verb.
     """
     dates, rest = _dates(text)
     tokens = _tokens(rest)
@@ -501,7 +501,7 @@ def _claim(text: str, known: frozenset[str], speaker: str, *, titled: bool) -> C
 
 
 def _denies(word: str, has_verb: bool = True) -> bool:  # noqa: FBT001, FBT002 - the only option
-    """Whether a word denies a sentence; *no* and its like do only where there is a verb."""
+    """Whether a word negates a sentence; words like *no* do so only next to a verb."""
     if word in _NO:
         return has_verb
     return word in _NOT or word.endswith("n't")
@@ -531,7 +531,7 @@ def _is_content(word: str) -> bool:
 
 
 def stem(word: str) -> str:
-    """The beginning of a word, without its ending."""
+    """The stem of a word: its beginning, without the ending."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM:
             word = word[: -len(ending)]
@@ -540,7 +540,7 @@ def stem(word: str) -> str:
 
 
 def _dates(text: str) -> tuple[frozenset[str], str]:
-    """The days and times that a text names, and the text without them."""
+    """The days and times in a text, and the text without them."""
     found = set()
 
     def iso(match: re.Match[str]) -> str:
@@ -573,7 +573,7 @@ def _dates(text: str) -> tuple[frozenset[str], str]:
 
 
 def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[str, str]]:
-    """The stems of the content words, and the amounts by the stem of what they count."""
+    """The stems of the content words, and stem of the counted noun -> amount."""
     words, amounts, taken, several = [], dict[str, str](), set[int](), set[str]()
     last_content, is_past = "", "ago" in tokens
     for at, token in enumerate(tokens):
@@ -603,7 +603,7 @@ def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[s
 
 
 def _number(token: str) -> str | None:
-    """A number in one form; None for what is none."""
+    """A number in canonical form; None if it is not a number."""
     if token in _NUMBERS:
         return _NUMBERS[token]
     digits = token.strip("€$£%")
@@ -615,7 +615,7 @@ def _number(token: str) -> str | None:
 
 
 def _never(text: str) -> Iterator[frozenset[str]]:
-    """What a sentence says has never been the case: all of it, and each alternative."""
+    """What a sentence says has never happened: as a whole, and each alternative."""
     for clause in re.split(_CLAUSE_END, re.sub(_EXAMPLE, " ", text)):
         tokens = _tokens(clause)
         at = next((n for n, each in enumerate(tokens) if each in _NEVER), None)
@@ -631,9 +631,9 @@ def _never(text: str) -> Iterator[frozenset[str]]:
 
 
 def _asserted(text: str) -> frozenset[str]:
-    """The words of the clauses that say something to be the case.
+    """The words of the clauses that assert something.
 
-    What belongs to such a clause may follow it after a comma.
+    A clause may continue after a comma.
     """
     found, is_real = set[str](), True
     for clause in re.split(_CLAUSE_END, text):

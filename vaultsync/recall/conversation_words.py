@@ -1,7 +1,7 @@
 """Recognize whether a question asks for what an assistant said, or for advice.
 
-*What did you recommend?* asks for what was said. *How would you suggest I split the work?* does
-not; it is answered with what the user prefers, whatever words of the question that has.
+**What did you recommend?* asks for what was said. *How would you suggest I split the work?* does
+not; its answer needs the user's preferences, which may have few words of the question.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vaultsync.model.fact import Fact, is_of_assistant
 from vaultsync.model.lazy_pattern import lazy_pattern
 
 _Patterns: TypeAlias = Mapping[tuple[str, ...], str]
-"""What one of must occur, in lower case -> the pattern of such questions, in one language each."""
+"""Lower-case texts, one of which must occur -> the pattern for such questions in a language."""
 
 _SAID = (
     "advise|answer|claim|describe|explain|give|list|mention|name|offer|point out|propose|provide"
@@ -105,9 +105,9 @@ _ADVICE: _Patterns = MappingProxyType(
     }
 )
 _STATED_WITHIN = 500
-"""Characters at the beginning of a fact in which a preference is looked for."""
+"""Number of characters of a fact in which a preference is searched for."""
 _PREFERENCES = frozenset({"preference", "convention"})
-"""The types of facts that say how something is wanted."""
+"""The types of facts that state a preference."""
 
 _PREFERENCE = lazy_pattern(
     r"\b(?:i|we)(?:['’]d|\s+would)?(?:\s+(?:always|generally|really|strongly|usually))?"
@@ -117,7 +117,7 @@ _PREFERENCE = lazy_pattern(
     r"|\bje\s+préfère\w*|\bj['’]aime\s+mieux\b|\bnous\s+préférons\b"
     r"|\b(?:prefiero|preferimos|preferiría)\b"
     r"|(?:ほう|方)が(?:好き|いい|良い)|を(?:好みます|好む)|が好きです"
-    # Instructions begin so.
+    # First words of instructions.
     r"|\A(?:\w+:\s)?(?:please\s+|bitte\s+)?(?:always|never|immer|niemals|toujours|jamais|siempre"
     r"|nunca)\b|\A(?:\w+:\s)?(?:いつも|必ず|常に)"
 )
@@ -126,7 +126,7 @@ _PREFERENCE = lazy_pattern(
 def asks_for_assistant(question: str) -> bool:
     """Whether a question asks for what an assistant said, in one of five languages.
 
-    What the assistant would say now is another question: *What would you suggest?*
+    *What would you suggest?*, about what it would say now, is not such a question.
     """
     return _is_one_of(_OF_ASSISTANT, question)
 
@@ -141,7 +141,7 @@ def _is_one_of(patterns: _Patterns, question: str) -> bool:
 
 
 def states_preference(fact: Fact) -> bool:
-    """Whether a fact says how its user wants something: by its type, or in its first words."""
+    """Whether a fact states a preference of its user, by its type or its first words."""
     if fact.type in _PREFERENCES:
         return True
     begin = fact.content[:_STATED_WITHIN].lower()

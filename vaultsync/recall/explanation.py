@@ -1,4 +1,4 @@
-"""Explain a hit: the query terms it contains, the snippet with most of them, and a sentence."""
+"""Explain a hit: the query terms it contains, the best snippet, and a sentence."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from vaultsync.recall.asked_for import type_word
 SNIPPET_LENGTH = 200
 """Maximum number of characters of a snippet."""
 MAX_TERM_POSITIONS = 30
-"""Occurrences of one term that are considered for the snippet."""
+"""Maximum number of occurrences of one term that are considered for the snippet."""
 _PAIR = 2
-"""Letters of a term of a script without blanks."""
+"""Number of letters of a term in a script without blanks."""
 _MAX_SUFFIX = 5
-"""Letters that may follow a stem; with more of them it is another word."""
-# Markup that a snippet leaves out; of a link it keeps the display text.
+"""Maximum number of letters after a stem; with more, it is another word."""
+# Markup removed from snippets; links keep their display text.
 _LINK = lazy_pattern(r"!?\[\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
 _MARKUP = lazy_pattern(r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE)
 _SENTENCE_END = lazy_pattern(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")
@@ -28,7 +28,7 @@ _SENTENCE_END = lazy_pattern(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")
 class QueryTerms:
     """The stemmed terms of a query, and where a text contains them.
 
-    A stem matches where it begins a word. Texts are searched with `str.find`: a regular
+    A stem matches at the beginning of a word. Texts are searched with `str.find`: a regular
     expression took fifty times as long, and more than the rest of an answer.
 
     Args:
@@ -44,14 +44,14 @@ class QueryTerms:
         ]
 
     def add_spelling(self, stem: str, spelling: str) -> None:
-        """Have another term count as one of the query: a word that it misspells."""
+        """Count another term as one of the query: the correct spelling of a misspelled word."""
         number = self.stems.index(stem)
         self._spellings[number] = (*self._spellings[number], spelling)
 
     def positions(
         self, text: str, *, limit: int = MAX_TERM_POSITIONS
     ) -> list[tuple[int, int, int]]:
-        """The (start, end, term number) of each match in order, a limited number per term."""
+        """The (start, end, term number) of each match in order, at most `limit` per term."""
         lowered = lower_each(text)
         return sorted(
             (start, end, number)
@@ -61,20 +61,20 @@ class QueryTerms:
         )
 
     def matched_words(self, text: str) -> dict[int, str]:
-        """The number of each term that the text contains -> its first match, as written."""
+        """Number of each term in the text -> its first match, as written."""
         words: dict[int, str] = {}
         for start, end, number in self.positions(text, limit=1):
             words.setdefault(number, text[start:end])
         return dict(sorted(words.items()))
 
     def quoted_words(self, text: str, words: Mapping[int, str]) -> tuple[list[str], int]:
-        """The words of the query that the text contains, as written, and how many it asks for.
+        """The words of the query in the text, as written, and the number of words in the query.
 
-        Of scripts without blanks the terms are pairs of letters that overlap; neighbours of
-        them are one word here, as far as the text contains it.
+        In scripts without blanks, terms are overlapping pairs of letters; adjacent pairs
+        count as one word here, as far as the text contains it.
 
         Args:
-            text: of a fact.
+            text: the text of a fact.
             words: its `matched_words()`.
         """
         if not any(len(each) > 1 for each in self._chains):
@@ -94,7 +94,7 @@ class QueryTerms:
 
 
 def _chains(stems: Sequence[str]) -> list[list[int]]:
-    """The numbers of the terms of each word: pairs of letters that overlap are one."""
+    """The term numbers of each word: overlapping pairs of letters form one word."""
     chains: list[list[int]] = []
     for number, stem in enumerate(stems):
         before = stems[chains[-1][-1]] if chains else ""
@@ -107,7 +107,7 @@ def _chains(stems: Sequence[str]) -> list[list[int]]:
 
 
 def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans, in order, with those that overlap made one."""
+    """Merge overlapping spans, given in order."""
     joined: list[tuple[int, int]] = []
     for start, end in spans:
         if joined and start < joined[-1][1]:
@@ -118,7 +118,7 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _words_with_stem(text: str, stem: str) -> Iterator[tuple[int, int]]:
-    """The (start, end) of each word that a stem begins; of scripts without blanks, the stem."""
+    """The (start, end) of each word with a stem; in scripts without blanks, of the stem."""
     at = text.find(stem)
     while at >= 0:
         end = at + len(stem)
@@ -135,7 +135,7 @@ def _words_with_stem(text: str, stem: str) -> Iterator[tuple[int, int]]:
 
 
 def fact_text(fact: Fact) -> str:
-    """The searchable text of a fact: all of its words, and its date."""
+    """The searchable text of a fact, including its date."""
     return "\n".join(
         [
             fact.title,
@@ -153,7 +153,7 @@ def fact_text(fact: Fact) -> str:
 
 
 def has_phrases(phrases: Iterable[str], text: str) -> bool:
-    """Whether a text contains all phrases, whatever their case and line breaks."""
+    """Whether a text contains all phrases, ignoring case and line breaks."""
     if not phrases:
         return True
     folded = " ".join(text.casefold().split())
@@ -163,8 +163,8 @@ def has_phrases(phrases: Iterable[str], text: str) -> bool:
 def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> str:
     """The part of a text with most of the terms, in one line without markup.
 
-    It begins at a sentence or a word, and with the text where no term matches. An ellipsis
-    on either side stands for text that was left out, beyond `length` characters.
+    It begins at a sentence or a word; if no term matches, at the beginning of the text. An
+    ellipsis on either side marks omitted text, and is not counted in `length` (characters).
     """
     text = _LINK.sub(r"\1", text) if "[[" in text else text
     begin = _sentence_start(text, _densest_window(terms.positions(text), length), length)
@@ -180,13 +180,13 @@ def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> st
 
 
 def densest_passage(text: str, terms: QueryTerms, *, length: int) -> str:
-    """The part of a text with most of the terms, as it is written, of some length."""
+    """The part of a text, `length` characters, with most of the terms, as written."""
     begin = _sentence_start(text, _densest_window(terms.positions(text), length), length)
     return text[begin : begin + length]
 
 
 def _densest_window(positions: Sequence[tuple[int, int, int]], length: int) -> int:
-    """The start of the first window of `length` characters with most different terms."""
+    """The start of the first window of `length` characters with the most distinct terms."""
     best, start, first = 0, 0, 0
     inside: dict[int, int] = {}
     for begin, _, number in positions:
@@ -203,7 +203,7 @@ def _densest_window(positions: Sequence[tuple[int, int, int]], length: int) -> i
 
 
 def _sentence_start(text: str, at: int, length: int) -> int:
-    """The start of the sentence that contains a position, or of a word shortly before it."""
+    """The start of the sentence at a position, or of a word shortly before it."""
     earliest = max(0, at - length // 2)
     ends = [match.end() for match in _SENTENCE_END.finditer(text, earliest, at)]
     if ends:
@@ -215,11 +215,11 @@ def _sentence_start(text: str, at: int, length: int) -> int:
 
 
 _IMPORTANT = 0.8
-"""Minimum importance that is mentioned."""
+"""Minimum importance that an explanation mentions."""
 _SIMILAR = 0.2
-"""Minimum cosine that is called similar; unrelated texts reach it too."""
+"""Minimum cosine described as similar; unrelated texts can reach it too."""
 _OFTEN = 5
-"""Minimum number of recalls that is mentioned."""
+"""Minimum number of uses that an explanation mentions."""
 _MAX_WORDS = 5
 """Maximum number of matched words that are quoted."""
 
@@ -237,7 +237,7 @@ def explain_hit(
     importance: float | None = None,
     contradicts: Iterable[str] = (),
 ) -> str:
-    """One sentence that says why a fact was found.
+    """Explain in one sentence why a fact was found.
 
     Args:
         matched_words: the words of the fact that match a query term, as written.
@@ -246,11 +246,11 @@ def explain_hit(
             find it.
         raised: whether a reranker moved it up.
         matches_hints: whether it has the type, time or tier that the query hints at.
-        in_set: whether it was found for these alone, without a topic.
-        remarks: what made it count more or less than others.
+        in_set: whether it was found only by these, without a topic.
+        remarks: reasons for a higher or lower rank.
         access_count: how often it was used: opened, packed, changed or named.
         importance: 0 to 1.
-        contradicts: the facts that say otherwise, by title and date.
+        contradicts: titles and dates of the facts that contradict it.
     """
     parts = []
     if matched_words:
@@ -263,7 +263,7 @@ def explain_hit(
         is_or_not = "is" if cosine >= _SIMILAR else "is not"
         parts.append(
             f"{is_or_not} similar in meaning ({round(cosine, 2) + 0.0:.2f})"
-        )  # never -0.00
+        )  # avoids -0.00
     if raised:
         parts.append("fits better when it is read with the question")
     if in_set:

@@ -1,8 +1,8 @@
 """Translate a question into English, word by word, for notes in English.
 
 A question in German, French, Spanish or Japanese shares few words with an English note, and the
-default model knows English alone. A small dictionary of common words, which ships with the
-package, says most of it in English; what it does not know, such as names, stays as it is.
+default model knows only English. A small dictionary of common words, which is part of the
+package, translates most of it; words that it does not have, such as names, are kept.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ MAX_WORD = 40
 _KANA = lazy_pattern("[\u3041-\u3096\u30a1-\u30fa]")
 _HIRAGANA = lazy_pattern("[\u3041-\u3096]+")
 _PARTICIPLE = lazy_pattern("(ab|an|auf|aus|ein|her|hin|mit|um|vor|weg|zu|zuruck|)ge(?=...)")
-"""The *ge* of a German participle, which may stand inside: *ausgeschaltet*."""
+"""The *ge* of a German participle, which may follow a prefix: *ausgeschaltet*."""
 _ENDINGS = (0, 0, 0, 1, 3, 4, 6)
-"""How many letters may follow a beginning, by its length."""
+"""Maximum number of letters after a word beginning, by the length of the beginning."""
 _ENDING_OF_WORD = 3
-"""How many may follow a German one; after more of them it may be a compound."""
+"""The same for a German word; with more letters it may be a compound."""
 _LEAST_PART = 4
 """Minimum number of letters of a part of a German compound."""
 
@@ -43,22 +43,22 @@ _Beginnings: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 class Gloss(NamedTuple):
-    """A word of a question, and the English words for it: none where they are not known."""
+    """A word of a question, and its English translations; none if it is unknown."""
 
     word: str
     english: tuple[str, ...]
 
     @property
     def best(self) -> str:
-        """The first of the English words, or the word itself."""
+        """The first translation, or the word itself."""
         return (*self.english, self.word)[0]
 
 
 def translated_terms(question: str, index: NoteIndex) -> tuple[str, QueryTerms, str] | None:
-    """A question in English, its terms, and all words to look for as well as its own.
+    """Translate a question: the English text, its terms, and all additional search words.
 
-    Returns: None, unless more of the words are in fewer facts than their English is; so a
-        question in the language of the facts stays as it is.
+    Returns: None, unless for most words the English occurs in more facts; so a question in
+        the language of the facts is not translated.
     """
     found = glosses(question)
     translated = [each for each in found if each.english]
@@ -80,16 +80,16 @@ def translated_terms(question: str, index: NoteIndex) -> tuple[str, QueryTerms, 
 
 
 def mean_direction(vectors: Sequence[Sequence[float]]) -> list[float]:
-    """The vector of unit length in the middle of some."""
+    """The mean of vectors, normalized to unit length."""
     total = [fsum(values) for values in zip(*vectors, strict=True)]
     length = hypot(*total) or 1.0
     return [each / length for each in total]
 
 
 def glosses(text: str) -> list[Gloss]:
-    """The words of a question with their English, without function words.
+    """The words of a question with their translations, without function words.
 
-    Returns: none where the language is none of `GLOSSED`, or cannot be told.
+    Returns: an empty list if the language is unknown, or not one of `GLOSSED`.
     """
     if _KANA.search(text):
         return _japanese(text)
@@ -102,13 +102,13 @@ def glosses(text: str) -> list[Gloss]:
 
 
 def _japanese(text: str) -> list[Gloss]:
-    """The words of the dictionary, and between them what is not grammar."""
+    """The dictionary's words in a text, and what is between them except grammar."""
     known, found = _dictionary()[JAPANESE], []
     for number, part in enumerate(_japanese_words().split(text)):
         if number % 2:
             found.append(Gloss(part, known[part]))
         else:
-            words = (word for some in _HIRAGANA.split(part) for word in split_words(some))
+            words = (word for piece in _HIRAGANA.split(part) for word in split_words(piece))
             found += [Gloss(word, ()) for word in words]
     return found
 
@@ -135,7 +135,7 @@ def _english(word: str, known: _Beginnings, language: str) -> tuple[str, ...]:
 
 
 def _compound(word: str, known: _Beginnings) -> tuple[str, ...]:
-    """The English of a German word of two words, as two words, and what else each may be."""
+    """The translation of a German compound, as two words, and their alternatives."""
     for at in range(len(word) - _LEAST_PART, _LEAST_PART - 1, -1):
         last = _begun(word[at:], known)
         first = last and _begun(word[:at], known, ending=_ENDING_OF_WORD)
@@ -145,7 +145,7 @@ def _compound(word: str, known: _Beginnings) -> tuple[str, ...]:
 
 
 def _begun(word: str, known: _Beginnings, *, ending: int = _ENDINGS[-1]) -> tuple[str, ...]:
-    """The English of the longest beginning of a word, after which there is only an ending."""
+    """The translation of a word's longest known beginning, if only an ending follows."""
     for end in range(len(word), max(1, len(word) - ending - 1), -1):
         if word[:end] in known and len(word) - end <= _ENDINGS[min(end, len(_ENDINGS) - 1)]:
             return known[word[:end]]
@@ -160,7 +160,7 @@ def _bare(word: str) -> str:
 
 @cache
 def _dictionary() -> Mapping[str, _Beginnings]:
-    """Language -> the beginnings of its words -> the English words for them."""
+    """Language -> word beginning -> its English translations."""
     known: dict[str, dict[str, tuple[str, ...]]] = {each: {} for each in GLOSSED}
     lines = (pkgutil.get_data(__package__, "english_words.txt") or b"").decode().splitlines()
     for line in lines:

@@ -1,6 +1,6 @@
-"""Find facts that contradict a new fact or a hit, with which they are then listed.
+"""Find facts that contradict a new fact or a hit, to list them next to it.
 
-Nothing is changed: which of two facts holds is not for a rule to say.
+Nothing is changed: a rule cannot decide which of two facts is valid.
 """
 
 from __future__ import annotations
@@ -31,35 +31,35 @@ from vaultsync.recall.contradictions import (
 from vaultsync.sync.context import ReadContext
 
 HITS_EXAMINED = 5
-"""First hits for which the other side is looked for."""
+"""Number of first hits for which contradicting facts are searched."""
 SET_EXAMINED = 30
-"""First facts of a set that are compared with each other."""
+"""Number of first facts of a set that are compared with each other."""
 MIN_ASKED_SHARE = 0.5
-"""Minimum share of the question's words that a sentence of a hit has to have."""
+"""Minimum share of the question's words in a sentence of a hit."""
 MAX_DENIAL_SEARCHES = 2
-"""Maximum number of searches for what a hit says has never been."""
+"""Maximum number of searches for facts that contradict a *never*."""
 MAX_BESIDE = 2
-"""Maximum number of facts that one hit brings along."""
+"""Maximum number of contradicting facts added per hit."""
 
 CANDIDATES = 10
-"""Facts that a new one is compared with: those that share most of its words."""
+"""Number of facts that a new one is compared with: those that share most words."""
 SEARCHED_CHARS = 300
-"""Characters of a new fact whose words are searched for."""
+"""Number of characters of a new fact that are used as a query."""
 MAX_BACKLOG = 200
-"""Facts that may have to be indexed before; with more, the index answers as it is."""
+"""Maximum number of facts to index first; with more, the index is used as it is."""
 
 FindMatches = Callable[[str], Iterable[Fact]]
-"""The facts that match some words best, as far as they may be shown."""
+"""Words -> the best matching facts that may be shown."""
 
 
 def find_contradictions(
     ctx: ReadContext, index: NoteIndex, fact: Fact, *, agent: str | None
 ) -> tuple[Contradiction, ...]:
-    """The facts that a fact contradicts, newest first, of those that an agent may see.
+    """The facts that a fact contradicts, newest first, among those that an agent may see.
 
-    One search and at most `CANDIDATES` facts are looked at, so not all are found.
+    Only the `CANDIDATES` facts of one search are examined, so some may be missed.
 
-    Returns: none while the store is unavailable, or the index cannot be read.
+    Returns: nothing if the store is unavailable, or the index cannot be read.
     """
     try:
         backlog = note_index_backlog(ctx, index.version())
@@ -87,19 +87,19 @@ def find_contradictions(
 
 
 class OpposedHits:
-    """The facts of an answer, each with those that contradict it beside it.
+    """The facts of an answer, each next to those that contradict it, the newest first.
 
-    The newest of them is first. A fact is brought along if it, too, is about the question.
+    A contradicting fact is added only if it, too, is about the question.
 
     Args:
         question: the question.
         ranked: ids of the candidates, best first.
-        facts: the candidates by id; those that are brought along are added to `found`.
-        find: called for what a hit denies, which few words of the question need to be in; None
-            for a set, whose facts are all about the question, and which takes in no others.
-        shown: how many hits are shown; only these are compared with each other, and all
-            candidates with what denies something.
-        keep_order: whether to leave them where they are.
+        facts: the candidates by id; added facts are added to `found`.
+        find: searches for what a hit denies, which may have few words of the question; None
+            for a set, whose facts are all about the question, and which gets no others.
+        shown: the number of hits shown; only these are compared with each other, and all
+            candidates with denials.
+        keep_order: whether to keep the order of the candidates.
     """
 
     def __init__(
@@ -123,9 +123,9 @@ class OpposedHits:
         self._statements: dict[tuple[str, int], Statement] = {}
         self._glances: dict[str, Glance] = {}
         self.order = list(ranked)
-        """The ids, best first, with those that were brought along."""
+        """The ids, best first, including added facts."""
         self.contradicts: dict[str, list[str]] = {}
-        """Id -> the ids of the facts that contradict it, which are beside it."""
+        """Id -> the ids of the facts that contradict it, which are next to it in `order`."""
         for fact_id in ranked[: HITS_EXAMINED if find else self._shown]:
             if fact_id not in self.contradicts:
                 self._bring_beside(fact_id)
@@ -147,9 +147,9 @@ class OpposedHits:
             self.contradicts.setdefault(each, []).append(fact_id)
 
     def _contradicting(self, statement: Statement) -> list[str]:
-        """The ids of the facts that contradict one, the surest first."""
+        """The ids of the facts that contradict a statement, the clearest first."""
         denied = [*denials(statement)]
-        # What shows the contrary of a denial shares few words with the question.
+        # A fact that contradicts a denial shares few words with the question.
         examined = self.order if denied and self._find else self.order[: self._shown]
         candidates = [each for each in examined if each not in self.contradicts]
         if denied and self._find and self._searches_left:
@@ -160,7 +160,7 @@ class OpposedHits:
                     candidates.append(fact.id)
         found = [each for each in candidates if self._contradicts(statement, each)]
         if denied:
-            # What was so before contradicts it; what came after may only be a change.
+            # An earlier fact contradicts it; a later one may only be a change.
             age = self._age(statement.fact.id)
             found.sort(key=lambda each: (self._age(each) > age, -self._share(denied, each)))
         return found
@@ -181,7 +181,7 @@ class OpposedHits:
         return self._glances[fact_id]
 
     def _share(self, denied: Sequence[Claim], fact_id: str) -> float:
-        """How surely a fact shows what was denied, and how much of the question is in it."""
+        """How clearly a fact contradicts denied claims, and how much of the question it has."""
         claims = self._statement(fact_id, self._least).claims
         return max(
             instance_share(denial, claim) * (1 + done_share(claim) + self._asked_share(claim))
@@ -193,7 +193,7 @@ class OpposedHits:
         return len(self._question & claim.asserted) / max(1, len(self._question))
 
     def _statement(self, fact_id: str, least: int) -> Statement:
-        """What a fact says of what the question is about."""
+        """The claims of a fact on the subject of the question."""
         key = fact_id, least
         if key not in self._statements:
             fact = self._facts[fact_id]

@@ -1,7 +1,7 @@
-"""The facts as of a time: those that existed, each in its version of that time.
+"""The facts as of a time: those that existed, each in its version at that time.
 
-Versions are put together from the present ones, by the history of their fields and by replaced
-versions that no run has recorded yet. The history names the time of the run that saw a change.
+Versions are reconstructed from the current ones, by the history of their fields and by replaced
+versions that no run has recorded yet. The history has the time of the run that noticed a change.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _NO_FIELDS = frozenset({"path", "note", "fact", "id"})
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What a question about the past is answered from."""
+    """The data from which a question about the past is answered."""
 
     ctx: ReadContext
-    """With the facts as they were, and a clock that shows the time."""
+    """A context with the facts and the clock of that time."""
     unknown: tuple[str, ...]
-    """What cannot be known any more, a sentence each."""
+    """What can no longer be known, one sentence each."""
 
 
 def past_moment(as_of: str, *, now: datetime) -> datetime:
-    """The time that a date or a moment stands for: its end, and never the future.
+    """The end of a date or the moment of a time, but never in the future.
 
     Raises:
-        InvalidFieldError: it is no date.
+        InvalidFieldError: it is not a date.
     """
     first, after = date_bounds("as_of", as_of, today=now.date())
     end = datetime.fromisoformat(after)
@@ -52,15 +52,15 @@ def past_moment(as_of: str, *, now: datetime) -> datetime:
 
 
 def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
-    """The facts as they were at a time, of those that an agent may see.
+    """The facts as they were at a time, among those that an agent may see.
 
     Args:
-        ctx: as it is now.
-        as_of: a date or a time; of a day its end.
-        agent: who asks; None is the user, who sees all.
+        ctx: the current context.
+        as_of: a time, or a date, which stands for the end of the day.
+        agent: the agent that asks; None is the user, who sees all.
 
     Raises:
-        InvalidFieldError: `as_of` is no date.
+        InvalidFieldError: `as_of` is not a date.
     """
     moment = past_moment(as_of, now=ctx.clock.now())
     at = moment.isoformat().replace("+00:00", "Z")
@@ -113,7 +113,7 @@ def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
 
 
 def _oldest_since(versions: Iterable[ReplacedVersion], at: str) -> dict[str, ReplacedVersion]:
-    """Of each fact the last version of a time, or else the first one after it."""
+    """Each fact's last version at a time, or else the first one after it."""
     found: dict[str, ReplacedVersion] = {}
     for each in versions:
         if each.fact.id not in found or not _is_later(each.at, at):
@@ -126,7 +126,7 @@ def _is_later(time: str, at: str) -> bool:
 
 
 def _undo(fact: Fact, entries: Iterable[HistoryEntry]) -> Fact:
-    """A fact before some changes, oldest first; a value that is no longer valid stays."""
+    """A fact before some changes, given oldest first; values that are now invalid are kept."""
     before: dict[str, HistoryEntry] = {}
     for entry in entries:
         if entry.field not in _NO_FIELDS:

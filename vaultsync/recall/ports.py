@@ -1,4 +1,4 @@
-"""Contracts of recall: the log of facts that were used, and the reranker, which is optional."""
+"""Contracts of recall: the log of used facts, and the optional reranker."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from vaultsync.storage.store import AccessCount
 
 
 class LoggedUses(NamedTuple):
-    """Uses of facts that were logged, as one batch."""
+    """A batch of logged uses of facts."""
 
     op: str
-    """Names the batch, the same each time that it is read."""
+    """The id of the batch; equal each time it is read."""
     counts: Mapping[str, AccessCount]
     """By fact id."""
 
 
 class RecallLog(Protocol):
-    """Facts that were used and are not counted yet. Any number of processes use one log.
+    """Uses of facts that are not counted yet. Any number of processes share one log.
 
     No method raises: a use that cannot be logged is not counted.
     """
@@ -28,13 +28,13 @@ class RecallLog(Protocol):
         ...
 
     def size(self) -> int:
-        """Approximate size in bytes of what was logged; 0 when the log is empty."""
+        """Approximate size in bytes; 0 if the log is empty."""
         ...
 
     def batch(self) -> LoggedUses | None:
         """The oldest batch, which stays in the log until it is dropped; None if there is none.
 
-        What is logged afterwards is in another batch.
+        Later uses go into another batch.
         """
         ...
 
@@ -44,16 +44,16 @@ class RecallLog(Protocol):
 
 
 class Reranker(Protocol):
-    """Scores texts against a question, as a cross-encoder does."""
+    """Scores texts against a question, like a cross-encoder."""
 
     candidates: int
-    """How many of the best candidates are worth its time."""
+    """The number of best candidates that it should read."""
     share: float
-    """The share of its scores in the similarity, 0 to 1; the rest is of the searches."""
+    """The share of its scores in the similarity, 0 to 1; the searches have the rest."""
 
     @property
     def model(self) -> str:
-        """Name of the model."""
+        """The model's name."""
         ...
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:

@@ -47,7 +47,7 @@ from vaultsync.recall.time_words import NamedEvent, dated_span, named_event
 
 
 class SinceEvent(Struct, frozen=True):
-    """What is left of a question when the time it names by an event is known."""
+    """The rest of a question whose time is given by an event."""
 
     event: NamedEvent
     words: str
@@ -58,30 +58,30 @@ class ParsedQuery(Struct, frozen=True):
     """What a question asks for."""
 
     text_without_filters: str
-    """What a model reads: also without what it says of the conversation and of the answer."""
+    """The text for the model: without filters and without phrases about the conversation."""
     words: str
-    """What keyword search looks up: also without request phrases and relative dates."""
+    """The text for keyword search: also without request phrases and relative dates."""
     phrases: tuple[str, ...] = ()
-    """What stood in quotes; each must occur."""
+    """Quoted phrases; each must occur."""
     types: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()
     tiers: frozenset[str] = frozenset()
     themes: frozenset[str] = frozenset()
     span: TimeSpan = TimeSpan()
-    """Given as filters, like types, tags, tiers and themes."""
+    """The time filter; a filter like types, tags, tiers and themes."""
     asked: AskedFor = AskedFor()
-    """The types, the state and the order that are asked for in plain words."""
+    """The types, the state and the order that it asks for in plain words."""
     hinted_tiers: frozenset[str] = frozenset()
     hinted_span: TimeSpan | None = None
-    """Hinted at in plain words, like tiers."""
+    """The time hinted at in plain words; a hint like tiers."""
     by_event: SinceEvent | None = None
-    """Names a time by an event, whose day is not known yet; see `dated()`."""
+    """A time given by an event whose day is not known yet; see `dated()`."""
     today: str = ""
-    """The day it is asked on, an ISO date."""
+    """The day of the question, an ISO date."""
 
     @property
     def hinted_types(self) -> frozenset[str]:
-        """The types that are asked for or mentioned."""
+        """The types that it asks for or mentions."""
         return self.asked.hinted_types
 
     @property
@@ -97,13 +97,13 @@ class ParsedQuery(Struct, frozen=True):
 
     @property
     def is_set(self) -> bool:
-        """Whether it asks for a set of facts, by filters or hints alone, and names no topic."""
+        """Whether it asks for a set of facts, by filters or hints alone, without a topic."""
         return not (self.asked.topic or self.phrases) and bool(
             self.has_filters or self.has_hints or self.asked.order
         )
 
     def dated(self, day: str) -> ParsedQuery:
-        """The same question when the day of its event is known, an ISO date."""
+        """This question with a known day of its event, an ISO date."""
         if self.by_event is None:
             return self
         since = self.by_event
@@ -137,7 +137,7 @@ _TIER_HINT = (
     r"\b(critical|notable|background)\s+(facts?|notes?|memory|memories|observations?|"
     r"decisions?|lessons?|commitments?)\b"
 )
-# No quotation reaches over another opening sign, so that a question is read once.
+# No quotation contains another opening mark, so that matching takes linear time.
 _QUOTED = r"\"([^\"]+)\"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|「([^「」]+)」"
 _QUOTATION_SIGNS = '"“„«「'
 _REQUEST = (
@@ -150,7 +150,7 @@ _REQUEST = (
     r"\s+(?:order\s+in\s+which|(?:overview|summary)\s+of))?"
     r"(?=\s+\w)"
 )
-"""Request phrases at the beginning of a question, which occur in no answer."""
+"""Request phrases at the beginning of a question, which never occur in answers."""
 _REQUEST_WORDS = (
     *("tell", "show", "remind", "give", "know", "remember", "happen"),
     *("list", "outline", "provide", "summari", "walk"),
@@ -183,7 +183,7 @@ QUERY_FILTERS: Mapping[str, str] = MappingProxyType(
         "before": WHAT_IS_A_DATE,
     }
 )
-"""The filters that stand in a question as `type:decision`, and what each takes."""
+"""The filters in questions, such as `type:decision`, and the values that each accepts."""
 _FILTER = rf'(?<!\S)({"|".join(QUERY_FILTERS)}):("[^"\n]+"(?!\S)|\S+)'
 _DATES = frozenset({"since", "until", "after", "before"})
 
@@ -193,7 +193,7 @@ def parse_request(
 ) -> tuple[ParsedQuery, FactFilters]:
     """Parse the question of a request and merge its filters with those of the request.
 
-    The agent of the request finds what the permissions let it read.
+    The filters are limited to what the permissions let the request's agent read.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
@@ -205,7 +205,7 @@ def parse_request(
         what = "another status: `vaultsync list --status forgotten` lists deleted facts"
         raise InvalidFieldError("status", request.status, what)
     span = query.span.within(time_span(request.since, request.until, today=now.date()))
-    # A hint at a tier below the request's adds that tier; a filter replaces what is requested.
+    # A hint at a tier below the request's adds that tier; a filter replaces the request's.
     priorities = [each for tier in query.tiers or query.hinted_tiers for each in TIERS[tier]]
     most = LOWEST_PRIORITY if request.max_priority is None else request.max_priority
     is_replaced = query.asked.state == REPLACED and request.status == ""
@@ -237,7 +237,7 @@ def parse_request(
 
 
 def hinted_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
-    """Filters for what a question hints at, as far as its own filters admit that.
+    """Filters for the hints of a question, within its own filters.
 
     They leave the state of tasks and promises to `ParsedQuery.matches_hints()`.
     """
@@ -253,7 +253,7 @@ def hinted_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
 
 
 class _TextFilters(Struct, frozen=True):
-    """The filters in a question, and what is left of it."""
+    """The filters in a question, and the rest of it."""
 
     rest: str
     types: frozenset[str]
@@ -268,10 +268,10 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
 
     Args:
         text: the question.
-        today: the day that relative dates (last week) count from.
+        today: the day from which relative dates (last week) are computed.
 
     Raises:
-        InvalidFieldError: a filter has a value that it does not take.
+        InvalidFieldError: a filter has an invalid value.
     """
     filters = _text_filters(text, today)
     text_without_filters = filters.rest
@@ -299,7 +299,7 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
         near = relative_span(question, today, is_near=True)
         named = _both(near, dated_span(rest, today, is_near=True))
     elif named and (named.since or "") > today.isoformat():
-        # Facts of what is to come were written before: only promises and tasks have its date.
+        # Facts about the future are written before it: only promises and tasks have its date.
         asked = due_then(asked)
         named = named if asked.state else None
     phrases = tuple(
@@ -328,9 +328,9 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
 
 
 def _by_event(question: str, event: NamedEvent) -> SinceEvent | None:
-    """What is asked for besides the event, if that is facts of a type, or all.
+    """The question besides the event, if it asks for facts of a type, or for all.
 
-    Of any other question an event is more likely the topic: *What must be done before the
+    In any other question the event is probably the topic: *What must be done before the
     release?*
     """
     rest = f"{question[: event.begin]} {question[event.end :]}"
@@ -379,7 +379,7 @@ def _without(text: str, named: NamedSpan | None) -> str:
 
 
 def _both(relative: NamedSpan | None, dated: NamedSpan | None) -> TimeSpan | None:
-    """The span of two that a question names: what lies in both, or else the relative one."""
+    """Combine the two spans of a question: their intersection, or else the relative one."""
     if relative is None or dated is None:
         named = relative or dated
         return named.span if named else None
@@ -388,7 +388,7 @@ def _both(relative: NamedSpan | None, dated: NamedSpan | None) -> TimeSpan | Non
 
 
 def _tier_hints(text: str) -> tuple[str, frozenset[str]]:
-    """A text without the tiers that it hints at, and these."""
+    """A text without its tier hints, and these tiers."""
     tiers = set[str]()
     for match in find_all(_TIER_HINT, text, *TIERS):
         tiers.add(match[1].lower())
@@ -397,7 +397,7 @@ def _tier_hints(text: str) -> tuple[str, frozenset[str]]:
 
 
 def _without_asides(question: str) -> str:
-    """A question without its asides; empty when it has none, names nothing else, or quotes."""
+    """A question without asides; empty if it has none, consists of them, or has a quotation."""
     is_quoting = any(sign in question for sign in _QUOTATION_SIGNS)
     asides = [] if is_quoting else list(find_all(_ASIDE, question, *_ASIDE_WORDS))
     rest = " ".join(_without_matches(question, asides).split()) if asides else ""
@@ -406,7 +406,7 @@ def _without_asides(question: str) -> str:
 
 
 def _without_matches(text: str, matches: Iterable[re.Match[str]]) -> str:
-    """A text with a blank in place of each match."""
+    """A text with each match replaced by a blank."""
     parts, at = [], 0
     for match in matches:
         parts.append(text[at : match.start()])

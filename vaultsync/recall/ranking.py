@@ -1,9 +1,9 @@
 """Rank facts: fuse keyword and semantic scores, add recency and utility, estimate the confidence.
 
 All functions are pure, and each grows with each of its signals: stronger evidence for a fact
-never ranks it lower. Constants said to be measured were measured by `make eval` on
-golden/retrieval, the LoCoMo dialogues (Maharana et al., 2024) and the help of Obsidian; the
-figures and what was tried in their place are in docs/concepts/recall.md.
+never ranks it lower. Constants described as measured were measured by `make eval` on
+golden/retrieval, the LoCoMo dialogues (Maharana et al., 2024) and Obsidian's help; the figures
+and the alternatives are in docs/concepts/recall.md.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ FIELD_WEIGHTS: Mapping[str, float] = MappingProxyType(
         "around": 1.0,
     }
 )
-"""Text field of the note index -> the boost of a match in it; 0 leaves the field out.
+"""Text field of the note index -> the boost of a match in it; 0 excludes the field.
 
-`entities` holds whom a fact is about or who said it, `fields` a type's own fields and the
-author's properties, `dates` the day in words. `around` holds the content, the day and the
-neighbours in the session together, so that a fact and its neighbour that share the terms
-between them rank above a fact that repeats a few of them.
+`entities` has whom a fact is about or who said it, `fields` the fields of a type and the
+author's properties, `dates` the day in words. `around` has the content, the day and the
+neighbours in the session together, so that a fact that shares the terms with its neighbour
+ranks above a fact that repeats a few of them.
 
 Measured: higher boosts of aliases and headings push up notes that only mention a thing."""
 
 NAME_MATCH_WEIGHT = 6.0
-"""Boost per query term for a fact whose whole title or alias is the query: a query that is a
-title asks for that note first, and then for notes about it."""
+"""Boost per query term for a fact whose title or alias equals the query: such a query asks for
+that note first, and then for notes about it."""
 
 
 Weight = Annotated[float, Meta(ge=0, le=float_info.max, description="a number (0 or more)")]
@@ -50,7 +50,7 @@ Weight = Annotated[float, Meta(ge=0, le=float_info.max, description="a number (0
 class RankingWeights(Struct, frozen=True, forbid_unknown_fields=True):
     """The weight of each signal; a setting.
 
-    Similarity, recency and utility are the relevance, recency and importance of *Generative
+    Similarity, recency and utility correspond to relevance, recency and importance in *Generative
     Agents* (Park et al., 2023). Their default weights are a requirement, not a measurement.
     """
 
@@ -64,14 +64,14 @@ class RankingWeights(Struct, frozen=True, forbid_unknown_fields=True):
         FIELD_WEIGHTS
     )
     least: Weight = 0.0
-    """Minimum score of a hit. By default nothing is cut (docs/decisions/0021)."""
+    """Minimum score of a hit. By default there is none (docs/decisions/0021)."""
 
 
 class RankingSignals(Struct, frozen=True):
-    """What a hit's score is made of, each from 0 to 1."""
+    """The components of a hit's score, each from 0 to 1."""
 
     similarity: float
-    """1 for the best candidate, 0 for the first one left out; see `rescale_similarities()`."""
+    """1 for the best candidate, 0 for the first excluded one; see `rescale_similarities()`."""
     recency: float
     utility: float
 
@@ -86,20 +86,20 @@ def weighted_score(signals: RankingSignals, weights: RankingWeights) -> float:
 
 
 CHUNKS_AVERAGED = 10
-"""Nearest chunks of a fact that count. All chunks of a long fact are never about one question."""
+"""Number of a fact's nearest chunks that count, because a long fact covers several topics."""
 _AVERAGE_SHARE = 0.3
 
 
 def chunks_similarity(cosines: Sequence[float]) -> float:
-    """How similar a fact is, by the cosines of its chunks: 0.7 · nearest + 0.3 · mean of the ten.
+    """The similarity of a fact by the cosines of its chunks: 0.7 · nearest + 0.3 · mean of ten.
 
-    The nearest chunk alone lets a paragraph that mentions a thing win over a text about it.
+    With the nearest chunk alone, a paragraph that mentions a thing ranks above a text about it.
     Measured by nDCG@10, with vectors alone: 0.66 instead of 0.62 on summaries of technical
     texts, 0.80 instead of 0.78 on headings, and as much as embedding whole texts where these
     are short enough for the model (docs/decisions/0036).
 
     Args:
-        cosines: of at least one chunk, -1 to 1, in any order.
+        cosines: one per chunk, at least one, -1 to 1, in any order.
     """
     nearest = sorted(cosines, reverse=True)[:CHUNKS_AVERAGED]
     mean = fsum(nearest) / len(nearest)
@@ -110,16 +110,16 @@ HINT_MISMATCH_FACTOR = 0.7
 """Factor on the fused score of a fact that does not match the hints of the query. Measured:
 LoCoMo, whose facts have no types, does not change from 0.5 to 1; typed facts gain much."""
 ASKED_MISMATCH_FACTOR = 0.4
-"""The same where the query asks for facts of a type, rather than to mention it."""
+"""The same if the query asks for facts of a type, rather than mentioning it."""
 ASSISTANT_FACTOR = 0.4
-"""Factor on the fused score of what an assistant said, unless the question asks for it. It is
-long, repeats what it was asked and has words of every question of its topic; what a user told is
-what is asked for."""
+"""Factor on the fused score of an assistant's message, unless the question asks for it. Such
+messages are long, repeat the question and have words of every question on their topic; answers
+are mostly in what the user said."""
 PREFERENCE_FACTOR = 2.0
-"""Factor on the fused score of a fact that says how something is wanted, where the question asks
-for advice or help."""
+"""Factor on the fused score of a fact that states a preference, if the question asks for advice
+or help."""
 ORDERED_SIMILARITY = 0.5
-"""Minimum similarity of a fact that competes for being the newest, or oldest, of its topic."""
+"""Minimum similarity of facts among which the newest, or oldest, of a topic is chosen."""
 
 
 def fuse(
@@ -138,14 +138,14 @@ def fuse(
     Args:
         keyword_scores: fact id -> BM25 score.
         cosines: fact id -> its `chunks_similarity()`, -1 to 1; negative ones count as 0.
-        trust: from 0 to 1, how far the best keyword match can be trusted: there always is a
-            best one, though it may contain one term of seven. It is squared, so that
-            vectors decide where few terms were found.
+        trust: 0 to 1, how far the best keyword match can be trusted, which may contain only
+            one term of seven. It is squared, so that
+            vectors decide if few terms were found.
         vector_weight: the weight of a cosine; without keyword matches it has no effect.
 
     Returns:
-        Fact id -> fused score, 0 or more. A fact without a keyword score has 0 for it, one
-        without a cosine the smallest cosine of the others: it was farther than the last.
+        Fact id -> fused score, 0 or more. A missing keyword score counts as 0, a missing
+        cosine as the smallest of the others, because the fact was farther than the last.
     """
     best = max(keyword_scores.values(), default=0.0) or 1.0
     weight = vector_weight if keyword_scores else 1.0
@@ -158,14 +158,14 @@ def fuse(
 
 
 def rescale_similarities(scores: Mapping[str, float], *, floor: float = 0.0) -> dict[str, float]:
-    """Min-max normalize fused scores between `floor`, the first one left out, and the best.
+    """Min-max normalize fused scores between `floor`, the first excluded one, and the best.
 
-    Cosines lie close together and BM25 scores do not; this measures how far a fact stands
-    out. Measured: as shares of the best score, recency outweighed relevance, and LoCoMo's
-    recall@5, asked a day after the last session, was 0.60 instead of 0.68.
+    Cosines are close together and BM25 scores are not; this measures how far a fact stands
+    out. Measured: with shares of the best score, recency outweighed relevance, and LoCoMo's
+    recall@5, a day after the last session, was 0.60 instead of 0.68.
 
     Returns:
-        Fact id -> similarity from 0 to 1, 0 below the floor; all are 1 when none stands out.
+        Fact id -> similarity from 0 to 1, 0 below the floor; 1 for all if none exceeds it.
     """
     spread = max(scores.values(), default=0.0) - floor
     return {
@@ -179,8 +179,8 @@ def blend_reranked(
 ) -> dict[str, float]:
     """Similarities after reranking: a mean of the old ones and the reranker's scores.
 
-    A reranker's scores have no fixed scale, so they are min-max normalized. A fact that the
-    reranker did not read has none of its share.
+    A reranker's scores have no fixed scale, so they are min-max normalized. A fact that it did
+    not read gets 0 for its share.
 
     Args:
         similarities: fact id -> similarity, 0 to 1.
@@ -200,20 +200,20 @@ def blend_reranked(
 # ------------------------------------------------------------------------- confidence
 
 TENTH_HIT = 9
-"""Index of the hit that the best one is compared with. The second would not do: an answer
-that is written down twice is no less certain."""
+"""Index of the hit that the best one is compared with. The second is unsuitable: an answer that
+occurs twice is no less certain."""
 
 
 class LogisticCurve(Struct, frozen=True):
-    """A logistic regression on the features of an answer: the coefficient of each."""
+    """The coefficients of a logistic regression on the features of an answer."""
 
     intercept: float
     lead: float
-    """How far the best hit is ahead of the tenth: a share of its BM25 score, or in cosine."""
+    """The lead of the best hit over the tenth: a share of its BM25 score, or in cosine."""
     coverage: float
     """The share of the query terms that the best of the first hits contains."""
     strength: float = 0.0
-    """Log of the best BM25 score as a multiple of what one rare term scores."""
+    """Log of the best BM25 score as a multiple of the score of one rare term."""
     nearest: float = 0.0
     """The largest cosine."""
 
@@ -230,17 +230,17 @@ KEYWORD_CURVE = LogisticCurve(intercept=-5.6, lead=1.5, coverage=3.0, strength=2
 
 This curve and the next were fitted to 1,135 questions with known answers and 360 without one
 (LoCoMo's four development dialogues; descriptions, first sentences and headings of the help of
-Obsidian, taken out of the notes). Coefficients are rounded and moved towards caution: each
+Obsidian, removed from the notes). Coefficients are rounded and adjusted conservatively: with each
 collection judged by a fit to the others, 90 % of the answers with 0.7 or more have a relevant
 hit among the first five, and 1 % of the questions without an answer reach 0.7."""
 VECTOR_CURVE = LogisticCurve(intercept=-4.3, lead=11.0, coverage=3.0)
 """For answers found by vectors alone."""
 FUSED_CURVE = LogisticCurve(intercept=-2.15, lead=0.0, coverage=1.8, strength=0.6, nearest=1.85)
-"""For answers with both, fitted to the development half of golden/questions, LoCoMo and BEAM, with
-an answer to nine in ten questions. The intercept was then lowered by 0.2, until nine in
+"""For answers with both, fitted to the development half of golden/questions, LoCoMo and BEAM, where
+nine in ten questions have an answer. The intercept was then lowered by 0.2, until nine in
 ten of LoCoMo's answers with 0.7 or more were right. On golden/questions its expected calibration
-error is 0.07, where that of the curve for keywords was 0.12 and chance makes 0.08; it tells right
-from wrong answers better on each of these sets."""
+error is 0.07, where the keyword curve had 0.12 and chance is 0.08; it separates right and wrong
+answers better on each of these sets."""
 
 
 def confidence(
@@ -252,7 +252,7 @@ def confidence(
         keyword_scores: BM25 scores of the candidates that keyword search found.
         cosines: cosines of the candidates that semantic search found.
         coverage: the share of the query terms that the best of the first hits contains.
-        fact_count: facts in the index; BM25 scores grow with it.
+        fact_count: number of facts in the index, with which BM25 scores grow.
     """
     scores = sorted(keyword_scores or cosines, reverse=True)
     if not scores:
@@ -267,18 +267,18 @@ def confidence(
 
 
 class AnswerSigns(Struct, frozen=True):
-    """What tells whether a memory knows what is asked about."""
+    """The signals for whether a memory has an answer."""
 
     unknown: float
-    """The share of the question, by `rarity()`, in words that no fact has."""
+    """The share of the question, weighted by `rarity()`, whose words occur in no fact."""
     nearest: float
     """The largest cosine, or 0."""
     strength: float
-    """Log of the best BM25 score, as a multiple of what the question's words score once each."""
+    """Log of the best BM25 score as a multiple of the score of the question's words, once each."""
 
 
 class AnswerCurve(Struct, frozen=True):
-    """A logistic regression on `AnswerSigns`: the coefficient of each."""
+    """The coefficients of a logistic regression on `AnswerSigns`."""
 
     intercept: float
     unknown: float
@@ -286,7 +286,7 @@ class AnswerCurve(Struct, frozen=True):
     strength: float = 0.0
 
     def probability(self, signs: AnswerSigns) -> float:
-        """From 0 to 1, that it is known."""
+        """The probability of an answer, 0 to 1."""
         logit = self.intercept + self.unknown * signs.unknown
         logit += self.nearest * signs.nearest + self.strength * signs.strength
         return 1 / (1 + exp(-logit))
@@ -295,15 +295,15 @@ class AnswerCurve(Struct, frozen=True):
 FUSED_ANSWER = AnswerCurve(intercept=-4.3, unknown=-2.2, nearest=18.0, strength=2.8)
 VECTOR_ANSWER = AnswerCurve(intercept=-2.8, unknown=-3.3, nearest=20.0)
 KEYWORD_ANSWER = AnswerCurve(intercept=1.7, unknown=-4.0, strength=5.0)
-"""For answers of keyword search alone; the others are for both searches, and for vectors.
+"""For answers of keyword search alone; the next two are for both searches, and for vectors.
 
-`python -m tests.eval.fit_answers` prints fits to questions with an answer and to questions that
-were asked of another memory; the intercepts are then shifted so that one bound suits all of them
+`python -m tests.eval.fit_answers` prints fits to questions with an answer and to questions asked
+of another memory; the intercepts are then shifted so that one threshold suits all of them
 (docs/decisions/0085).
 """
 MOST_ANSWERABLE = 0.92
-"""The probability of an answer where the memory knows all that is asked about. Whether it knows
-the detail, too, shows in no sign: it does for about nine of ten questions."""
+"""The maximum probability: no signal shows whether a known topic includes the requested detail,
+which it does for about nine of ten questions."""
 
 
 def answer_signs(
@@ -314,14 +314,14 @@ def answer_signs(
     unknown: float,
     fact_count: int,
 ) -> AnswerSigns:
-    """The signs of an answer, whichever hit it is in.
+    """Compute the signals for an answer.
 
     Args:
         keyword_scores: BM25 scores of the candidates that keyword search found.
         cosines: cosines of the candidates that semantic search found.
         rarities: the `rarity()` of each query term.
-        unknown: the sum of those that no fact has.
-        fact_count: facts in the index.
+        unknown: the sum of the rarities of terms that no fact has.
+        fact_count: number of facts in the index.
     """
     asked = fsum(rarities) or 1.0
     best = max(keyword_scores, default=0.0)
@@ -331,7 +331,7 @@ def answer_signs(
 
 
 def answer_probability(signs: AnswerSigns, *, has_keyword_scores: bool, has_cosines: bool) -> float:
-    """The probability, 0 to 1, that the memory has an answer, by what the searches found."""
+    """The probability, 0 to 1, that the memory has an answer."""
     if not has_cosines:
         if not has_keyword_scores:
             return 0.0
@@ -341,14 +341,14 @@ def answer_probability(signs: AnswerSigns, *, has_keyword_scores: bool, has_cosi
 
 
 def rarity(facts_with_term: int, fact_count: int) -> float:
-    """The inverse document frequency of a term, 0 to 1: as a share of that of a term of one fact.
+    """The inverse document frequency of a term, 0 to 1, as a share of that of a term in one fact.
 
-    An index may count former versions of facts, too, and so more facts with a term than there are.
+    An index may also count former versions, so `facts_with_term` may exceed `fact_count`.
     """
     frequency = (max(fact_count, 1) - facts_with_term + 0.5) / (facts_with_term + 0.5)
     return min(1.0, max(0.0, log1p(frequency)) / _rare_term(fact_count))
 
 
 def _rare_term(fact_count: int) -> float:
-    """The inverse document frequency of a term of one fact (Robertson & Zaragoza, 2009)."""
+    """The inverse document frequency of a term in one fact (Robertson & Zaragoza, 2009)."""
     return log1p((max(fact_count, 1) - 0.5) / 1.5)

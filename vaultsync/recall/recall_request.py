@@ -1,10 +1,9 @@
-"""Requests to recall: their parameters, the same on every surface, and their validation.
+"""Requests to recall: their parameters, which are the same on every interface.
 
-A `RecallQuestion` has what every caller may ask: it is the input of the MCP tool. A
-`RecallRequest` adds what the program around it decides, such as for which agent; it is the
-body of the bridge's route. The limits of length and size are checked where a request is
-read from JSON; invalid values are refused by
-`query.parse_request()`.
+A `RecallQuestion` has the parameters for every caller: it is the input of the MCP tool. A
+`RecallRequest` adds those that the program decides, such as the agent; it is the body of the
+bridge's route. Limits on length and size are checked when a request is read from JSON; other
+invalid values are refused by `query.parse_request()`.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ Status: TypeAlias = Annotated[
         " all but retired ones (superseded, archived, expired)."
     ),
 ]
-"""Empty for all but retired facts, None for any status."""
+"""Empty for all except retired facts, None for any status."""
 AsOf: TypeAlias = Annotated[
     Word | None,
     Meta(
@@ -57,7 +56,7 @@ Until: TypeAlias = Annotated[
 
 
 class Question(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What may be asked of recall and of a context pack alike."""
+    """The parameters that recall and context packs share."""
 
     query: Annotated[str, Meta(description=QUERY_HELP, max_length=10_000)]
     types: Annotated[
@@ -85,7 +84,7 @@ class Question(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
 
 class RecallQuestion(Question, frozen=True):
-    """What every caller may ask of recall."""
+    """The parameters of recall for every caller."""
 
     limit: Annotated[PageSize, Meta(description="Maximum number of hits.")] = 10
     max_priority: Annotated[
@@ -102,24 +101,24 @@ class RecallQuestion(Question, frozen=True):
 
 
 class RecallRequest(RecallQuestion, frozen=True):
-    """A question, with what the program that asks it decides."""
+    """A question, with the parameters that the program decides."""
 
     heads_only: bool = True
-    """Whether to leave out facts that were superseded."""
+    """Whether to leave out superseded facts."""
     user: Word | None = None
     """Only facts about this user."""
     without: Words = ()
-    """Ids of facts that are left out."""
+    """Ids of facts to leave out."""
     repo: Word | None = None
-    """The path of a git repository: what does not hold on its branch is hidden."""
+    """The path of a git repository: facts that do not apply to its branch are hidden."""
     explain: bool = False
-    """Whether the result says what each stage found."""
+    """Whether the result lists what each stage found."""
     agent: Word | None = None
     """The agent that asks; None is the user, who sees all."""
 
 
 class ContextQuestion(Question, frozen=True):
-    """What every caller may ask of a context pack."""
+    """The parameters of a context pack for every caller."""
 
     budget: Annotated[
         int,
@@ -130,18 +129,18 @@ class ContextQuestion(Question, frozen=True):
     format: Word = "markdown"
     """`markdown`, `xml` or `json`."""
     intent: Word | None = None
-    """`decisions`, `recent` or `balanced`; None to tell by the words of the question."""
+    """`decisions`, `recent` or `balanced`; None to infer it from the words of the question."""
 
 
 class ContextRequest(ContextQuestion, frozen=True):
-    """A question for a context pack, with what the program that asks it decides."""
+    """A question for a context pack, with the parameters that the program decides."""
 
     mode: Word = "auto"
     max_priority: Priority = 4
     """Lower than that of a `RecallRequest`: a pack has a share for background facts."""
     user: Word | None = None
     without: Words = ()
-    """Ids of facts that are left out."""
+    """Ids of facts to leave out."""
     repo: Word | None = None
-    """As for a `RecallRequest`."""
+    """As in `RecallRequest`."""
     agent: Word | None = None

@@ -11,7 +11,7 @@ from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath
 from vaultsync.recall.ranking import RankingWeights
 
-if TYPE_CHECKING:  # a result that is only shown needs none of them
+if TYPE_CHECKING:  # not needed to display a result
     from vaultsync.indexing.note_index_sync import IndexReport
     from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
     from vaultsync.recall.ports import Reranker
@@ -19,10 +19,10 @@ if TYPE_CHECKING:  # a result that is only shown needs none of them
 
 
 class RecallSources(Struct, frozen=True):
-    """What a question is answered from.
+    """The sources from which a question is answered.
 
-    Models and vectors are slow to load, so they are called for when they are needed. Each
-    may be None; the result then says what was missing.
+    Models and vectors are slow to load, so they are loaded on demand. Each may be None; the
+    result then states what was missing.
     """
 
     ctx: ReadContext
@@ -32,19 +32,19 @@ class RecallSources(Struct, frozen=True):
     reranker: Callable[[], Reranker | None] = lambda: None
     weights: RankingWeights = field(default_factory=RankingWeights)
     warm: bool = False
-    """Whether the process stays, so that a model is worth loading for every question."""
+    """Whether the process is long-running, so that a model is worth loading for every question."""
     unknown: tuple[str, ...] = ()
-    """What cannot be known of the time that is asked about, a sentence each."""
+    """What can no longer be known about the requested time, one sentence each."""
     elsewhere: Callable[[], Collection[str]] | None = None
-    """The ids of the facts that do not hold on the branch where the question is asked; raises
-    RepositoryError. It is called for when a fact of a repository is found."""
+    """Returns the ids of the facts that do not apply to the question's branch; raises
+    RepositoryError. Called once a fact of a repository is found."""
     visible_index: Callable[[], tuple[NoteIndex, IndexReport]] | None = None
-    """Brings the index of what the asking agent may see up to date, and returns it; None where
-    it is `index`."""
+    """Updates and returns the index of the facts that the asking agent may see; None if it is
+    `index`."""
 
 
 class Hit(Struct, frozen=True):
-    """A fact that was found, and why. Its numbers are rounded to 4 digits."""
+    """A fact that was found, and why. Numbers are rounded to 4 digits."""
 
     id: str
     title: str
@@ -115,10 +115,10 @@ class RecallResult(Struct, frozen=True, omit_defaults=True):
     hits: tuple[Hit, ...]
     """Best first."""
     hidden: tuple[HiddenMatches, ...]
-    """How many facts match by their words and were left out by each default; of other branches,
-    how many of those that were looked at."""
+    """The number of keyword matches that each default left out; for other branches, only among
+    the examined candidates."""
     stages: tuple[RecallStage, ...] = ()
-    """Only when the request asks to `explain`; otherwise it is not in the JSON."""
+    """Only if the request has `explain`; otherwise it is not in the JSON."""
 
     def __iter__(self) -> Iterator[Hit]:
         """The hits, best first."""

@@ -1,8 +1,8 @@
 """Answer a question: keyword search first, semantic search when that is not confident enough.
 
-An index proposes candidates and the store decides: each candidate is loaded from the store
-and checked again, so that an answer holds nothing that an index has not heard of yet, or
-that the agent must not see.
+An index proposes candidates and the store decides: each candidate is loaded from the store and
+checked again, so that an answer contains nothing outdated, and nothing that the agent must not
+see.
 """
 
 from __future__ import annotations
@@ -68,45 +68,45 @@ RECALL_MODES = ("auto", "index", "vector", "fused")
 INDEX_ONLY_CONFIDENCE = 0.4
 """Minimum confidence with which keyword search answers alone. Measured on golden/retrieval: at 0.4
 it answers 72 % of the questions, and recall@5 is 0.681; at 0.35 these are 75 % and 0.664, at 0.5
-65 % and 0.698, and semantic search every time gives 0.707."""
+65 % and 0.698; always using semantic search gives 0.707."""
 POOL_SIZE = 30
-"""Best candidates that are loaded and scored; three times the limit where that is more."""
+"""Minimum number of best candidates that are loaded and scored; three times the limit if more."""
 CONFIDENCE_HITS = 5
-"""The confidence is about the first five hits, so it looks at these."""
+"""The number of first hits that the confidence is about."""
 FUSED_CANDIDATES = 50
-"""Candidates of each search that are fused. Measured: with 30 or 100, LoCoMo's recall@5 is
-the same to 0.005."""
+"""Number of candidates of each search that are fused. Measured: with 30 or 100, LoCoMo's
+recall@5 differs by at most 0.005."""
 RERANKED_CHARS = 2_000
-"""How much a reranker reads of a candidate."""
+"""Maximum number of characters of a candidate that a reranker reads."""
 PASSAGE_CHARS = 400
-"""How much it reads of a long one of which vectors know no passage: about as much as a paragraph.
-To divide it into chunks takes as long as ten such passages."""
+"""The same for a long candidate without a known chunk: about a paragraph. Dividing it into chunks
+takes as long as reading ten such passages."""
 WORDS_ONLY = "Only keyword search is available for the past: the vectors are of the current texts."
 OPPOSED_CANDIDATES = 30
-"""Facts that are examined for each of the first hits that says something has never been."""
+"""Number of facts examined for each of the first hits that has a *never*."""
 
 
 EVENT_HITS = 10
-"""Best facts that may tell when something happened."""
+"""Number of best facts examined for the date of an event."""
 EVENT_TYPES = frozenset(
     {"episodic", "observation", "decision", "commitment", "task", "lesson", "correction", "note"}
 )
-"""Types of facts that have the day of what they tell of; the others tell what lasts."""
+"""Types of facts that have the day of an event; others state something lasting."""
 _REPORTS = frozenset({"episodic", "observation"})
 
 _ROLE_WORDS = 2
 
 _RankedFact: TypeAlias = tuple[float, str, RankingSignals]
-"""Of a candidate the negative score, the id and the signals: they sort best first."""
+"""The negative score, the id and the signals of a candidate, which sort best first."""
 
 
 class RecallSearch:
-    """One question on its way to an answer.
+    """A question that is being answered.
 
     Args:
-        sources: where facts and indexes are.
+        sources: the facts and indexes.
         request: the question and its filters.
-        browse: whether an empty question asks for all facts, the most important first, instead
+        browse: whether an empty question returns all facts, the most important first, instead
             of none.
 
     Raises:
@@ -122,7 +122,7 @@ class RecallSearch:
         self._began = self._stage_began = self._clock.monotonic()
         self._sources = sources
         self.index = sources.index
-        """The index that answers; an agent may have one of its own."""
+        """The index to search; an agent may have its own."""
         self._request = request
         self._now = self._clock.now()
         query, self._filters = parse_request(
@@ -136,51 +136,51 @@ class RecallSearch:
         self._keyword_scores: dict[str, float] = {}
         self._term_counts: Mapping[str, int] | None = None
         self._keyword_limit = 0
-        """How many facts the note index was asked for so far."""
+        """How many facts were requested from the note index so far."""
         self._cosines: dict[str, float] = {}
         self._nearest_chunks: dict[str, str] = {}
         self._hinted: set[str] = set()
         """Candidates that match the hints of the question."""
         self._facts: dict[str, Fact] = {}
-        """Candidates that were loaded and may be shown."""
+        """Loaded candidates that may be shown."""
         self._rejected: set[str] = set()
-        """Candidates that were loaded and may not, or are gone."""
+        """Loaded candidates that may not be shown, or no longer exist."""
         self._invisible: set[str] = set()
-        """Those of the rejected ones that the agent cannot see, or that are gone."""
+        """Rejected candidates that the agent cannot see, or that no longer exist."""
         self._elsewhere: Collection[str] | None = None
-        """The facts that do not hold on the branch; None while no fact of a repository was met."""
+        """Facts that do not apply to the branch; None until a fact of a repository was found."""
         self._of_other_branches: set[str] = set()
-        """Those of them that would be candidates."""
+        """Candidates among `_elsewhere`."""
         self._matched_words: dict[str, dict[int, str]] = {}
         self._texts: dict[str, str] = {}
         self._similarities: dict[str, float] = {}
         self._factors: dict[str, float] = {}
-        """How much more or less than others a candidate counts for what it is."""
+        """Factor on the score of a candidate."""
         self._raised: set[str] = set()
-        """Candidates that fit better than others before them when a reranker read them."""
+        """Candidates that a reranker moved up."""
         self._trust = 1.0
         self._confidence = 0.0
         self._degraded = [*sources.unknown, *([WORDS_ONLY] if request.as_of else [])]
-        """What was missing, a sentence each."""
+        """What was missing, one sentence each."""
         self._stages: list[RecallStage] = []
         self.facts: list[Fact] = []
-        """Those of the hits, in their order, each with the path of its note."""
+        """The facts of the hits, in order, each with the path of its note."""
 
     def _ask(self, query: ParsedQuery) -> None:
-        """Ask this of the indexes."""
+        """Use this query for the indexes."""
         self._query = query
         self._filters_to_ask = [self._filters]
-        """The filters and, in a query of its own, what of that the question hints at."""
+        """The filters and, as a separate query, their subset that the question hints at."""
         if query.has_hints:
             self._filters_to_ask.append(hinted_filters(query, self._filters))
         self._terms = QueryTerms(self.index.tokens(query.words))
         self._words = query.words
-        """What keyword search looks up, with the words that unknown ones are near to."""
+        """The words for keyword search, including spelling corrections."""
         self._in_english = ""
-        """A question in another language word by word, where facts rather have its English."""
+        """The English translation of a question in another language; empty if not needed."""
 
     def answer(self) -> RecallResult:
-        """The facts that answer the question, best first. Writes nothing but the indexes."""
+        """The facts that answer the question, best first. Writes only to the indexes."""
         if self._query.by_event is not None:
             self._look_up(self._query.by_event.event)
         mode = "index" if self._request.as_of else self._request.mode
@@ -201,16 +201,16 @@ class RecallSearch:
 
     @property
     def asks_for_set(self) -> bool:
-        """Whether the question names a set of facts, and no topic."""
+        """Whether the question asks for a set of facts, without a topic."""
         return self._query.is_set
 
     @property
     def may_ask_for_set(self) -> bool:
-        """The same before it is answered: when the day of an event is known, it may."""
+        """The same before the answer: also true if it may, once the day of an event is known."""
         return self._query.is_set or self._query.by_event is not None
 
     def ask_branch(self, facts: Iterable[Fact]) -> None:
-        """Leave out what does not hold on the branch, once a fact of a repository was met."""
+        """Exclude facts that do not apply to the branch, once a fact of a repository was found."""
         if self._elsewhere is not None or not any(LINEAGE in each.properties for each in facts):
             return
         self._elsewhere = ()
@@ -228,12 +228,12 @@ class RecallSearch:
         return self._filters
 
     def nearness(self, fact_id: str) -> float | None:
-        """The cosine of a candidate as a share of the largest; None where vectors lack it."""
+        """The cosine of a candidate as a share of the largest; None if it has no vector."""
         cosine, largest = self._cosines.get(fact_id), max(self._cosines.values(), default=0.0)
         return None if cosine is None or largest <= 0 else max(0.0, cosine / largest)
 
     def concerns(self, fact: Fact) -> bool:
-        """Whether a fact is critical, and of a type or about an entity that the question names."""
+        """Whether a fact is critical, and has a type or an entity that the question names."""
         if fact.priority not in TIERS["critical"]:
             return False
         return fact.type in self._query.asked.types or any(
@@ -241,20 +241,20 @@ class RecallSearch:
         )
 
     def _names(self, name: str) -> bool:
-        """Whether the question has all words of a name."""
+        """Whether the question contains all words of a name."""
         stems = self.index.tokens(name)
         return bool(stems) and set(stems) <= set(self._terms.stems)
 
     # --------------------------------------------------------------------- stages
 
     def _look_up(self, event: NamedEvent) -> None:
-        """Bound the question by the day of an event, if a fact tells of all its words.
+        """Limit the question to the time of an event, if a fact contains all its words.
 
-        One that has them in its title comes first, then one written to report what happened,
+        A fact with the words in its title is preferred, then one whose type reports events,
         then the best hit.
         """
         self._catch_up()
-        # What happened may be before or after what is asked for.
+        # The event may be before or after the facts that are asked for.
         filters = self._filters._replace(
             types=EVENT_TYPES,
             tags=frozenset(),
@@ -288,10 +288,10 @@ class RecallSearch:
         """Find candidates by one search or both; returns the source of the answer."""
         is_sure = False
         if mode == "vector":
-            self._catch_up()  # Whose words count is whose facts the agent may see.
+            self._catch_up()  # Only facts that the agent may see count.
             self._say_in_english()
         else:
-            # What is fused in any case is asked for at once.
+            # If results are fused in any case, request all candidates at once.
             is_fused = mode == "fused" or (mode == "auto" and self._sources.warm)
             self._search_keywords(limit=FUSED_CANDIDATES if is_fused else 0)
             is_sure = mode == "auto" and self._confidence >= INDEX_ONLY_CONFIDENCE
@@ -311,7 +311,7 @@ class RecallSearch:
     def _browse(self) -> str:
         """Find the facts of a set, in its order; returns the source of the answer.
 
-        No search can be wrong here: the set is what the filters admit.
+        The filters define the set, so no search is needed.
         """
         self._catch_up()
         filters, order = self._filters_to_ask[-1], self._query.asked.order or IMPORTANT
@@ -340,12 +340,12 @@ class RecallSearch:
         self._record_stage("index", self._keyword_scores)
 
     def _say_in_english(self) -> None:
-        """Also ask in English, if more of the question's words are better known by it."""
+        """Also search in English, if that occurs in more facts for most words of the question."""
         words = self._query.words
         language = language_of(words, least=1)
         if self._in_english or language == ENGLISH or (language is None and words.isascii()):
             return
-        # Most questions need no dictionary.
+        # Most questions do not need the dictionary.
         from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415
 
         if found := translated_terms(words, self.index):
@@ -353,7 +353,7 @@ class RecallSearch:
             self._words += f" {more}"
 
     def _correct_spelling(self) -> None:
-        """Also look for the words that those which no fact has are nearest to."""
+        """Also search for the nearest known words, for words that no fact has."""
         for stem, count in self._counts().items():
             if not count:
                 for near in self.index.near_terms(stem)[:1]:
@@ -361,13 +361,13 @@ class RecallSearch:
                     self._words += f" {near}"
 
     def _counts(self) -> Mapping[str, int]:
-        """How many facts have each term of the question, of all in the index."""
+        """Term of the question -> how many facts of the index contain it."""
         if self._term_counts is None:
             self._term_counts = self.index.facts_with(self._terms.stems)
         return self._term_counts
 
     def _missing_stems(self) -> list[str]:
-        """The terms of the question that none of the best candidates has."""
+        """The terms of the question that none of the best candidates contains."""
         known = [each for each in self._similarities if each in self._facts]
         found = {number for each in known[:10] for number in self._words_of(self._facts[each])}
         return [stem for number, stem in enumerate(self._terms.stems) if number not in found]
@@ -382,8 +382,8 @@ class RecallSearch:
         self._record_stage("catch-up", {})
 
     def _search_vectors(self, mode: str) -> str:
-        """Add what is similar in meaning; returns what is missing if that is not possible."""
-        # A cold question that keyword search answers loads no code for vectors.
+        """Add semantic matches; returns what is missing if that is not possible."""
+        # Keyword search in a new process loads no code for vectors.
         from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415
         from vaultsync.indexing.instructions import instructions_for  # noqa: PLC0415
 
@@ -443,7 +443,7 @@ class RecallSearch:
         self._record_stage("rerank", self._similarities)
 
     def _query_note_index(self, limit: int) -> int:
-        """Ask for keyword matches; returns how many there are in all."""
+        """Find keyword matches; returns the total number."""
         if self._keyword_limit < limit:
             for filters in self._filters_to_ask:
                 found = self.index.search(
@@ -456,7 +456,7 @@ class RecallSearch:
         return len(self._keyword_scores)
 
     def _query_vector_index(self, vectors: VectorIndex, vector: Sequence[float], limit: int) -> int:
-        """Ask for the nearest chunks; returns how many facts there are in all."""
+        """Find the nearest chunks; returns the total number of facts."""
         for filters in self._filters_to_ask:
             found = self._visible_nearest(vectors, vector, filters, limit)
             cosines = vectors.cosines(vector, [each.fact_id for each in found])
@@ -470,8 +470,8 @@ class RecallSearch:
     def _visible_nearest(
         self, vectors: VectorIndex, vector: Sequence[float], filters: FactFilters, limit: int
     ) -> list[NearFact]:
-        """The nearest facts that the agent may see: others must not shift its scores."""
-        # What is left to be checked here is not in the columns, and would change with the time.
+        """The nearest facts that the agent may see, because others must not shift its scores."""
+        # The remaining checks are not in the columns, because they depend on the time.
         asked = filters._replace(
             hidden_statuses=frozenset(), hide_background=False, alive_at=None, reader=None
         )
@@ -492,7 +492,7 @@ class RecallSearch:
     # ----------------------------------------------------------------- candidates
 
     def _collect(self, *searches: Callable[[int], int], limit: int) -> None:
-        """Search until enough candidates may be shown; rate them and the answer."""
+        """Search until enough candidates may be shown, and rate them and the answer."""
         widened = False
         while True:
             has_more = max([search(limit) for search in searches]) >= limit
@@ -507,7 +507,7 @@ class RecallSearch:
                 for each in scores.keys() - self._hinted:
                     scores[each] *= ASKED_MISMATCH_FACTOR if is_asked else HINT_MISMATCH_FACTOR
             is_full = self._select(scores)
-            # Where most of it was said by an assistant, what counts in full is further down.
+            # If most are an assistant's messages, facts that count in full are further down.
             lowered = sum(each < 1 for each in self._factors.values())
             is_wanting = not widened and lowered > len(scores) / 2
             if not has_more or (is_full and not is_wanting):
@@ -530,11 +530,11 @@ class RecallSearch:
 
     @cached_property
     def _fact_count(self) -> int:
-        """The number of facts in the index, once it is up to date."""
+        """The number of facts in the updated index."""
         return self.index.count()
 
     def _answerable(self) -> float:
-        """How likely there is an answer, by what the candidates have of the question."""
+        """The probability of an answer, by the candidates found."""
         if self._query.is_set:
             return self._confidence
         counts, fact_count = self._counts(), self._fact_count
@@ -553,7 +553,7 @@ class RecallSearch:
     def _count_hidden(self) -> tuple[HiddenMatches, ...]:
         """The matches that each default hides; a fact counts for the first that hides it.
 
-        Of a question for a set, all facts of the set match. Others match by their words.
+        For a set, all of its facts match; for other questions, the keyword matches.
         """
         query, filters = self._query, self._filters
         if query.is_set:
@@ -568,10 +568,10 @@ class RecallSearch:
         )
 
     def _select(self, fused: Mapping[str, float]) -> bool:
-        """Set the similarities of the best candidates; whether there are more than the pool.
+        """Set the similarities of the best candidates; returns whether more remain.
 
-        Candidates are loaded until all of the pool, and the first one left out, may be shown.
-        What an assistant said is known when it is loaded, and counts less from then on.
+        Candidates are loaded until all of the pool, and the next one, may be shown.
+        An assistant's messages are recognised when loaded, and count less from then on.
         """
         if self._asks_for_advice:
             self._load([each for each in fused if not self._is_loaded(each)])
@@ -592,7 +592,7 @@ class RecallSearch:
 
     @cached_property
     def _asks_for_assistant(self) -> bool:
-        # Most memories have nothing that an assistant said.
+        # Most memories contain no messages of an assistant.
         from vaultsync.recall.conversation_words import asks_for_assistant  # noqa: PLC0415
 
         return asks_for_assistant(self._query.text_without_filters)
@@ -601,20 +601,20 @@ class RecallSearch:
     def _asks_for_advice(self) -> bool:
         question = self._query.text_without_filters
         if question.isascii() and " " not in question:
-            return False  # One word is no question, and loads no patterns of any.
+            return False  # one word is not a question; do not load the patterns
         from vaultsync.recall.conversation_words import asks_for_advice  # noqa: PLC0415
 
         return asks_for_advice(question)
 
     @staticmethod
     def _states_preference(fact: Fact) -> bool:
-        # Only a question for advice asks, and has loaded the patterns already.
+        # Only for advice, where the patterns are already loaded.
         from vaultsync.recall.conversation_words import states_preference  # noqa: PLC0415
 
         return states_preference(fact)
 
     def _load(self, fact_ids: Sequence[str]) -> None:
-        """Load candidates, and tell apart which may be shown.
+        """Load candidates, and divide them into those that may be shown and others.
 
         While the store is unavailable, they are loaded from the archive.
         """
@@ -631,7 +631,7 @@ class RecallSearch:
             if (
                 fact is not None
                 and self._filters.admits(fact)
-                # The note index has checked the phrases of what it found.
+                # The note index has already checked the phrases of its matches.
                 and (
                     each in self._keyword_scores
                     or has_phrases(self._query.phrases, fact_text(fact))
@@ -653,7 +653,7 @@ class RecallSearch:
                     self._of_other_branches.add(each)
 
     def _words_of(self, fact: Fact) -> Mapping[int, str]:
-        """The terms that a fact contains, as written there; computed once per fact."""
+        """The terms that a fact contains, as written; computed once per fact."""
         if fact.id not in self._matched_words:
             self._matched_words[fact.id] = self._terms.matched_words(self._text_of(fact))
         return self._matched_words[fact.id]
@@ -715,7 +715,7 @@ class RecallSearch:
         return tuple(hits)
 
     def _remarks(self, fact: Fact) -> Iterator[str]:
-        """What made a fact count more or less than others, for `explain_hit()`."""
+        """The reasons for a higher or lower rank, for `explain_hit()`."""
         if is_of_assistant(fact):
             counts = "as asked for" if self._asks_for_assistant else "which counts less"
             yield f"was said by an assistant ({counts})"
@@ -725,7 +725,7 @@ class RecallSearch:
     def _bring_opposed(
         self, ranked: Sequence[_RankedFact]
     ) -> tuple[list[_RankedFact], Mapping[str, Sequence[str]]]:
-        """The first hits, each with what contradicts it beside it; which those are, by id."""
+        """The first hits, each next to the facts that contradict it, and those facts by id."""
         limit, known = self._request.limit, {each[1]: each for each in ranked}
         is_set = self._query.is_set
         found = OpposedHits(
@@ -753,7 +753,7 @@ class RecallSearch:
         return f"“{fact.title}”, of {fact.created_at[:DAY_LENGTH]}"
 
     def _matches(self, words: str) -> list[Fact]:
-        """The facts that match some words best, as far as they may be shown."""
+        """The facts that match some words best, among those that may be shown."""
         found = self.index.search(words, self._filters, limit=OPPOSED_CANDIDATES)
         ids = [each.fact_id for each in found]
         self._load([each for each in ids if not self._is_loaded(each)])
@@ -766,7 +766,7 @@ class RecallSearch:
         holders = {each for each in self._similarities if self._has_role(self._facts[each])}
         for fact_id, fit in self._similarities.items():
             fact = self._facts[fact_id]
-            # No index knows of states.
+            # No index has states.
             is_other = self._query.asked.state and not self._query.matches_hints(fact)
             similarity = fit * ASKED_MISMATCH_FACTOR if is_other or holders else fit
             if fact_id in holders:
@@ -776,9 +776,9 @@ class RecallSearch:
         return sorted(ranked)
 
     def _has_role(self, fact: Fact) -> bool:
-        """Whether the question names what a person does, and nothing that their note lacks.
+        """Whether the question names a person's role, and only words of their note.
 
-        A role of one word may be any topic, unless the question is for a person.
+        A role of one word may be any topic, unless the question asks for a person.
         """
         roles = roles_of(fact)
         if not roles or len(self._words_of(fact)) < len(self._terms.stems):
@@ -788,7 +788,7 @@ class RecallSearch:
         return any(len(each) >= least and each <= set(self._terms.stems) for each in named)
 
     def _rank_set(self) -> list[_RankedFact]:
-        """The facts of a set in its order; the scores only tell it."""
+        """The facts of a set in its order, with scores that decrease in that order."""
         step = 1 / max(len(self._similarities), 1)
         facts = map(self._facts.__getitem__, self._similarities)
         return [
@@ -801,10 +801,10 @@ class RecallSearch:
         ]
 
     def _recencies(self) -> dict[str, float]:
-        """The recency of each candidate that was loaded.
+        """The recency of each loaded candidate.
 
-        Where the newest or oldest of a topic is asked for, it tells the place among those that
-        are about the topic.
+        If the question asks for the newest or oldest of a topic, it is the rank among the facts
+        that are about the topic.
         """
         facts = [self._facts[each] for each in self._similarities if each in self._facts]
         order = self._query.asked.order
@@ -820,7 +820,7 @@ class RecallSearch:
         return utility(fact.importance, fact.access_count)
 
     def _passage(self, fact: Fact) -> str:
-        """The nearest chunk of a fact; without one, the part with most terms of the question."""
+        """The nearest chunk of a fact, or else the part with most terms of the question."""
         nearest, texts = self._nearest_chunks.get(fact.id, ""), dict[str, str]()
         if nearest or len(fact.content) <= PASSAGE_CHARS:
             from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415 - as below
@@ -831,11 +831,11 @@ class RecallSearch:
         return densest_passage(fact.content, self._terms, length=PASSAGE_CHARS)
 
     def _nearest_passage(self, fact: Fact) -> str:
-        """The content of the nearest chunk of a long fact; else all of the content."""
+        """The content of the nearest chunk of a long fact, or else the whole content."""
         chunk_id = self._nearest_chunks.get(fact.id)
         if chunk_id is None or len(fact.content) <= SNIPPET_LENGTH:
             return fact.content
-        # A cold question that keyword search answers loads no code for chunks.
+        # Keyword search in a new process loads no code for chunks.
         from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415
 
         for chunk in chunk_fact(fact):
@@ -844,7 +844,7 @@ class RecallSearch:
         return fact.content
 
     def _record_stage(self, name: str, scores: Mapping[str, float]) -> None:
-        """Record what was done since the stage before, if that was asked for."""
+        """Record the result of a stage, if the request has `explain`."""
         if self._request.explain:
             began, self._stage_began = self._stage_began, self._clock.monotonic()
             candidates = [StageCandidate(each, round(score, 4)) for each, score in scores.items()]

@@ -1,8 +1,8 @@
 """Time in plain words: the span that a question names, in five languages.
 
 `seit März`, `2026年5月`, `after the outage`; `model/dates.py` reads `last week`. A date must follow
-a preposition, for a bare number or month may be anything; in Japanese a character of the calendar
-follows it.
+a preposition, because a bare number or month may be anything; in Japanese, a calendar character
+must follow it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class _DateWords(Struct, frozen=True):
     """How one language writes dates."""
 
     months: tuple[str, ...]
-    """Their names, as patterns, from January on."""
+    """The names of the months, as patterns, starting with January."""
     prepositions: Mapping[str, str]
     """`in`, `since`, `after`, `before` or `until` -> the words for it, as a pattern."""
     upto: str
-    """The words between the first date of a span and its last, as a pattern."""
+    """The words between the two dates of a span, as a pattern."""
 
 
 _DATES: Sequence[_DateWords] = (
@@ -106,7 +106,7 @@ _JAPANESE_HOW = MappingProxyType(
 
 
 def _date_pattern(words: _DateWords, how: str) -> str:
-    """A date after one of the words `how`."""
+    """The pattern of a date after a preposition of the kind `how`."""
     month = "|".join(words.months)
     return (
         rf"\b(?P<how>{how})\s+(?:(?P<iso>{ISO_DAY})"
@@ -119,12 +119,12 @@ def _date_pattern(words: _DateWords, how: str) -> str:
 
 
 def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | None:
-    """The span that the first date with a preposition names, such as `before May 2025`.
+    """The span of the first date with a preposition, such as `before May 2025`.
 
     Args:
         text: a question.
-        today: the day it is asked on.
-        is_near: whether a month without a year is the nearest one of its name, not the last.
+        today: the day of the question.
+        is_near: whether a month without a year is the nearest one, not the last one.
     """
     found = []
     for words in _DATES:
@@ -159,7 +159,7 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
 def _extended(
     text: str, days: tuple[str, str], end: int, words: _DateWords, today: date, *, is_near: bool
 ) -> tuple[tuple[str, str], int]:
-    """A span with the last date that follows it, such as `to June`, and where that ends."""
+    """Extend a span by a last date, such as `to June`; also returns the end of the match."""
     rest = re.compile(rf"\s+{_date_pattern(words, words.upto)}", re.IGNORECASE).match(text, end)
     last = _days(rest, words, today, is_near=is_near) if rest else None
     if not rest or not last:
@@ -178,7 +178,7 @@ _ORDINALS = ("first", "second", "third", "fourth")
 
 
 def _quarters(text: str, today: date, *, is_near: bool) -> Iterator[NamedSpan]:
-    """The quarters of a year that a text names, without a year the most recent one."""
+    """The quarters in a text; without a year, the most recent one."""
     for match in find_all(_QUARTER, text, "quarter", *(f"q{each}" for each in "1234")):
         name = match["name"]
         number = 1 + _ORDINALS.index(name.lower()) if name else int(match["number"])
@@ -212,7 +212,7 @@ def _year(given: str | None, month: int, today: date, *, is_near: bool) -> int:
 def _days(
     match: re.Match[str], words: _DateWords, today: date, *, is_near: bool
 ) -> tuple[str, str] | None:
-    """The first day of a date, and the day after its last; None when it is no date."""
+    """The first day of a date, and the day after its last; None if it is not a date."""
     if match["iso"]:
         return day_span(match["iso"])
     if match["year4"]:
@@ -234,27 +234,27 @@ def _days(
 
 
 class NamedEvent(Struct, frozen=True):
-    """A time that a text names by what happened then, such as `after the outage`."""
+    """A time given by an event, such as `after the outage`."""
 
     how: str
     """`since`, `after`, `before` or `until`."""
     words: str
-    """What happened, to be looked up."""
+    """The words of the event, for a search."""
     begin: int
     end: int
 
     def span(self, day: str) -> TimeSpan:
-        """The time it names, if it happened on a day, an ISO date.
+        """The span, if the event happened on `day`, an ISO date.
 
-        The day itself counts as after it, not as before it: most of what is written about an
-        event on its day was written when it was over.
+        The day itself counts as after the event: most of what is written about an event on its
+        day is written when it is over.
         """
         if self.how == "until":
             return TimeSpan(until=next_day(date.fromisoformat(day)))
         return TimeSpan(until=day) if self.how == "before" else TimeSpan(since=day)
 
     def bounded(self, span: TimeSpan) -> TimeSpan:
-        """The time it names, if all that is known is a span that it happened in."""
+        """The span, if only a span is known in which the event happened."""
         is_end = self.how in ("before", "until")
         return TimeSpan(until=span.until) if is_end else TimeSpan(since=span.since)
 
@@ -287,9 +287,9 @@ _EVENTS: Sequence[tuple[tuple[str, ...], Mapping[str, str], str]] = (
         r"el|las?|los|nuestr[oa]|mi",
     ),
 )
-"""What one of must occur, the prepositions, and the articles, per language.
+"""Per language: words of which one must occur, the prepositions, and the articles.
 
-An article must follow: *after lunch* and *before noon* name no event that is written down."""
+An article must follow the preposition: *after lunch* and *before noon* are not stored events."""
 _JAPANESE_EVENT = r"(?P<words>[^\s、。]{2,20}?)(?:の(?P<how>前|後)に?|(?P<how2>以来|以降))"
 _JAPANESE_EVENT_HOW = MappingProxyType(
     {"前": "before", "後": "after", "以来": "since", "以降": "since"}
@@ -297,7 +297,7 @@ _JAPANESE_EVENT_HOW = MappingProxyType(
 
 
 def named_event(text: str) -> NamedEvent | None:
-    """The first event that a text names as the bound of a time, up to the end of its clause."""
+    """The first event in a text that limits a time, up to the end of its clause."""
     for needed, prepositions, articles in _EVENTS:
         how = "|".join(prepositions.values())
         pattern = (

@@ -1,6 +1,6 @@
 """The services of a bridge: workers, events and authorisation.
 
-A standalone bridge has one `Memory` for reading and one for writing, each in a thread of its own.
+A standalone bridge has one `Memory` for reading and one for writing, each in its own thread.
 In `watch`, the daemon's worker does what needs the engine, and a separate `Memory` writes facts,
 which the daemon sees in the store's feed.
 """
@@ -46,12 +46,12 @@ _log = logging.getLogger(__name__)
 
 
 class BridgeStatus(Status, frozen=True, kw_only=True):
-    """What waits and what is wrong, of which vault."""
+    """The status of a vault, with its id."""
 
     vault_id: str
     version: str
     app_connected: bool
-    """Whether Obsidian listens and writes notes itself."""
+    """Whether Obsidian is connected and writes notes itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class BridgeServices:
     token: Callable[[], str]
     """The current token."""
     on_run: Callable[[Mapping[str, Value]], None]
-    """Called with the report of a run that a client asked for."""
+    """Called with the report of a run that a client requested."""
 
     def state(self, memory: Memory) -> BridgeStatus:
         """The data of a `state` event."""
@@ -88,10 +88,10 @@ class BridgeServices:
         return agent or own
 
     def answer(self, write: str, *, applied: bool, found: str | None, reason: str) -> None:
-        """Take Obsidian's answer to a `write` event.
+        """Accept Obsidian's answer to a `write` event.
 
         Raises:
-            WriteNotFoundError: nothing waits for that answer, or not any more.
+            WriteNotFoundError: nothing waits for that answer, or no longer.
         """
         self.writes.on_reply(write, WriteReply(applied, found, reason))
 
@@ -123,8 +123,7 @@ def bridge_status(settings: Settings, writes: ObsidianWrites, status: Status) ->
 class StateBroadcaster:
     """Publishes the state of a vault after an event; thread-safe.
 
-    It never blocks: the worker reads the state when its turn comes, once for all events until
-    then.
+    It never blocks: the worker reads the state once for all events since the last time.
     """
 
     def __init__(self, services: BridgeServices, worker: MemoryWorker[Memory]) -> None:
@@ -186,7 +185,7 @@ def daemon_bridge(
     on_run: Callable[[Mapping[str, Value]], None],
     on_answer: Callable[[str, float], None] | None = None,
 ) -> Iterator[BridgeServices]:
-    """A bridge in a daemon, which has the engine, reports the runs asked for and times answers.
+    """A bridge in a daemon, which has the engine, reports requested runs, and times answers.
 
     Raises:
         VaultsyncError: the vault cannot be opened.
@@ -222,11 +221,11 @@ def serve_on_loopback(
 
     Args:
         app: the application.
-        settings: of the vault.
-        ports: tried in order; 0 is any that is free.
-        name: of the thread that serves.
+        settings: the settings of the vault.
+        ports: the ports to try, in order; 0 is any free one.
+        name: the name of the server's thread.
         lifespan: whether the application receives the start and end of the server.
-        header: required of every request that may change something; None requires none.
+        header: a header that every request that may change something must have; None for none.
 
     Raises:
         OSError: none of the ports is free.

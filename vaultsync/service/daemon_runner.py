@@ -41,36 +41,36 @@ from vaultsync.sync.telemetry import TelemetryRecorder
 
 T = TypeVar("T")
 IDLE_SECONDS = 30.0
-"""Seconds that an embedding worker waits for further changes, because loading a model takes one."""
+"""Seconds that an embedding worker waits for more changes, because loading a model takes one."""
 LOCK_TRIES = 100
-"""Attempts at the engine's lock, within two seconds, when not told to wait."""
+"""Number of attempts at the engine's lock, within two seconds, without `wait`."""
 LOCK_TRY_SECONDS, LOCK_WAIT_SECONDS = 0.02, 0.25
 """Seconds between these attempts, and between later ones."""
 TELEMETRY_SECONDS = 2.0
 """Seconds between two writes of new measurements."""
 MIN_TICK_SECONDS = 0.005
-"""Minimum number of seconds between two steps, against storms of events."""
+"""Minimum seconds between two steps, to limit the load of many events."""
 _log = logging.getLogger(__name__)
 
 
 class WakeEvent:
     """An event that one thread waits for, and any thread or signal handler may set.
 
-    A signal is handled in the thread that waits, between any two of its steps. There an
-    event of `threading` may find its own lock held by the code that was interrupted, and
-    deadlock; a simple queue has no such lock.
+    A signal is handled in the waiting thread, between any two of its steps. There, an event of
+    `threading` could find its own lock held by the interrupted code, and deadlock; a simple
+    queue has no such lock.
     """
 
     def __init__(self) -> None:
         self._set: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def set(self) -> None:
-        """Wake the thread that waits, or that waits next."""
+        """Wake the waiting thread, or the next one that waits."""
         if self._set.empty():
             self._set.put(None)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until it is set; False when the time is over."""
+        """Wait until it is set; False after the timeout."""
         try:
             self._set.get(timeout=seconds)
         except queue.Empty:
@@ -84,7 +84,7 @@ class WakeEvent:
 
 
 class DaemonWork(Memory):
-    """The memory that a daemon owns, with the tasks that its loop asks for.
+    """The daemon's memory, with the tasks for its loop.
 
     Implements `DaemonTasks`.
     """
@@ -112,7 +112,7 @@ class DaemonWork(Memory):
         """Hold the engine's lock for as long as the daemon lives.
 
         Args:
-            retry: called after each failed attempt; whether to try again.
+            retry: called after each failed attempt; returns whether to try again.
 
         Raises:
             EngineBusyError: another engine has the vault.
@@ -124,7 +124,7 @@ class DaemonWork(Memory):
                     busy = EngineBusyError(str(self.settings.root), lock.holder("another process"))
                     raise busy.watched("nothing is left to do; with `--wait` this one takes over")
         try:
-            with lock:  # the second time it is also written down which process has it
+            with lock:  # this also records which process has the lock
                 yield
         finally:
             lock.unlock()
@@ -133,7 +133,7 @@ class DaemonWork(Memory):
         """Lend the vault to a command that asks for it, until it is done; returns whether one did.
 
         Raises:
-            DaemonStoppedError: the daemon was asked to stop meanwhile.
+            DaemonStoppedError: the daemon was asked to stop.
         """
         lock = self._engine.lock
         if not lock.is_asked_for():
@@ -146,7 +146,7 @@ class DaemonWork(Memory):
         return True
 
     def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
-        """One run, without derived data."""
+        """Do a run, without derived data."""
         return self._engine.sync(request, derive=False, progress=progress)
 
     def version(self) -> tuple[str, str | None]:
@@ -155,14 +155,14 @@ class DaemonWork(Memory):
         return version_of(state.store_id, state, ""), self._services.note_index.version()
 
     def is_derived(self) -> bool:
-        """Whether derived data is up to date, but for the vectors, which a worker makes."""
+        """Whether derived data is up to date, except the vectors, which a worker computes."""
         if not self._engine.is_derived_current():
             return False
         self._engine.embedding.start()
         return True
 
     def derive(self, progress: Progress) -> tuple[str, ...]:
-        """Bring derived data up to date; returns what could not be, and why."""
+        """Update derived data; returns the parts that could not be updated, and why."""
         with self._engine.exclusive():
             behind = self._engine.update_derived(progress=progress).degraded
         self._engine.embedding.start()
@@ -170,14 +170,14 @@ class DaemonWork(Memory):
 
 
 class _EngineCall(Generic[T]):
-    """A call of the engine, whose result another thread waits for."""
+    """A call to the engine for whose result another thread waits."""
 
     def __init__(self, work: Callable[[Memory], T]) -> None:
         self._work = work
         self.future: Future[T] = Future()
 
     def do(self, memory: Memory) -> None:
-        """Do it, unless it was cancelled."""
+        """Carry out the call, unless it was cancelled."""
         if not self.future.set_running_or_notify_cancel():
             return
         try:
@@ -186,7 +186,7 @@ class _EngineCall(Generic[T]):
             self.future.set_exception(error)
 
     def refuse(self) -> None:
-        """The daemon has ended."""
+        """Fail the call, because the daemon has ended."""
         if self.future.set_running_or_notify_cancel():
             self.future.set_exception(DaemonStoppedError())
 
@@ -194,7 +194,7 @@ class _EngineCall(Generic[T]):
 class DaemonRunner:
     """Keeps a vault equal with its store until it is stopped.
 
-    `run` does the work in the thread that calls it; other methods are safe in any thread.
+    `run` does the work in the calling thread; other methods may be called from any thread.
     """
 
     def __init__(
@@ -209,12 +209,12 @@ class DaemonRunner:
         """Prepare a daemon.
 
         Args:
-            settings: of the vault.
-            on_event: called in the thread that works; it must not block. The kinds are
+            settings: the settings of the vault.
+            on_event: called in the working thread; it must not block. The kinds are
                 `ready`, `pass`, `state`, `watcher`, `store`, `rescan`, `error`, `derived`,
                 `memory-file` and `stopped`.
-            once: whether to end at the first quiet moment.
-            wait: whether to wait for another engine that has the vault.
+            once: end as soon as nothing is left to do.
+            wait: wait while another engine has the vault.
             app: Obsidian, which writes notes while it is open.
         """
         self.settings = settings
@@ -236,7 +236,7 @@ class DaemonRunner:
         self._attempts = 0
         self._lags = False
         self.ready = threading.Event()
-        """Set when the lock is held and calls are served."""
+        """Set once the lock is held and calls are served."""
 
     def run(self) -> Mapping[str, Value]:
         """Watch until `stop()`, or (`once`) until nothing is left to do.
@@ -268,12 +268,12 @@ class DaemonRunner:
                 self._file.remove()
 
     def stop(self) -> None:
-        """Have `run` return soon, even in the middle of a run; safe in a signal handler."""
+        """Make `run` return soon, even during a run; safe in a signal handler."""
         self._stopping = True
         self._wake.set()
 
     def state(self) -> Mapping[str, Value] | None:
-        """The state of the daemon; None when it does not run."""
+        """The state of the daemon; None if it is not running."""
         daemon = self._daemon
         return None if daemon is None else to_builtins(daemon.current_state())
 
@@ -281,25 +281,25 @@ class DaemonRunner:
         """The data of `status` that is known without reading the vault.
 
         Raises:
-            DaemonStoppedError: it does not run.
+            DaemonStoppedError: it is not running.
             StoreUnavailableError.
         """
         return self.call(lambda _: self._known())
 
     def call(self, work: Callable[[Memory], T], timeout: float | None = None) -> T:
-        """Have the engine do something between two runs.
+        """Call a function with the engine's memory, between two runs.
 
         Args:
-            work: what to do.
+            work: the function.
             timeout: seconds to wait for it; None waits until it is done.
 
         Returns:
-            What `work` returns.
+            The result of `work`.
 
         Raises:
             DaemonStoppedError: the daemon ended before it was done.
             TimeoutError: it was not done in time, and may still be done.
-            Exception: what `work` raises.
+            Exception: the error of `work`.
         """
         if self._worker == threading.get_ident() and self._memory is not None:
             return work(self._memory)
@@ -333,7 +333,7 @@ class DaemonRunner:
         try:
             self._loop(daemon, files, idle, memory)
         except DaemonStoppedError:
-            pass  # in the middle of a run; the next one continues it
+            pass  # interrupted a run; the next one continues it
         finally:
             daemon.close()
             if not self._once:
@@ -388,7 +388,7 @@ class DaemonRunner:
         self._on_event(kind, data)
 
     def _publish_lag(self, daemon: DaemonLoop) -> None:
-        """Keep the published lag current, without writing at each step."""
+        """Update the published lag, without writing at each step."""
         lags = daemon.state.lag_seconds > 0
         if lags != self._lags and time.monotonic() > self._state_at + 1:
             self._publish("state", to_builtins(daemon.state))
@@ -412,8 +412,8 @@ class DaemonRunner:
     def _retry_lock(self) -> bool:
         """Wait before the next attempt at the lock; returns whether to try again.
 
-        Another engine may be a command that is done in a moment, or agents that have the lock
-        for each of their writes, hence many attempts.
+        Another engine may be a short command, or agents that take the lock for each of their
+        writes, hence many attempts.
         """
         self._attempts += 1
         is_early = self._attempts < LOCK_TRIES
@@ -424,7 +424,7 @@ class DaemonRunner:
 
 
 class AddressedServer(Protocol):
-    """A bridge that listens."""
+    """A listening bridge."""
 
     @property
     def address(self) -> str:
@@ -439,8 +439,8 @@ ServeBridge = Callable[[BridgeServices], AbstractContextManager[AddressedServer]
 class WatchService:
     """A daemon, and the bridge that opens once the daemon has the vault.
 
-    Clients of the bridge receive the events of the daemon, and the daemon those of the runs
-    that clients ask for.
+    Clients of the bridge receive the daemon's events, and the daemon those of runs that clients
+    request.
     """
 
     def __init__(
@@ -476,14 +476,14 @@ class WatchService:
         self._log(kind, data)
         if self._serve is None:
             return
-        if kind == "ready":  # not before: the bridge of another daemon may be announced
+        if kind == "ready":  # not earlier, because another daemon's bridge may be announced
             self._open_bridge(self._serve)
         elif kind == "pass":
             self._events.publish("pass", data)
         elif kind == "state":
             try:
                 status = self._daemon.status()
-            except VaultsyncError as error:  # without its store there is none
+            except VaultsyncError as error:  # no bridge without its store
                 _log.debug("the state could not be read: %s", error)
                 return
             state = bridge_status(self._daemon.settings, self._writes, status)
@@ -504,7 +504,7 @@ class WatchService:
 
 
 def intervals_for(settings: Settings) -> Intervals:
-    """The intervals of a daemon, by the settings of its vault."""
+    """The intervals of a daemon, from the settings of its vault."""
     return Intervals(
         settle=settings.watch.settle_seconds,
         settle_longest=settings.watch.settle_longest,

@@ -4,7 +4,7 @@
 
 It ends when everything is embedded and nothing new came for IDLE seconds, when another worker has
 the vault, and when the vault's state folder is gone. A command that waits for the vectors ends it
-and makes them itself, because at this priority it might never finish. SIGTERM ends it at once,
+and computes them itself, because at this priority it might never finish. SIGTERM ends it at once,
 like a kill: it is crash-safe, and loses the work of a few seconds.
 """
 
@@ -26,18 +26,18 @@ from vaultsync.settings import Settings
 
 _log = logging.getLogger(__name__)
 FIRST_SECONDS = 0.3
-"""Seconds to wait for the lock, which a command holds briefly to see whether a worker runs."""
+"""Seconds to wait for the lock, which commands hold briefly to check for a worker."""
 POLL_SECONDS = 1.0
-"""Seconds between two polls of the idle store."""
+"""Seconds between two polls of the store while idle."""
 
 
 def embed_all(settings: Settings, *, idle: float, how: str) -> None:
     """Embed until nothing is left, as the worker of the vault, unless there is one.
 
     Args:
-        settings: of the vault.
+        settings: the settings of the vault.
         idle: seconds to wait for more when nothing is left.
-        how: `REPLACE` or `KEEP`: whether the vectors of another model are made again.
+        how: `REPLACE` or `KEEP`: whether vectors of another model are replaced.
     """
     with closing(Services(settings)) as services:
         worker = EmbeddingWorker(services)
@@ -47,7 +47,7 @@ def embed_all(settings: Settings, *, idle: float, how: str) -> None:
                 _embed_and_wait(worker, idle=idle, replace=how == REPLACE)
             finally:
                 worker.files.release()
-            # What others wrote before the lock was free is left to this worker.
+            # Earlier writes by others are left to this worker.
             if not worker.files.is_there or not worker.is_behind():
                 return
 

@@ -25,7 +25,7 @@ class Event(NamedTuple):
 
 
 class Subscription:
-    """One client. `wake` is called from any thread when there is something to fetch."""
+    """One client. `wake` is called from any thread when there are events to fetch."""
 
     def __init__(self, wake: Callable[[], None], *, app: bool) -> None:
         self.app = app
@@ -48,7 +48,7 @@ class Subscription:
             self._wake()
 
     def end(self) -> None:
-        """End it; harmless when repeated."""
+        """End it; idempotent."""
         if not self.over:
             self.over = True
             self._wake()
@@ -64,7 +64,7 @@ class EventBus:
         self._conflicts: object = None
 
     def publish(self, kind: str, data: Mapping[str, Value]) -> None:
-        """Publish an event; a state with another number of conflicts is two events."""
+        """Publish an event; a changed number of conflicts in a state is a second event."""
         events = [Event(kind, data)]
         with self._lock:
             self._all = [each for each in self._all if not each.over]
@@ -78,7 +78,7 @@ class EventBus:
                 each.put(event)
 
     def subscribe(self, wake: Callable[[], None], *, app: bool = False) -> Subscription:
-        """A subscription to the events from now on."""
+        """Create a subscription to future events."""
         subscription = Subscription(wake, app=app)
         with self._lock:
             if self._closed:
@@ -88,7 +88,7 @@ class EventBus:
         return subscription
 
     def leave(self, subscription: Subscription) -> None:
-        """End a subscription; harmless when repeated."""
+        """End a subscription; idempotent."""
         subscription.end()
         with self._lock:
             self._all = [each for each in self._all if each is not subscription]
@@ -100,7 +100,7 @@ class EventBus:
         return apps[-1] if apps else None
 
     def close(self) -> None:
-        """End all subscriptions, and later ones at once."""
+        """End all subscriptions, and later ones immediately."""
         with self._lock:
             self._closed = True
             listening, self._all = self._all, []

@@ -20,20 +20,20 @@ R = TypeVar("R")
 CHECK_INTERVAL = 600.0
 """Seconds between two checks of the date."""
 FIRST_RETRY, LONGEST_RETRY = 60.0, 3600.0
-"""The first and the longest wait before unanswered or failed observations are classified again."""
+"""First and maximum delay, in seconds, before failed classifications are retried."""
 REPOSITORY_INTERVAL = 60.0
 """Seconds between two checks of all known repositories."""
 MODULE_INTERVAL = 60.0
 """Seconds between two syncs of modules; after failures, the wait grows."""
 LAST_MAINTENANCE = "maintained"
-"""The setting of the archive that has the day of the last maintenance."""
+"""The archive's setting with the day of the last maintenance."""
 
 
 class IdleWork:
     """Upkeep of a memory, and of the files beside it, while a daemon is idle.
 
-    Classifies once the store was written to, maintains once a day, syncs modules, and looks
-    after repositories. The day on which a memory is first seen counts as maintained.
+    Classifies observations after writes to the store, maintains once a day, and syncs modules and
+    repositories. The day on which a memory is first seen counts as maintained.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class IdleWork:
         *,
         jitter: Callable[[], float],
     ) -> None:
-        """Prepare it; `publish` receives reports as `pass` events, `jitter` is as `BackOff`'s."""
+        """Prepare it; `publish` receives reports as `pass` events, `jitter` is as in `BackOff`."""
         self._memory = memory
         self._ctx = ctx
         self._publish = publish
@@ -53,7 +53,7 @@ class IdleWork:
         self._seen = -1
         self._retries = BackOff(first=FIRST_RETRY, longest=LONGEST_RETRY, jitter=jitter)
         self._classify_at = 0.0
-        """When the classifier may be asked: later while it does not answer, or fails."""
+        """The time of the next classification, which is delayed after failures."""
         self._next_check = 0.0
         self._next_modules = 0.0
         self._next_repositories = 0.0
@@ -73,7 +73,7 @@ class IdleWork:
             self._attempt(self._look_after_repositories)
 
     def _classify(self, now: float) -> None:
-        """Classify what waits, if anything was written since the last look, or on a retry."""
+        """Classify pending observations, after writes or for a retry."""
         if self._attempt(self._pending) != 0:
             self._classify_at = now + self._retries.next()
             self._seen = -1
@@ -82,7 +82,7 @@ class IdleWork:
             self._classify_at = 0.0
 
     def _pending(self) -> int:
-        """How many still wait after what was written was classified."""
+        """The number of observations that are still pending after classifying."""
         seq = self._ctx().store.state().seq
         if seq == self._seen:
             return 0
@@ -92,8 +92,8 @@ class IdleWork:
         return report.pending
 
     def _maintain(self) -> None:
-        """Maintain the memory when the last time was on another day."""
-        self._attempt(self._memory.count_recalls)  # where that fails, they stay in the log
+        """Maintain the memory, if the last time was on another day."""
+        self._attempt(self._memory.count_recalls)  # after a failure they stay in the log
         ctx = self._ctx()
         day = ctx.today()[:10]
         done = ctx.archive.setting(LAST_MAINTENANCE)
@@ -105,20 +105,20 @@ class IdleWork:
             ctx.archive.set_setting(LAST_MAINTENANCE, day)
 
     def _sync_modules(self) -> None:
-        """Sync the folders of modules that the vault has worked with, if there are any."""
+        """Sync the known folders of modules, if there are any."""
         if uses_modules(self._memory.settings.state_dir):
             self._memory.modules.sync_known()
 
     def _look_after_repositories(self) -> None:
-        """Promote what was merged, fold old summaries, ask about branches that were deleted."""
+        """Promote merged facts, combine old summaries, and ask about deleted branches."""
         if not self._memory.settings.repos_dir.is_dir():
             return
         for root in self._memory.repos.known_roots():
-            with suppress(RepositoryError):  # it is being changed, or no repository any more
+            with suppress(RepositoryError):  # it is being changed, or no longer a repository
                 self._memory.repos.maintain(root)
 
     def _attempt(self, work: Callable[[], R]) -> R | None:
-        """The result of some work; None if it failed, with the error recorded."""
+        """The result of `work`; None if it failed, with the error recorded."""
         try:
             return work()
         except (VaultsyncError, OSError) as error:

@@ -30,7 +30,7 @@ class _FileStatus(NamedTuple):
 
 
 class MemoryFileWatch:
-    """Keeps memory files in step when they, or the memory, have been quiet for a while."""
+    """Syncs memory files after they, or the memory, have been quiet for a while."""
 
     def __init__(
         self,
@@ -41,9 +41,9 @@ class MemoryFileWatch:
         """Prepare it.
 
         Args:
-            memory: whose files are kept in step.
-            publish: receives what was done as `memory-file` events.
-            version: of the memory; the files follow it.
+            memory: the memory whose files are synced.
+            publish: receives the results as `memory-file` events.
+            version: returns the version of the memory, which the files follow.
         """
         self._memory = memory
         self._publish = publish
@@ -53,19 +53,19 @@ class MemoryFileWatch:
         self._done: dict[Path, _Stamp] = {}
         self._next = self._next_search = self._next_read = 0.0
         self._version: tuple[object, float] = object(), 0.0
-        """The version of the memory, and since when it is seen."""
+        """The version of the memory, and the time at which it was first seen."""
         self._followed: object = _NONE_YET
-        """The version that the files follow."""
+        """The version to which the files were synced."""
         self.settled = not memory.watched_memory_files()
         """Whether all of them are synced."""
         self._version_of = version
 
     def tick(self, now: float) -> float:
-        """Do what is due; returns for how many seconds nothing is."""
+        """Do what is due; returns the seconds until something else is."""
         if now >= self._next:
             self._next = now + POLL_INTERVAL
             if now >= self._next_read:
-                # No stamp shows queued texts, or facts that lost their section.
+                # File stamps do not show queued texts, or facts that lost their section.
                 self._next_read = now + self._read_interval
                 self._done.clear()
             self._check(now)
@@ -76,7 +76,7 @@ class MemoryFileWatch:
         return max(self._next - now, 0.0)
 
     def _follow_memory(self, now: float) -> object:
-        """Have all files follow the memory, once it is quiet; returns the version they follow."""
+        """Sync all files with the memory, once it is quiet; returns the synced version."""
         if not self._seen:
             return self._followed
         try:
@@ -100,7 +100,7 @@ class MemoryFileWatch:
         for path in paths:
             stamp = _stamp(path)
             seen = self._seen.get(path)
-            if seen is None:  # a file that was there before is quiet already
+            if seen is None:  # a file that existed before is already quiet
                 self._seen[path] = _FileStatus(stamp, now - self._quiet)
             elif seen.stamp != stamp:
                 self._seen[path] = _FileStatus(stamp, now)
@@ -118,7 +118,7 @@ class MemoryFileWatch:
         try:
             report = self._memory.follow_memory_files(due)
         except StoreUnavailableError:
-            return  # they are tried again at the next check
+            return  # retried at the next check
         except (VaultsyncError, OSError) as error:
             self._publish("error", to_builtins(error_summary(error)))
         else:

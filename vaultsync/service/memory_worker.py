@@ -17,17 +17,17 @@ _log = logging.getLogger(__name__)
 
 
 class MemoryRunner(Protocol):
-    """Runs work on a `Memory` of its own, one piece at a time."""
+    """Runs functions on its own `Memory`, one at a time."""
 
     def __call__(self, work: Callable[[Memory], T], /) -> T:
-        """Do the work; returns its result and raises its errors. Thread-safe."""
+        """Run the function; returns its result and raises its errors. Thread-safe."""
         ...
 
 
 class MemoryWorker(Generic[M]):
-    """A `MemoryRunner` with a thread of its own, as a context manager.
+    """A `MemoryRunner` with its own thread, as a context manager.
 
-    The first work opens the memory; when that fails, the next one tries again.
+    The first call opens the memory; if that fails, the next one tries again.
     """
 
     def __init__(self, open: Callable[[], M], *, name: str) -> None:  # noqa: A002 - as in app
@@ -36,11 +36,11 @@ class MemoryWorker(Generic[M]):
         self._memory: M | None = None
 
     def __call__(self, work: Callable[[M], T], /) -> T:
-        """Do the work in the thread, after all work submitted before."""
+        """Run the function in the thread, after all functions submitted before."""
         return self.submit(work).result()
 
     def submit(self, work: Callable[[M], T]) -> Future[T]:
-        """Queue the work."""
+        """Queue the function."""
         return self._pool.submit(self._do, work)
 
     def soon(self, work: Callable[[M], object]) -> None:
@@ -66,7 +66,7 @@ class MemoryWorker(Generic[M]):
             self._memory.close()
 
     def __enter__(self) -> Self:
-        """Open the memory, so that an error is raised now."""
+        """Open the memory, so that errors are raised now."""
         try:
             self(lambda _: None)
         except BaseException:

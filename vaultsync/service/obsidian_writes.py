@@ -1,7 +1,7 @@
 """Changes to notes that Obsidian is asked to make, and its responses.
 
-The engine waits for an answer, but not long. An app that did not answer is not asked again
-for a while, so that a run over many notes does not wait for each of them.
+The engine waits briefly for a response. An app that did not respond is not asked again for a
+while, so that a run over many notes does not wait for each of them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from vaultsync.service.events import Event, EventBus
 from vaultsync.storage.clock import Clock
 
 REPLY_TIMEOUT = 2.0
-"""Seconds that the app has to answer."""
+"""Seconds to wait for the app's response."""
 UNRESPONSIVE_SECONDS = 30.0
-"""Seconds for which an app that did not answer is not asked."""
+"""Seconds for which an app that did not respond is not asked."""
 
 
 class ObsidianWrites:
-    """Writes through the client that can write notes, if there is one. Implements `ObsidianApp`."""
+    """Writes notes through the connected app, if there is one. Implements `ObsidianApp`."""
 
     def __init__(self, events: EventBus, clock: Clock, *, wait: float = REPLY_TIMEOUT) -> None:
         self._events = events
@@ -32,22 +32,22 @@ class ObsidianWrites:
         self._lock = threading.Lock()
         self._waiting: dict[str, Future[WriteReply]] = {}
         self._asleep: tuple[object, float] = (None, 0.0)
-        """The client that did not answer, and until when it is not asked."""
+        """The client that did not respond, and the time until which it is not asked."""
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is an app."""
+        """Whether an app is connected."""
         return self._events.app() is not None
 
     @property
     def is_open(self) -> bool:
-        """Whether there is an app that is expected to answer."""
+        """Whether an app is connected that is expected to respond."""
         app = self._events.app()
         sleeping, until = self._asleep
         return app is not None and (app is not sleeping or self._clock.monotonic() >= until)
 
     def offer(self, offer: WriteOffer) -> WriteReply | None:
-        """Ask the app, and wait for its answer; None when there is none."""
+        """Ask the app, and wait for its response; None if there is none."""
         app = self._events.app()
         if app is None:
             return None
@@ -64,10 +64,10 @@ class ObsidianWrites:
         return reply.result() if reply.done() else None
 
     def on_reply(self, write: str, answer: WriteReply) -> None:
-        """Take an answer.
+        """Accept a response.
 
         Raises:
-            WriteNotFoundError: nothing waits for it, or not any more.
+            WriteNotFoundError: nothing waits for it, or no longer.
         """
         self._asleep = (None, 0.0)
         with self._lock:

@@ -1,7 +1,7 @@
 """The part of the vault's status that an agent may see: nothing about facts that it may not read.
 
-Notices name notes and scopes, and counts count them. A person sees all; an agent sees what it
-would see if the private facts of others were not there.
+Notices name notes and scopes, and counts include them. The user sees everything; an agent sees
+what it would see if the private facts of others did not exist.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class AgentView:
     def report(self, found: AnyReport) -> AnyReport:
         """The report of a run, with the actions and the notices that the agent may know of.
 
-        Its counts are of these actions, and of the notes that the agent may see.
+        Its counts include only these actions, and notes that the agent may see.
         """
         if self.agent is None:
             return found
@@ -90,7 +90,7 @@ class AgentView:
         return structs.replace(found, counts=counted(counts), actions=actions, attention=attention)
 
     def verification(self, found: Verification, *, facts: int) -> Verification:
-        """What `verify` found about facts that the agent may see, of which there are `facts`."""
+        """The result of `verify` for the facts that the agent may see; `facts` is their number."""
         rows = (*found.differences, *found.held)
         hidden = self.hidden_facts({each.fact_id for each in rows})
         differences, held = (
@@ -100,11 +100,11 @@ class AgentView:
         return proof_of(facts, differences, held)
 
     def hidden_facts(self, fact_ids: set[str]) -> set[str]:
-        """Those of the facts that the agent may not know of, as far as anything knows them."""
+        """The facts that the agent may not know of, among those that any source has."""
         return self._without(fact_ids, self._permissions.may_read)
 
     def unwritable_facts(self, fact_ids: set[str]) -> set[str]:
-        """Those of the facts that the agent may not write, as far as anything knows them."""
+        """The facts that the agent may not write, among those that any source has."""
         return self._without(fact_ids, self._permissions.may_write)
 
     def _without(self, fact_ids: set[str], may: Callable[[str | None, str], bool]) -> set[str]:
@@ -126,11 +126,11 @@ class AgentView:
         return denied
 
     def sees_id(self, fact_id: object) -> bool:
-        """Whether the agent may know of the fact of an id, as a note has it, if there is one."""
+        """Whether the agent may know of the fact with an id that a note has, if there is one."""
         return not self.hidden_facts({str(fact_id)})
 
     def sees_note(self, path: str) -> bool:
-        """Whether the agent may know of a file and of the fact that it is the note of, if any."""
+        """Whether the agent may know of a file and of its fact, if it is the note of one."""
         if not self.sees_path(path):
             return False
         base = self._archive.base_at(VaultPath(path))

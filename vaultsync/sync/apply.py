@@ -9,9 +9,9 @@ crash at any point leaves what `sync/recovery.py` can repair:
 3. the store: conditional writes, all in one transaction
 4. the vault: atomic exchanges; the displaced files are kept
 5. one wait for the disk
-6. one archive transaction: bases, history, displaced files; the intents go
+6. one archive transaction: bases, history, displaced files; the intents are removed
 
-While one batch waits for the disk or the clock, the bytes of the next are decided.
+While one batch waits for the disk or the clock, the bytes of the next are computed.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ MIN_BACKGROUND_ACTIONS = 100
 def sync_while(
     sync: Callable[[], None], work: Iterator[object], background: Background | None
 ) -> None:
-    """Wait for the disk, and meanwhile get on with the next batch.
+    """Wait for the disk, and meanwhile work on the next batch.
 
-    The steps of `work` write nothing; those that remain can be done later. `background`
-    runs `sync` beside them; without it, all work is done first, so that events always have
-    the same order. Raises what either raises, once `sync` is over.
+    The steps of `work` write nothing; the remaining ones can be done later. `background` runs
+    `sync` concurrently; without it, all work is done first, so that events always have the
+    same order. Raises the errors of both, after `sync` has ended.
     """
     if background is None:
         for _ in work:
@@ -88,7 +88,7 @@ def sync_while(
 
 
 def sleep_while(clock: Clock, seconds: float, work: Iterator[object]) -> None:
-    """Work on the next batch for some time, and sleep for the rest of it."""
+    """Work on the next batch for `seconds`, and sleep if there is nothing left to do."""
     until = clock.monotonic() + seconds
     if seconds > 0:
         for _ in work:
@@ -109,7 +109,7 @@ class PendingAction:
     """The new bytes of the note; None if it is deleted or not written."""
     sha: str = ""
     new_bytes: bool = False
-    """Whether the note gets other bytes."""
+    """Whether the note's bytes change."""
     writes_store: bool = False
     """Whether the fact is written or deleted."""
     writes_vault: bool = False
@@ -128,9 +128,9 @@ class ApplyOutcome:
 
     done: list[PlannedAction] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
-    """Facts for the next run: something changed while they were written."""
+    """Facts for the next run, because something changed while they were written."""
     refused: list[PlannedAction] = field(default_factory=list)
-    """The actions on them that were not carried out."""
+    """The actions on these facts that were not carried out."""
     notices: list[Notice] = field(default_factory=list)
     touched: set[VaultPath] = field(default_factory=set)
     """Folders in which something was written."""
@@ -153,7 +153,7 @@ class NoteComposer:
         self._tombstones: Mapping[str, HistoryEntry] = {}
 
     def prepare(self, actions: Sequence[PlannedAction]) -> None:
-        """Look up everything the notes of these actions need, at once."""
+        """Look up everything that the notes of these actions need, at once."""
         new = [each.fact_id for each in actions if each.do in CREATES_NOTE]
         self._tombstones = self._ctx.archive.note_tombstones(new)
         written = [x.merged for x in actions if x.merged and x.do is not ActionKind.RECORD]
@@ -162,7 +162,7 @@ class NoteComposer:
         self._links.prepare(dict.fromkeys(linked))
 
     def of(self, action: PlannedAction, fact: Fact) -> bytes | None:
-        """The bytes of the note; None when the note goes or there is none.
+        """The bytes of the note; None if the note is deleted or there is none.
 
         Raises:
             NoteError: it could not be proved that nothing else changes.
@@ -176,7 +176,7 @@ class NoteComposer:
         note, vault = action.note, action.vault
         assert note is not None and vault is not None  # noqa: S101, PT018
         if action.do in EXCHANGES or (action.do in GIVES_BACK and stale_keys(note, vault, fact)):
-            # A link that goes is known to be ours by its text.
+            # The text of a removed link shows whether vaultsync wrote it.
             gone = set(vault.related_fact_ids) - set(fact.related_fact_ids)
             links = self._deleted(gone) | {**self._links.to((*fact.related_fact_ids, *gone))}
             return rewrite_note(note, vault, fact, links=links, view=self._view)
@@ -200,7 +200,7 @@ class NoteComposer:
                 note = self._view.from_base_note(read_note(data, path), before)
                 return rewrite_note(note, before, fact, links=links, view=self._view)
             except NoteError:
-                pass  # the last text cannot be rewritten; a new note holds everything
+                pass  # the last text cannot be rewritten; a new note has everything
         return render_note(shown, links=links)
 
 
@@ -234,9 +234,9 @@ class ApplyBatch:
         self.steps = self._decide()
 
     def apply(self, upcoming: Iterator[None]) -> None:
-        """Carry the actions out, and decide the `upcoming` batch, by steps, while waiting.
+        """Carry out the actions, and compute the `upcoming` batch, step by step, while waiting.
 
-        The outcome names what cannot be done now.
+        The outcome lists what cannot be done now.
         """
         for _ in self.steps:
             pass
@@ -267,7 +267,7 @@ class ApplyBatch:
             yield
 
     def _completed(self) -> Sequence[PlannedAction]:
-        """The actions with their facts, as the plan saw them."""
+        """The actions with the facts on which the plan was based."""
         self.brief = {each.fact_id: each for each in self.actions if each.is_brief}
         facts = self.ctx.store.find_many(self.brief) if self.brief else {}
         return [
@@ -328,7 +328,7 @@ class ApplyBatch:
         conflicts = [item.conflict for item in items if item.conflict]
         history: list[HistoryEntry] = []
         for item in items:
-            if item.action.replaces:  # once the store is written, it exists nowhere else
+            if item.action.replaces:  # after the store is written, it would exist nowhere else
                 history += self._history(item)
                 item.history_written = True
         self.newest = newest_row_mark(self.ctx)
@@ -336,7 +336,7 @@ class ApplyBatch:
             return
         blobs = _packed(self.ctx, self.blobs)
         with self.ctx.archive.transaction():
-            # The notes will show what was read; an older store could not repeat it.
+            # The notes will show what was read, which an older store would not have.
             self.ctx.archive.set_setting(HIGH_WATER_SETTING, self.newest)
             self.ctx.archive.put_blobs(blobs)
             self.ctx.archive.add_history(history)
@@ -362,7 +362,7 @@ class ApplyBatch:
             self._wait(upcoming)
 
     def _show_conflict(self, item: PendingAction, conflict: ConflictRecord) -> bool:
-        """Write the conflict note; False when that failed, which cancels the action."""
+        """Write the conflict note; False if that failed, which cancels the action."""
         try:
             written = write_conflict_note(self.ctx, conflict)
         except (NoteError, PermissionError) as error:
@@ -386,7 +386,7 @@ class ApplyBatch:
             fact_id, revision = item.fact.id, item.action.revision
             is_deletion = item.action.do is ActionKind.DELETE_FACT
             fact = None if is_deletion else item.fact.evolve(path=None)
-            # The history gets what it replaces, where no base has it.
+            # If no base has the replaced version, the history gets it.
             writes.append(
                 StoreWrite(fact_id, fact, revision, MIRROR_ACTOR, op=item.op, recorded=True)
             )
@@ -443,15 +443,15 @@ class ApplyBatch:
         self.displaced.append(DisplacedFile(item.op, item.fact.id, path, sha, due))
 
     def _half_done(self, item: PendingAction) -> None:
-        """The note changed meanwhile, when the store may already hold what was merged.
+        """The note changed meanwhile, and the store may already have the merged version.
 
-        Then the store has what the note said when it was read, and that becomes the base:
-        the next run merges what the user wrote since.
+        Then the store has the text that was read from the note, which becomes the base; the
+        next run merges what the user has written since.
         """
         staged = self.ctx.vault.staged(item.op)
         action = item.action
         if staged is not None and staged.sha != item.sha and action.path:
-            # An editor's file was displaced and put back; the editor may still have it open.
+            # An editor's file was displaced and restored; the editor may still have it open.
             self.blobs[staged.sha] = staged.data
             self._keep_displaced(item, action.path, staged.sha)
         else:
@@ -473,10 +473,10 @@ class ApplyBatch:
     # 5 ------------------------------------------------------------------- durable
 
     def _restamp(self, items: Sequence[PendingAction], upcoming: Iterator[None]) -> None:
-        """Replace stamps so recent that a change in the same clock tick could hide behind them.
+        """Replace stamps so recent that a change in the same clock tick could go unnoticed.
 
-        The clock of the files, which may be ahead of this one, moves on as this one waits: no
-        wait is longer than its tick.
+        The file system's clock, which may be ahead of ours, advances while we wait, so no wait
+        is longer than its tick.
         """
         now_ns = int(self.ctx.clock.now().timestamp() * 1e9)
         racy = [
@@ -530,7 +530,7 @@ class ApplyBatch:
             self.ctx.archive.put_blobs(blobs)
             self.ctx.archive.put_bases(packed)
             self.ctx.archive.set_setting(HIGH_WATER_SETTING, self.newest)
-            # Should the run end here, the next one has to scan these folders again.
+            # If the run ends here, the next one has to scan these folders again.
             places |= self.outcome.touched
             self.ctx.archive.set_folders(dict.fromkeys(places, b""))
             self.outcome.stamps.update({b.path: b.stamp for b in bases.values()})
@@ -577,19 +577,19 @@ def _intent(item: PendingAction) -> WriteIntent:
 
 
 def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
-    """Keep a base of each fact, and the bytes of its note.
+    """Record a base for each fact, and the bytes of its note.
 
-    What changed since it was compared is left to the next run.
+    Facts that changed since they were compared are left to the next run.
     """
     ctx = work.ctx
     began_ns = int(ctx.clock.now().timestamp() * 1e9)
     for start in range(0, len(work.unchanged), BASES_PER_TRANSACTION):
         bases: list[PackedBase] = []
         blobs: dict[str, bytes] = {}
-        some = work.unchanged[start : start + BASES_PER_TRANSACTION]
-        left_out = [x.canonical_of.id for x in some if x.canonical_of and not x.canonical_of.line]
+        batch = work.unchanged[start : start + BASES_PER_TRANSACTION]
+        left_out = [x.canonical_of.id for x in batch if x.canonical_of and not x.canonical_of.line]
         facts = ctx.store.find_many(left_out) if left_out else {}
-        for each in some:
+        for each in batch:
             file, fact, path = each.file, each.canonical_of, each.path
             assert fact is not None  # noqa: S101 - they all have one
             if fact.line:
@@ -611,8 +611,8 @@ def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
             ctx.archive.put_blobs(blobs)
             ctx.archive.put_bases(bases)
             ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
-            # Should the run end here, the next one has to scan these folders again.
-            places = {parent_folder(seen.path) for seen in some}
+            # If the run ends here, the next one has to scan these folders again.
+            places = {parent_folder(seen.path) for seen in batch}
             ctx.archive.set_folders(dict.fromkeys(places, b""))
 
 
@@ -622,11 +622,11 @@ IDLE = frozenset({ActionKind.NOTHING, ActionKind.WAIT, ActionKind.NEEDS_REVIEW})
 def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutcome:
     """Record the bases of new notes that agree with their facts, and carry out the plan.
 
-    The outcome names what could not be done now.
+    The outcome lists what could not be done now.
 
     Raises:
-        OSError: the disk is full or broken; the next run repairs what was begun.
-        StoreUnavailableError: the same for the store.
+        OSError: the disk is full or broken; the next run repairs unfinished writes.
+        StoreUnavailableError: the store stopped responding; likewise.
     """
     ctx = work.ctx
     outcome = ApplyOutcome()
@@ -643,8 +643,8 @@ def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutco
     following = ApplyBatch(work, todo[:size], outcome, links) if todo else None
     displaced: list[DisplacedFile] = []
     for end in range(size, len(todo) + size, size):
-        current, some = following, todo[end : end + size]
-        following = ApplyBatch(work, some, outcome, links) if some else None
+        current, actions = following, todo[end : end + size]
+        following = ApplyBatch(work, actions, outcome, links) if actions else None
         assert current is not None  # noqa: S101 - there is something left to do
         current.apply(following.steps if following else iter(()))
         displaced += current.displaced

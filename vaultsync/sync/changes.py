@@ -1,7 +1,7 @@
 """What happened to one fact on each side since the base: a change per side.
 
-Bytes decide, never times: a note is unchanged when its bytes are the base's, reformatted
-when they differ but mean the same. `updatedAt` is ignored.
+Bytes decide, never times: a note is unchanged if its bytes equal the base's, reformatted
+if they differ but have the same meaning. `updatedAt` is ignored.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from vaultsync.storage.store import FeedRow
 _BLOCK_END = BLOCK_END.encode()
 MIRROR_ACTOR, MIGRATION_ACTOR = "vault", "migrate"
 NO_AGENTS = frozenset({MIRROR_ACTOR, MIGRATION_ACTOR, ""})
-"""Actors of writes that no agent asked for: of a mirror, which may be that of an older
-copy of the vault, of a migration, and of other programs."""
+"""Actors of writes that no agent requested: a mirror, which may be that of an older copy of the
+vault, a migration, and other programs."""
 
 
 class VaultChange(Enum):
@@ -63,20 +63,20 @@ class StoreChange(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StoreFeed:
-    """The writes of the store since the last run that this run considers."""
+    """The writes to the store since the last run that this run considers."""
 
     rows: Sequence[FeedRow] = ()
     since: int = 0
     """The row up to which the last run had read the feed."""
     is_whole: bool = False
-    """Whether it was read from its first row, and thus names every fact the store ever had."""
+    """Whether it was read from its first row, and so lists every fact that the store ever had."""
     is_available: bool = True
     """False while the store does not respond."""
 
     def acknowledges(self, row: FeedRow) -> bool:
-        """Whether a row that no base has is an agent's, and newer than what the last run read.
+        """Whether a row without a base is an agent's, and newer than what the last run read.
 
-        The store holds what that run read, so it cannot hold an older version of the fact.
+        The store has what that run read, so it cannot have an older version of the fact.
         """
         return self.since > 0 and row.actor not in NO_AGENTS
 
@@ -89,7 +89,7 @@ class VaultSide(NamedTuple):
     sha: str | None = None
     note: Note | None = None
     fact: Fact | None = None
-    """The note as a fact."""
+    """The fact as the note shows it."""
     scope: str | None = None
     """The scope of its folder, if it differs from the scope of the fact."""
 
@@ -109,7 +109,7 @@ class StoreSide(NamedTuple):
 def vault_change(
     base: Fact, before: Note, now: Note, sha: str, *, ids: Mapping[str, str] | None = None
 ) -> VaultSide:
-    """How a note that has a base differs from it, given that its bytes or path do."""
+    """How a note differs from its base, if its bytes or path do."""
     fact = apply_note_edits(base, before, now, ids=ids)
     if now.id != base.id or stale_keys(now, fact, fact) or differing_keys(fact, base):
         change = VaultChange.MODIFIED
@@ -129,9 +129,9 @@ def moved_scope(base: Fact, now: Note) -> str | None:
 
 
 def store_change(base: Fact | None, current: Fact | None, *, known: bool) -> StoreChange:
-    """How a fact in the store, None where it was deleted, differs from its base.
+    """How a fact in the store (None if deleted) differs from its base.
 
-    `known` says whether the store ever held the id.
+    `known` states whether the store ever had the id.
     """
     if base is None:
         if not known:
@@ -151,8 +151,8 @@ def store_change(base: Fact | None, current: Fact | None, *, known: bool) -> Sto
 def is_half_saved(before: bytes, now: bytes) -> bool:
     """Whether a file looks as if its editor were still writing it.
 
-    It is empty, or the old text cut in the middle of a line, of the managed block or of
-    the frontmatter, or it ends inside a character.
+    It is empty, or the old text truncated within a line, the managed block or the frontmatter,
+    or it ends inside a character.
     """
     if not now.strip():
         return bool(before.strip())

@@ -131,9 +131,9 @@ def resolve_conflict(
 
 
 def settled_by_deletion(resolutions: Sequence[ConflictResolution]) -> list[ActionTaken]:
-    """The lines of a report about conflicts whose notes were deleted; nothing else tells of them.
+    """The report's actions for conflicts whose notes were deleted, which have no other action.
 
-    What was ticked is written, which the report says anyway.
+    Ticked boxes are written, which is an action of its own.
     """
     why = "its conflict note was deleted: the note is kept as it is"
     return [
@@ -166,12 +166,12 @@ def preview_resolutions(ctx: SyncContext, snapshot: VaultSnapshot) -> dict[str, 
 def _edited_fields(
     ctx: SyncContext, conflict: ConflictRecord, chosen: Sequence[FieldConflict], text: str
 ) -> list[FieldConflict]:
-    """The fields with what the user typed, with secrets in place of placeholders.
+    """The fields with the user's text, and secrets in place of placeholders.
 
     A list has one item per line.
 
     Raises:
-        UnknownPlaceholderError: a placeholder stands for nothing.
+        UnknownPlaceholderError: a placeholder cannot be resolved.
     """
     base, *current = fact_versions(ctx, conflict)
     base = base or Fact(conflict.fact_id)
@@ -212,7 +212,7 @@ def _write_store_changes(
         if not any(map(is_deletion, chosen)):
             fact = _with_store_version(ctx, conflict, current, chosen)
         elif _written_since(ctx, current):
-            return  # the user did not see this edit when choosing the deletion: it stays
+            return  # keep an edit that the user had not seen when choosing the deletion
         write = StoreWrite(conflict.fact_id, fact, current.revision, actor)
         if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
             return
@@ -225,7 +225,7 @@ def _written_since(ctx: SyncContext, current: Fact) -> bool:
 
 
 def _merged(current: Fact, chosen: Sequence[FieldConflict]) -> MergeResult:
-    """The store's version of some fields, merged with what was written since."""
+    """The store's version of some fields, merged with later writes."""
     before = current.replace({each.field: each.vault for each in chosen})
     wanted = before.replace({each.field: each.store for each in chosen})
     return merge(before, wanted, current, peers=True)
@@ -234,10 +234,10 @@ def _merged(current: Fact, chosen: Sequence[FieldConflict]) -> MergeResult:
 def _with_store_version(
     ctx: SyncContext, conflict: ConflictRecord, current: Fact, chosen: Sequence[FieldConflict]
 ) -> Fact:
-    """The fact with the store's version of some fields, as the conflict recorded it.
+    """The fact with the store's version of some fields, as recorded in the conflict.
 
-    What was written since is merged with it. Where that is impossible, the user's choice
-    stands, and what it overwrites gets a conflict note of its own first.
+    Later writes are merged with it. If that is impossible, the user's choice wins, and what it
+    overwrites gets its own conflict note first.
     """
     merged = _merged(current, chosen)
     if merged.conflicts:
@@ -257,9 +257,9 @@ def _with_store_version(
 
 
 def conflict_of_action(action: PlannedAction, fact: Fact, run: str, at: str) -> ConflictRecord:
-    """The conflict record of what an action could not merge."""
+    """The conflict record for the fields that an action could not merge."""
     author = action.actor
-    if author == "vault":  # the mirror wrote last: it wrote what an agent had said
+    if author == "vault":  # the last write was the mirror's, of an agent's version
         author = (action.store.agent_id if action.store else None) or ""
     return ConflictRecord(
         id=conflict_id(action.fact_id, action.conflicts),
@@ -275,7 +275,7 @@ def conflict_of_action(action: PlannedAction, fact: Fact, run: str, at: str) -> 
 
 
 def write_conflict_note(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecord:
-    """Write the conflict note beside the note; the same conflict again changes nothing.
+    """Write the conflict note next to the note; idempotent for an equal conflict.
 
     Returns:
         The conflict with the path and the sha of its note.
@@ -307,8 +307,8 @@ def rewrite_conflict_note_links(
 ) -> None:
     """Update the links of conflict notes to notes that moved.
 
-    The user's changes in a conflict note stay. One that is being saved or that cannot be
-    read keeps its links.
+    The user's changes in a conflict note are kept. A conflict note that is being saved or is
+    unreadable keeps its links.
     """
     for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
@@ -328,10 +328,10 @@ def _relink(ctx: SyncContext, op: str, path: VaultPath, retarget: RetargetLink) 
 
 
 def exchange_file(ctx: SyncContext, op: str, path: VaultPath, file: NoteFile, data: bytes) -> None:
-    """Replace a file that is no note of a fact, if it is as it was read; keep what it held.
+    """Replace an unchanged file that is not a fact's note; the archive keeps its old bytes.
 
     Raises:
-        NoteChangedError: it was saved meanwhile, and holds what was saved.
+        NoteChangedError: it was saved meanwhile; the save is kept.
     """
     ctx.vault.stage(op, data)
     ctx.vault.sync()
@@ -348,7 +348,7 @@ def exchange_file(ctx: SyncContext, op: str, path: VaultPath, file: NoteFile, da
 
 
 def _redacted_conflict(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecord:
-    """A conflict as a file in the vault may show it: without secrets and active content."""
+    """A conflict with secrets redacted and active content escaped, as for a file in the vault."""
     hidden, view = redact_conflict(ctx, conflict), ctx.view
     fields = tuple(
         FieldConflict(
@@ -360,7 +360,7 @@ def _redacted_conflict(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRe
 
 
 def redact_conflict(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecord:
-    """A conflict as answers show it: without the secrets of its fact."""
+    """A conflict with the secrets of its fact redacted, as in answers."""
     view = ctx.view
     if view.redactor is None:
         return conflict
@@ -382,7 +382,7 @@ def fact_versions(ctx: SyncContext, conflict: ConflictRecord) -> list[Fact | Non
     """The fact of a conflict from the base and the store, if they have it."""
     base = ctx.archive.find_base(conflict.fact_id)
     found = [base.fact if base else None]
-    with suppress(StoreUnavailableError):  # the base alone is shown then
+    with suppress(StoreUnavailableError):  # then only the base is shown
         found += ctx.store.find_many([conflict.fact_id]).values()
     return found
 

@@ -19,7 +19,7 @@ from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.storage.clock import time_text
 from vaultsync.storage.redacted_store import FactCache, RedactedStore
 
-if TYPE_CHECKING:  # a question has a context too, and uses little of it
+if TYPE_CHECKING:  # questions have a context too, and need few of these
     from contextlib import AbstractContextManager
 
     from vaultsync.links.wikilinks import LinkResolver
@@ -30,22 +30,22 @@ if TYPE_CHECKING:  # a question has a context too, and uses little of it
 
 
 Background: TypeAlias = "Callable[[Callable[[], None]], AbstractContextManager[Callable[[], bool]]]"
-"""Runs a function beside the caller: inside of `with`, the value says whether it is done;
-the end of `with` waits for it and raises what it raised."""
+"""Runs a function concurrently: inside `with`, calling the value returns whether it is done; the
+end of `with` waits for it and raises its errors."""
 
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
 MIN_IN_TWO = 200
-"""The number of values from which starting a second thread pays off."""
+"""Minimum number of values for which starting a second thread pays off."""
 
 
 def map_in_two(
     act: Callable[[_A], _B], values: Sequence[_A], background: Background | None
 ) -> list[_B]:
-    """What `act` makes of each of many values, with a hand in `background`.
+    """Apply `act` to each value, sharing the work with `background`.
 
-    It is for functions in C that let Python go on, such as those that pack.
+    Useful for C functions that release Python's lock, such as compression.
     """
     if background is None or len(values) < MIN_IN_TWO:
         return list(map(act, values))
@@ -71,15 +71,15 @@ class SyncPolicy(NamedTuple):
     grace_seconds: float = 1.0
     """Minimum seconds between the two scans that find a note deleted."""
     max_note_bytes: int = 4 << 20
-    """Maximum size of a note that is read, or written for an agent."""
+    """Maximum size in bytes of a note that is read, or written for an agent."""
     batch: int = 1000
     """Number of actions that share one wait for the disk."""
     auto_link: bool = True
     """Whether entities that an agent mentions become links."""
     index_folder: VaultPath = VaultPath("")
-    """The folder of the vault that also shows the index pages; none when empty."""
+    """The folder of the vault that also has the index pages; none if empty."""
     permissions: Permissions = Permissions()
-    """What agents may do in which scopes."""
+    """The rights of agents by scope."""
 
 
 class ReadContext(Struct, frozen=True, eq=False):
@@ -92,29 +92,29 @@ class ReadContext(Struct, frozen=True, eq=False):
     view: NoteView = IDENTITY_VIEW
     """The rules for what notes and answers may show of facts."""
     read: FactCache | None = None
-    """Facts that were read from `redacted_store`, for several readers of the same facts."""
+    """A cache of facts from `redacted_store`, for several readers of the same facts."""
 
     _redacted: Store | None = None
-    """Made once, by this context: a run reads it a dozen times."""
+    """Created once per context, because a run reads it a dozen times."""
 
     def __post_init__(self) -> None:
-        """Make the redacted store of this context, not that of one it is a changed copy of."""
+        """Create this context's redacted store, instead of sharing that of the copied context."""
         redacts = self.view.redactor is not None
         shown = RedactedStore(self.store, self.view, self.read) if redacts else self.store
         structs.force_setattr(self, "_redacted", shown)
 
     @property
     def redacted_store(self) -> Store:
-        """The store as answers and indexes see it: without secrets."""
+        """The store with secrets redacted, as for answers and indexes."""
         assert self._redacted is not None  # noqa: S101 - `__post_init__` made it
         return self._redacted
 
     def now(self) -> str:
-        """The time in UTC, to the millisecond; as text, later times are greater."""
+        """The time in UTC, to the millisecond; sorts as text."""
         return time_text(self.clock.now(), "milliseconds")
 
     def today(self) -> str:
-        """The time in UTC, to the second, as facts hold it."""
+        """The time in UTC, to the second, in the format of facts."""
         return time_text(self.clock.now())
 
 
@@ -135,7 +135,7 @@ class SyncContext(ReadContext, frozen=True, kw_only=True, eq=False):
             return None
 
     def ids(self, targets: frozenset[str], source: VaultPath) -> Mapping[str, str]:
-        """The facts to which the links of a note lead, by target, without broken links."""
+        """Link target -> fact, for the links of a note, without broken links."""
         from vaultsync.links.wikilinks import LinkResolver  # noqa: PLC0415 - see above
 
         if not targets:
@@ -159,7 +159,7 @@ class LinkTexts:
         planned: Mapping[str, Fact],
         paths: Mapping[str, VaultPath] = MappingProxyType({}),
     ) -> None:
-        """Links to notes that are there, to `planned` ones, and to those with planned `paths`."""
+        """Links to existing notes, to `planned` ones, and to those with planned `paths`."""
         self._ctx = ctx
         self._planned = planned
         self._paths = paths
@@ -168,7 +168,7 @@ class LinkTexts:
         self._facts: dict[str, Fact] = {}
 
     def prepare(self, fact_ids: Iterable[str]) -> None:
-        """Look up all facts at once that will be linked to."""
+        """Look up all facts to link to, in one call."""
         wanted = list(fact_ids)
         bases = self._ctx.archive.find_bases(wanted) if wanted else {}
         self._facts = {key: base.fact for key, base in bases.items()} | dict(self._planned)

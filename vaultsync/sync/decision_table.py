@@ -187,15 +187,15 @@ def decide(vault: VaultChange, store: StoreChange, *, base: bool) -> Decision:
 
 
 class PlannedAction(msgspec.Struct, frozen=True):
-    """One line of a plan: what to do about one fact, and the state it was decided on."""
+    """One line of a plan: what to do about a fact, and the state on which this was decided."""
 
     do: ActionKind
     fact_id: str
     reason: str
     path: VaultPath | None = None
-    """Where the note is, or will be."""
+    """The path of the note, or its planned path."""
     to: VaultPath | None = None
-    """Where the note is to be moved."""
+    """The path to which the note will be moved."""
     sha: str | None = None
     """The hash of the note on which this was decided; None without a note."""
     revision: str | None = None
@@ -212,9 +212,9 @@ class PlannedAction(msgspec.Struct, frozen=True):
     reverted: tuple[str, ...] = ()
     """Fields that the user changed in the note but may not change."""
     discarded_fields: tuple[str, ...] = ()
-    """Fields whose values only the note had and loses."""
+    """Fields whose values only the note had, and which are lost."""
     replaces: bool = False
-    """A rebuild replaces values that only the store has."""
+    """Whether a rebuild replaces values that only the store has."""
     actor: str = ""
     """The agent that wrote the store's version."""
     acknowledged: bool = False
@@ -227,7 +227,7 @@ class PlannedAction(msgspec.Struct, frozen=True):
     shown: Fact | None = None
     """The fact as a new note shows it."""
     unseen: Fact | None = None
-    """The version that the store's version replaced before any run saw it; for the history."""
+    """For the history: the version that the store replaced before any run saw it."""
 
     def evolve(self, **attrs: object) -> PlannedAction:
         """The action with other attributes."""
@@ -235,7 +235,7 @@ class PlannedAction(msgspec.Struct, frozen=True):
 
     @property
     def is_brief(self) -> bool:
-        """Whether it creates a note, and reads the fact again when the note is written."""
+        """Whether it creates a note, and the fact is read again when the note is written."""
         return self.do is ActionKind.CREATE_NOTE and self.store is None
 
     def without_facts(self) -> PlannedAction:

@@ -1,4 +1,4 @@
-"""The end of a run: what the archive keeps of it, and its report."""
+"""The end of a run: its record in the archive, and its report."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from vaultsync.sync.snapshot import trusted_stamp
 def record_absent(work: SyncRun) -> None:
     """Record which notes are missing, before other notes may take their places.
 
-    A run that ends early must not leave two bases at one path. The same holds for the
-    base of a note that is somewhere else twice, or cannot be read there.
+    A run that ends early must not leave two bases at one path. The same applies to the base of
+    a note that is in two other places, or unreadable in another place.
     """
     ctx, identities, snapshot = work.ctx, work.identities, work.snapshot
     if not (identities.absent or identities.duplicate_ids or identities.blocked):
@@ -65,7 +65,7 @@ def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
     """Record the progress of the run: cursor, waiting facts, folders that need no further scan."""
     archive = work.ctx.archive
     settings = {k: v for k, v in _settings(work, outcome).items() if archive.setting(k) != v}
-    # A run about some facts leaves their folders to the next scan, as a new note does: to list
+    # A run about some facts leaves their folders to the next scan, like a new note: listing
     # a large folder again costs more than the update of a note.
     folders = {} if work.request.facts_only else _folders(work, outcome)
     notices = changed_notices(work, outcome)
@@ -88,7 +88,7 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
     """The settings that record where the next run begins."""
     waiting = dict.fromkeys([*(x.fact_id for x in work.actions if _waits(x)), *outcome.waiting])
     if work.snapshot.is_partial or not work.feed.is_available:
-        # What this run did not look at still waits.
+        # Facts that this run did not examine still wait.
         is_scan = work.request.folders is not None
         examined = {case.fact_id for case in work.cases} if is_scan else set()
         before = (work.ctx.archive.setting("waiting") or "").split()
@@ -97,7 +97,7 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
     if found := new_foreign_values(work):
         settings[FOREIGN_VALUES_SETTING] = with_foreign_values(work.ctx, found)
     if not work.snapshot.is_partial:
-        # The guard stops whole runs only.
+        # The guard stops only whole runs.
         settings |= {"stopped_run": None, stopped_setting(work.request): None}
     rows = [*work.feed.rows, *_own_feed_rows(work, outcome)]
     is_rebuild = work.request.trust_store and work.feed.is_available
@@ -131,7 +131,7 @@ def _own_feed_rows(work: SyncRun, outcome: ApplyOutcome) -> list[FeedRow]:
 
 
 def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | None]:
-    """The new fingerprints of folders: empty where the next scan has to look again."""
+    """The new fingerprints of folders; empty for folders that must be scanned again."""
     ctx, snapshot = work.ctx, work.snapshot
     changed = {*snapshot.scanned_folders, *outcome.touched}
     if not (changed or snapshot.gone_folders):
@@ -148,7 +148,7 @@ def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | No
         settled = (
             folder is not None
             and path not in unsettled
-            and names[path] <= folder.files.keys()  # no new note went away at once
+            and names[path] <= folder.files.keys()  # no new note was removed immediately
             and _all_known(work, folder, recorded, outcome.removed)
         )
         marks[path] = folder.fingerprint if settled and folder else b""
@@ -167,7 +167,7 @@ def _unsettled_folders(work: SyncRun, outcome: ApplyOutcome) -> set[VaultPath]:
         if not each.is_settled or (each.read_error is not None and not each.file.sha)
     ]
     paths += [base.path for base in work.identities.absent.values()]
-    # What happens in another folder may decide whose note it is.
+    # Events in another folder may decide whose note it is.
     paths += [s.path for files in work.identities.duplicate_ids.values() for s in files]
     waiting = set(outcome.waiting)
     for action in work.actions:
@@ -175,7 +175,7 @@ def _unsettled_folders(work: SyncRun, outcome: ApplyOutcome) -> set[VaultPath]:
             base = action.base.path if action.base else None
             paths += [path for path in (action.to, action.path, base) if path]
     if not work.feed.is_available:
-        # Resolutions in conflict notes have to be read when the store is back.
+        # Resolutions in conflict notes have to be read once the store is available.
         paths += work.snapshot.review_notes
         open_notes = [x.conflict_path for x in work.ctx.archive.conflicts()]
         paths += [path for path in open_notes if path]
@@ -188,7 +188,7 @@ def _all_known(
     recorded: Mapping[VaultPath, FileStamp | None],
     removed: AbstractSet[VaultPath],
 ) -> bool:
-    """Whether a folder still has what the scan saw, apart from this run's own changes."""
+    """Whether a folder is as the scan found it, apart from this run's own changes."""
     before = work.snapshot.scan.folders.get(folder.path)
     for name in before.files if before and before is not folder else ():
         if name not in folder.files and path_in(folder.path, name) not in removed:
@@ -205,7 +205,7 @@ def _all_known(
             and path not in work.snapshot.known
             and trusted_stamp(stamp, work.snapshot.scan.at_ns) is None
         ):
-            # It was read, but may change again in the same tick of the clock.
+            # It was read, but may change again within the same clock tick.
             return False
     return True
 
@@ -213,9 +213,9 @@ def _all_known(
 def changed_notices(
     work: SyncRun, outcome: ApplyOutcome | None = None
 ) -> dict[VaultPath, list[Notice]]:
-    """The notices to keep for each path where they differ from those kept now.
+    """The new notices of each path for which they differ from the recorded ones.
 
-    The notices of a note move with it when the run moved it, and go when the run removed it.
+    If the run moved a note, its notices move too; if it removed the note, they are removed.
     """
     outcome = outcome or ApplyOutcome()
     old: dict[VaultPath, list[Notice]] = {}
@@ -227,7 +227,7 @@ def changed_notices(
             kept.setdefault(each.path, []).append(each)
     new: dict[VaultPath, list[Notice]] = {}
     for each in (*work.notices, *outcome.notices, *_not_written_before(work, kept)):
-        # Without a sha it is about a value that its note brought with it.
+        # Without a sha it is about a value that the note had when it was adopted.
         if each.kind in LASTING_NOTICES and (each.sha or each.kind != "invalid_field"):
             new.setdefault(each.path, []).append(each)
     if not (old or new):
@@ -240,7 +240,7 @@ def changed_notices(
         notices, to = new.get(path, []), moved.get(path)
         is_scanned = parent_folder(path) in snapshot.scanned_folders
         if path in in_sync and not notices:
-            # It was readable once, so it still is; other defects that it had are still there.
+            # An unchanged note is still readable, and still has its other defects.
             notices = [
                 each for each in kept.get(path, ()) if each.kind not in RESOLVED_BY_AGREEMENT
             ]
@@ -270,7 +270,7 @@ def _not_written_before(
 
 
 def _is_explained(ctx: SyncContext, notice: Notice) -> bool:
-    """Whether the settings say by now what the word is that a notice is about."""
+    """Whether the settings now define the word that a notice is about."""
     file = ctx.find_file(notice.path) if ctx.view.meanings else None
     if file is None:
         return False
@@ -295,9 +295,9 @@ LASTING_NOTICES = frozenset(
         *(COPY_NOTICE, NOT_WRITTEN),
     }
 )
-"""Kinds that stay true until the user acts on them."""
+"""Kinds of notices that remain until the user acts on them."""
 RESOLVED_BY_AGREEMENT = frozenset({"unreadable", "odd", "twins", NOT_WRITTEN})
-"""Kinds that cannot be true of a note that says what both sides agreed on."""
+"""Kinds of notices that cannot be true of a note that equals its base."""
 
 
 def _notice_keys(notices: Sequence[Notice]) -> list[tuple[str, str, int | None]]:
@@ -321,9 +321,9 @@ def make_report(
     guarded: str | None = None,
     refused: Sequence[PlannedAction] = (),
 ) -> Report:
-    """The report of a run that did `done` but not what is `refused`, with `notices`, or would.
+    """The report of a run (or dry run) that did `done`, but not `refused`, with `notices`.
 
-    `guarded` says why the guard would stop the run; it is None when it would not.
+    `guarded` is the reason why the guard would stop the run, or None.
     """
     counts = dict.fromkeys(REPORT_COUNTS, 0)
     for action in done:
@@ -348,7 +348,7 @@ def make_report(
         named = {notice.path for notice in notices}
         actions += [_taken(each) for each in refused if each.path not in named]
     actions += work.settled
-    if work.unchanged:  # at the end: of a long report only the beginning is kept
+    if work.unchanged:  # at the end, because long reports are truncated
         row = decide(VaultChange.EQUAL, StoreChange.CREATED, base=False)
         name = _ACTION_NAMES[row.do]
         actions += [ActionTaken(name, x.id or "", x.path, (), row.reason) for x in work.unchanged]

@@ -1,8 +1,8 @@
 """The history: what runs changed, field by field; tombstones of notes; and replaced versions.
 
 A version may be replaced in the store before a run sees it. The store keeps it until an archive
-has it. Each such version becomes a run of its own in the history, named by its revision, so that
-it can be undone by itself.
+has it. Each such version becomes a separate run in the history, named after its revision, so that
+it can be undone separately.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _log = logging.getLogger(__name__)
 VAULT_SIDE, STORE_SIDE = "vault", "store"
 PERSON = "person"
 CANVAS_FIELD = "canvas links"
-"""That the links of a canvas to a note that moved were rewritten; the values are the path of
-the canvas and the sha of its bytes."""
+"""Entries for rewritten links of a canvas to a moved note; the values are the path of the canvas
+and the sha of its bytes."""
 COPY_FIELD = "conflict copy"
-"""That a copy was settled and removed, which a sync tool had made of the note; the value before
-is its path and the sha of its bytes."""
+"""Entries for a settled and removed conflict copy of the note; the value before is its path and
+the sha of its bytes."""
 _EVENTS_OF_NOTES = frozenset({"note", "path", "outbox", CANVAS_FIELD, COPY_FIELD})
 
 
 def is_by_person(entry: HistoryEntry) -> bool:
-    """Whether an entry says that a person changed the fact: in its note, or by a command."""
+    """Whether an entry is a change by the user, in the note or by a command."""
     return entry.field not in _EVENTS_OF_NOTES and (
         entry.side == VAULT_SIDE or entry.actor == PERSON
     )
@@ -53,7 +53,7 @@ def history_entries(
 def _after_unseen(
     action: PlannedAction, entries: Iterable[HistoryEntry], run: str, at: str
 ) -> Iterable[HistoryEntry]:
-    """The entries of an action, where what the agent replaced is not what the base says."""
+    """The entries of an action whose agent replaced a version other than the base."""
     base, unseen, store = action.base, action.unseen, action.store
     if unseen is None or store is None:
         yield from entries
@@ -98,7 +98,7 @@ def _action_entries(
             last = action.vault or action.base
             assert last is not None  # noqa: S101 - there was a note
             side = STORE_SIDE if action.do is ActionKind.DELETE_NOTE else VAULT_SIDE
-            # What is needed to restore the note.
+            # The data needed to restore the note.
             tombstone = {"sha": action.sha or "", "path": action.path or last.path}
             yield entry(side, "note", {**tombstone, "fact": fact_to_json(last)}, None)
             yield from _entries(entry, STORE_SIDE, action.discarded_fields, vault, fact)
@@ -147,7 +147,7 @@ def _field_entries(
             yield entry(VAULT_SIDE, key, old, new)
         elif store.value(key) == fact.value(key):
             yield entry(STORE_SIDE, key, old, new)
-        elif edited != new:  # merged from both: the user's part, then the agent's
+        elif edited != new:  # merged: first the user's part, then the agent's
             yield entry(VAULT_SIDE, key, old, edited)
             yield entry(STORE_SIDE, key, edited, new)
         else:
@@ -162,7 +162,7 @@ def _field_entries(
 def _replaced(
     entry: EntryFactory, key: str, base: Value, store: Value, vault: Value
 ) -> Iterable[HistoryEntry]:
-    """What an agent wrote, which is in no base, and the user's value that replaced it."""
+    """An agent's value that is in no base, and the user's value that replaced it."""
     yield entry(STORE_SIDE, key, base, store)
     yield entry(VAULT_SIDE, key, store, vault)
 
@@ -170,7 +170,7 @@ def _replaced(
 def unrecorded_entries(
     archive: Archive, action: PlannedAction | None, run: str, at: str
 ) -> list[HistoryEntry]:
-    """The history of what a crashed run did, without the entries it had written."""
+    """The history of a crashed run, without the entries that it had written."""
     if action is None:
         return []
     known = archive.history(fact_id=action.fact_id)
@@ -187,7 +187,7 @@ def unrecorded_entries(
 def readable_history(
     found: Sequence[HistoryEntry], view: NoteView, fact: Fact | None
 ) -> Iterable[HistoryEntry]:
-    """The history of a fact as answers show it: files as paths, without secrets."""
+    """The history of a fact for answers: files as paths, and secrets redacted."""
     many: list[tuple[str, Value]] = []
     for each in found:
         is_removal = each.field == "note" and each.after is None
@@ -203,14 +203,14 @@ def readable_history(
 
 
 def tombstone_path(entry: HistoryEntry | None) -> VaultPath | None:
-    """Where the note was whose removal an entry records."""
+    """The former path of the note whose removal an entry records."""
     if entry is None or not isinstance(entry.before, dict) or not entry.before["path"]:
         return None
     return VaultPath(str(entry.before["path"]))
 
 
 def last_note(archive: Archive, entry: HistoryEntry | None) -> tuple[Fact, bytes] | None:
-    """The fact and the bytes of the note whose removal an entry records, if still kept."""
+    """The fact and the note's bytes, if still kept, for an entry that records a removal."""
     if entry is None or not isinstance(entry.before, dict):
         return None
     data = archive.blob(str(entry.before.get("sha")))
@@ -225,7 +225,7 @@ def last_note(archive: Archive, entry: HistoryEntry | None) -> tuple[Fact, bytes
 def overwrite(
     ctx: SyncContext, fact_id: str, fact: Fact | None, expect: str, actor: str
 ) -> StoreWrite:
-    """A write that replaces a version, which the store keeps unless the archive has it."""
+    """A write that replaces a version; the store keeps that unless the archive has it."""
     base = ctx.archive.find_base(fact_id)
     recorded = base is not None and base.fact.revision == expect
     return StoreWrite(fact_id, fact, expect, actor, recorded=recorded)
@@ -237,11 +237,11 @@ class _Unrecorded(NamedTuple):
     revisions: list[str]
     """The versions that may be deleted once the history has the entries."""
     newest: dict[str, Fact]
-    """The newest of each fact that no base has: what the present version replaced."""
+    """Per fact, the newest version without a base, which the current version replaced."""
 
 
 def unrecorded_history(ctx: SyncContext, fact_id: str) -> list[HistoryEntry]:
-    """The history of versions of a fact that the next run records; none without the store."""
+    """The history of a fact's versions that the next run will record; empty without the store."""
     since = int(ctx.archive.setting("cursor") or 0)
     try:
         versions = [x for x in ctx.store.replaced_versions() if x.fact.id == fact_id]
@@ -252,15 +252,15 @@ def unrecorded_history(ctx: SyncContext, fact_id: str) -> list[HistoryEntry]:
 
 
 def record_replaced(ctx: SyncContext, since: int) -> Mapping[str, Fact]:
-    """Record the replaced versions in the history, and drop them from the store.
+    """Record the replaced versions in the history, and delete them from the store.
 
     Args:
         ctx: the store and the archive.
-        since: up to which row the last run had read the feed. A version before that which is
-            no base was replaced while that run looked.
+        since: the row up to which the last run had read the feed. A version before it without
+            a base was replaced during that run.
 
     Returns:
-        The newest of each fact that no base has: what the present version replaced.
+        Per fact, the newest version without a base, which the current version replaced.
     """
     try:
         found = _unrecorded(ctx, ctx.store.replaced_versions(), since)
@@ -288,16 +288,16 @@ def _unrecorded(ctx: SyncContext, versions: Sequence[ReplacedVersion], since: in
     current, bases = ctx.store.find_many(by_fact), ctx.archive.find_bases(by_fact)
     for fact_id, every in by_fact.items():
         now, base = current.get(fact_id), bases.get(fact_id)
-        # One that is still the present version is about to be replaced; it stays.
-        some = [each for each in every if not _is_same(each.fact, now)]
-        late, fresh = _parted(some, base, now, since)
+        # The current version is about to be replaced; keep it.
+        replaced = [each for each in every if not _is_same(each.fact, now)]
+        late, fresh = _parted(replaced, base, now, since)
         before = base.fact if base else None
         found.entries.extend(_version_entries(None, late, before))
         found.entries.extend(_version_entries(before, fresh, now))
-        found.revisions.extend(each.fact.revision for each in some)
+        found.revisions.extend(each.fact.revision for each in replaced)
         if fresh:
             found.newest[fact_id] = fresh[-1].fact
-    # A crash may have come before the store dropped them.
+    # A crash may have occurred before the store deleted them.
     runs = {each.run for each in found.entries}
     written = {run for run in runs if ctx.archive.history(run=run)}
     new = [each for each in found.entries if each.run not in written]
@@ -309,26 +309,26 @@ def _is_same(one: Fact, other: Fact | None) -> bool:
 
 
 def _parted(
-    some: Sequence[ReplacedVersion], base: Base | None, now: Fact | None, since: int
+    versions: Sequence[ReplacedVersion], base: Base | None, now: Fact | None, since: int
 ) -> tuple[Sequence[ReplacedVersion], Sequence[ReplacedVersion]]:
-    """The versions before that of the base, and those after it; the base's own is recorded."""
+    """The versions before the base's, and those after it; the base's own is recorded."""
     if base is None:
-        return (), some
+        return (), versions
     if _is_same(base.fact, now):
-        return some, ()
-    at = next((n for n, each in enumerate(some) if _is_same(each.fact, base.fact)), None)
+        return versions, ()
+    at = next((n for n, each in enumerate(versions) if _is_same(each.fact, base.fact)), None)
     if at is not None:
-        return some[:at], some[at + 1 :]
-    late = sum(each.seq <= since for each in some)
-    return some[:late], some[late:]
+        return versions[:at], versions[at + 1 :]
+    late = sum(each.seq <= since for each in versions)
+    return versions[:late], versions[late:]
 
 
 def _version_entries(
-    before: Fact | None, some: Sequence[ReplacedVersion], after: Fact | None
+    before: Fact | None, versions: Sequence[ReplacedVersion], after: Fact | None
 ) -> Iterator[HistoryEntry]:
-    """What each version changed; of the first, where nothing is known, what was changed next."""
-    followers = [*(each.fact for each in some[1:]), after]
-    for version, following in zip(some, followers, strict=False):
+    """The changes of each version; for a first version without a predecessor, the next changes."""
+    followers = [*(each.fact for each in versions[1:]), after]
+    for version, following in zip(versions, followers, strict=False):
         fact = version.fact
         for key in differing_keys(before or following or fact, fact):
             old = before.plain(key) if before else None

@@ -1,8 +1,8 @@
 """Which file is the note of which fact, and one case per fact that may have changed.
 
-Identity is the id, after renames, copies and edits of the id itself. A case is the triple
-of base, vault and store. Notes without an id (new ones, copies, notes to adopt) become
-cases with a fresh one.
+A fact is identified by its id, across renames, copies and edits of the id itself. A case is
+the triple of base, vault and store. Notes without an id (new ones, copies, notes to adopt)
+become cases with a new id.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot, is_managed_path,
 
 
 def is_note_back(ctx: SyncContext, base: Base) -> bool:
-    """Whether a file that could be the note of a fact lies where the note was."""
+    """Whether a file at the note's former path could be the note of a fact."""
     try:
         file = ctx.vault.read(base.path)
         claims = read_note(file.data, base.path).id
@@ -55,10 +55,10 @@ def is_note_back(ctx: SyncContext, base: Base) -> bool:
 
 
 def absent_bases(ctx: SyncContext, bases: Iterable[Base]) -> list[Base]:
-    """Those of the new bases whose notes were missing and still are, marked as missing.
+    """The new bases whose notes were missing and still are, marked as missing.
 
-    A rebuild uses the last text of a note that cannot be read. When another note took its
-    place, there must not be two bases at one path.
+    A rebuild uses the last text of an unreadable note. If another note took its place, there
+    must not be two bases at one path.
     """
     gone = {base.fact.id: base.path for base in ctx.archive.missing_bases()}
     return [
@@ -71,7 +71,7 @@ def absent_bases(ctx: SyncContext, bases: Iterable[Base]) -> list[Base]:
 def _could_be(ctx: SyncContext, base: Base) -> bool:
     """Whether a file without an id may be the note: it has the name and no other owner.
 
-    On a file system that ignores case, the file may have another name.
+    On a case-insensitive file system, the file may have another name.
     """
     name = file_name_of(base.path)
     owner = ctx.archive.base_at(base.path) or base
@@ -81,31 +81,31 @@ def _could_be(ctx: SyncContext, base: Base) -> bool:
 
 
 MAX_WHOLE_CASES = 2_000
-"""New facts of a run whose cases have all that they say from the beginning; of more, a case
-has it only while it is planned, so that few facts are in memory at once."""
+"""Maximum number of new facts in a run whose cases contain them from the beginning; with more, a
+case contains its fact only while it is planned, so that few facts are in memory."""
 CASES_IN_MEMORY = 500
-"""How many of those are completed at once."""
+"""Number of such cases that are completed at once."""
 _NOT_READ_YET = StoreSide(StoreChange.CREATED)
 _NO_NOTE = VaultSide(VaultChange.NONE)
 
 
 class Case(NamedTuple):
-    """One fact: its base, and what the vault and the store say now."""
+    """One fact: its base, and its current state in the vault and the store."""
 
     fact_id: str
     base: Base | None
     vault: VaultSide
     store: StoreSide
     new_id: bool = False
-    """Its note does not have this id yet."""
+    """Whether its note does not have this id yet."""
     moved_to_scope: bool = False
-    """The note lies outside the folders whose notes are adopted automatically."""
+    """Whether the note is outside the folders whose notes are adopted automatically."""
     last_path: VaultPath | None = None
-    """Where the last note of a fact without a note was."""
+    """The path of the last note of a fact without a note."""
 
     @property
     def is_brief(self) -> bool:
-        """Whether it has to be completed: what the new fact says was not read yet."""
+        """Whether it has to be completed, because the new fact was not read yet."""
         return self.store.change is StoreChange.CREATED and self.store.fact is None
 
 
@@ -122,7 +122,7 @@ class NoteIdentities:
     """Notes without an id, and copies: they get a new id."""
     absent: dict[str, Base] = field(default_factory=dict)
     bases: dict[str, Base] = field(default_factory=dict)
-    """The bases of the facts that the files name, or whose places they took."""
+    """The bases of facts whose id or path the files have."""
     blocked: dict[str, ScannedFile] = field(default_factory=dict)
     """Facts whose notes are unreadable or half saved."""
     unreadable: list[ScannedFile] = field(default_factory=list)
@@ -140,9 +140,9 @@ class NoteIdentities:
 def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentities:
     """Decide which of the files that were read is the note of which fact.
 
-    The file at the base's path owns the id. If it is gone, a single other file with the
-    id is the note, moved; among several, the one with exactly the base's bytes; otherwise
-    none. A file that owns no id is a copy.
+    The file at the base's path owns the id. If that file is gone, a single other file with the
+    id is the moved note; of several, the one with exactly the base's bytes; otherwise none. A
+    file that has an id, but does not own it, is a copy.
     """
     identities = NoteIdentities(absent=dict(snapshot.absent))
     if not (snapshot.seen or snapshot.absent):
@@ -175,8 +175,8 @@ def _recheck_moved_notes(
 ) -> None:
     """Restart the wait for missing notes that may have been elsewhere until now.
 
-    They had duplicates or were unreadable when their places were found empty, so only
-    since those are gone is it known that the notes are.
+    They had duplicates or were unreadable when their paths were found empty, so it is only
+    known since those disappeared that the notes are gone.
     """
     if any(base.missing_since for base in identities.absent.values()):
         listed = ctx.archive.notices()
@@ -193,8 +193,8 @@ def _claims_by_id(
 ) -> dict[str, list[ScannedFile]]:
     """The files that claim each id.
 
-    Adds to `identities` the bases of those ids, the files that are no fact's note, and the
-    facts whose places were taken by other notes.
+    Adds to `identities` the bases of those ids, the files that are not the note of a fact, and
+    the facts whose paths were taken by other notes.
     """
     claims: dict[str, list[ScannedFile]] = {}
     held = [seen.base for seen in snapshot.seen.values() if seen.base is not None]
@@ -223,7 +223,7 @@ def _claims_by_id(
 
 
 def _block_unreadable(ctx: SyncContext, identities: NoteIdentities, claims: Container[str]) -> None:
-    """A note that was renamed and made unreadable at once is not gone, but unreadable.
+    """Block facts whose notes may be unreadable rather than gone, such as after a rename.
 
     An unreadable file may also be the note of a fact without a base: if the archive was
     lost, that fact must not get a second note.
@@ -256,10 +256,10 @@ def _is_absent_from_path(ctx: SyncContext, snapshot: VaultSnapshot, base: Base) 
 
 
 def _claimed(snapshot: VaultSnapshot, seen: ScannedFile, bases: Mapping[str, Base]) -> str:
-    """The id a file stands for: its own, or that of the base at its path.
+    """The id that a file claims: its own, or that of the base at its path.
 
-    The id of another fact counts if that fact's note is not where it was: this file was
-    moved here, or two notes swapped their names.
+    The id of another fact counts if that fact's note is not at its path: this file was moved
+    here, or two notes swapped their names.
     """
     own = seen.id
     if seen.base is None:
@@ -304,14 +304,14 @@ def make_cases(
 ) -> tuple[list[Case], list[ScannedFile]]:
     """The cases of a run, without those of notes that have no id yet.
 
-    With `brief`, those of many new facts without notes are to be completed by
+    With `brief`, the cases of many new facts without notes must be completed by
     `completed_cases()`.
 
-    A new note that agrees with its fact needs no case: it is canonical, and the store still
-    holds the revision that it was compared with. Only its base is missing.
+    A new note that equals its fact needs no case: it is canonical, and the store still has the
+    revision that it was compared with. Only its base is missing.
 
     Returns:
-        The cases of all other facts, and these notes; none of the facts in `recheck`.
+        The cases of all other facts, and these notes, without those in `recheck`.
     """
     unchanged: list[ScannedFile] = []
     rows = {row.fact_id: row for row in feed.rows}
@@ -333,7 +333,7 @@ def make_cases(
         ]
     )
     if feed.is_whole:
-        # A store that was restored before a run was complete may never have known them.
+        # A store that was restored before a run was complete may never have had them.
         known = ctx.archive.paths().values()
         ids |= dict.fromkeys(each for each in known if each not in rows)
     if not (ids or rows):
@@ -367,13 +367,13 @@ def make_cases(
 
 
 def completed_cases(ctx: SyncContext, cases: Sequence[Case], feed: StoreFeed) -> Iterator[Case]:
-    """The same cases with all that the store says: those that are brief get it, page by page."""
+    """The same cases, with the facts of brief ones read from the store page by page."""
     rows = {row.fact_id: row for row in feed.rows}
     for start in range(0, len(cases), CASES_IN_MEMORY):
-        some = cases[start : start + CASES_IN_MEMORY]
-        brief = [case.fact_id for case in some if case.is_brief]
+        batch = cases[start : start + CASES_IN_MEMORY]
+        brief = [case.fact_id for case in batch if case.is_brief]
         sides = _store_sides(ctx, brief, {}, rows, feed) if brief else {}
-        for case in some:
+        for case in batch:
             yield case._replace(store=sides[case.fact_id]) if case.fact_id in sides else case
 
 
@@ -400,13 +400,13 @@ def _store_sides(
         if row is None and not feed.is_whole:
             row = ctx.store.last_write(fact_id)
         base = bases.get(fact_id)
-        # Whether the fact is there now, not whether it was when the feed was read: an agent
+        # Check the current fact, not the one when the feed was read: an agent
         # may have forgotten or restored it since.
         change = store_change(base.fact if base else None, current, known=row is not None)
         last = current or (ctx.store.tombstone(fact_id) if row else None)
         revision = last.revision if last else None
         if row is not None and fact_id in ctx.store.damaged():
-            # It is neither deleted nor what it was: as if the store were away for it alone.
+            # It is damaged, which is treated as if the store were unavailable for this fact.
             change, revision, last = StoreChange.AWAY, row.revision, None
         side = StoreSide(change, revision, last, row.actor if row else "")
         if row is not None and change is StoreChange.MODIFIED:
@@ -469,7 +469,7 @@ def _foreign_side(ctx: SyncContext, seen: ScannedFile, store: Fact | None) -> Va
 
 
 def base_note(ctx: SyncContext, base: Base) -> Note:
-    """The note that both sides last agreed on.
+    """The note of a base.
 
     Raises:
         ArchiveError: its bytes are lost.
@@ -484,7 +484,7 @@ def base_note(ctx: SyncContext, base: Base) -> Note:
 
 
 def fact_of_text(ctx: SyncContext, base: Base, data: bytes, path: VaultPath, *known: Fact) -> Fact:
-    """The fact as another text of its note says it. Raises UnreadableNoteError."""
+    """The fact as another text of its note shows it. Raises UnreadableNoteError."""
     now = read_note(data, path)
     before = base_note(ctx, base)
     now = ctx.view.from_note(now, base.fact, *known, before=before)
@@ -494,8 +494,8 @@ def fact_of_text(ctx: SyncContext, base: Base, data: bytes, path: VaultPath, *kn
 def taken_keys(ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdentities) -> set[str]:
     """The keys of all paths in use, so that no new note collides with one.
 
-    Paths of bases count too, unless their notes are gone: a note that is unreadable
-    somewhere else may come back to where it was.
+    Paths of bases count too, unless their notes are gone: a note that is unreadable in another
+    place may return to its path.
     """
     bases = ctx.archive.paths().items()
     keys = {path_key(path) for path, fact_id in bases if fact_id not in identities.absent}
@@ -514,11 +514,11 @@ def untracked_note_cases(
     *,
     store_available: bool,
 ) -> list[Case]:
-    """A case with a fresh id for each note that is to become a fact.
+    """A case with a new id for each note that becomes a fact.
 
-    These are notes in a scope, in an adopted folder or in `wanted`, and copies of notes; but
-    neither index pages and their copies, nor conflict copies, nor notes whose adoption the user
-    undid.
+    These are notes in a scope, in an adopted folder or in `wanted`, and copies of notes, except
+    index pages and their copies, conflict copies, and notes whose adoption the user has
+    undone.
     """
     alone = unadopted_paths(ctx)
     store = StoreSide(StoreChange.NONE if store_available else StoreChange.AWAY)
@@ -545,7 +545,7 @@ def untracked_note_cases(
 
 
 def conflict_copy_at(path: VaultPath, base: Base) -> ConflictCopy | None:
-    """What a file with the id of a note is, if a sync tool seems to have put it beside that."""
+    """The conflict copy that a file with a note's id seems to be; None if it is not one."""
     if parent_folder(path) != parent_folder(base.path):
         return None
     return likely_copy_of(file_name_of(path), file_name_of(base.path))

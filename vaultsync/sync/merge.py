@@ -1,7 +1,7 @@
-"""Three-way merge of a fact, field by field, as the table of fields says.
+"""Three-way merge of a fact, field by field, according to the table of fields.
 
 `merge(base, vault, store)` never loses a change: it is in the merged fact or in a
-conflict, or the other side alone removed it.
+conflict, unless the other side alone removed it.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from vaultsync.notes.conflict_note import FieldConflict
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """What both sides will hold, and what has to be written where."""
+    """The merged fact, and what has to be written to each side."""
 
     fact: Fact
-    """With the vault's `path` and the store's `revision`."""
+    """The merged fact, with the vault's `path` and the store's `revision`."""
     conflicts: tuple[FieldConflict, ...]
-    """What both sides changed differently; the vault's values stand in `fact`."""
+    """The fields that both sides changed differently; `fact` has the vault's values."""
     from_vault: tuple[str, ...]
-    """What differs from the store's fact, by key: to be written to the store."""
+    """Keys that differ from the store's fact, to be written to the store."""
     from_store: tuple[str, ...]
-    """What differs from the vault's fact, by key: to be written to the note.
+    """Keys that differ from the vault's fact, to be written to the note.
 
-    Volatile fields are never a reason to write, and neither is a `scope` that only the
-    vault changed: that note was moved, which is for a person to allow.
+    Volatile fields are never a reason to write, and neither is a `scope` that only the vault
+    changed: that note was moved, which needs the user's permission.
     """
     reverted: tuple[str, ...]
-    """Fields that the user changed in the note but may not change; the store's value stands."""
+    """Fields that the user changed in the note but may not change; the store's value wins."""
 
 
 class _ValueMerge(NamedTuple):
@@ -93,17 +93,17 @@ MERGE_RULES: Mapping[MergeRule, _Merge] = MappingProxyType(
         MergeRule.STORE: _stores,
     }
 )
-"""How a value merges under each rule; of a map, the value of each key."""
+"""Rule -> how a value is merged; for a map, the value of each key."""
 
 
 def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -> MergeResult:
-    """The fact that both sides will hold.
+    """Merge the two sides of a fact.
 
     Args:
-        base: what both sides last agreed on. Without one, a value that is unset or the
-            default counts as never written; any other two values are a conflict.
-        vault: the fact as the note has it.
-        store: the fact as the store has it.
+        base: the last synced version. Without one, a value that is unset or the default counts
+            as never written; any other two values are a conflict.
+        vault: the fact as the note shows it.
+        store: the fact in the store.
         peers: whether both versions are writes to the store, so that machine fields can
             conflict too.
     """

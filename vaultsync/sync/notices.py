@@ -32,7 +32,7 @@ from vaultsync.sync.planning import DAMAGED_REASON, SyncRun
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
 
 COPY_NOTICE = "conflict_copy"
-"""The kind of what is said about a conflict copy of a sync tool."""
+"""The kind of notices about conflict copies of sync tools."""
 
 
 _NOT_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
@@ -45,19 +45,19 @@ _HINTS: Mapping[str, str] = MappingProxyType(
         OTHER_VAULT: "move it out of this vault, or add it to `ignore`",
     }
 )
-"""Why a file or folder is left alone -> what to do about it."""
+"""Reason why a file or folder is not synced -> hint."""
 
 
 def redact_notices(ctx: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
-    """Notices without secrets: they quote notes, and they are stored and shown to all."""
+    """Redact secrets in notices, because they quote notes, and are stored and shown to all."""
     redact = ctx.view.redact_text
     return [n._replace(message=redact(n.message), hint=redact(n.hint)) for n in notices]
 
 
 FOREIGN_VALUES_SETTING = "foreign_values"
-"""The archive's setting with the marks of values that authors gave fields of theirs."""
+"""The archive's setting with the marks of foreign values, which belong to a note's author."""
 MAX_FOREIGN_VALUES = 5_000
-"""Maximum number of marks; other values stay notices."""
+"""Maximum number of marks; further values remain notices."""
 
 
 def value_mark(problem: FieldProblem) -> str:
@@ -66,12 +66,12 @@ def value_mark(problem: FieldProblem) -> str:
 
 
 def foreign_values(ctx: SyncContext) -> frozenset[str]:
-    """The marks of values that notes brought with them, which mean something to their authors."""
+    """The marks of values that notes had when adopted, which mean something to their authors."""
     return frozenset((ctx.archive.setting(FOREIGN_VALUES_SETTING) or "").split())
 
 
 def new_foreign_values(work: SyncRun) -> set[str]:
-    """The marks of the foreign values of the notes that this run takes in."""
+    """The marks of foreign values in the notes that this run adopts."""
     taken = {x.path for x in work.actions if x.do in CREATES_FACT or x.do is ActionKind.MERGE}
     return {
         value_mark(problem)
@@ -104,7 +104,7 @@ def run_notices(work: SyncRun) -> list[Notice]:
 
 
 def _damage_notices(work: SyncRun) -> list[Notice]:
-    """The facts that were left alone because their rows in the store are damaged."""
+    """The facts that were not synced because their rows in the store are damaged."""
     damaged = work.ctx.store.damaged()
     listed = []
     for action in work.actions:
@@ -193,7 +193,7 @@ def _copy_notices(work: SyncRun) -> list[Notice]:
 def conflict_copy_notice(
     path: VaultPath, tool: str, note: VaultPath, *, exists: bool, at: str
 ) -> Notice:
-    """What a conflict copy is, and what to do about it; `exists` says whether its note does."""
+    """The notice about a conflict copy; `exists` states whether its note exists."""
     missing = "" if exists else ", which does not exist"
     text = f"{path}: a conflict copy that {tool} made of {note}{missing}; it is not synced"
     hint = (
@@ -208,7 +208,7 @@ def conflict_copy_notice(
 def _file_notices(
     ctx: SyncContext, seen: ScannedFile, adopted: Sequence[str], wanted: AbstractSet[VaultPath]
 ) -> list[Notice]:
-    """What is wrong with one file, if it is (or should be) a note of the vault."""
+    """The problems of a file that is (or should be) a note of the vault."""
     problems = seen.note.problems if seen.note is not None else ()
     if seen.read_error is None and not problems:
         return []
@@ -223,7 +223,7 @@ def _file_notices(
     for problem in problems if managed else ():
         if problem.key != "id":
             if value_mark(problem) not in foreign:
-                # A value that a new note brings with it is its author's: it is reported once.
+                # An invalid value in a new note belongs to its author, and is reported once.
                 sha = "" if seen.base is None else seen.file.sha
                 notice = invalid_field_notice(ctx, seen.path, sha, problem)
                 hint = f"{notice.hint}; {_SLIP_HINT}" if sha else _MAP_HINT
@@ -253,7 +253,7 @@ def _is_copy(ctx: SyncContext, seen: ScannedFile) -> bool:
 
 
 def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[Notice]:
-    """The user changed fields that only the store may change: one notice per field."""
+    """A notice for each field that the user changed and only the store may change."""
     listed = []
     for key in action.reverted:
         fixed = key in FIELDS_BY_KEY and FIELDS_BY_KEY[key].owner is FieldOwner.IDENTITY
@@ -269,13 +269,13 @@ def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[N
 
 
 MAX_VALUE_CHARS = 60
-"""Maximum length of a value that a hint repeats, in characters."""
+"""Maximum length of a value quoted in a hint, in characters."""
 
 
 def _unheld_value_notices(
     action: PlannedAction, path: VaultPath, at: str, view: NoteView
 ) -> list[Notice]:
-    """An agent changed a field that has an invalid value in the note, which stays."""
+    """Notices for fields that an agent changed, but whose note keeps an invalid value."""
     note, vault, merged = action.note, action.vault, action.merged
     if note is None or vault is None or merged is None:
         return []
@@ -323,7 +323,7 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
             listed += _reverted_notices(action, path, at)
         if action.note is not None and action.note.problems:
             listed += _unheld_value_notices(action, path, at, ctx.view)
-            listed += [  # placeholders that stand for no secret
+            listed += [  # placeholders that cannot be resolved
                 invalid_field_notice(ctx, path, action.sha or "", problem)
                 for problem in action.note.problems
                 if isinstance(problem, UnknownPlaceholder)
@@ -340,7 +340,7 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
 
 
 def _refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list[Notice]:
-    """What a run would not write, because it could not prove that nothing else changes."""
+    """Notices for writes that were refused, because other changes could not be ruled out."""
     paths = {a.fact_id: a.path for a in actions if a.is_brief and a.path is not None}
     links = LinkTexts(ctx, {a.fact_id: a.merged for a in actions if a.merged}, paths)
     shown = [each for a in actions if a.note for each in (a.merged, a.vault) if each]

@@ -1,4 +1,4 @@
-"""What agents wrote while the store was unavailable: queued changes, merged when it is back."""
+"""Agents' changes that were queued while the store was unavailable, and their delivery."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ class Delivery:
     """The result of delivering the queued changes."""
 
     touched: list[str] = field(default_factory=list)
-    """The facts that were written, or that a refused change was for."""
+    """The facts that were written, or to which a refused change applied."""
     notices: list[Notice] = field(default_factory=list)
     """The changes that were refused because their conditions no longer hold."""
 
 
 class _Delivered(NamedTuple):
     before: str | None
-    """The revision to which the change was made."""
+    """The revision that the change replaced."""
     after: str | None
     """The resulting revision; the same if nothing was written."""
     refused: Notice | None = None
 
 
 def drain_outbox(ctx: SyncContext) -> Delivery:
-    """Write the queued changes to the store, oldest first; each one is kept in the history.
+    """Write the queued changes to the store, oldest first; each is recorded in the history.
 
-    A change whose condition does not hold any more is not written: its values are a conflict,
-    and in the history.
+    A change whose condition no longer holds is not written: its values become a conflict, and
+    are in the history.
     """
     done = Delivery()
     rows = ctx.archive.outbox()
@@ -53,7 +53,7 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
         except StoreUnavailableError:
             break
         if delivered is None:
-            break  # other writers are faster now; the order of the queue stays
+            break  # other writers were faster; keep the order of the queue
         done.touched.append(row.fact_id)
         what = row.kind if delivered.refused is None else f"{row.kind} refused"
         if delivered.refused is not None:
@@ -72,7 +72,7 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
 
 
 def _following(later: OutboxEntry, row: OutboxEntry, delivered: _Delivered) -> OutboxEntry:
-    """A queued change after one was delivered, which its author had seen."""
+    """A queued change, updated after the delivery of one that its author had seen."""
     if later.fact_id != row.fact_id or later.expect in (None, delivered.after):
         return later
     is_same = later.expect == delivered.before
@@ -80,10 +80,10 @@ def _following(later: OutboxEntry, row: OutboxEntry, delivered: _Delivered) -> O
 
 
 def _deliver(ctx: SyncContext, row: OutboxEntry) -> _Delivered | None:
-    """Write one change; harmless when it was written already and the answer was lost.
+    """Write one change; does nothing if it was already written and the response was lost.
 
     Returns:
-        None when another writer changed the fact before each of the attempts.
+        None if another writer changed the fact before each attempt.
     """
     for _ in range(5):
         current = ctx.store.find_many([row.fact_id]).get(row.fact_id)
@@ -93,7 +93,7 @@ def _deliver(ctx: SyncContext, row: OutboxEntry) -> _Delivered | None:
         write = _write(ctx, row, current)
         before = write.expect if write else row.expect
         if row.kind == "create":
-            before = ""  # while a fact waits itself, that is the revision its readers see
+            before = ""  # readers see this revision of a queued fact
         if write is None:
             return _Delivered(before, revision)
         result = ctx.store.write([write])[0]
@@ -103,7 +103,7 @@ def _deliver(ctx: SyncContext, row: OutboxEntry) -> _Delivered | None:
 
 
 def _is_refused(row: OutboxEntry, current: Fact | None) -> bool:
-    """Whether the condition of a change does not hold, and the change was not made either."""
+    """Whether the condition of a change does not hold, and the change was not written."""
     if row.expect is None or (current is not None and current.revision == row.expect):
         return False
     if row.kind == "delete":
@@ -114,7 +114,7 @@ def _is_refused(row: OutboxEntry, current: Fact | None) -> bool:
 
 
 def _refuse(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> Notice:
-    """Keep what a change would have written as a conflict, where there is a fact for it."""
+    """Record the values of a refused change as a conflict, if its fact exists."""
     base = ctx.archive.find_base(row.fact_id)
     path = base.path if base else VaultPath("")
     what = f"what {row.actor} queued for {path or row.fact_id} while the store was unavailable"
@@ -143,7 +143,7 @@ def _refuse(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> Notice:
 def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWrite | None:
     if row.kind == "delete":
         if current is None or differing_keys(fact_from_values(row.before), current):
-            return None  # an edit that the deleting agent could not see beats the deletion
+            return None  # an edit that the deleting agent had not seen wins
         return overwrite(ctx, row.fact_id, None, current.revision, row.actor)
     if row.kind == "create":
         if current is not None:
@@ -152,18 +152,18 @@ def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWri
         deleted = ctx.store.tombstone(row.fact_id)
         return StoreWrite(row.fact_id, fact, deleted.revision if deleted else None, row.actor)
     if row.expect is not None and current is not None and current.revision != row.expect:
-        return None  # it was made, and the answer was lost
+        return None  # it was written, but the response was lost
     current = current or ctx.store.tombstone(row.fact_id)
     expect = current.revision if current else None
     if current is None:
         base = ctx.archive.find_base(row.fact_id)
         if base is None:
             return None
-        current = base.fact  # the store lost it; that is no deletion
+        current = base.fact  # the store lost it, which is not a deletion
     before = current.replace(row.before)
     wanted = before.replace(row.after)
-    # The agent of this row saw `before`. What others wrote since is merged; where that is
-    # impossible it stands, since it was acknowledged first.
+    # The agent of this row saw `before`. Later writes by others are merged; if that is
+    # impossible, they win, because they were acknowledged first.
     merged = merge(before, current, wanted, peers=True)
     if merged.conflicts:
         _keep_both(ctx, row, current, merged.conflicts)

@@ -1,4 +1,4 @@
-"""From cases to a plan: what to do about each fact, decided before anything is written."""
+"""Plan what to do about each case, before anything is written."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ class ReservedPaths:
         return key in self._keys
 
     def add(self, key: str) -> None:
-        """Take a path by its key."""
+        """Reserve the path with a key."""
         self._keys.add(key)
 
 
 @dataclass(slots=True)
 class SyncRun:
-    """A run in progress: its findings and its plan."""
+    """A run in progress: what it found, and its plan."""
 
     ctx: SyncContext
     request: SyncRequest
@@ -68,7 +68,7 @@ class SyncRun:
     identities: NoteIdentities
     cases: list[Case]
     unchanged: Sequence[ScannedFile]
-    """New notes that agree with their facts: only their bases are missing."""
+    """New notes that equal their facts, so that only their bases are missing."""
     feed: StoreFeed
     actions: list[PlannedAction] = field(default_factory=list)
     """The plan: one line for each case."""
@@ -80,20 +80,20 @@ class SyncRun:
     _queued: AbstractSet[str] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        """Reserve the paths that are in use."""
+        """Reserve the paths in use."""
         ctx, snapshot, identities = self.ctx, self.snapshot, self.identities
-        # Without `self`: a cycle would keep the notes of a run in memory after its end.
+        # Without `self`, because a cycle would keep the notes in memory after the run.
         self.taken = ReservedPaths(lambda: taken_keys(ctx, snapshot, identities))
 
     def is_queued(self, fact_id: str) -> bool:
-        """Whether a write of the fact is in the outbox, which is read once."""
+        """Whether a write of the fact is in the outbox, which is read only once."""
         if self._queued is None:
             self._queued = {entry.fact_id for entry in self.ctx.archive.outbox()}
         return fact_id in self._queued
 
 
 def make_action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
-    """An action for a case, with all that the case says."""
+    """An action for a case, with all values of the case."""
     vault, store = case.vault, case.store
     return PlannedAction(
         do=do,
@@ -143,7 +143,7 @@ def plan_case(case: Case, work: SyncRun) -> PlannedAction:
 
 
 def _decide(case: Case, work: SyncRun) -> Decision:
-    """The row of the table, unless the table cannot see what matters."""
+    """The row of the table, unless the decision depends on something else."""
     change = case.vault.change
     if change is VaultChange.FOREIGN and case.vault.path in work.request.adopt:
         change = VaultChange.CREATED
@@ -163,7 +163,7 @@ def _store_values(fact: Fact) -> tuple[str, ...]:
 
 
 def overlay_note(under: Fact | None, action: PlannedAction, work: SyncRun) -> Fact:
-    """The fact of a note without a base: what the note shows, and the rest of `under`."""
+    """The fact of a note without a base: the note's values, and the others from `under`."""
     note = action.note
     assert note is not None  # noqa: S101 - these rows have a note
     if under is not None:
@@ -186,17 +186,17 @@ _MAY_BE_SHOWN = tuple(
     for row in FIELDS
     if row.owner in (FieldOwner.SHARED, FieldOwner.MACHINE) and row.key != "type"
 )
-"""Fields that a note shows when its fact has them, like own fields and properties. A type
-may come from the folder or from the adoption instead."""
+"""Fields that a note shows if its fact has them, like own fields and properties. A type may come
+from the folder or the adoption instead."""
 _SHOWN_KEYS = tuple(row.key for row in _MAY_BE_SHOWN)
 _GET_SHOWN = attrgetter(*(row.attr for row in _MAY_BE_SHOWN))
 
 
 def values_shown(fact: Fact, note: Note) -> Fact:
-    """The fact without what only the store knows: the values that its note shows.
+    """The fact with only the values that its note shows.
 
-    A note that agrees with its fact shows everything, except for what folders and links
-    say and what is invalid.
+    A note that equals its fact shows everything, except values that follow from folders and
+    links, and invalid ones.
     """
     shown = {*note.values, *note.properties, *(each.key for each in note.problems)}
     if note.place.tier and fact.priority in TIERS[note.place.tier]:
@@ -215,7 +215,7 @@ def values_shown(fact: Fact, note: Note) -> Fact:
 
 
 def _plan_merge(action: PlannedAction, scope: str | None, work: SyncRun) -> PlannedAction:
-    """Both sides exist: merge them, and find out which of them has to be written."""
+    """Merge two existing sides, and determine which of them has to be written."""
     note, store, base = action.note, action.store, action.base
     assert note is not None and store is not None  # noqa: S101, PT018 - narrows
     vault = action.vault
@@ -268,9 +268,9 @@ def _plan_merge(action: PlannedAction, scope: str | None, work: SyncRun) -> Plan
 
 
 def _relocation(base: Fact, fact: Fact, note: Note, taken: ReservedPaths) -> VaultPath | None:
-    """Where a note moves when the store changed its type, tier or scope.
+    """The new path of a note whose type, tier or scope was changed in the store.
 
-    Only from the folder where such a note belongs: the user may have put it elsewhere.
+    None if it is not in its default folder, because the user may have moved it.
     """
     old = home_folder(base)
     new = home_folder(fact)
@@ -288,7 +288,7 @@ def _free(folder: VaultPath, name: str, fact_id: str, taken: ReservedPaths | set
 def plan_note(
     action: PlannedAction, work: SyncRun, *, was_at: VaultPath | None = None
 ) -> PlannedAction:
-    """Give a fact a note: at its last path if that is free, otherwise where it belongs."""
+    """Plan a note for a fact: at its last path if that is free, otherwise in its default folder."""
     fact = action.store
     assert fact is not None  # noqa: S101 - these rows have a fact
     shown, taken = work.ctx.view.to_note(fact), work.taken
@@ -306,7 +306,7 @@ def plan_note(
 
 
 def with_fact(action: PlannedAction, fact: Fact, view: NoteView) -> PlannedAction:
-    """The brief action with its fact; as it is when that is not the one that was planned."""
+    """A brief action with its fact; unchanged if the fact is not the planned one."""
     if fact.revision != action.revision:
         return action
     merged = fact.evolve(path=action.path)
@@ -314,9 +314,9 @@ def with_fact(action: PlannedAction, fact: Fact, view: NoteView) -> PlannedActio
 
 
 def path_for_new_note(fact: Fact, taken: ReservedPaths | set[str]) -> VaultPath:
-    """Where the new note of a fact belongs, a path that is then `taken` by its key.
+    """The path for a new note of a fact; its key is added to `taken`.
 
-    `fact` is as its note shows it.
+    `fact` is the fact as its note shows it.
     """
     row = TYPES[fact.type]
     name = file_name(

@@ -1,9 +1,9 @@
-"""Check whether a plan is plausible, as a whole, before any of it is carried out.
+"""Check whether a plan as a whole is plausible, before any of it is carried out.
 
-A plan may delete or rewrite too much. Or an older world came back: a backup in place of the
-vault, or of the store. The archive knows what came after each version of a fact. Notes that say
-again what their facts said before, all at once, are no edits, and a store whose facts do so was
-restored.
+A plan may delete or rewrite too much, or the vault or the store may have been replaced by an
+older copy. The archive knows the later versions of each fact. If many notes return to earlier
+versions of their facts at once, these are not edits; a store whose facts do so was restored from
+a backup.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ class Implausible(NamedTuple):
 
     why: str
     hint: str = ""
-    """What to do, if not what is done about a sync; `RUN` stands for the id of the run."""
+    """What to do, if different from a sync; `RUN` stands for the id of the run."""
     examples: Sequence[str] = ()
     """Paths of affected notes."""
 
     def error(self, run: str, *, confirmed: str | None) -> GuardError:
-        """The error that stops a run; `confirmed` is the run that was confirmed in vain."""
+        """The error that stops a run; `confirmed` is the run that was confirmed instead."""
         hint = self.hint.replace("RUN", run)
         return GuardError(self.why, run, confirmed=confirmed, hint=hint, examples=self.examples)
 
 
 def check_plan(work: SyncRun) -> Implausible | None:
-    """Why the plan of a run is not plausible; None when it is."""
+    """Why the plan of a run is not plausible; None if it is."""
     request = work.request
     if older := find_older_vault(work):
         why = f"the vault looks like an older copy: of its notes, {older}"
@@ -73,18 +73,18 @@ def check_plan(work: SyncRun) -> Implausible | None:
 def guard(
     actions: Sequence[PlannedAction], facts: int, *, max_delete: int | None = None
 ) -> str | None:
-    """Why a plan is not plausible; None when it is.
+    """Why a plan is not plausible; None if it is.
 
     A plan may not delete more than 10 facts and more than 10 % of them (or more than
     `max_delete`), nor rewrite more than 100 notes and more than 25 % of them. A share
     alone allowed Joplin to delete 59 % of a user's notes (Joplin issue #16165); a count
-    alone would let a small vault be emptied. What agents wrote, and got the
-    answer to, comes to the notes however much it is: it is work, and no accident.
+    alone would allow emptying a small vault. Acknowledged writes of agents do not count, however
+    many they are, because they are not accidents.
     """
     deletes = sum(action.do in _DELETES for action in actions)
     allowed = max(MAX_DELETES, int(facts * MAX_DELETE_SHARE))
     if facts <= MAX_DELETES:
-        # A small vault is never emptied without a question.
+        # A small vault is never emptied without asking.
         allowed = max(facts - 1, 1)
     if max_delete is not None:
         allowed = max_delete
@@ -103,10 +103,10 @@ def guard(
 
 MIN_OLDER_NOTES = 3
 MIN_OLDER_SHARE = 0.5
-"""From how many notes, and which share of the edited ones, a vault looks like an older copy when
-nothing else says so."""
+"""Minimum number of notes, and share of the edited ones, that identify an older copy of a vault
+without other evidence."""
 SUMMARY_PATH = VaultPath(".meta/sync-state.json")
-"""The summary of the last run. An older copy of the vault has that of an earlier one."""
+"""The summary of the last run; an older copy of the vault has that of an earlier run."""
 SUMMARY_SETTING = "summary_run"
 """The setting with the run whose summary was written last."""
 MAX_EXAMPLES = 5
@@ -115,7 +115,7 @@ _TEXTS = frozenset({"content", "title"})
 
 
 class OlderCopy(NamedTuple):
-    """What an older copy of one side would undo on the other: the paths of the notes."""
+    """What an older copy of one side would undo on the other, as paths of notes."""
 
     older: Sequence[VaultPath] = ()
     """Notes of facts with an earlier content."""
@@ -125,7 +125,7 @@ class OlderCopy(NamedTuple):
     """Notes of facts that were deleted since."""
 
     def __bool__(self) -> bool:
-        """Whether there is any."""
+        """Whether it would undo anything."""
         return any(self)
 
     def __str__(self) -> str:
@@ -139,18 +139,18 @@ class OlderCopy(NamedTuple):
 
     def examples(self) -> tuple[str, ...]:
         """Some of the paths."""
-        return tuple(str(path) for some in self for path in some)[:MAX_EXAMPLES]
+        return tuple(str(path) for paths in self for path in paths)[:MAX_EXAMPLES]
 
 
 def is_former(now: Fact, other: Fact, history: Sequence[HistoryEntry]) -> bool:
-    """Whether `other` says what the fact said before one of the runs in its history."""
+    """Whether `other` equals an earlier version of the fact in its history."""
     return former_until(now, other, history) is not None
 
 
 def former_until(now: Fact, other: Fact, history: Sequence[HistoryEntry]) -> str | None:
-    """When a run replaced what `other` says, by the history of the fact; None if none did.
+    """When a run replaced a version equal to `other`, by the history; None if none did.
 
-    What only the store or the folder says of it is not compared: a note need not show it.
+    Values from only the store or the folder are not compared, because a note may not show them.
     """
     if not _edits(now, other):
         return None
@@ -174,10 +174,10 @@ def _edits(one: Fact, other: Fact) -> set[str]:
 
 
 def find_older_vault(work: SyncRun) -> OlderCopy:
-    """What the vault would undo, if it is an older copy; nothing if it is not.
+    """What the vault would undo, if it is an older copy; empty if it is not.
 
-    It is one if the summary in it is that of an earlier run, and any of its notes says so
-    too; or if many notes do, and most of those that changed.
+    It is one if it has the summary of an earlier run, and any note with an earlier version; or
+    if many notes, and most of the changed ones, have an earlier version.
     """
     exempt = work.request.exempt_from_guard
     cases = [case for case in work.cases if case.fact_id not in exempt]
@@ -204,27 +204,27 @@ def find_older_vault(work: SyncRun) -> OlderCopy:
 
 
 def _is_back(case: Case) -> bool:
-    """Whether the note of a deleted fact is there again."""
+    """Whether the note of a deleted fact exists again."""
     new = (VaultChange.CREATED, VaultChange.FOREIGN)
     return case.vault.change in new and case.store.change is StoreChange.TOMBSTONE
 
 
 def _older_until(work: SyncRun, case: Case) -> str | None:
-    """When a run replaced what a note says now; None if none did."""
+    """When a run replaced the version that a note now has; None if none did."""
     base, fact = case.base, case.vault.fact
     assert base is not None and fact is not None  # noqa: S101, PT018 - it is an edited one
     return former_until(base.fact, fact, work.ctx.archive.history(fact_id=case.fact_id))
 
 
 def _is_text(case: Case) -> bool:
-    """Whether it is the text that is older: a task that is open again says nothing."""
+    """Whether the text is an earlier one; a reopened task proves nothing."""
     base, fact = case.base, case.vault.fact
     assert base is not None and fact is not None  # noqa: S101, PT018 - it is an edited one
     return bool(_TEXTS & _edits(base.fact, fact))
 
 
 def _went_back(work: SyncRun, case: Case) -> bool:
-    """Whether the file is older than the one that it replaced, as no editor leaves it."""
+    """Whether the file is older than the one that it replaced, which no editor causes."""
     seen = work.snapshot.seen.get(case.vault.path or VaultPath(""))
     stamp = case.base.stamp if case.base else None
     return bool(seen and stamp and seen.file.stamp.mtime_ns < stamp.mtime_ns)
@@ -240,26 +240,26 @@ class _Summary(msgspec.Struct):
 
 
 def _copied_at(ctx: SyncContext) -> str | None:
-    """When the run was whose summary is in the vault, if a later run wrote another one."""
+    """The time of the run whose summary is in the vault, if a later run wrote another one."""
     last = ctx.archive.setting(SUMMARY_SETTING)
     data = ctx.vault.read_meta(SUMMARY_PATH) if last else None
     try:
         run = msgspec.json.decode(data or b"{}", type=_Summary).run
     except msgspec.MsgspecError:
         return None
-    # A run that is not known is that of another machine, whose summary a sync tool brought.
+    # An unknown run is that of another machine, whose summary a sync tool has copied.
     record = ctx.archive.find_run(run) if run not in ("", last) else None
     return record.at if record else None
 
 
 def _made_at(ctx: SyncContext, fact_id: str) -> str:
-    """When the note of a fact was made; empty when that is not known."""
+    """When the note of a fact was created; empty if unknown."""
     events = [x for x in ctx.archive.history(fact_id=fact_id) if x.field in ("fact", "note")]
     return next((each.at for each in reversed(events) if each.after is not None), "")
 
 
 def find_older_store(ctx: SyncContext) -> OlderCopy:
-    """What the store would undo, if a sync took it at its word."""
+    """What the store would undo, if a sync applied its state."""
     older: list[VaultPath] = []
     missing: list[VaultPath] = []
     rows = {row.fact_id: row.revision for row in ctx.store.feed()}
@@ -275,7 +275,7 @@ def find_older_store(ctx: SyncContext) -> OlderCopy:
 
 
 def deleted_before(ctx: SyncContext, facts: Collection[Fact]) -> Iterator[VaultPath]:
-    """Where the notes of those facts were that were deleted, and say nothing new since."""
+    """The former paths of notes whose facts were deleted and have no newer values."""
     removed = ctx.archive.note_tombstones(fact.id for fact in facts)
     for fact in facts:
         entry = removed.get(fact.id)

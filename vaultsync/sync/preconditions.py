@@ -22,7 +22,7 @@ from vaultsync.sync.plausibility import find_older_store
 from vaultsync.sync.sync_request import SyncRequest
 
 HIGH_WATER_SETTING = "newest_row"
-"""The setting that holds it: number and revision."""
+"""The setting with the high-water mark: number and revision."""
 
 MIN_CONFIRM_LENGTH = 13
 """Minimum length of the prefix of a run's id that confirms it."""
@@ -31,8 +31,8 @@ MIN_CONFIRM_LENGTH = 13
 def newest_row_mark(ctx: SyncContext) -> str | None:
     """The new high-water mark, to be set in one transaction with what depends on it.
 
-    If the store lacks the row of the old mark, the old mark stays: should this run not
-    finish, the next one has to notice.
+    If the store lacks the row of the old mark, the old mark is kept, so that the next run
+    notices it if this one does not finish.
 
     Raises: StoreUnavailableError.
     """
@@ -67,11 +67,11 @@ def check_vault(ctx: SyncContext, *, dry_run: bool) -> None:
 
 
 def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
-    """Check the store, and return where its feed has to be read from.
+    """Check the store, and return the position from which to read its feed.
 
     Raises:
-        StoreMismatchError: another store than the archive knows.
-        StoreRewoundError: it lost rows that were seen before.
+        StoreMismatchError: it is not the store that the archive knows.
+        StoreRewoundError: it lost rows that it had before.
     """
     try:
         state = ctx.store.state()
@@ -114,7 +114,7 @@ def _set(ctx: SyncContext, request: SyncRequest, settings: Mapping[str, str | No
 def _full_compare(ctx: SyncContext) -> Mapping[str, str | None]:
     """The settings that make the next runs compare all facts, until one run is complete.
 
-    This includes facts of which the store's feed has no row any more.
+    This includes facts without a row in the store's feed.
     """
     everything = " ".join(base.fact.id for base in ctx.archive.iter_bases())
     unread = dict.fromkeys(("cursor", "cursor_row", HIGH_WATER_SETTING))
@@ -124,9 +124,9 @@ def _full_compare(ctx: SyncContext) -> Mapping[str, str | None]:
 def _rewind_evidence(
     ctx: SyncContext, state: StoreState, cursor: int, *, is_known: bool = True
 ) -> str | None:
-    """What shows that the store lost rows; None when nothing does.
+    """The evidence that the store lost rows; None if there is none.
 
-    The high-water mark of another store says nothing of one that is not known yet.
+    The high-water mark of another store proves nothing about a store that is not known yet.
     """
     if not state.seq and ctx.archive.count_bases():
         return "it is empty"
@@ -141,20 +141,20 @@ def _rewind_evidence(
 
 
 def stop_run(ctx: SyncContext, request: SyncRequest, run: str) -> None:
-    """Remember that a run was stopped, so that the user can confirm it."""
+    """Record that a run was stopped, so that the user can confirm it."""
     _set(ctx, request, {stopped_setting(request): run})
 
 
 def stopped_setting(request: SyncRequest) -> str:
-    """The setting with the run that was stopped last: a rebuild is confirmed as such."""
+    """The setting with the run stopped last; rebuilds have one of their own."""
     return f"stopped_{request.kind}" if request.trust_store else "stopped_run"
 
 
 def confirmed_run(ctx: SyncContext, request: SyncRequest) -> str | None:
-    """The run that was stopped last, if the user confirmed it by its id or a prefix of it.
+    """The run stopped last, if the user confirmed it by its id or a prefix of it.
 
-    It is carried out under that id, so that the user who was asked knows what to undo. A prefix
-    holds the time to the millisecond: a shorter one might be that of a newer plan.
+    It is carried out under that id, so that the user knows what to undo. A prefix must include
+    the time to the millisecond, because a shorter one could match a newer plan.
     """
     confirmed = request.confirm
     if confirmed is None:
@@ -165,7 +165,7 @@ def confirmed_run(ctx: SyncContext, request: SyncRequest) -> str | None:
 
 
 def store_went_back(ctx: SyncContext) -> bool:
-    """Whether the known store lost rows that were seen: it was restored from a backup.
+    """Whether the known store lost rows, and so was restored from a backup.
 
     Raises: StoreUnavailableError.
     """

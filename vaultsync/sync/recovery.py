@@ -1,13 +1,13 @@
-"""Repair what a crash left, before every run: intents, staged and displaced files.
+"""Repair, before every run, what a crash left: intents, staged and displaced files.
 
-The staged file tells how far the write to the vault came: it holds the new bytes (not
-written yet) or the displaced ones (written), or it is gone (created). The store is asked
-whether it applied its write, whatever agents wrote since. The base then moves to what
-both sides provably held; the run that follows does everything else.
+The staged file shows how far the write to the vault got: it has the new bytes (not written
+yet) or the displaced ones (written), or it is gone (created). The store is asked whether it
+applied its write, even if agents wrote since. The base then becomes what both sides provably
+had; the run that follows does everything else.
 
-A displaced file is what a write replaced. It is kept for a while, because an editor that
-still has it open may save into it; every run checks for such a save. Where the system can
-tell that no program has it open for writing, and the archive has its bytes, it goes at once.
+A displaced file is what a write replaced. It is kept for a while, because an editor that still
+has it open may save into it; every run checks for such a save. If the system confirms that no
+program has it open for writing, and the archive has its bytes, it is removed at once.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def recover(
         ctx: both sides and the archive.
         run: the id of the run that repairs them.
         interrupted: the open intents.
-        left: what `Archive.unfinished()` named before.
-        rescue: whether to look at displaced files now.
+        left: the earlier result of `Archive.unfinished()`.
+        rescue: whether to examine displaced files now.
 
     Returns:
-        The facts that the run has to look at.
+        The facts that the run has to examine.
     """
     recheck: list[str] = []
     unrepaired: set[str] = set()
@@ -60,8 +60,8 @@ def recover(
         try:
             _Repair(ctx, intent).apply(run)
         except StoreUnavailableError:
-            unrepaired.add(intent.fact_id)  # until the store can be asked
-    has_displaced = bool(interrupted) or "displaced_files" in left  # a repair displaces files, too
+            unrepaired.add(intent.fact_id)  # until the store is available
+    has_displaced = bool(interrupted) or "displaced_files" in left  # repairs displace files, too
     if rescue and not (has_displaced and _must_wait(ctx)):
         if has_displaced:
             recheck += _examine_displaced_files(ctx, unrepaired)
@@ -70,7 +70,7 @@ def recover(
 
 
 class _Repair:
-    """The repair of one intended write: what there is of it, and what it means."""
+    """The repair of one intended write, by what exists of it."""
 
     def __init__(self, ctx: SyncContext, intent: WriteIntent) -> None:
         self.ctx, self.intent = ctx, intent
@@ -85,7 +85,7 @@ class _Repair:
         """Whether the note has its own id, so that the run finds its fact."""
 
     def apply(self, run: str) -> None:
-        """Complete or withdraw the write, and record what both sides agree on."""
+        """Complete or withdraw the write, and record the resulting base."""
         ctx, intent = self.ctx, self.intent
         base = self._base() or self._half_made()
         done = self._done(base)
@@ -95,14 +95,14 @@ class _Repair:
             ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
             ctx.archive.add_history(unrecorded_entries(ctx.archive, done, run, ctx.now()))
             if base is not None:
-                # The crashed run had found the note missing whose place this one took.
+                # The crashed run had found the note missing at whose path this one is.
                 there = ctx.archive.base_at(base.path)
                 if there is not None and there.fact.id != base.fact.id:
                     ctx.archive.put_bases([there._replace(missing_since=ctx.now())])
                 ctx.archive.put_bases([base])
             if self.dropped:
                 ctx.archive.drop_bases([intent.fact_id])
-            # Another run may meanwhile have found the note missing, or back.
+            # Another run may have found the note missing, or back, meanwhile.
             place = parent_folder(base.path if base is not None else intent.path)
             ctx.archive.set_folders({place: b""})
             if self.displaced is not None:
@@ -112,7 +112,7 @@ class _Repair:
             ctx.vault.discard(intent.op)
 
     def _store_leg(self) -> Fact | None:
-        """The fact as the store held it after the intended write; None if it never did.
+        """The fact as the store had it after the intended write; None if it never did.
 
         If it changed since, the revision is empty or that of the intent.
         """
@@ -130,8 +130,8 @@ class _Repair:
         """The base after the repair, as far as the store and the staged file show it."""
         intent, staged, here, stored = self.intent, self.staged, self.here, self.stored
         if intent.after is None:
-            # If the fact was to be deleted, the tombstone is ours, not an agent's: a note that
-            # is there was restored by the user since, and the run treats it so.
+            # If the fact was to be deleted, the tombstone is ours, not an agent's: an existing
+            # note was restored by the user since, and the run treats it so.
             is_gone = intent.before is None or (staged is not None and here is None)
             self.dropped = stored is not None and is_gone
             self._keep_displaced(staged)
@@ -142,7 +142,7 @@ class _Repair:
             return None
         if staged.sha == intent.after:
             return self._not_written(staged)
-        # It is not what we staged: it was displaced, or torn by the crash.
+        # It is not the file that we staged: it was displaced, or torn by the crash.
         with self.ctx.archive.transaction():
             self.ctx.archive.put_blobs({staged.sha: staged.data})
         if intent.before is None:
@@ -152,7 +152,7 @@ class _Repair:
         return self._base_of_unwritten()
 
     def _done(self, base: Base | None) -> PlannedAction | None:
-        """What the crashed run did, as far as both sides show, for the history."""
+        """The action of the crashed run, as far as both sides show it, for the history."""
         old, intent = self.old, self.intent
         if self.dropped and old is not None:
             do = ActionKind.DELETE_FACT if intent.before is None else ActionKind.DELETE_NOTE
@@ -163,7 +163,7 @@ class _Repair:
         if intent.before is None:
             return done.evolve(do=ActionKind.CREATE_NOTE, base=old.fact if old else None)
         if old is None:
-            # If note and fact existed before, it is unknown what each of them said.
+            # If note and fact existed before, their earlier values are unknown.
             is_new = not self.carries_id
             return done.evolve(do=ActionKind.CREATE_FACT, new_id=True) if is_new else None
         vault = self._base_of_before(old).fact
@@ -173,13 +173,13 @@ class _Repair:
         return done.evolve(base=old.fact, vault=vault, store=store)
 
     def _half_made(self) -> Base | None:
-        """The base of a new note whose fact was created, when one of the two changed since."""
+        """The base of a new note whose fact was created, if one of the two changed since."""
         intent = self.intent
         if intent.before is None or intent.after is None or self.old is not None:
             return None
         if self.ctx.store.last_write(intent.fact_id) is None or self.carries_id:
-            # A note with its id was to be merged with an existing fact, and perhaps never
-            # was: both sides never agreed on its text.
+            # A note with its id was to be merged with an existing fact, which may not
+            # have happened: its text never was the base.
             return None
         written = self.here is not None and self.here.sha == intent.after
         sha = intent.after if written else intent.before
@@ -197,7 +197,7 @@ class _Repair:
         return there and (staged is None or staged.sha == intent.after)
 
     def _base_of_before(self, old: Base) -> Base:
-        """The base when the store holds what was merged and the vault what was read.
+        """The base if the store has the merged version and the vault the one that was read.
 
         It has the old revision, so that the store counts as changed since.
         """
@@ -208,12 +208,12 @@ class _Repair:
         return Base(fact.evolve(path=intent.path, revision=old.fact.revision), intent.before, None)
 
     def _base_of_unwritten(self) -> Base | None:
-        """The base of a note that was not written, if the store has what was merged."""
+        """The base of a note that was not written, if the store has the merged version."""
         stored, old, intent = self.stored, self.old, self.intent
         if stored is None or intent.before is None:
             return None
         if old is not None:
-            # If the store was not written, both sides never agreed on what was read.
+            # If the store was not written, the text that was read never was the base.
             changed = stored.revision != old.fact.revision
             return self._base_of_before(old) if changed else None
         if self.carries_id:
@@ -221,10 +221,10 @@ class _Repair:
         return Base(stored.evolve(path=intent.path), intent.before, None)
 
     def _not_written(self, staged: NoteFile) -> Base | None:
-        """The staged file is still ours. If the store has what was merged, the base moves."""
+        """The base if the staged file is still ours: a new one if the store was written."""
         here, stored = self.here, self.stored
         if stored is None:
-            return None  # the store is written first: the vault was not begun
+            return None  # the store is written first, so the vault was not touched
         if here is not None and self._is_torn(staged, here):
             return self._write_again(here, stored)
         return self._finish_new(stored) if self.old is None else self._base_of_unwritten()
@@ -232,7 +232,7 @@ class _Repair:
     def _is_torn(self, staged: NoteFile, here: NoteFile) -> bool:
         """Whether a power cut interrupted an app that was writing the note in place.
 
-        The note is then the beginning of the new text, and ends where no editor would.
+        The note is then the beginning of the new text, truncated where no editor would.
         """
         return (
             here.sha not in (self.intent.before, self.intent.after)
@@ -244,7 +244,7 @@ class _Repair:
         """Complete a torn note with the text that was being written."""
         intent = self.intent
         with self.ctx.archive.transaction():
-            # It may be an editor's file, and the editor may go on writing to the displaced file.
+            # It may be an editor's file, and the editor may continue to write to it.
             self.ctx.archive.put_blobs({torn.sha: torn.data})
         if not _try_exchange(self.ctx, intent.op, intent.path, torn.sha):
             return self._base_of_unwritten()
@@ -252,10 +252,10 @@ class _Repair:
         return Base(stored.evolve(path=intent.path), intent.after or "", None)
 
     def _finish_new(self, stored: Fact) -> Base | None:
-        """Give a new note its id, because its fact is in the store already.
+        """Give a new note its id, because its fact is already in the store.
 
-        Otherwise it would become a second fact. If it was edited since, its base is what was
-        read of it, and the run adds the edit and the id together.
+        Otherwise it would become a second fact. If it was edited since, its base is the text
+        that was read, and the run adds the edit and the id together.
         """
         intent = self.intent
         if intent.before is None or intent.after is None:
@@ -267,10 +267,10 @@ class _Repair:
         return Base(fact, intent.after, None)
 
     def _exchanged(self, displaced: NoteFile) -> Base | None:
-        """The swap was done: it displaced what was read, or a newer save."""
+        """The base after a completed exchange, which displaced what was read, or a newer save."""
         intent, stored, ours = self.intent, self.stored, self.intent.after or ""
         is_newer = displaced.sha != intent.before
-        # A newer save goes back, if the note is still ours; our text is then staged again.
+        # A newer save is restored if the note is still ours; our text is then staged again.
         if is_newer and _try_exchange(self.ctx, intent.op, intent.path, ours):
             return self._base_of_unwritten()
         self._keep_displaced(displaced)
@@ -288,7 +288,7 @@ class _Repair:
 
 
 def _try_exchange(ctx: SyncContext, op: str, path: VaultPath, expect: str) -> bool:
-    """Swap a staged file and the note, if the note has sha `expect`; whether that was done."""
+    """Exchange a staged file and the note if the note has sha `expect`; returns whether it did."""
     try:
         ctx.vault.exchange(op, path, expect)
     except NoteError:
@@ -320,17 +320,17 @@ def _sweep(ctx: SyncContext) -> None:
 
 
 FEW_DISPLACED = 200
-"""Up to this many displaced files are examined by every run, more of them only when due."""
+"""Up to this number, displaced files are examined by every run; more are only when due."""
 DISPLACED_WAIT_SETTING = "lingers_wait_until"
-"""The setting that says until when they wait."""
+"""The setting with the time until which they wait."""
 MAX_EXAMINED = 500
-"""How many displaced files one run examines: removing files is slow."""
+"""Maximum number of displaced files examined per run, because removing files is slow."""
 OPENING_SECONDS = 1.0
-"""How long a process that was opening a note while it was displaced may take to have it open."""
+"""Seconds that a process may take to open a note that was displaced meanwhile."""
 
 
 def release_displaced(ctx: SyncContext, files: Sequence[DisplacedFile]) -> list[DisplacedFile]:
-    """Remove the displaced files that no program can save into any more; returns the others."""
+    """Remove displaced files that no program can still save into; returns the others."""
     gone = [each for each in files if _is_released(ctx, each)]
     if gone:
         with ctx.archive.transaction():
@@ -352,14 +352,14 @@ def _is_released(ctx: SyncContext, displaced: DisplacedFile) -> bool:
         return False
     if ctx.vault.may_be_written(displaced.op):
         return False
-    file = ctx.vault.staged(displaced.op)  # after that: what was saved before is in it
+    file = ctx.vault.staged(displaced.op)  # read it afterwards, so that it has all earlier saves
     return file is None or (
         file.sha == displaced.sha and ctx.archive.blob(displaced.sha) is not None
     )
 
 
 def _must_wait(ctx: SyncContext) -> bool:
-    """Whether there are too many displaced files to examine any before they are due."""
+    """Whether there are too many displaced files to examine them before they are due."""
     until = ctx.archive.setting(DISPLACED_WAIT_SETTING)
     if until is None:
         return False
@@ -371,7 +371,7 @@ def _must_wait(ctx: SyncContext) -> bool:
 
 
 def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> list[str]:
-    """Examine displaced files: an editor may have saved into one after the swap.
+    """Examine displaced files, because an editor may have saved into one after the exchange.
 
     Those of `unrepaired` facts wait: the repair of an intent depends on the note's base.
 
@@ -386,7 +386,7 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
             continue
         due = now >= displaced.due or _is_released(ctx, displaced)
         file = ctx.vault.staged(displaced.op)
-        # An emptied file is about to be written: it stays until it is due.
+        # An emptied file is about to be written, so it stays until it is due.
         if file is not None and file.sha != displaced.sha and file.data.strip():
             _adopt_late_save(ctx, displaced, file)
             rescued.append(displaced.fact_id)
@@ -394,7 +394,7 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
         if due or file is None:
             expired.append(displaced)
     if rescued:
-        ctx.vault.sync()  # the save must be durable before its record goes
+        ctx.vault.sync()  # the save must be durable before its record is removed
     if expired:
         with ctx.archive.transaction():
             ctx.archive.drop_displaced_files([each.op for each in expired])
@@ -404,7 +404,7 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
 
 
 def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile) -> None:
-    """Make a save into a displaced file the note, and what the file was before the base.
+    """Make a save into a displaced file the note, and the file's earlier text the base.
 
     The note then counts as edited, and the store as changed, since `displaced.sha`; the
     run merges both.
@@ -415,7 +415,7 @@ def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile)
     before = ctx.archive.blob(displaced.sha)
     if base is not None and before is not None:
         rebased = _base_of_displaced(ctx, base, before, displaced)
-        # Ours is staged already when a crash came after the swap.
+        # Ours is already staged if a crash followed the exchange.
         swapped = file.sha == base.sha
         if rebased is not None and (
             swapped or _try_exchange(ctx, displaced.op, base.path, base.sha)
@@ -439,7 +439,7 @@ def _base_of_displaced(
 
 
 def _save_as_new_note(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile) -> None:
-    """The note has changed since: the save becomes a note of its own beside it."""
+    """Turn a save into a separate note, because the note has changed since."""
     digest = hashlib.sha256(file.data).hexdigest()[:8]
     stem = displaced.path.removesuffix(".md")
     op = f"rescued-{digest}"

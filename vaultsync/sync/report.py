@@ -32,9 +32,9 @@ REPORT_COUNTS = (
 )
 
 
-def counted(some: Mapping[str, int]) -> dict[str, int]:
+def counted(counts: Mapping[str, int]) -> dict[str, int]:
     """The counts of a report: each name in `REPORT_COUNTS`, in that order, 0 if missing."""
-    return {name: some.get(name, 0) for name in REPORT_COUNTS}
+    return {name: counts.get(name, 0) for name in REPORT_COUNTS}
 
 
 class ActionTaken(Struct, frozen=True):
@@ -148,11 +148,11 @@ class ManagedFact(Struct, frozen=True):
 
 
 class BlockState(Struct, frozen=True):
-    """What the managed block of a memory file holds."""
+    """The state of the managed block of a memory file."""
 
     file: str
     status: str
-    """`edited` if a person edited it, so that it is not updated."""
+    """`edited` if the user edited it, so that it is not updated."""
     included: int
     """Number of facts."""
     tokens: int
@@ -204,10 +204,10 @@ class Status(Struct, frozen=True):
     """Kinds that are no longer proposed, because most proposals were rejected."""
     observations: ObservationCounts = ObservationCounts()
     answers: Mapping[str, TimePercentiles] = field(default_factory=dict)
-    """How long the newest answers took that no daemon gave, by who asked and their source:
-    `command.index`, `command.context`, `mcp.fused`; empty for an agent."""
+    """Times of the newest answers without a daemon, by caller and source: `command.index`,
+    `command.context`, `mcp.fused`; empty for an agent."""
     blocks: Sequence[BlockState] = ()
-    """Managed blocks of memory files, and what did not fit into them."""
+    """Managed blocks of memory files, and the facts that did not fit."""
 
 
 class Difference(Struct, frozen=True):
@@ -231,7 +231,7 @@ class Verification(Struct, frozen=True):
     """The number of facts."""
     differences: tuple[Difference, ...] = ()
     held: tuple[Difference, ...] = ()
-    """Values in notes that are invalid for their fields: the facts keep their own."""
+    """Invalid values in notes; the facts keep their own."""
 
 
 def proof_of(
@@ -283,7 +283,7 @@ class Conflicts(Struct, frozen=True):
 
 
 class ShownCopy(Struct, frozen=True):
-    """A second version of a note, which a sync tool put beside it."""
+    """A second version of a note, which a sync tool saved next to it."""
 
     path: str
     note: str
@@ -299,7 +299,7 @@ class ConflictsAndCopies(Conflicts, frozen=True):
 
 
 class ResolveResult(Conflicts, frozen=True):
-    """The conflict that was resolved, and those that are still open."""
+    """The resolved conflict, and those that are still open."""
 
     resolved: ShownConflict
 
@@ -368,7 +368,7 @@ class DaemonState(Struct):
     """Whether the last run failed."""
     last_error: LastError | None = None
     telemetry: Telemetry | None = None
-    """What it measured of itself."""
+    """Its own measurements."""
     pid: int | UnsetType = UNSET
     """The id of its process, when another process reports it."""
 

@@ -21,28 +21,28 @@ def has_new_proposals(ctx: ReadContext) -> bool:
 
 
 class ReviewPlace(NamedTuple):
-    """Where a note that asks the user belongs."""
+    """The subject and the place of a review note."""
 
     kind: str
     """`conflict` or `proposal`."""
     id: str
     """16 hex digits."""
     beside: VaultPath
-    """The note that it asks about."""
+    """The note that it is about, next to which it is written."""
     suffix: str
 
 
 def create_review_note(ctx: SyncContext, place: ReviewPlace, data: bytes) -> VaultPath:
-    """Write a note that asks the user beside the note it asks about, under a free name.
+    """Write a review note next to the note that it is about, under a free name.
 
-    The same note again changes nothing, so that a crash is harmless.
+    Idempotent, so that a crash is harmless.
 
     Returns:
-        Where it lies.
+        Its path.
     """
     op = f"{place.kind}-{place.id}"
     ctx.vault.stage(op, data)
-    ctx.vault.sync()  # it must never be seen half written
+    ctx.vault.sync()  # it must never be visible half-written
     taken: frozenset[str] = frozenset()
     path = review_path(place.beside, place.suffix)
     while True:
@@ -60,16 +60,16 @@ def create_review_note(ctx: SyncContext, place: ReviewPlace, data: bytes) -> Vau
 
 
 def is_review_note_of(ctx: SyncContext, path: VaultPath, kind: str, review_id: str) -> bool:
-    """Whether the file at a path asks about the conflict or the proposal of an id."""
+    """Whether the file at a path is the review note of a conflict or proposal."""
     file = ctx.find_file(path)
     return file is not None and review_id_in(file.data.decode(errors="replace"), kind) == review_id
 
 
 def rewrite_review_note(ctx: SyncContext, review_id: str, path: VaultPath, data: bytes) -> bool:
-    """Write a note that asks the user again, in place; the archive keeps what it said.
+    """Rewrite a review note in place; the archive keeps its former text.
 
     Returns:
-        Whether it was written; False when it is not there, or an editor is writing to it.
+        Whether it was written; False if it does not exist, or an editor is writing to it.
     """
     op = f"again-{review_id}"
     ctx.vault.stage(op, data)
@@ -87,7 +87,7 @@ def rewrite_review_note(ctx: SyncContext, review_id: str, path: VaultPath, data:
 
 
 def remove_review_note(ctx: SyncContext, review_id: str, path: VaultPath) -> None:
-    """Remove a note that is settled; the archive keeps its bytes."""
+    """Remove a settled review note; the archive keeps its bytes."""
     try:
         file = ctx.vault.read(path)
         with ctx.archive.transaction():
@@ -96,4 +96,4 @@ def remove_review_note(ctx: SyncContext, review_id: str, path: VaultPath) -> Non
         ctx.vault.stage_removal(op, path, file.sha)
         ctx.vault.discard(op)
     except NoteError:
-        return  # it is gone already, or an editor is writing to it: it stays
+        return  # it is already gone, or an editor is writing to it

@@ -1,7 +1,7 @@
 """One run: scan both sides, pair them up, plan, apply, record, report.
 
 Full and incremental runs are the same code: the request, the scan and the store's feed
-only say which facts to look at.
+only determine which facts to examine.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ from vaultsync.sync.sync_request import SyncRequest
 _log = logging.getLogger(__name__)
 
 MAX_RECORDED_ACTIONS = 2000
-"""How many actions of a run the archive keeps."""
+"""Maximum number of actions of a run that the archive keeps."""
 PROGRESS_EVERY = 500
-"""How many plans are made between two reports of progress."""
+"""Number of planned facts between two progress reports."""
 Planner: TypeAlias = Callable[[Case, SyncRun], PlannedAction]
-"""Decides what to do about one fact; rebuilds and rewritten links have planners of their own."""
+"""Decides what to do about one fact; rebuilds and rewritten links have their own planners."""
 Guard: TypeAlias = Callable[[SyncRun], Implausible | None]
-"""Says why a plan is not plausible; rebuilds have guards of their own."""
+"""Returns why a plan is not plausible, or None; rebuilds have their own guards."""
 UNGUARDED_KINDS = ("links",)
-"""Kinds of runs that may rewrite many notes: nothing but their links."""
+"""Kinds of runs that may rewrite many notes, because they change only links."""
 
 
 def sync_once(
@@ -76,10 +76,10 @@ def sync_once(
     """Do one complete run.
 
     Raises:
-        VaultMissingError, VaultMismatchError: not this vault; nothing was done.
-        StoreMismatchError, StoreRewoundError: not this store; nothing was done.
-        GuardError: the plan is not plausible; nothing of it was done.
-        OSError: the disk is full or broken; the next run repairs what was begun.
+        VaultMissingError, VaultMismatchError: it is not this vault; nothing was done.
+        StoreMismatchError, StoreRewoundError: it is not this store; nothing was done.
+        GuardError: the plan is not plausible; none of it was done.
+        OSError: the disk is full or broken; the next run repairs unfinished writes.
     """
     request = request or SyncRequest()
     if request.dry_run:
@@ -90,13 +90,13 @@ def sync_once(
     check_vault(ctx, dry_run=False)
     feed = check_store(ctx, run, request)
     unseen: dict[str, Fact] = {}
-    left = ctx.archive.unfinished()  # most often nothing
+    left = ctx.archive.unfinished()  # usually empty
     interrupted = ctx.archive.intents() if "intents" in left else []
     if feed.is_available and interrupted:
         unseen |= record_replaced(ctx, feed.since)  # the repair moves bases
     recheck = recover(ctx, run, interrupted, left, rescue=not request.trust_store)
     if interrupted and ctx.archive.intents():
-        # It stopped answering: a merge before the repair has a wrong base.
+        # It stopped responding, and a merge before the repair would have a wrong base.
         feed = StoreFeed(is_available=False)
     delivery = Delivery()
     if feed.is_available and request.drain_outbox_first and "outbox" in left:
@@ -159,12 +159,12 @@ def observe(
     *,
     progress: Progress | None = None,
 ) -> SyncRun:
-    """Look at both sides and pair them up, fact by fact: everything before the plan.
+    """Examine both sides and pair them up, fact by fact: everything before the plan.
 
-    Between the scan and the reading of the store's feed, the conflicts that the user
-    resolved in their conflict notes are closed, which writes to both sides. A dry run
-    works out what the store would hold then. The facts in `recheck` are looked at even
-    when nothing seems to have changed.
+    Between the scan and reading the store's feed, conflicts that the user resolved in their
+    conflict notes are closed, which writes to both sides. A dry run computes what the store
+    would have then. The facts in `recheck` are examined even if nothing seems to have
+    changed.
     """
     wanted = dict.fromkeys([*recheck, *request.fact_ids])
     folders: AbstractSet[VaultPath] | None = None
@@ -182,7 +182,7 @@ def observe(
         reread=reread,
         being_saved=request.being_saved,
         read_all=request.read_all,
-        # A rebuild takes one side at its word, so it reads what that side says.
+        # A rebuild trusts one side, so it reads all of that side.
         ask_store=feed.is_available and not request.trust_store,
     )
     snapshot = scan_vault(ctx, scope, may_widen=not request.facts_only, progress=progress)
@@ -200,7 +200,7 @@ def observe(
     if identities.absent:
         _confirm_absences(ctx, identities)
     if folders is None and feed.is_available:
-        # Read after the resolutions, so that it has the rows that they wrote.
+        # Read after the resolutions, to include the rows that they wrote.
         feed = replace(feed, rows=ctx.store.feed(feed.since), is_whole=feed.since == 0)
     waiting = [] if request.facts_only else _waiting_facts(ctx, snapshot)
     wanted = dict.fromkeys([*waiting, *recheck, *resolved, *previews, *request.fact_ids])
@@ -210,7 +210,7 @@ def observe(
         identities,
         feed,
         recheck=wanted,
-        brief=not request.trust_store,  # its guard looks at the facts again
+        brief=not request.trust_store,  # its guard needs the facts again
     )
     if previews:
         cases = [c._replace(store=previews.get(c.fact_id, c.store)) for c in cases]
@@ -227,7 +227,7 @@ def _is_followed(ctx: SyncContext, feed: StoreFeed) -> bool:
 
 
 def _waiting_facts(ctx: SyncContext, snapshot: VaultSnapshot) -> list[str]:
-    """The facts that wait, as far as their notes lie where the scan looked."""
+    """The waiting facts whose notes are in scanned folders."""
     waiting = (ctx.archive.setting("waiting") or "").split()
     if not snapshot.is_partial:
         return waiting
@@ -237,7 +237,7 @@ def _waiting_facts(ctx: SyncContext, snapshot: VaultSnapshot) -> list[str]:
 
 
 def _confirm_absences(ctx: SyncContext, identities: NoteIdentities) -> None:
-    """Look once more for notes that were missing in an earlier run, after a grace period."""
+    """Check once more, after a grace period, for notes that were missing in an earlier run."""
     due = [base for base in identities.absent.values() if base.missing_since]
     if not due:
         return
@@ -256,13 +256,13 @@ def _plan(
     """Plan each case, and collect the notices of the scan and of the plan.
 
     Returns:
-        Why the plan is not plausible; None when it is.
+        Why the plan is not plausible; None if it is.
     """
     request = work.request
     fields: dict[tuple[str, ...], tuple[str, ...]] = {}
     for number, case in enumerate(completed_cases(work.ctx, work.cases, work.feed)):
         action = plan(case, work)
-        # An agent's status needs to know whose fact gets its note back at a former place.
+        # An agent's status needs the facts whose notes return to a former path.
         is_whole = case.last_path is not None and request.dry_run
         is_brief = work.cases[number].is_brief and not is_whole
         if is_brief and action.do is ActionKind.CREATE_NOTE:
@@ -283,7 +283,7 @@ def _plan(
 
 
 def record_run(ctx: SyncContext, request: SyncRequest, report: Report) -> None:
-    """Keep the report of a run that did something, and a readable summary in the vault."""
+    """Record the report of a run that did something, and write a summary into the vault."""
     shown = structs.replace(report, actions=report.actions[:MAX_RECORDED_ACTIONS])
     record: Mapping[str, Value] = to_builtins(shown)
     with ctx.archive.transaction():

@@ -39,18 +39,18 @@ RACY_WINDOW_NS = 20_000_000
 """A file that changed this shortly before it was read may change again under the same
 stamp: the clocks of file systems tick every 1 to 10 ms."""
 FILES_PER_LOOKUP = 500
-"""How many files are read with their bases in memory."""
+"""Number of files whose bases are in memory while they are read."""
 MIN_BULK_FACTS = 100
-"""How many facts are read from the store in one call while a folder is scanned."""
+"""Number of facts read from the store in one call while a folder is scanned."""
 NOTES_PACKED_AT_ONCE = 500
-"""How many canonical notes are kept with their facts until these are packed."""
+"""Number of canonical notes that are kept with their facts before they are packed."""
 MAX_PACKED_BYTES = 16 << 20
-"""Packed bytes of new canonical notes and their facts that a scan keeps, those of about 9,000
-notes of 2 KB; of more, both are read again when they are wanted."""
+"""Maximum packed bytes of new canonical notes and their facts that a scan keeps: about 9,000
+notes of 2 KB. Beyond that, both are read again when needed."""
 
 
 class PackedFact(NamedTuple):
-    """A fact that is to be recorded as it is, or read again."""
+    """A fact to be recorded unchanged, or read again."""
 
     id: str
     revision: str
@@ -66,13 +66,13 @@ class ScannedFile(NamedTuple):
     base: Base | None
     """The base whose note lies at this path."""
     note: Note | None = None
-    """What it says; None when it cannot be read, and of a canonical note: see `read_again()`."""
+    """The parsed note; None if it is unreadable, or canonical: see `read_again()`."""
     read_error: Notice | None = None
     """Why it is not a readable note."""
     is_settled: bool = True
     canonical_of: PackedFact | None = None
-    """The fact of the store whose note has exactly these bytes at this path. The bytes are
-    packed, or were not kept if the fact was not."""
+    """The fact of the store whose note has exactly these bytes at this path. Its bytes are
+    packed, or, if the fact was not kept, not kept either."""
 
     @property
     def is_note(self) -> bool:
@@ -88,45 +88,45 @@ class ScannedFile(NamedTuple):
 
 
 class NewStamp(NamedTuple):
-    """A note whose bytes are those of its base, under another stamp."""
+    """A note with the bytes of its base, but another stamp."""
 
     path: VaultPath
     fact_id: str
     sha: str
-    """Of its base; nothing else of that is kept, for after a copy all notes have new stamps."""
+    """The hash in its base, of which nothing else is kept: a copied vault has only new stamps."""
     stamp: FileStamp | None
-    """None where it cannot be trusted."""
+    """The new stamp; None if it cannot be trusted."""
 
 
 @dataclass(slots=True)
 class VaultSnapshot:
-    """What one scan found, as far as it differs from the bases."""
+    """The result of a scan, as far as it differs from the bases."""
 
     scan: VaultScan
     scanned_folders: dict[VaultPath, FolderListing] = field(default_factory=dict)
     """Folders whose files had to be examined."""
     gone_folders: list[VaultPath] = field(default_factory=list)
-    """Folders that the archive knows, and the scan did not find."""
+    """Folders that the archive knows and the scan did not find."""
     seen: dict[VaultPath, ScannedFile] = field(default_factory=dict)
     """Files whose bytes are not those of their base."""
     unread: dict[VaultPath, tuple[str, NoteFile]] = field(default_factory=dict)
     """New files that may be canonical notes, with the ids of their facts."""
     restamped: list[NewStamp] = field(default_factory=list)
     absent: dict[str, Base] = field(default_factory=dict)
-    """Bases whose file is not where it was, by fact."""
+    """Bases whose files are not at their paths, by fact."""
     non_regular: dict[VaultPath, str] = field(default_factory=dict)
     conflict_copies: list[VaultPath] = field(default_factory=list)
-    """Files in which a sync tool put the second version of another one."""
+    """Conflict copies by sync tools."""
     review_notes: set[VaultPath] = field(default_factory=set)
     """All conflict notes and proposals in dirty folders."""
     canonical: dict[VaultPath, Fact] = field(default_factory=dict)
-    """Those of these that are canonical notes of facts, and are to be packed."""
+    """New files that are canonical notes, to be packed, with their facts."""
     packed_bytes: int = 0
-    """How many bytes of new canonical notes and their facts are kept."""
+    """Packed bytes of new canonical notes and their facts that are kept."""
     known: set[VaultPath] = field(default_factory=set)
     """Notes in dirty folders whose stamps are those of their bases."""
     empty: set[VaultPath] = field(default_factory=set)
-    """New files without text: an editor is about to write."""
+    """New empty files, to which an editor is about to write."""
     is_partial: bool = False
     """Whether only some folders were scanned."""
 
@@ -139,7 +139,7 @@ class VaultSnapshot:
         )
 
     def has(self, path: VaultPath) -> bool:
-        """Whether the scan found a file there."""
+        """Whether the scan found a file at a path."""
         folder = self.scan.folders.get(parent_folder(path))
         return folder is not None and file_name_of(path) in folder.files
 
@@ -151,22 +151,22 @@ class ScanScope:
     folders: AbstractSet[VaultPath] | None = None
     """The folders to list; None for the whole vault."""
     reread: AbstractSet[VaultPath] = frozenset()
-    """Notes to read even when nothing seems to have changed."""
+    """Notes to read even if nothing seems to have changed."""
     being_saved: AbstractSet[VaultPath] = frozenset()
     """Notes that an editor is saving right now; they are not read yet."""
     read_all: bool = False
     """Read every note, whatever its stamp says."""
     ask_store: bool = True
-    """Compare new notes with their facts in the store: those that agree are not parsed."""
+    """Compare new notes with their facts in the store; equal ones are not parsed."""
 
 
 def scan_vault(
     ctx: SyncContext, scope: ScanScope, *, may_widen: bool = True, progress: Progress | None = None
 ) -> VaultSnapshot:
-    """Scan the folders of `scope`; the whole vault when they turn out not to be enough.
+    """Scan the folders of `scope`, or the whole vault if they turn out to be insufficient.
 
-    A scan of some folders cannot tell that a note is gone: it may lie in another folder.
-    As soon as that is the question, the whole vault is scanned (unless `may_widen` is
+    A scan of some folders cannot show that a note is gone, because it may be in another folder.
+    If a note is missing, the whole vault is scanned (unless `may_widen` is
     False).
     """
     snapshot = take_snapshot(ctx, scope, progress=progress)
@@ -193,7 +193,7 @@ def _needs_whole_vault(ctx: SyncContext, snapshot: VaultSnapshot) -> bool:
 
 
 def folders_of_facts(ctx: SyncContext, fact_ids: Sequence[str]) -> set[VaultPath]:
-    """The folders in which the notes of some facts lie, or would lie."""
+    """The folders of the notes of facts, or the folders where these would be."""
     bases = ctx.archive.find_bases(fact_ids)
     folders = {parent_folder(base.path) for base in bases.values()}
     for fact in ctx.store.find_many(fact_ids).values():
@@ -208,22 +208,22 @@ def folders_of_facts(ctx: SyncContext, fact_ids: Sequence[str]) -> set[VaultPath
 def parts_by_folder(
     paths: Iterable[VaultPath], most: int, *, size_of: Callable[[VaultPath], int] = lambda _: 1
 ) -> Iterator[list[VaultPath]]:
-    """Notes in parts of a maximum size, for runs that look at one after the other.
+    """Divide notes into parts of a maximum size, for consecutive runs.
 
-    The size is the number of notes, unless `size_of` says how much each of them counts.
-    A folder is never divided, because each run that writes to it looks at all of it: one with
-    more notes is a part of its own.
+    The size is the number of notes, unless `size_of` returns the size of each.
+    A folder is never divided, because each run that writes to it examines all of it: a larger
+    folder is a part of its own.
     """
     part: list[VaultPath] = []
     size = 0
     ordered = sorted(paths, key=lambda path: (parent_folder(path), path))
     for _, group in groupby(ordered, parent_folder):
-        some = list(group)
-        more = sum(map(size_of, some))
+        notes = list(group)
+        more = sum(map(size_of, notes))
         if part and size + more > most:
             yield part
             part, size = [], 0
-        part += some
+        part += notes
         size += more
     if part:
         yield part
@@ -270,7 +270,7 @@ def take_snapshot(
 
 
 def _is_below_link(ctx: SyncContext, path: VaultPath) -> bool:
-    """Whether a folder of a path is a link now, so that the note may be where that leads."""
+    """Whether a folder of a path is now a link, so that the note may be at its target."""
     try:
         ctx.vault.stamp(path)
     except NoteError as error:
@@ -279,7 +279,7 @@ def _is_below_link(ctx: SyncContext, path: VaultPath) -> bool:
 
 
 def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
-    """Look again for notes that an earlier run missed: still gone, or is there a file?"""
+    """Check notes that an earlier run found missing: still gone, or is there a file?"""
     for base in ctx.archive.missing_bases():
         path, name = base.path, file_name_of(base.path)
         folder = snapshot.scan.folders.get(parent_folder(path))
@@ -295,7 +295,7 @@ def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
 
 
 def _read_untracked_files(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
-    """Read every file that is no fact's note: one of them may be a note that is gone.
+    """Read every file that is not a fact's note, because one may be a missing note.
 
     A fact must not be deleted because its note moved into a folder that looked unchanged.
     """
@@ -324,11 +324,11 @@ def _scan_folder(
         else:
             snapshot.known.add(path)
     for start in range(0, len(to_read), FILES_PER_LOOKUP):
-        some = to_read[start : start + FILES_PER_LOOKUP]
-        bases = ctx.archive.find_bases([fact_id for _, _, fact_id in some if fact_id])
-        for path, stamp, fact_id in some:
+        batch = to_read[start : start + FILES_PER_LOOKUP]
+        bases = ctx.archive.find_bases([fact_id for _, _, fact_id in batch if fact_id])
+        for path, stamp, fact_id in batch:
             _look_at_file(ctx, snapshot, scope, path, stamp, base=bases.get(fact_id))
-            if len(snapshot.unread) >= MIN_BULK_FACTS:  # keep few files in memory
+            if len(snapshot.unread) >= MIN_BULK_FACTS:  # limits the files in memory
                 _identify_new_files(ctx, snapshot, scope)
             if len(snapshot.canonical) >= NOTES_PACKED_AT_ONCE:
                 _pack(ctx, snapshot)
@@ -348,7 +348,7 @@ def _look_at_file(
     *,
     base: Base | None,
 ) -> None:
-    """Look at a file of a folder that has to be examined, as `scope` says."""
+    """Examine a file of a scanned folder, as `scope` requires."""
     if path in scope.being_saved and (base is None or base.stamp != stamp):
         file = NoteFile(b"", "", stamp)
         snapshot.seen[path] = ScannedFile(path, file, base, is_settled=False)
@@ -373,12 +373,12 @@ def _classify_file(
         snapshot.seen[path] = ScannedFile(path, file, base, read_error=notice)
         return
     except NoteError:
-        # It went away or keeps changing: the next run looks again.
+        # It was removed or keeps changing; the next run examines it again.
         snapshot.seen[path] = ScannedFile(path, NoteFile(b"", "", stamp), base, is_settled=False)
         return
     if base is not None:
         scope_moved = path_info(path, TYPE_FOLDERS).scope not in (None, base.fact.scope)
-        # A crash may have come before the note was given its id.
+        # A crash may have occurred before the note got its id.
         has_id = base.fact.id.encode() in file.data
         if has_id and file.sha == base.sha and not (reread and scope_moved):
             trusted = trusted_stamp(file.stamp, snapshot.scan.at_ns)
@@ -397,7 +397,7 @@ def _classify_file(
 
 
 def _identify_new_files(ctx: SyncContext, snapshot: VaultSnapshot, scope: ScanScope) -> None:
-    """Set new files against their facts; parse those that are not written as these are."""
+    """Compare new files with their facts; parse those that are not canonical."""
     if not snapshot.unread:
         return
     facts: Mapping[str, Fact] = {}
@@ -408,13 +408,13 @@ def _identify_new_files(ctx: SyncContext, snapshot: VaultSnapshot, scope: ScanSc
         if fact is None or not canonical_form.is_canonical(file.data, path, fact, ctx.view):
             snapshot.seen[path] = _read(ctx, path, file, None)
         else:
-            snapshot.seen[path] = ScannedFile(path, file, None)  # it keeps its place among them
+            snapshot.seen[path] = ScannedFile(path, file, None)  # keeps its position in the order
             snapshot.canonical[path] = fact
     snapshot.unread.clear()
 
 
 def _pack(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
-    """Pack the canonical notes that were found, or leave their bytes out."""
+    """Pack the canonical notes that were found, or drop their bytes."""
     facts = snapshot.canonical
     lines = texts = [b""] * len(facts)
     if snapshot.packed_bytes < MAX_PACKED_BYTES:
@@ -431,9 +431,9 @@ def _pack(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
 
 
 def read_again(ctx: SyncContext, snapshot: VaultSnapshot, seen: ScannedFile) -> ScannedFile:
-    """A file with its bytes and what it says, if it is a canonical note.
+    """A canonical note, read and parsed again.
 
-    It is not settled where it is another one by now.
+    If it has changed meanwhile, it is left unsettled.
     """
     if seen.canonical_of is None:
         return seen
@@ -444,7 +444,7 @@ def read_again(ctx: SyncContext, snapshot: VaultSnapshot, seen: ScannedFile) -> 
 
 
 def bytes_again(ctx: SyncContext, seen: ScannedFile) -> NoteFile | None:
-    """The file of a canonical note; None where it is another one by now."""
+    """The file of a canonical note; None if it has changed meanwhile."""
     if seen.file.data:
         return seen.file._replace(data=unpack(seen.file.data))
     file = ctx.find_file(seen.path)
@@ -452,7 +452,7 @@ def bytes_again(ctx: SyncContext, seen: ScannedFile) -> NoteFile | None:
 
 
 def leave_unsettled(snapshot: VaultSnapshot, seen: ScannedFile) -> ScannedFile:
-    """Leave a file to the next run, which scans its folder again."""
+    """Leave a file to the next run, which will scan its folder again."""
     left = ScannedFile(seen.path, seen.file, seen.base, is_settled=False)
     snapshot.seen[seen.path] = left
     return left
@@ -478,9 +478,9 @@ def _read(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) 
 
 
 def _check_markers(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) -> None:
-    """Refuse a note into which git put two versions of its lines.
+    """Refuse a note with git's conflict markers.
 
-    Those that both sides agreed on already are its text: an agent wrote them.
+    Markers that are already in the base are part of its text: an agent wrote them.
     """
     line = conflict_marker_line(file.data)
     before = ctx.archive.blob(base.sha) if base is not None and line else None
@@ -510,7 +510,7 @@ def invalid_field_notice(
 
 
 def is_managed_path(path: VaultPath, adopted: Iterable[str]) -> bool:
-    """Whether a new note is adopted automatically: it lies in a scope or adopted folder."""
+    """Whether a new note is adopted automatically: it is in a scope or adopted folder."""
     if path_info(path, TYPE_FOLDERS).scope is not None:
         return True
     return any(not folder or path.startswith(folder + "/") for folder in adopted)

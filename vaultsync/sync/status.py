@@ -1,4 +1,4 @@
-"""The status of the vault: what waits and what is wrong. Changes nothing."""
+"""The status of the vault: what is pending and what is wrong. Changes nothing."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _NO_CHANGE = frozenset(
 """Kinds of actions that are not reported as pending: they change neither side."""
 
 _LEFT_ALONE = frozenset({ActionKind.NOTHING, ActionKind.NEEDS_REVIEW})
-"""Kinds of actions after which a note is still no fact's."""
+"""Kinds of actions after which a note still belongs to no fact."""
 
 
 def daemon_status(
     ctx: SyncContext, *, daemon: DaemonState | None, agent: str | None = None
 ) -> Status:
-    """The status that the daemon knows without a scan, from its last run, for an agent.
+    """The daemon's status from its last run, without a scan, as an agent may see it.
 
     Raises:
         StoreUnavailableError.
@@ -60,14 +60,14 @@ def daemon_status(
 
 
 def _last_run(ctx: SyncContext, view: AgentView) -> RunSummary | None:
-    """The last run that changed something; none for an agent, for it counts what others did."""
+    """The last run that changed something; None for an agent, as it counts others' changes."""
     if view.agent is not None:
         return None
     return next(iter(run_summaries(ctx, limit=1)), None)
 
 
 RUNS_OF_AGENTS = 200
-"""How many runs are read for those of which an agent may know something."""
+"""Number of runs that are searched for those that an agent may know of."""
 
 
 def run_summaries(
@@ -80,7 +80,7 @@ def run_summaries(
 ) -> tuple[RunSummary, ...]:
     """The newest runs of a span whose ids begin with `prefix`, newest first; at most `limit`.
 
-    An agent gets those with actions that it may know of, and only these are counted.
+    An agent gets runs with actions that it may know of, and only these are counted.
     """
     if agent is not None:
         found = _runs_of_agent(ctx, prefix, AgentView(ctx, agent))
@@ -114,7 +114,7 @@ def read_status(
 ) -> Status:
     """Scan both sides as a run would, and report what it would find, as far as an agent sees it.
 
-    The facts, conflicts and queued changes are those of all.
+    The numbers of facts, conflicts and queued changes are those of the whole vault.
 
     Raises:
         VaultMissingError, VaultMismatchError, StoreMismatchError, StoreRewoundError.
@@ -159,5 +159,5 @@ def read_status(
 
 
 def _absent_paths(work: SyncRun) -> set[VaultPath]:
-    """The paths of the notes that are not where they were."""
+    """The paths of the notes that are missing there."""
     return {base.path for base in work.identities.absent.values()}

@@ -11,27 +11,27 @@ from vaultsync.sync.report import Report
 
 @dataclass(frozen=True, slots=True)
 class SyncRequest:
-    """What a run is asked to do, and what it is allowed; by default, to sync everything."""
+    """What a run should and may do; by default, it syncs everything."""
 
     kind: str = "sync"
-    """What the archive records the run as."""
+    """The kind under which the archive records the run."""
     actor: str = "person"
     """Who changed the notes, for the history."""
     dry_run: bool = False
     run: str | None = None
-    """The id of the run, when something of it was done before."""
+    """The id of the run, if part of it was done before."""
     after: Report | None = None
-    """The report of the run that this one completes: both become one run, with one report."""
+    """The report of the run that this one completes; both become one run with one report."""
 
-    # What to look at.
+    # What to examine.
     fact_ids: tuple[str, ...] = ()
-    """Facts to look at even when nothing seems to have changed."""
+    """Facts to examine even if nothing seems to have changed."""
     facts_only: bool = False
-    """Look at nothing but `fact_ids`."""
+    """Examine only `fact_ids`."""
     folders: frozenset[VaultPath] | None = None
-    """Scan these folders and those of the facts that the store's feed names; None for all."""
+    """Scan these folders and those of the facts in the store's feed; None for all."""
     reread: frozenset[VaultPath] = frozenset()
-    """Notes to read even when nothing seems to have changed."""
+    """Notes to read even if nothing seems to have changed."""
     read_all: bool = False
     """Read every note in the scanned folders, whatever its stamp says."""
     being_saved: frozenset[VaultPath] = frozenset()
@@ -47,16 +47,16 @@ class SyncRequest:
 
     # Adoption.
     adopt: frozenset[VaultPath] = frozenset()
-    """Notes to adopt wherever they lie."""
+    """Notes to adopt, in any folder."""
     adopt_scope: str | None = None
     adopt_type: str | None = None
 
     # Rebuilds.
     trust_store: bool = False
-    """Accept the store as it is, even when it lost rows that were seen."""
+    """Accept the store as it is, even if it lost rows."""
     drain_outbox_first: bool = True
-    """Write queued changes to the store before the scan. A rebuild that replaces what the
-    store holds must not: the queue has not been merged yet, and the next run merges it."""
+    """Write queued changes to the store before the scan. A rebuild that replaces the store's
+    facts must not: the queue has not been merged yet, and the next run merges it."""
 
     @classmethod
     def for_facts(
@@ -68,7 +68,7 @@ class SyncRequest:
         after: Report | None = None,
         guarded: bool = True,
     ) -> SyncRequest:
-        """An incremental run that looks at nothing but some facts and their notes."""
+        """An incremental run that examines only some facts and their notes."""
         ids = tuple(fact_ids)
         exempt = frozenset[str]() if guarded else frozenset(ids)
         return cls(

@@ -1,6 +1,6 @@
 """Telemetry of a daemon: how long changes and answers took, and how many edits led to conflicts.
 
-Numbers only, of one vault on one machine. They are kept in the state folder and sent nowhere.
+Only numbers, for one vault on one machine. They are kept in the state folder and never sent.
 """
 
 from __future__ import annotations
@@ -13,41 +13,41 @@ from math import ceil
 from msgspec import Struct, field
 
 KEPT = 512
-"""Newest times of each kind that percentiles are of."""
+"""Number of newest times of each kind from which percentiles are computed."""
 _EDITS = ("created", "updated", "deleted")
 
 
 class TimePercentiles(Struct, frozen=True):
-    """How long something took, in seconds; the percentiles are of the newest 512."""
+    """Durations in seconds; the percentiles are of the newest 512."""
 
     count: int
-    """How often it was measured."""
+    """Number of measurements."""
     p50: float
     p95: float
     p99: float
 
 
 class Telemetry(Struct, frozen=True):
-    """What a daemon measured of itself, since it was first started on this vault."""
+    """The daemon's measurements since it was first started on this vault."""
 
     since: str
     write_through: TimePercentiles | None
-    """From when the daemon hears of a fact to its note; of the oldest change of a run."""
+    """From noticing a fact to writing its note; for the oldest change of a run."""
     note_to_store: TimePercentiles | None
-    """From when the daemon hears of an edit to the store, with the wait until it settles."""
+    """From noticing an edit to the store, including the wait until it settles."""
     recall: Mapping[str, TimePercentiles]
     """Answers of its bridge, by their source: `index`, `vector`, `fused`, `set`, or `context` for
     context packs."""
     edits: int
-    """Changes that were brought to the other side."""
+    """Number of changes that were synced to the other side."""
     conflicts: int
     conflicts_per_1000_edits: float
     longest_lag_seconds: float
     """The longest time that a change waited for a run."""
     restarts: int
-    """How often it was started again."""
+    """Number of restarts."""
     crashes: int
-    """Those of them after a process that did not end as it should."""
+    """Number of restarts after a process that did not end normally."""
 
 
 class SavedTimes(Struct):
@@ -57,12 +57,12 @@ class SavedTimes(Struct):
     newest: list[float] = field(default_factory=list)
 
     def add(self, seconds: float) -> None:
-        """Another one; the oldest is dropped."""
+        """Add a time, and drop the oldest."""
         self.count += 1
         self.newest = [*self.newest[1 - KEPT :], round(seconds, 4)]
 
     def percentiles(self) -> TimePercentiles | None:
-        """None before the first."""
+        """The percentiles; None before the first measurement."""
         if not self.newest:
             return None
         ranked = sorted(self.newest)
@@ -71,13 +71,13 @@ class SavedTimes(Struct):
 
 
 class SavedTelemetry(Struct):
-    """What is kept from one daemon to the next."""
+    """The measurements kept from one daemon to the next."""
 
     since: str
     starts: int = 0
     crashes: int = 0
     running: bool = False
-    """Whether a daemon began to measure and did not say that it ends."""
+    """Whether a daemon has started and not ended normally."""
     edits: int = 0
     conflicts: int = 0
     longest_lag: float = 0.0
@@ -90,7 +90,7 @@ class TelemetryRecorder:
     """Measures one daemon.
 
     Args:
-        saved: what the daemons before it measured.
+        saved: the measurements of earlier daemons.
         lock: held while numbers change; answers come from other threads.
     """
 
@@ -103,7 +103,7 @@ class TelemetryRecorder:
         """Whether something was measured since `saved()`."""
 
     def start(self) -> None:
-        """A daemon starts."""
+        """Record the start of the daemon."""
         saved = self._saved
         saved.starts += 1
         saved.crashes += saved.running
@@ -111,19 +111,19 @@ class TelemetryRecorder:
         self.is_changed = True
 
     def end(self) -> None:
-        """It ends as it should."""
+        """Record the normal end of the daemon."""
         self._saved.running = False
         self.is_changed = True
 
     def record_run(
         self, counts: Mapping[str, int], *, to_vault: float | None, to_store: float | None
     ) -> None:
-        """A run is done.
+        """Record a completed run.
 
         Args:
-            counts: of its report.
-            to_vault: seconds since the daemon heard that the store changed; None if it did not.
-            to_store: the same of the vault.
+            counts: the counts of its report.
+            to_vault: seconds since the daemon noticed a change of the store; None if none.
+            to_store: the same for a change of the vault.
         """
         written = sum(counts[f"{each}_in_vault"] for each in _EDITS)
         stored = sum(counts[f"{each}_in_store"] for each in _EDITS)
@@ -140,17 +140,17 @@ class TelemetryRecorder:
                 saved.note_to_store.add(to_store)
 
     def record_answer(self, source: str, seconds: float) -> None:
-        """A question was answered; called from any thread."""
+        """Record the answer to a question; called from any thread."""
         with self._lock:
             self._saved.recall.setdefault(source, SavedTimes()).add(seconds)
             self.is_changed = True
 
     def record_lag(self, seconds: float) -> None:
-        """How long the oldest change waits."""
+        """Record how long the oldest change has been waiting."""
         self._saved.longest_lag = max(self._saved.longest_lag, seconds)
 
     def report(self) -> Telemetry:
-        """What was measured so far."""
+        """The measurements so far."""
         with self._lock:
             saved = self._saved
             sources = sorted(saved.recall.items())
@@ -169,7 +169,7 @@ class TelemetryRecorder:
             )
 
     def saved(self) -> SavedTelemetry:
-        """A copy, to be kept."""
+        """A copy of the measurements, to be saved."""
         with self._lock:
             self.is_changed = False
             return deepcopy(self._saved)

@@ -1,7 +1,7 @@
 """Write the note of a new fact immediately: one durable commit of the store, then the file.
 
-The bases follow later, for many facts together, when the files are durable. A run in
-between finds a fact and a note without a base that agree, and records the base.
+The bases are recorded later, for many facts together, when the files are durable. A run in
+between finds an equal fact and note without a base, and records the base.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.snapshot import trusted_stamp
 
 MAX_PENDING_NOTES = 256
-"""How many notes share one wait for the disk."""
+"""Maximum number of notes that share one wait for the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class _PendingBase:
 
 
 class NoteWriter:
-    """Writes notes of new facts, and keeps those without a base. Requires the engine's lock."""
+    """Writes notes of new facts, and collects their bases. Requires the engine's lock."""
 
     def __init__(self, ctx: SyncContext) -> None:
         self._ctx = ctx
@@ -48,7 +48,7 @@ class NoteWriter:
             The fact with its path; without one if the next run has to write the note.
 
         Raises:
-            VaultError: the vault is not there, as seen before the first note after a `flush()`.
+            VaultError: the vault is missing; checked for the first note after a `flush()`.
         """
         if len(self._pending) >= MAX_PENDING_NOTES:
             self.flush()
@@ -63,7 +63,7 @@ class NoteWriter:
         data = render_note(shown, links=links)
         op = self._ctx.clock.new_id().replace("-", "")
         self._ctx.vault.stage(op, data)
-        for looks in (TYPES[fact.type].named, True):  # a name with a date is hardly ever taken
+        for looks in (TYPES[fact.type].named, True):  # a name with a date is rarely in use
             path = path_for_new_note(shown, self._taken(fact) if looks else set())
             with suppress(NoteError, PermissionError):  # the next run reports why
                 self._ctx.vault.create(op, path)
@@ -95,7 +95,7 @@ class NoteWriter:
         try:
             newest = newest_row_mark(ctx)
         except StoreUnavailableError:
-            return  # the next run records them: both sides agree
+            return  # the next run records them, because both sides are equal
         ctx.vault.sync()
         known = ctx.archive.find_bases([each.fact.id for each in pending])
         run, at = ctx.clock.new_id(), ctx.now()
@@ -121,7 +121,7 @@ class NoteWriter:
             ctx.archive.put_run(RunRecord(run, at, "remember", {"counts": counts}))
 
     def _replaced(self, bases: Sequence[Base]) -> Iterator[Base]:
-        """Bases whose notes are gone, because new ones are at their paths."""
+        """The bases of missing notes whose paths new notes have taken."""
         for each in bases:
             base = self._ctx.archive.base_at(each.path)
             if base is not None and base.fact.id != each.fact.id:
@@ -142,5 +142,5 @@ class NoteWriter:
             pass  # an editor is saving it
         except NoteError:
             return None
-        # It is being edited already; both sides agreed on what it was.
+        # It is already being edited; its earlier text is the base.
         return Base(each.fact, sha, None)

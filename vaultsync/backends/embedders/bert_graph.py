@@ -1,7 +1,7 @@
 """The graph of a BERT that embeds texts, written for onnxruntime from the weights alone.
 
-Tracing a model with torch would give the same graph; but torch and what loads a model with
-it take 900 MB, and several times as much with its packages for GPUs.
+Tracing a model with torch would give the same graph, but torch and its model loader take
+900 MB, and several times as much with its GPU packages.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from vaultsync.backends.embedders.onnx_file import MICROSOFT, Array, OnnxGraph
 
 _EPSILON = 1e-12
 _LEVELS = 63
-"""Weights are from -63 to 63, one bit less than fits: the sum of two products must not
+"""Weights are from -63 to 63, one bit less than possible, because the sum of two products must not
 overflow on processors without VNNI."""
 _NORM = 2.4
-"""Of errors: to weigh large ones more than squares do is what GPTQ found best."""
+"""The norm of errors; GPTQ works best if large errors count more than with squares."""
 _SHARES = tuple(each / 50 for each in range(25, 51))
-"""Of the largest weight, that the largest level may stand for."""
+"""Candidate shares of the largest weight that the largest level represents."""
 
 
 def bert_graph(weights: Mapping[str, Array], *, heads: int, quantized: bool) -> bytes:
@@ -27,10 +27,10 @@ def bert_graph(weights: Mapping[str, Array], *, heads: int, quantized: bool) -> 
     Inputs are `input_ids` and `attention_mask`, texts by tokens; the output is `vectors`.
 
     Args:
-        weights: as they are called in transformers, float32.
-        heads: how many parts attention looks with.
+        weights: the weights by their names in transformers, float32.
+        heads: number of attention heads.
         quantized: whether matrices have eight bits, with a scale for each column, and
-            activations are quantized as they come.
+            activations are quantized dynamically.
 
     Raises:
         KeyError: a weight is missing.
@@ -45,7 +45,7 @@ def bert_graph(weights: Mapping[str, Array], *, heads: int, quantized: bool) -> 
     while f"encoder.layer.{layer}.output.dense.bias" in weights:
         hidden = writer.layer(f"encoder.layer.{layer}", hidden, mask, heads)
         layer += 1
-    # The mean, but for its length, which the last step makes 1.
+    # The mean up to its length, which the last step normalizes.
     shares = graph.add("Cast", "attention_mask", to="shares", to_=1)
     last = graph.constant("last", np.array([2], np.int64))
     columns = graph.add("Unsqueeze", shares, last, to="columns")
@@ -67,7 +67,7 @@ class _GraphWriter:
         self._quantized = quantized
 
     def embeddings(self) -> str:
-        """Words, positions, and the kind of token, of which texts alone have one."""
+        """Add the embeddings of words, positions and token type; single texts have one type."""
         import numpy as np
 
         graph = self._graph
@@ -97,7 +97,7 @@ class _GraphWriter:
         if not self._quantized:
             table = graph.constant(name, words)
             return graph.add("Gather", table, "input_ids", to="words", axis=0)
-        # They are added only, never multiplied with other small numbers: eight bits are safe.
+        # They are only added, never multiplied with other small numbers, so eight bits suffice.
         scale = np.maximum(np.abs(words).max(1, keepdims=True), _EPSILON) / 127
         rows = np.rint(words / scale).astype(np.int8)
         table = graph.constant(name, rows)
@@ -108,7 +108,7 @@ class _GraphWriter:
         return graph.add("Mul", plain, factors, to="words")
 
     def layer(self, name: str, hidden: str, mask: str, heads: int) -> str:
-        """Attention, then the two dense steps; each is added to what it was given."""
+        """Attention, then the two dense steps; each result is added to its input."""
         graph, inner = self._graph, f"{name}.attention.self"
         parts = [f"{inner}.{each}" for each in ("query", "key", "value")]
         joined = self._dense(inner, hidden, parts, bias=True)
@@ -135,7 +135,7 @@ class _GraphWriter:
     def _dense(
         self, name: str, given: str, parts: tuple[str, ...] | list[str] = (), *, bias: bool = False
     ) -> str:
-        """Multiply with a matrix, or with several side by side; `bias` adds theirs."""
+        """Multiply with a matrix, or with several side by side; `bias` adds their biases."""
         import numpy as np
 
         graph = self._graph
@@ -161,7 +161,7 @@ class _GraphWriter:
         )
 
     def _added(self, name: str, before: str, after: str) -> str:
-        """What was given and what came of it, with a bias, normalised."""
+        """Add input, output and bias, and normalize the sum."""
         bias = self._graph.constant(f"{name}.bias", self._weights[f"{name}.dense.bias"])
         return self._graph.add(
             "SkipLayerNormalization",
@@ -181,7 +181,7 @@ class _GraphWriter:
 def _best_scale(matrix: Array) -> Array:
     """The scale for each column that changes its weights least.
 
-    To cut the few largest weights off is often better than to have larger steps for all.
+    Clipping the few largest weights is often better than larger steps for all.
     """
     import numpy as np
 

@@ -61,7 +61,7 @@ def embedder_for(
         return SentenceEmbedder(None, hub=name)
     if kind == "http":
         return _http_embedder(name, clock, key_variable)
-    if not name and kind == "local":  # the packaged model is not even looked for before it is used
+    if not name and kind == "local":  # the packaged model is located on first use
         return _exported(models / _PACKAGED_NAME, PACKAGED_DIMENSION, PackagedModel)
     weights = model_in_folder(user_path(name)) if name else packaged_model()
     if kind == "local":
@@ -75,9 +75,9 @@ def reranker_for(setting: str, embedder: Embedder | None = None) -> Reranker | N
 
     | setting | reranker |
     |---|---|
-    | nothing | the vectors of words of the packaged model, if that is the embedder; else none |
+    | nothing | word vectors of the packaged model, if that is the embedder; otherwise none |
     | `local:PATH` | a folder with `model.onnx` and `tokenizer.json`, run by onnxruntime |
-    | `PATH` | the same, if the folder has a `model.onnx`; else a model of sentence-transformers |
+    | `PATH` | the same, if the folder has a `model.onnx`; otherwise a sentence-transformers model |
 
     Raises:
         EmbedderError: there is no model in the folder.

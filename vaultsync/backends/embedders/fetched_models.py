@@ -58,11 +58,11 @@ class FetchedModel(Struct, frozen=True):
     path: str
     bytes: int
     sha256: str
-    """Of its weights."""
+    """SHA-256 of its weights."""
 
 
 def fetched_models(models: Path) -> list[FetchedModel]:
-    """The models that were fetched whole, by name."""
+    """The completely fetched models, by name."""
     folders = [each.parent for each in sorted(models.glob(f"fetched/*/{_RECORD}"))]
     records = [_record(each) for each in folders if _is_whole(each)]
     return [each for each in records if each is not None]
@@ -74,7 +74,7 @@ class ModelFetcher:
     Args:
         models: the folder of models.
         hub: the address of the server; only https, except on this machine.
-        progress: called with the file, the bytes that are there, and those in all (0: unknown).
+        progress: called with the file, the bytes downloaded, and the total (0: unknown).
 
     Raises:
         ConfigError: the address is not allowed.
@@ -96,15 +96,15 @@ class ModelFetcher:
         """Fetch a model, or its missing files.
 
         Args:
-            name: as the hub calls it, `ORGANISATION/MODEL`.
+            name: the name on the hub, `ORGANISATION/MODEL`.
             revision: a branch, a tag or a commit.
-            sha256: that the weights must have; without one, that of the first fetch counts.
+            sha256: the required SHA-256 of the weights; default: that of the first fetch.
 
         Raises:
-            ConfigError: the name, the revision or the sum is none.
-            EmbedderError: the server does not answer, has no such model, or sends another file
-                than the one that is expected. What was downloaded of it is kept or, if it is
-                wrong, deleted.
+            ConfigError: the name, the revision or the checksum is invalid.
+            EmbedderError: the server does not respond, has no such model, or sends another file
+                than expected. A partial download is kept or, if it is wrong,
+                deleted.
             OSError: the disk is full or broken.
         """
         if not _NAME.fullmatch(name) or not _REVISION.fullmatch(revision):
@@ -150,7 +150,7 @@ class ModelFetcher:
         return done
 
     def _file(self, path: Path, address: str) -> bool:
-        """Download a file unless it is there; whether the server has it."""
+        """Download a missing file; returns whether the server has it."""
         if path.is_file():
             return True
         path.parent.mkdir(exist_ok=True)
@@ -190,10 +190,10 @@ class _Part:
         self._part = path.with_name(f".{path.name}.part")
         self._tag = path.with_name(f".{path.name}.etag")
         self.error: OSError | None = None
-        """Of the disk."""
+        """An error of the disk."""
 
     def request_headers(self) -> dict[str, str]:
-        """Ask for the rest, if it is still the same file."""
+        """The headers that request the rest, if it is still the same file."""
         headers = {"Accept-Encoding": "identity"}
         if self._part.is_file() and self._tag.is_file() and self._part.stat().st_size:
             headers["Range"] = f"bytes={self._part.stat().st_size}-"
@@ -201,10 +201,10 @@ class _Part:
         return headers
 
     def receive(self, answer: Any, progress: Callable[[str, int, int], None]) -> None:  # noqa: ANN401 - of urllib
-        """Append an answer, and rename the file when it is complete.
+        """Append a response, and rename the file when it is complete.
 
         Raises:
-            _BrokenAnswerError: it ended before its end.
+            _BrokenAnswerError: the response ended early.
         """
         begin = self._part.stat().st_size if answer.status == _PARTIAL else 0
         sent = answer.headers.get("Content-Range", "")
@@ -242,7 +242,7 @@ class _Part:
             raise
 
     def discard(self) -> None:
-        """Forget what was downloaded."""
+        """Discard the download."""
         self._part.unlink(missing_ok=True)
         self._tag.unlink(missing_ok=True)
 
@@ -259,7 +259,7 @@ def _read_block(answer: Any) -> bytes:  # noqa: ANN401 - of urllib
 
 @contextmanager
 def _opened(address: str, part: _Part) -> Iterator[Any]:
-    """An answer of the server, whatever its status."""
+    """A response of the server, with any status."""
     from http.client import HTTPException
     from urllib.error import HTTPError
     from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -294,7 +294,7 @@ def _check_address(url: str) -> None:
 
 
 def _record(folder: Path) -> FetchedModel | None:
-    """The record of what was fetched into a folder, even if files of it are gone."""
+    """The record of a fetched model in a folder, even if files are missing."""
     try:
         return FetchedModel(**json.loads((folder / _RECORD).read_bytes()), path=str(folder))
     except (OSError, ValueError, TypeError):

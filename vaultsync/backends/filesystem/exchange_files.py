@@ -25,7 +25,7 @@ def open_source(path: Path) -> Iterator[SourceFiles]:
     """The files at a path.
 
     Raises:
-        ExchangeFileError: nothing is there, or it is a damaged archive.
+        ExchangeFileError: nothing exists there, or it is a damaged archive.
     """
     try:
         if path.is_dir():
@@ -47,7 +47,7 @@ class _Folder:
         self._path = path
 
     def names(self) -> list[str]:
-        """As of `SourceFiles`."""
+        """As `SourceFiles`."""
         found: list[str] = []
         for folder, folders, files in os.walk(self._path):
             folders[:] = [each for each in folders if _is_shown(each)]
@@ -59,7 +59,7 @@ class _Folder:
         return sorted(found)
 
     def text(self, name: str) -> Iterator[str]:
-        """As of `SourceFiles`."""
+        """As `SourceFiles`."""
         return _text_of(self._path / name)
 
 
@@ -70,11 +70,11 @@ class _File:
         self._path = path
 
     def names(self) -> list[str]:
-        """As of `SourceFiles`."""
+        """As `SourceFiles`."""
         return [self._path.name]
 
     def text(self, name: str) -> Iterator[str]:  # noqa: ARG002 - there is only one
-        """As of `SourceFiles`."""
+        """As `SourceFiles`."""
         return _text_of(self._path)
 
 
@@ -86,12 +86,12 @@ class _Archive:
         self._archive = archive
 
     def names(self) -> list[str]:
-        """As of `SourceFiles`."""
+        """As `SourceFiles`."""
         files = (each.filename for each in self._archive.infolist() if not each.is_dir())
         return sorted(x for x in files if all(map(_is_shown, PurePosixPath(x).parts)))
 
     def text(self, name: str) -> Iterator[str]:
-        """As of `SourceFiles`."""
+        """As `SourceFiles`."""
         try:
             with self._archive.open(name) as file:
                 yield from _pieces(file, f"{self._path}: {name}")
@@ -123,13 +123,13 @@ def _pieces(file: IO[bytes], name: str) -> Iterator[str]:
 
 
 class TargetFolder:
-    """A folder that facts are exported to."""
+    """A folder to which facts are exported."""
 
     def __init__(self, path: Path) -> None:
-        """The folder; it is made.
+        """Create the folder.
 
         Raises:
-            ExchangeFileError: it holds something, or cannot be made.
+            ExchangeFileError: it is not empty, or cannot be created.
         """
         self._path = path
         try:
@@ -143,7 +143,7 @@ class TargetFolder:
         """Write a file below the folder.
 
         Raises:
-            ExchangeFileError: it cannot be written, or there is one.
+            ExchangeFileError: it cannot be written, or exists already.
         """
         path = self._path / name
         try:

@@ -37,7 +37,7 @@ def stamp_from_stat(found: os.stat_result) -> FileStamp:
 
 
 def irregularity(found: os.stat_result, *, links: int = 1) -> str:
-    """What a file is if not a regular one with at most `links` names; empty if it is one."""
+    """The kind of a file that is not regular with at most `links` names; empty otherwise."""
     if stat.S_ISREG(found.st_mode):
         return "a hard link" if found.st_nlink > links else ""
     return next((name for test, name in _KINDS if test(found.st_mode)), "a device")
@@ -51,11 +51,11 @@ def read_stable(
     links: int = NO_LIMIT,
     look: FileVisitor | None = None,
 ) -> NoteFile:
-    """The file as it was at one moment; errors name it `path`.
+    """Read a file consistently; errors call it `path`.
 
     Raises:
-        NotRegularFileError: no regular file with at most `links` names.
-        UnreadableNoteError: larger than `limit` bytes.
+        NotRegularFileError: it is not a regular file with at most `links` names.
+        UnreadableNoteError: it is larger than `limit` bytes.
         NoteChangedError: it kept changing.
         OSError: any other error of the system.
     """
@@ -106,7 +106,7 @@ def read_once(
 def stamp_after(place: EntryAt, before: FileStamp) -> FileStamp:
     """The stamp of a file that was just renamed to `place`.
 
-    Only the ctime is looked up: a save since `before` must look like a change.
+    Only the ctime is read, because a save since `before` must look like a change.
     """
     with contextlib.suppress(FileNotFoundError):  # removed meanwhile
         now = syscalls.stat_of(place)
@@ -121,7 +121,7 @@ def os_error_text(error: OSError) -> str:
 
 
 def unreadable_error(path: VaultPath, error: OSError) -> UnreadableNoteError:
-    """The error for a note that the system cannot read; its text is not at fault."""
+    """The error for a note that the system cannot read."""
     hint = "change its permissions so that you can read it; the next run tries again"
     if not isinstance(error, PermissionError):
         hint = "check the disk and the file; the next run tries again"

@@ -78,10 +78,10 @@ def _pattern(glob: str) -> re.Pattern[str]:
 
 
 def vault_files(root: Path) -> Iterator[VaultPath]:
-    """The paths of all files below the root that Obsidian shows, in no order.
+    """The paths of all files below the root that Obsidian shows, unordered.
 
-    Hidden files and folders are left out, names that no path of a vault can hold, and
-    folders that cannot be listed.
+    Hidden files and folders are left out, and so are names that are invalid in a vault, and
+    unreadable folders.
     """
     for folder, below, names in os.walk(root):
         below[:] = [name for name in below if not name.startswith(".")]

@@ -1,4 +1,4 @@
-"""A memory file on the disk, with its lock, its state file and its frontmatter."""
+"""A memory file on disk, with its lock, its state file and its frontmatter."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _ONE_NAME = "replace it with a copy"
 STATE_FILE = ".memory-sync-state.json"
 STAGING_DIR = ".memory-sync.staged"
 _LEASE_PAUSES = (0.002, 0.008, 0.032, 0.128, 0.512)
-"""Seconds to wait, one after the other, for an editor to close a displaced file."""
+"""Successive waits, in seconds, for an editor to close a displaced file."""
 _LARGEST_STATE = 16 << 20
-"""Bytes of a state; those of 50 files with 500 sections are a hundredth."""
+"""Maximum size of a state file in bytes; 50 files with 500 sections need a hundredth."""
 _NEW = "new"
 _READ = os.O_RDONLY | os.O_NONBLOCK
 
 
 class DiskMemoryFile:
-    """The file at a path. Links on the way to it are followed, so that it has one name."""
+    """The file at a path. Links are resolved, so that it has only one name."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.path = path
@@ -53,7 +53,7 @@ class DiskMemoryFile:
 
     def read(self, limit: int) -> bytes | None:
         for pause in PAUSES:
-            if pause:  # to sleep for no time costs a tenth of a millisecond
+            if pause:  # even sleep(0) takes a tenth of a millisecond
                 time.sleep(pause)
             try:
                 fd = os.open(self.path, _READ)
@@ -86,7 +86,7 @@ class DiskMemoryFile:
         except filelock.Timeout:
             raise MemoryFileBusyError(self.name, seconds) from None
         except OSError:
-            yield  # nothing can be written in this folder
+            yield  # this folder is not writable
             return
         try:
             yield
@@ -94,7 +94,7 @@ class DiskMemoryFile:
             lock.release()
 
     def replace(self, data: bytes, expect: bytes | None) -> None:
-        """Swap, check what was displaced, and swap back anything unexpected."""
+        """Exchange, check the displaced content, and exchange back anything unexpected."""
         try:
             if expect is not None:
                 self._check_writable()
@@ -125,7 +125,7 @@ class DiskMemoryFile:
 
     @contextlib.contextmanager
     def _staging(self) -> Iterator[int]:
-        """The staging folder, which is removed afterwards."""
+        """Open the staging folder, and remove it afterwards."""
         where = self._folder / STAGING_DIR
         where.mkdir(mode=0o700, exist_ok=True)
         fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -134,13 +134,13 @@ class DiskMemoryFile:
             try:
                 yield fd
             except MemoryFileError:
-                _clear(fd)  # the error has what was saved meanwhile
+                _clear(fd)  # the error contains the meanwhile saved content
                 raise
-            # After any other error `leftovers()` returns what is staged.
+            # After any other error, `leftovers()` returns the staged files.
             _clear(fd)
         finally:
             os.close(fd)
-            with contextlib.suppress(OSError):  # it is not empty: `leftovers()` has files
+            with contextlib.suppress(OSError):  # it is not empty: `leftovers()` returns its files
                 where.rmdir()
 
     def _create(self, staged: EntryAt, note: EntryAt) -> None:
@@ -151,7 +151,7 @@ class DiskMemoryFile:
             raise MemoryFileChangedError(self.name) from None
 
     def _exchange(self, staged: EntryAt, note: EntryAt, data: bytes, expect: bytes) -> None:
-        """Swap; any displaced content but `expect` is swapped back in."""
+        """Exchange; any displaced content other than `expect` is exchanged back."""
         with os.fdopen(os.open(self.path, _READ), "rb") as file:
             metadata = syscalls.metadata_of(file.fileno(), os.fstat(file.fileno()))
         if self.read(sys.maxsize) != expect:
@@ -167,7 +167,7 @@ class DiskMemoryFile:
             return _read_when_closed(staged) if found == under else found
 
         try:
-            # When the user deletes or renames the file, the staged one is not put anywhere.
+            # If the user deletes or renames the file, the staged one is not moved.
             put, met = syscalls.swap_checked(swap, look, lambda: False, ours=data, expect=expect)
         except FileNotFoundError:
             raise MemoryFileChangedError(self.name) from None
@@ -201,7 +201,7 @@ class DiskMemoryFile:
         return found.data if found else None
 
     def put_state(self, data: bytes) -> bool:
-        try:  # for the user alone: it repeats headings, which may hold a secret
+        try:  # private, because headings may contain secrets
             replace_file(self._folder / STATE_FILE, data, mode=0o600, durable=False)
         except OSError:
             return False
@@ -216,7 +216,7 @@ def _clear(folder: int) -> None:
 def _read_when_closed(place: EntryAt) -> bytes:
     """The bytes of a displaced file once no program has it open for writing.
 
-    An editor that saves in place may have opened and emptied it before the swap.
+    An editor that saves in place may have opened and emptied it before the exchange.
     """
     for pause in _LEASE_PAUSES:
         if not syscalls.may_be_written(place):
@@ -231,10 +231,10 @@ def _bytes(place: EntryAt) -> bytes:
 
 
 class FrontmatterReader:
-    """Reads frontmatter by python-frontmatter, with the YAML reader of notes and its limits.
+    """Reads frontmatter with python-frontmatter, and the YAML reader of notes and its limits.
 
     The library's own handler reads YAML 1.1, where `no` is false and `08:30` a number, and
-    follows aliases however often they are nested.
+    expands nested aliases without limit.
     """
 
     def read(self, text: str, name: str) -> Mapping[str, Value] | None:

@@ -1,4 +1,4 @@
-"""The folder of modules on the disk."""
+"""The folder of modules on disk."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _KEPT = (".md", "manifest.yaml")
 
 
 class DiskModuleFolder:
-    """A `ModuleFolder`: files are swapped in, and links are not followed."""
+    """A `ModuleFolder` that replaces files by exchange, and does not follow links."""
 
     def __init__(self, path: Path, *, root: Path, locks: Path) -> None:
         """Name it.
 
         Args:
             path: the folder, which may be missing.
-            root: of the repository or the vault; names begin there.
-            locks: a folder outside, for the lock.
+            root: the root of the repository or the vault, to which names are relative.
+            locks: another folder, for the lock.
         """
         self.path = path
         self._root = root
@@ -69,7 +69,7 @@ class DiskModuleFolder:
         shown = self._shown(path)
         assert where is not None  # noqa: S101 - its folder has been made
         file = DiskMemoryFile(where, shown)
-        for leftover in file.leftovers():  # of a crash: what was meant is written again
+        for leftover in file.leftovers():  # after a crash; the text will be written again
             if leftover not in (data, expect):
                 keep_copy(self._locks / "kept", leftover)
         file.drop_leftovers()
@@ -100,7 +100,7 @@ class DiskModuleFolder:
         return f"{self.name}/{path}"
 
     def _checked(self, path: str, *, create: bool = False) -> Path | None:
-        """The path on the disk, if no link leads there; None where its folder is missing."""
+        """The path on disk, if it contains no link; None if its folder is missing."""
         parts = path.split("/")
         if not all(parts) or {".", ".."} & {*parts} or "\0" in path:
             raise UnreadableModuleError(self._shown(path), "it is not in the folder")
@@ -126,7 +126,7 @@ class DiskModuleFolder:
 
 
 def _entries(folder: Path) -> list[tuple[str, bool]]:
-    """The names in a folder that is no link, and whether each is a folder; sorted."""
+    """The sorted names in a folder that is not a link, and whether each is a folder."""
     try:
         if folder.is_symlink():
             return []

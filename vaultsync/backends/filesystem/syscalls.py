@@ -1,6 +1,6 @@
 """Files by open folder and name: system calls that `os` lacks, and fallbacks for them.
 
-An `EntryAt` is a name in an open folder; nothing here walks a path or follows a link.
+An `EntryAt` is a name in an open folder; no function here walks a path or follows a link.
 Exchange and no-replace are `renameat2` on Linux (ext4, xfs, btrfs, tmpfs, f2fs) and
 `renameatx_np` on macOS; overlays, FUSE and network file systems often refuse both.
 """
@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 T = TypeVar("T")
 
 _SWAPS = 64
-"""No editor saves more often than this, each time between two swaps."""
+"""Maximum number of exchanges; no editor saves so often, each time between two of them."""
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _MAC = sys.platform == "darwin"
 _RENAME = getattr(_LIBC, "renameatx_np" if _MAC else "renameat2", None)
@@ -35,11 +35,11 @@ if _RENAME is not None:
     _RENAME.argtypes = (*_NAME, *_NAME, ctypes.c_uint)
 
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-"""NONBLOCK: opening a pipe must not wait for its other end."""
+"""NONBLOCK, because opening a pipe must not wait for its other end."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _NOATIME: int = getattr(os, "O_NOATIME", 0)
 READ_NOATIME_FLAGS = READ_FLAGS | _NOATIME
-"""Without changing the access time: else each first read writes an inode."""
+"""Without changing the access time, because otherwise each first read writes an inode."""
 _REFUSED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 _NO_LINKS = _REFUSED | {errno.EPERM, errno.EMLINK}
 
@@ -52,7 +52,7 @@ class EntryAt(NamedTuple):
 
 
 class FileMetadata(NamedTuple):
-    """What a file has besides its bytes and times."""
+    """The metadata of a file, besides its times."""
 
     mode: int
     owner: tuple[int, int]
@@ -60,17 +60,17 @@ class FileMetadata(NamedTuple):
 
 
 def exchange(one: EntryAt, other: EntryAt) -> bool:
-    """Swap two existing names in one atomic step; False where there is no such call."""
+    """Atomically exchange two existing names; False if this is not supported."""
     return _rename(one, other, _EXCHANGE)
 
 
 def rename_new(source: EntryAt, target: EntryAt) -> bool:
-    """Rename in one atomic step unless something is there; False where there is no such call."""
+    """Atomically rename, unless the target exists; False if this is not supported."""
     return _rename(source, target, _NOREPLACE)
 
 
 def link_new(source: EntryAt, target: EntryAt) -> None:
-    """`rename_new` for a source that no other program replaces: link, then unlink.
+    """`rename_new()` for a source that no other program replaces: link, then unlink.
 
     A crash in between leaves both names.
     """
@@ -81,10 +81,10 @@ def link_new(source: EntryAt, target: EntryAt) -> None:
 
 
 def claim_new(source: EntryAt, target: EntryAt) -> None:
-    """`rename_new` for any source: claim the name with an empty file, rename over it.
+    """`rename_new()` for any source: claim the name with an empty file, then rename over it.
 
     It may overwrite only what another program writes into that file in the microseconds in
-    between; a crash there leaves the empty file.
+    between; a crash then leaves the empty file.
     """
     stat_of(source)
     os.close(os.open(target.name, _NEW, 0o600, dir_fd=target.folder))
@@ -96,17 +96,17 @@ def claim_new(source: EntryAt, target: EntryAt) -> None:
 
 
 def aside_name(staged: EntryAt) -> EntryAt:
-    """Where `swap_by_link()` keeps the displaced file until it is done."""
+    """The name under which `swap_by_link()` keeps the displaced file until it is done."""
     return EntryAt(staged.folder, staged.name + "~")
 
 
 def swap_by_link(staged: EntryAt, note: EntryAt) -> None:
     """Swap without `exchange()`: link the note aside, replace it, stage the link.
 
-    Bytes that an editor writes into the old file are kept at any time. A file that an
-    editor renames to the note's name in the microseconds between the last check and the
-    replacement is lost. Without hard links the old bytes are copied, and a save of either
-    kind between copy and replacement is lost.
+    Bytes that an editor writes into the old file are always kept. A file that an editor
+    renames to the note's name in the microseconds between the last check and the
+    replacement is lost. Without hard links the old bytes are copied, and any save between
+    copy and replacement is lost.
     """
     stat_of(staged)
     kept = aside_name(staged)
@@ -134,15 +134,15 @@ def swap_checked(
     ours: T,
     expect: T,
 ) -> tuple[T | None, list[T]]:
-    """Swap a staged file, with `ours`, and another until the displaced content is `expect`.
+    """Exchange a staged file (with `ours`) and another until the displaced content is `expect`.
 
-    Any other content was saved meanwhile, is newer, and is swapped back in. `look` reads the
-    staged file, given what is expected there; `restore` gives it the name of the other one
-    after that was deleted or renamed, or answers False.
+    Any other content was saved meanwhile, is newer, and is exchanged back. `look` reads the
+    staged file, given the content expected there; `restore` gives it the name of the other
+    file after that was deleted or renamed, or returns False.
 
     Returns:
-        The content of the other file now (None: it is gone), and the unexpected contents
-        that were displaced: none when the first swap was right.
+        The current content of the other file (None if it is gone), and the unexpected
+        contents that were displaced, none if the first exchange succeeded.
 
     Raises:
         FileNotFoundError: there was no other file at first.
@@ -155,7 +155,7 @@ def swap_checked(
         except FileNotFoundError:
             if not met:
                 raise
-            with contextlib.suppress(FileExistsError):  # swap again
+            with contextlib.suppress(FileExistsError):  # exchange again
                 return (put if restore() else None), met
             continue
         found = look(under)
@@ -167,7 +167,7 @@ def swap_checked(
 
 
 def stage_across_devices(act: Callable[[EntryAt], T], staged: EntryAt, note: EntryAt) -> T:
-    """Act on the staged file, or on a copy beside the note, if that is on another file system."""
+    """Act on the staged file, or on a copy next to a note on another file system."""
     try:
         return act(staged)
     except OSError as error:
@@ -191,7 +191,7 @@ def stage_across_devices(act: Callable[[EntryAt], T], staged: EntryAt, note: Ent
 
 
 def finish_interrupted(staging: int) -> None:
-    """Finish or undo the swaps and links that a crash interrupted; remove temporary files."""
+    """Finish or undo interrupted exchanges and links, and remove temporary files."""
     for name in list_names(staging):
         place = EntryAt(staging, name)
         if name.startswith("~"):
@@ -212,9 +212,9 @@ def replace(source: EntryAt, target: EntryAt) -> None:
 
 
 def may_be_written(place: EntryAt) -> bool:
-    """Whether a process may have a file open for writing; True where the system cannot tell.
+    """Whether a process may have a file open for writing; True if the system cannot tell.
 
-    Linux grants a lease for reading only on a file that no program has open for writing.
+    Linux grants a read lease only on a file that no program has open for writing.
     """
     if not hasattr(fcntl, "F_SETLEASE"):
         return True
@@ -223,7 +223,7 @@ def may_be_written(place: EntryAt) -> bool:
     except PermissionError:
         return True
     try:
-        # Who opens it meanwhile would send SIGIO, which ends a process that expects none.
+        # A program that opens it meanwhile would cause SIGIO, whose default ends the process.
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
@@ -240,7 +240,7 @@ def remove(place: EntryAt) -> None:
 
 
 def remove_any(place: EntryAt) -> None:
-    """Unlink, if it is there."""
+    """Unlink, if it exists."""
     with contextlib.suppress(FileNotFoundError):
         remove(place)
 
@@ -258,7 +258,7 @@ def copy_file(source: EntryAt, target: EntryAt) -> None:
 
 
 def write_new(place: EntryAt, data: bytes) -> None:
-    """Write a file that must not exist, with the mode that the umask leaves it."""
+    """Write a file that must not exist, with the default mode."""
     fd = os.open(place.name, _NEW, 0o666, dir_fd=place.folder)
     try:
         rest = memoryview(data)
@@ -272,7 +272,7 @@ def write_new(place: EntryAt, data: bytes) -> None:
 
 
 def write_over(place: EntryAt, data: bytes) -> None:
-    """Write a new file under a name that another one may have; that one is unlinked."""
+    """Write a new file, after unlinking an existing one with this name."""
     try:
         write_new(place, data)
     except FileExistsError:
@@ -281,10 +281,10 @@ def write_over(place: EntryAt, data: bytes) -> None:
 
 
 def open_to_read(place: EntryAt) -> int:
-    """Open without changing the access time, where that is allowed."""
+    """Open without changing the access time, if that is allowed."""
     try:
         return os.open(place.name, READ_NOATIME_FLAGS, dir_fd=place.folder)
-    except PermissionError:  # NOATIME is refused for other people's files
+    except PermissionError:  # NOATIME is refused for other users' files
         return os.open(place.name, READ_FLAGS, dir_fd=place.folder)
 
 
@@ -292,7 +292,7 @@ def metadata_of(fd: int, found: os.stat_result) -> FileMetadata:
     """The metadata of an open file, given its stat."""
     xattrs = {}
     if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # not all file systems have them
+        with contextlib.suppress(OSError):  # not supported by all file systems
             xattrs = {key: os.getxattr(fd, key) for key in os.listxattr(fd)}
     return FileMetadata(found.st_mode, (found.st_uid, found.st_gid), xattrs)
 
@@ -310,7 +310,7 @@ def copy_metadata(metadata: FileMetadata, target: EntryAt, found: os.stat_result
         if metadata.mode != found.st_mode:
             os.fchmod(fd, stat.S_IMODE(metadata.mode))
         if sys.platform == "linux":
-            with contextlib.suppress(OSError):  # not all file systems have them
+            with contextlib.suppress(OSError):  # not supported by all file systems
                 for key, value in metadata.xattrs.items():
                     os.setxattr(fd, key, value)
     finally:
@@ -337,7 +337,7 @@ def exists(place: EntryAt) -> bool:
 
 
 def flush(fd: int) -> None:
-    """Return when the file or folder is on the disk."""
+    """Flush a file or folder to disk."""
     if _MAC:
         fcntl.fcntl(fd, _FULLFSYNC)
     else:
@@ -345,7 +345,7 @@ def flush(fd: int) -> None:
 
 
 def flush_at(place: EntryAt) -> None:
-    """`flush` a file or a folder by its name; links are not followed."""
+    """`flush()` a file or folder by name, without following links."""
     fd = os.open(place.name, READ_FLAGS, dir_fd=place.folder)
     try:
         flush(fd)
@@ -354,7 +354,7 @@ def flush_at(place: EntryAt) -> None:
 
 
 def flush_all(fd: int) -> bool:
-    """`flush` the file system of an open file; False where there is no such call."""
+    """`flush()` the file system of an open file; False if this is not supported."""
     if _SYNCFS is None:
         return False
     if _SYNCFS(fd):
@@ -376,7 +376,7 @@ def _rename(source: EntryAt, target: EntryAt, flags: int) -> bool:
 
 
 def _link(source: EntryAt, target: EntryAt) -> bool:
-    """Give a file a second name; False where there are no hard links."""
+    """Give a file a second name; False if hard links are not supported."""
     folders = {"src_dir_fd": source.folder, "dst_dir_fd": target.folder}
     try:
         os.link(source.name, target.name, **folders, follow_symlinks=False)

@@ -1,7 +1,7 @@
 """A folder tree: opened, listed and flushed.
 
-No link is followed. Only the root stays open between two calls: a folder that was
-renamed meanwhile must not receive a file for the folder that has its name now.
+Links are not followed. Only the root stays open between calls: a folder that was renamed
+meanwhile must not receive a file meant for the folder that now has its name.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ from vaultsync.storage.vault import (
 
 META = ".meta"
 MARKER = f"{META}/config.toml"
-"""What makes a folder a vault."""
+"""The file that makes a folder a vault."""
 STAGING = f"{META}/staging"
-"""Where the staging folder is."""
+"""The path of the staging folder."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _TICK_NS = 10_000_000
-"""Stamps come from a clock that lags by up to one tick, at worst of 100 a second."""
+"""File stamps come from a clock that lags by up to one tick, at most 1/100 s."""
 _NOTHING = b"\0\0"
-"""What ends the names of a fingerprint; alone, it stands for no files."""
+"""The terminator of the names in a fingerprint; alone, it means that there are no files."""
 _FEW = 24
 """Up to this number of files and folders, flushing each is faster than flushing the disk."""
 _NO_PATH = lazy_pattern(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
 _FOREIGN = ("/~$", *CONFLICT_COPY_WORDS)
-"""Each name of a file of Office or a sync tool has one of these."""
+"""Every name of a temporary file of Office or a sync tool contains one of these."""
 _OPENAT2 = ctypes.CDLL(None).syscall if sys.platform == "linux" else None
 _OPENAT2_NUMBER = 437
 _BELOW = 4 | 8
@@ -75,7 +75,7 @@ def missing_root(where: str, error: OSError) -> VaultMissingError:
 
 
 class IgnoreRules:
-    """What is ignored of a vault: folders, and patterns of paths as in a shell."""
+    """The ignored parts of a vault: folders, and shell patterns of paths."""
 
     def __init__(self, ignore: Sequence[str]) -> None:
         keys = [path_key(path.strip("/")) for path in ignore]
@@ -89,15 +89,15 @@ class IgnoreRules:
         return key in self._folders or bool(self._patterns and self._patterns.match(key))
 
     def files(self, prefix: str, names: str) -> list[str]:
-        """Those names of one folder, each after a `/`, that are ignored."""
-        # One search in all names: those of other programs are rare.
+        """The ignored names of one folder; each of `names` follows a `/`."""
+        # One search in all names, because names of other programs are rare.
         lower = names.lower()
         if not self._patterns and not any(map(lower.__contains__, _FOREIGN)):
             return []
         return [name for name in names.split("/") if is_foreign(name) or self.folder(prefix + name)]
 
     def copies(self, prefix: str, names: Sequence[str]) -> tuple[str, ...]:
-        """The conflict copies among names that are no notes, but for those the user ignores."""
+        """The conflict copies among names that are not notes, except ignored ones."""
         found = [n for n in names if is_foreign_conflict_copy(n) and not self.folder(prefix + n)]
         return tuple(sorted(map(printable_name, found)))
 
@@ -109,17 +109,17 @@ class IgnoreRules:
 
 
 def is_foreign(name: str) -> bool:
-    """Whether it is the name of a temporary file or a copy of another program."""
+    """Whether a name is that of another program's temporary file or copy."""
     return name.startswith("~$") or is_foreign_conflict_copy(name)
 
 
 def is_unusable_name(path: str) -> bool:
-    """Whether a path has a name that no path of a vault can hold."""
+    """Whether a path contains a name that is invalid in a vault."""
     return _NO_PATH.search(path) is not None
 
 
 def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing, list[str]]:
-    """The notes of one folder, and its subfolders; an idle run does little else.
+    """The notes of one folder, and its subfolders. Most of the time of an idle run.
 
     Raises:
         OSError: it cannot be listed, or is another vault below the root.
@@ -177,7 +177,7 @@ def _is_vault(fd: int) -> bool:
 
 
 def fingerprint(files: Mapping[str, FileStamp], irregular: Mapping[str, FileStamp]) -> bytes:
-    """A digest of sorted names and stamps, the same in every process."""
+    """A digest of sorted names and stamps, equal in every process."""
     packed = _packed(files) + (_packed(irregular) if irregular else _NOTHING)
     return hashlib.blake2b(packed, digest_size=16).digest()
 
@@ -192,12 +192,12 @@ def _packed(group: Mapping[str, FileStamp]) -> bytes:
 
 
 def printable_name(name: str) -> str:
-    """A name that may not be UTF-8, as text that every file and database takes."""
+    """A name that may not be UTF-8, as text that is valid in every file and database."""
     return VaultPath(name.encode(errors="surrogateescape").decode(errors="replace"))
 
 
 class FolderTree:
-    """The tree at a path, which stays the folder that it was when it was opened."""
+    """The tree at a path, which remains the folder that was opened."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -206,13 +206,13 @@ class FolderTree:
         self._failed: OSError | None = None
 
     def close(self) -> None:
-        """Close the root; harmless when repeated."""
+        """Close the root; idempotent."""
         if self._root >= 0:
             os.close(self._root)
             self._root = -1
 
     def verify(self) -> None:
-        """Check that the root is there, and no other folder has its path."""
+        """Check that the root exists, and that no other folder has its path."""
         try:
             if self._root < 0:
                 self._root = os.open(self.where, os.O_RDONLY | os.O_DIRECTORY)
@@ -223,13 +223,13 @@ class FolderTree:
         raise VaultMissingError(self.where, "another folder is in its place")
 
     def missing(self, path: str) -> NoteMissingError:
-        """The error for a missing file, if not the root itself is missing."""
+        """The error for a missing file, unless the root itself is missing."""
         self.verify()
         return NoteMissingError(path)
 
     @contextlib.contextmanager
     def place(self, path: str, *, make: bool = False) -> Iterator[EntryAt]:
-        """The last name of a path, and its folder, which is open inside the block."""
+        """The last name of a path, and its folder, which is open within the context."""
         if self._root < 0:
             self.verify()
         way, _, name = path.rpartition("/")
@@ -249,14 +249,14 @@ class FolderTree:
             os.close(here)
 
     def name_whole(self, error: OSError, path: str) -> None:
-        """Name the file of an error by its whole path; calls below a folder know its name."""
+        """Use the full path in an error, because calls with open folders have only the name."""
         if isinstance(error.filename, str) and not error.filename.startswith("/"):
             error.filename = f"{self.where.rstrip('/')}/{path}"
             if isinstance(error.filename2, str):
                 del error.filename2
 
     def _walk(self, path: str, folders: Sequence[str], *, make: bool) -> int:
-        """Open the folders of a path one after the other; the last one."""
+        """Open the folders of a path one after the other; returns the last."""
         here = os.dup(self._root)
         try:
             for depth, folder in enumerate(folders, 1):
@@ -277,13 +277,13 @@ class FolderTree:
         return here
 
     def open_file(self, path: str) -> int:
-        """A file, open for reading; -1 when only `place()` can tell why not."""
+        """Open a file for reading; -1 if only `place()` can find out why that failed."""
         if self._root < 0:
             self.verify()
         return open_below(self._root, path, syscalls.READ_NOATIME_FLAGS)
 
     def _enter(self, path: str, folder: EntryAt, error: OSError, *, make: bool) -> int:
-        """Make the folder that could not be opened, or raise why not."""
+        """Create the folder that could not be opened, or raise the reason."""
         if error.errno in {errno.ELOOP, errno.ENOTDIR}:
             kind = irregularity(syscalls.stat_of(folder)) or "a file"
             if kind == "a link" or make:
@@ -295,12 +295,12 @@ class FolderTree:
         missing = self.missing(path)
         if not make:
             raise missing
-        with contextlib.suppress(FileExistsError):  # made meanwhile
+        with contextlib.suppress(FileExistsError):  # created meanwhile
             os.mkdir(folder.name, 0o755, dir_fd=folder.folder)
         return os.open(folder.name, _FOLDER, dir_fd=folder.folder)
 
     def scan(self, ignore: IgnoreRules) -> VaultScan:
-        """List all folders; `at_ns` is one tick early, so as not to be late."""
+        """List all folders; `at_ns` is one tick early, so that it is never late."""
         self.verify()
         at_ns = time.time_ns() - _TICK_NS
         folders: dict[VaultPath, FolderListing] = {}
@@ -328,7 +328,7 @@ class FolderTree:
         return VaultScan(dict(sorted(folders.items())), unreadable, at_ns)
 
     def canvases(self, ignore: IgnoreRules) -> list[VaultPath]:
-        """The files that are named as a canvas; only names are read."""
+        """The canvas files, by name."""
         self.verify()
         found: list[VaultPath] = []
         for folder, below, names in os.walk(self.where):
@@ -346,7 +346,7 @@ class FolderTree:
         return sorted(found)
 
     def list_one(self, path: VaultPath, ignore: IgnoreRules) -> FolderListing | None:
-        """One folder; None when it is not there or cannot be listed."""
+        """One folder; None if it does not exist or cannot be listed."""
         unseen = any(name[-3:].lower() == ".md" for name in path.split("/"))
         if unseen or ignore.path(path):
             return None
@@ -367,7 +367,7 @@ class FolderTree:
         return False
 
     def names(self, path: str) -> list[str]:
-        """The names of the regular files in a folder, sorted; none when it is not there."""
+        """The sorted names of the regular files in a folder; empty if it does not exist."""
         with (
             contextlib.suppress(NoteError, OSError),
             self.place(f"{path}/.") as place,
@@ -377,21 +377,21 @@ class FolderTree:
         return []
 
     def touch(self, *paths: str) -> None:
-        """Remember to flush files and their folders."""
+        """Note that files and their folders must be flushed."""
         for path in paths:
             self._touched.add(path)
             self._touched.add(path.rpartition("/")[0])
 
     def forget(self, path: str) -> None:
-        """Remember that a file is gone, and to flush its folder."""
+        """Note that a file is gone, and that its folder must be flushed."""
         self._touched.discard(path)
         self._touched.add(path.rpartition("/")[0])
 
     def sync(self) -> None:
-        """Flush what was touched, or the whole disk when that is much.
+        """Flush touched files, or the whole disk if there are many.
 
-        An error is permanent: the system may have dropped what it could not write, and
-        would report the next flush as a success.
+        An error is permanent: the system may have dropped data that it could not write, and
+        would report success for the next flush.
         """
         if self._failed:
             raise self._failed
@@ -407,7 +407,7 @@ class FolderTree:
         self._touched.clear()
 
     def _sync_each(self) -> bool:
-        """Flush each file and folder; False when one was moved away."""
+        """Flush each file and folder; False if one was moved away."""
         found = True
         for path in sorted(self._touched):
             try:
@@ -421,7 +421,7 @@ class FolderTree:
 def open_below(root: int, path: str, flags: int) -> int:
     """Open a path of several names in one call, if none of them is a link.
 
-    -1 where it fails, or there is no such call: opening one name after the other tells why.
+    Returns -1 if it fails or is not supported; opening the names one by one shows why.
     """
     if _NOFOLLOW_ANY:
         with contextlib.suppress(OSError):  # the caller finds out why

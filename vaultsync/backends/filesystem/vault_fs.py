@@ -1,13 +1,13 @@
 """The files of a vault, on Linux and macOS.
 
-- A note is written by exchange: the displaced file is checked, and put back if it is not
-  what the caller expected. Where the file system has no exchange, links stand in for it;
-  then a file that an editor *renames* to the note's name in the microseconds between the
-  last check and the replacement is lost (`syscalls.swap_by_link()`).
+- A note is written by exchange: the displaced file is checked, and restored if it is not
+  what the caller expected. Without support for exchange, hard links are used; then a file
+  that an editor *renames* to the note's name in the microseconds between the last check and
+  the replacement is lost (`syscalls.swap_by_link()`).
 - A displaced file is never reused for another note: an editor may still have it open,
   and after a power cut one note's text could appear in another.
-- A note in a subfolder that is another mount is written beside itself, as
-  `.vs-{op}.tmp`; what an editor writes into it after it was displaced is lost.
+- For a note in a subfolder on another mount, the staged file is next to it, as
+  `.vs-{op}.tmp`; what an editor writes into the displaced file is lost.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ _NO_NOTE = -2
 
 
 class VaultFs:
-    """`Vault` on the folder `root`, in which folders and patterns of paths may be ignored.
+    """A `Vault` in the folder `root`, in which folders and patterns of paths may be ignored.
 
-    Without `exchange` it does without the system calls that not all file systems have.
+    Without `exchange` it does not use system calls that some file systems lack.
     """
 
     def __init__(
@@ -81,15 +81,15 @@ class VaultFs:
         self.ops = self._staging.ops
         self.may_be_written = self._staging.may_be_written
         self.discard = self._staging.remove
-        self.sync = self._tree.sync  # after its first error it always fails
+        self.sync = self._tree.sync  # always fails after the first error
 
     def close(self) -> None:
-        """The next call opens the folders again."""
+        """Close the folders; the next call opens them again."""
         self._tree.close()
         self._staging.close()
 
     def vault_id(self) -> str:
-        """The id in the marker, whose folder is the root from now on.
+        """The id in the marker; its folder is the root from now on.
 
         While another folder has its path, all other methods fail.
         """
@@ -165,7 +165,7 @@ class VaultFs:
         return stamp
 
     def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
-        """Swap, check what was displaced, and swap back anything unexpected."""
+        """Exchange, check the displaced content, and exchange back anything unexpected."""
         vault_path(path)
         staged = self._staging.place(op)
         metadata: list[FileMetadata] = []
@@ -197,12 +197,12 @@ class VaultFs:
         expect: str,
         ours: tuple[bytes, FileStamp],
     ) -> FileStamp:
-        """Swap; any displaced content but `expect` is swapped back in.
+        """Exchange; any displaced content other than `expect` is exchanged back.
 
         A save of the same bytes is recognised by its mtime.
         """
         data, before = ours
-        unknown = (b"", -1)  # of what is expected only the hash is known
+        unknown = (b"", -1)  # only the hash of the expected content is known
 
         def look(under: tuple[bytes, int]) -> tuple[bytes, int]:
             found = self._peek(path, staged)
@@ -234,7 +234,7 @@ class VaultFs:
         raise NoteChangedError(path, tuple(displaced))
 
     def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
-        """A change of only the case is a rename too."""
+        """Move a note; changing only the case is also a rename."""
         vault_path(path)
         self.check_new(to)
         with self._tree.place(path) as source:
@@ -261,7 +261,7 @@ class VaultFs:
         return stamp
 
     def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
-        """Rename the note to the staging folder, check it, and put back anything unexpected."""
+        """Move the note to the staging folder, check it, and restore anything unexpected."""
         vault_path(path)
         staged = self._staging.place(op)
 
@@ -295,7 +295,7 @@ class VaultFs:
         _check_derived(path)
         temp = EntryAt(self._staging.folder(), "~derived")
         with self._tree.place(path, make=True) as place:
-            with contextlib.suppress(NoteError, FileNotFoundError):  # then it is replaced
+            with contextlib.suppress(NoteError, FileNotFoundError):  # otherwise it is replaced
                 if file_reading.read_stable(place, path, links=1).data == data:
                     return False
             syscalls.write_over(temp, data)
@@ -316,7 +316,7 @@ class VaultFs:
 
     def drop_meta(self, path: VaultPath) -> None:
         _check_derived(path)
-        # It is gone already.
+        # It is already gone.
         with contextlib.suppress(NoteMissingError), self._tree.place(path) as place:
             syscalls.remove_any(place)
             self._tree.forget(path)
@@ -339,7 +339,7 @@ class VaultFs:
         self._tree.touch(path)
 
     def _note(self, path: VaultPath, note: EntryAt, look: FileVisitor | None = None) -> NoteFile:
-        """The note at a place; errors of the system are raised as the note's."""
+        """Read the note at a place; system errors are raised as errors of the note."""
         limit = self._max_bytes
         try:
             return file_reading.read_stable(note, path, limit=limit, links=1, look=look)
@@ -349,7 +349,7 @@ class VaultFs:
             raise file_reading.unreadable_error(path, error) from error
 
     def _peek(self, path: VaultPath, staged: EntryAt) -> NoteFile | None:
-        """The displaced file; None when it cannot be a note."""
+        """The displaced file; None if it cannot be a note."""
         try:
             return file_reading.read_stable(staged, path, limit=self._max_bytes)
         except NoteError:

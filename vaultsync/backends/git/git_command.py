@@ -1,10 +1,10 @@
 """Run git to read a repository that may be hostile, without running any program that it names.
 
 The configuration of a repository can name programs: hooks, a file system monitor, drivers of
-diffs, filters, a pager, ssh. So only plumbing runs; what names a program is switched off here,
+diffs, filters, a pager, ssh. So only plumbing runs; settings that name a program are overridden,
 and protocols are forbidden, because reading a missing object of a partial clone would fetch it.
-Filters have names of their own and cannot be switched off one by one: the one command that
-compares working files runs in an empty repository beside, with the index of this one.
+Filters have arbitrary names and cannot be overridden one by one: the one command that compares
+working files runs in a separate empty repository, with the index of this one.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _ENVIRONMENT = {
 """`GIT_ALLOW_PROTOCOL` also wins over `protocol.ext.allow` of the repository."""
 _FORMAT = "[core]\nrepositoryFormatVersion = 1\n[extensions]\nobjectFormat = {}\n"
 _KEPT = ("HOME", "PATH", "TMPDIR", "SYSTEMROOT")
-"""Nothing else of the environment: in a hook, `GIT_DIR` is of another repository."""
+"""The only variables kept: in a hook, for example, `GIT_DIR` belongs to another repository."""
 _OWNED_BY_OTHERS = "dubious ownership"
 
 
@@ -81,11 +81,11 @@ class GitCommand:
         """Find the command.
 
         Args:
-            folder: where it runs; a link on the way to it is followed.
-            seconds: how long each command may take.
+            folder: the folder in which it runs; links are resolved.
+            seconds: time limit for each command.
 
         Raises:
-            GitFailedError: it is not installed.
+            GitFailedError: git is not installed.
         """
         self.folder = folder
         self._seconds = seconds
@@ -99,16 +99,16 @@ class GitCommand:
         self._start = [program, "--no-pager", *(word for each in _OFF for word in ("-c", each))]
 
     def ask(self, what: str, *words: str, given: bytes = b"") -> bytes:
-        """What git says.
+        """Run git; returns its output.
 
         Args:
-            what: it is asked, for the error.
+            what: a description of the command for errors.
             *words: its command and arguments.
-            given: what it reads.
+            given: its input.
 
         Raises:
-            NotARepositoryError: the folder is in none, or in one of another user.
-            GitFailedError: it failed, took too long, or its answer is too long.
+            NotARepositoryError: the folder is not in a repository, or in another user's.
+            GitFailedError: git failed, took too long, or its output is too long.
         """
         code, answer, why = self._run(words, given)
         if code:
@@ -121,7 +121,7 @@ class GitCommand:
         return answer
 
     def find(self, *words: str, given: bytes = b"") -> bytes | None:
-        """What git says; None when it fails, as it does for names that it does not know."""
+        """Run git; returns its output, or None if it fails, as for unknown names."""
         code, answer, why = self._run(words, given)
         if code:
             _log.debug("git %s ended with %d: %s", words[0], code, why.strip()[:200])
@@ -130,12 +130,12 @@ class GitCommand:
 
     @contextmanager
     def without_config(self, index: Path, objects: Path, hashed: str) -> Iterator[GitCommand]:
-        """The command in a repository without configuration, that has these files.
+        """The command in a repository without configuration, with these files.
 
         Args:
-            index: of the real repository.
+            index: the index of the real repository.
             objects: the folder of its objects.
-            hashed: what its ids are: `sha1` or `sha256`.
+            hashed: the algorithm of its ids, `sha1` or `sha256`.
         """
         with tempfile.TemporaryDirectory(prefix="vaultsync-git-") as empty:
             for name in ("refs", "objects"):
@@ -153,10 +153,10 @@ class GitCommand:
             yield found
 
     def _answer_of(self, process: subprocess.Popen[bytes], verb: str) -> bytes:
-        """What git writes to its stdout, until it closes it.
+        """The output of git until it closes stdout.
 
         Raises:
-            GitFailedError: it takes too long, or its answer is too large.
+            GitFailedError: it takes too long, or its output is too large.
         """
         stream, parts, size = process.stdout, list[bytes](), 0
         end = time.monotonic() + self._seconds
@@ -178,7 +178,7 @@ class GitCommand:
 
     def _run(self, words: Sequence[str], given: bytes) -> tuple[int, bytes, str]:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ENVIRONMENT
-        # Files, not pipes: git may read all, or fill its stderr, before it says anything.
+        # Files, not pipes: git may read all input, or fill stderr, before it writes output.
         with ExitStack() as files:
             wrong = files.enter_context(tempfile.TemporaryFile())
             stdin: IO[bytes] | int = subprocess.DEVNULL

@@ -28,10 +28,10 @@ _AT_ONCE = 32 << 20
 
 
 class GitRepository:
-    """The repository that a folder is in.
+    """The repository of a folder.
 
     Raises:
-        NotARepositoryError: it is in none, or git's settings claim another folder.
+        NotARepositoryError: there is none, or git's settings claim another folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,9 +44,9 @@ class GitRepository:
             raise NotARepositoryError(str(folder), why)
         self._git = GitCommand(asked, seconds=SECONDS)
         self._found_head: tuple[str, str] | None = None
-        """The commit and the reference that are checked out, until they are asked for."""
+        """The checked out commit and reference, read on first use."""
         self._found_files: list[str] | None = None
-        """What is tracked, until it is asked for."""
+        """The tracked files, read on first use."""
         root, shallow, index, objects, hashed = self._place()
         self._parts = (index, objects, hashed)
         # `core.worktree` could claim any folder of this machine.
@@ -90,19 +90,19 @@ class GitRepository:
         return commit, reference
 
     def _first(self, commit: str, known: WorkingCopy | None) -> str | None:
-        """The commit to which first parents lead; the whole history is walked for it once."""
+        """The first commit along first parents; walks the whole history only once."""
         walk = ("rev-list", "--first-parent", "--max-parents=0", "--end-of-options", commit)
         if known is not None and known.commit and known.first_commit:
             if known.commit == commit:
                 return known.first_commit
             answer = self._git.find(*walk, f"^{known.commit}")
             if answer is not None and not answer.split():
-                return known.first_commit  # it goes on from there
+                return known.first_commit  # its history continues from there
         answer = self._git.find(*walk)
         return _text(answer).split()[-1] if answer and answer.split() else None
 
     def _remote(self) -> str | None:
-        """The address of `origin`, else of the first remote by name."""
+        """The address of `origin`, or else of the first remote by name."""
         answer = self._git.find("config", "-z", "--get-regexp", r"^remote\..*\.url$")
         found: dict[str, str] = {}
         for entry in _text(answer).split("\0"):
@@ -121,7 +121,7 @@ class GitRepository:
         return _text(answer).split()[-1] if answer and answer.split() else None
 
     def branches(self) -> Mapping[str, str]:
-        # `%(objectname)` first: names of branches have no blanks, but the format is then plain.
+        # `%(objectname)` first, so that the format is simple; branch names have no blanks.
         words = ("for-each-ref", "--format=%(objectname) %(refname)", _HEADS, REMOTES)
         answer = _text(self._git.ask("list branches", *words))
         found = {}
@@ -142,7 +142,7 @@ class GitRepository:
         return (asked - known) | (known & beyond)
 
     def _known(self, commits: Collection[str]) -> frozenset[str]:
-        """Those of the ids that are of commits of this repository."""
+        """The ids that belong to commits of this repository."""
         hexadecimal = [each for each in commits if _is_id(each)]
         if not hexadecimal:
             return frozenset()
@@ -245,7 +245,7 @@ class GitRepository:
         return [each for each in _text(answer).split("\0") if each]
 
     def _changed(self) -> Iterator[str]:
-        """Files that differ from the index; whether a touched one does is found out here."""
+        """Files that differ from the index; touched files are compared here."""
         words = ("diff-files", "-z", "--raw", "--no-abbrev", "--no-renames")
         with self._git.without_config(*self._parts) as git:
             answer = git.ask("compare files", *words, "--ignore-submodules=all")
@@ -333,5 +333,5 @@ def _text(answer: bytes | None) -> str:
 
 
 def _is_id(name: str) -> bool:
-    """Whether a text is a whole id, and not a name that git would look up."""
+    """Whether a text is a complete id, rather than a name that git would look up."""
     return len(name) in (_SHA1_DIGITS, _SHA256_DIGITS) and not name.strip("0123456789abcdef")

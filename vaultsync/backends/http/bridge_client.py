@@ -1,4 +1,4 @@
-"""Requests to a bridge on this machine, by the standard library, because that loads fast."""
+"""Requests to a bridge on this machine, with the standard library, because that loads fast."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 BRIDGE_TIMEOUT = 5.0
-"""Seconds; a bridge loads its model within one, and a process that runs takes a request
+"""Timeout in seconds; a bridge loads its model within one, and a running process accepts a request
 within this time, however busy its engine is."""
 _NOWHERE = "/"
-"""A path that is no route: the server itself answers, without the engine."""
+"""A path without a route, to which the server itself responds, without the engine."""
 
 
 def ask_bridge(
@@ -23,13 +23,13 @@ def ask_bridge(
     body: Mapping[str, object] | None,
     patience: float = BRIDGE_TIMEOUT,
 ) -> dict[str, Any] | None:
-    """The JSON answer of a bridge at a port of 127.0.0.1, which may be an error.
+    """The JSON response of a bridge at a port of 127.0.0.1, which may be an error.
 
-    Without a body the request is a GET. None when there is no such bridge. If an answer takes
-    longer than `BRIDGE_TIMEOUT`, the bridge is polled to see whether it still runs.
+    Without a body the request is a GET. None if there is no such bridge. If the response takes
+    longer than `BRIDGE_TIMEOUT`, the bridge is polled to see whether it is still running.
 
     Raises:
-        TimeoutError: it did not answer in time, or its process does not run, as while it is
+        TimeoutError: it did not respond in time, or its process is not running, as while it is
             suspended.
     """
     link = http.client.HTTPConnection("127.0.0.1", port, timeout=min(patience, BRIDGE_TIMEOUT))
@@ -57,16 +57,16 @@ def ask_bridge(
 
 
 def check_bridge(port: int, token: str) -> None:
-    """Check that a bridge answers, even if its engine is busy.
+    """Check that a bridge responds, even if its engine is busy.
 
     Raises:
-        TimeoutError: it does not answer, though something listens there.
+        TimeoutError: it does not respond, although something listens there.
     """
     ask_bridge(port, token, _NOWHERE, None)
 
 
 def _has_replied(link: http.client.HTTPConnection, until: float) -> bool:
-    """Whether the answer begins within the time-out of a connection.
+    """Whether the response begins within the connection's time-out.
 
     Raises:
         TimeoutError: it does not, and the time is over.

@@ -1,10 +1,10 @@
 """The guard of a loopback server: requests are authorised before they are routed.
 
-A page in a browser can reach 127.0.0.1, also under a host name of its own (DNS rebinding).
+A page in a browser can reach 127.0.0.1, even under a host name of its own (DNS rebinding).
 So the host and the origin of a request are checked first; a token alone is not enough
 (GHSA-w48q-cv73-mx4w and others). The order is Host, Origin, token, other headers, and the
-body, which is read whole before the application sees the request. No answer allows another
-origin, so preflights fail.
+body, which is read completely before the application gets the request. No response allows
+another origin, so preflights fail.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ Send: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
 Asgi: TypeAlias = Callable[[AsgiScope, Receive, Send], Awaitable[None]]
 
 MAX_BODY_BYTES = 1 << 20
-"""Bytes of a body, more than any note."""
+"""Maximum size of a body in bytes, larger than any note."""
 BODY_TIMEOUT = 10.0
-"""Seconds in which a body must have arrived."""
+"""Seconds within which a body must arrive."""
 _SPARE = 4
-"""How many times the limit is read of a body that is too large, so that the answer arrives."""
+"""Factor on the limit up to which a too large body is read, so that the response arrives."""
 _DRAIN_SECONDS = 0.5
 """The time limit for that."""
 MAX_WRONG_TOKENS = 10
-"""Wrong tokens within `WRONG_TOKEN_WINDOW` seconds, after which the answer is 429."""
+"""Number of wrong tokens within `WRONG_TOKEN_WINDOW` seconds that leads to status 429."""
 WRONG_TOKEN_WINDOW = 60.0
 ALLOWED_ORIGINS = ("app://obsidian.md",)
-"""Obsidian on a desktop, where it sends an origin."""
+"""The origin of Obsidian on a desktop."""
 REQUIRED_HEADER = "x-vaultsync"
 """Required of requests that may change something: a form in a browser cannot send it."""
 _REFUSALS = {
@@ -48,17 +48,17 @@ _REFUSALS = {
     408: (f"the body did not arrive within {BODY_TIMEOUT:.0f} s", "send the request again"),
     429: ("too many requests had a wrong token", f"wait {WRONG_TOKEN_WINDOW:.0f} s"),
 }
-"""Message and hint by status. A wrong host or origin (403) gets none: it is a web page, which
-may not learn what listens here."""
+"""Status -> message and hint. A wrong host or origin (403) gets none: it is a web page, which must
+not learn what listens here."""
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class LoopbackGuard:
     """An ASGI application behind the guard, which listens at a port.
 
-    `token` returns the current token, which may be rotated at any time; `limit` is in bytes
-    of a body; `header` must be `1` in requests that may change something, None requires
-    none. Requests without an origin are allowed too.
+    `token` returns the current token, which may be rotated at any time; `limit` is the maximum
+    size of a body in bytes; `header` must be `1` in requests that may change something, None
+    requires none. Requests without an origin are allowed too.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class LoopbackGuard:
         self._failed: deque[float] = deque(maxlen=MAX_WRONG_TOKENS)
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        """Answer what is refused; pass on everything else."""
+        """Refuse unauthorised requests; pass on all others."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -153,10 +153,10 @@ class LoopbackGuard:
         return None
 
     async def _body(self, receive: Receive) -> bytes | None:
-        """The whole body; None when it is too large.
+        """The whole body; None if it is too large.
 
         Raises:
-            ConnectionError: the client left before all of it was there.
+            ConnectionError: the client disconnected before sending all of it.
         """
         body = bytearray()
         while True:
@@ -171,13 +171,13 @@ class LoopbackGuard:
 
 
 def _single_header(headers: Sequence[tuple[str, bytes]], name: str) -> str:
-    """The value of a header that occurs once; "" for none, or several."""
+    """The value of a header that occurs exactly once; otherwise ""."""
     found = [value for key, value in headers if key == name]
     return found[0].decode("latin-1") if len(found) == 1 else ""
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """The body as one message, then the further messages of the client."""
+    """The body as one message, then the client's further messages."""
     messages: list[AsgiMessage] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> AsgiMessage:
@@ -187,9 +187,9 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 async def _drain(receive: Receive, limit: int) -> None:
-    """Read on for a while: a client that is cut off while sending does not read the answer."""
+    """Continue reading: a client that is cut off while sending does not read the response."""
     left = _SPARE * limit
-    with suppress(TimeoutError):  # it was given its time
+    with suppress(TimeoutError):  # it had enough time
         async with asyncio.timeout(_DRAIN_SECONDS):
             while left > 0:
                 message = await receive()

@@ -1,4 +1,4 @@
-"""An ASGI application that listens on loopback, in a thread of its own."""
+"""An ASGI application that listens on loopback, in its own thread."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MAX_CONNECTIONS = 100
 _SHUTDOWN_SECONDS = 1
 """Seconds that running requests have to finish when it stops."""
 _TICK_SECONDS = 1.0
-"""The interval at which an idle server wakes to update the date of its answers."""
+"""Interval in seconds at which an idle server updates the date for its responses."""
 
 
 class LoopbackServer:
     """A server that listens at the first free of some ports until it is stopped.
 
-    `make` makes the application, given the port; port 0 is any free one. `name` is that of
-    the thread, and `lifespan` whether the application gets events of start and end.
+    `make` creates the application for a port; port 0 is any free one. `name` is the name of
+    the thread, and `lifespan` states whether the application gets events of start and end.
 
     Raises:
         MissingExtraError: uvicorn is not installed.
@@ -71,25 +71,25 @@ class LoopbackServer:
 
     @property
     def address(self) -> str:
-        """Where it listens."""
+        """The URL at which it listens."""
         return f"http://{HOST}:{self.port}"
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still serves."""
+        """Whether it is still serving."""
         return self._thread.is_alive()
 
     def stop(self) -> None:
-        """Let running requests finish soon, and stop."""
+        """Stop, after giving running requests a short time to finish."""
         self._server.should_exit = True
         if self._loop is not None:
-            with suppress(RuntimeError):  # the loop is closed: it has ended by itself
+            with suppress(RuntimeError):  # the loop is closed, because it has ended by itself
                 self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join()
         self._socket.close()
 
     async def _serve(self) -> None:
-        """Sleep until it is stopped, but for what uvicorn does once a second."""
+        """Sleep until it is stopped, except for uvicorn's work once a second."""
         self._loop = asyncio.get_running_loop()
         while not await self._server.on_tick(0):
             with suppress(TimeoutError):
@@ -133,7 +133,7 @@ def _bound_socket(ports: Sequence[int]) -> socket.socket:
     """A socket at the first free port."""
     failure = OSError("no port was given")
     for port in ports:
-        # asyncio sends small parts of an answer at once where the protocol is said.
+        # asyncio sends small parts of a response immediately if the protocol is given.
         found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -12,13 +12,13 @@ from vaultsync.model.paths import VaultPath
 
 
 class BasesFolder:
-    """Files that vaultsync writes, and people may edit."""
+    """Files that vaultsync writes and users may edit."""
 
     def __init__(self, root: Path, folder: VaultPath) -> None:
-        """The folder, which need not be there yet.
+        """Use a folder, which may not exist yet.
 
         Raises:
-            ConfigError: it is a link, or a file.
+            ConfigError: it is a link or a file.
         """
         self._root = root
         self._folder = root / folder
@@ -36,11 +36,11 @@ class BasesFolder:
 
         Args:
             files: name -> text.
-            known: path in the vault -> SHA-256 of what was written there last.
+            known: path in the vault -> SHA-256 of the last written content.
 
         Returns:
-            The paths written, unchanged, and left because a person edited them, and what is
-            known now.
+            The paths written, unchanged, and skipped because the user edited them, and the new
+            `known`.
 
         Raises:
             ConfigError: a file cannot be read or written.
@@ -64,7 +64,7 @@ class BasesFolder:
         return written, unchanged, edited, now
 
     def read(self, name: str) -> bytes | None:
-        """A file as it is; None if there is none.
+        """The current content of a file; None if there is none.
 
         Raises:
             ConfigError: it cannot be read.

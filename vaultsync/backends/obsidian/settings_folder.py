@@ -1,4 +1,4 @@
-"""Files in a vault's `.obsidian`: the plugin, the colours of the graph, the types of properties."""
+"""Files in a vault's `.obsidian`: the plugin, graph colours, and property types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vaultsync.errors import ConfigError, PluginNotBuiltError
 
 _BUILT = Path(__file__).parents[2] / "obsidian"
 _FILES = ("main.js", "manifest.json", "styles.css")
-"""What Obsidian loads; `data.json` beside them is the plugin's own and is left alone."""
+"""The files that Obsidian loads; `data.json` belongs to the plugin and is not changed."""
 _FOLDER = ".obsidian"
 
 
@@ -37,9 +37,9 @@ class ObsidianSettings:
         return self._folder.is_dir()
 
     def read(self, path: Path) -> str | None:
-        """The text of one of the files; None when there is none yet.
+        """The text of one of the files; None if there is none yet.
 
-        `ConfigError`: the vault was never opened in Obsidian, or the file is a link or no text.
+        `ConfigError`: the vault was never opened in Obsidian, or the file is a link or not text.
         """
         if self._folder.is_symlink() or not self._folder.is_dir():
             message = f"{self._folder} is not an Obsidian settings folder"
@@ -57,13 +57,13 @@ class ObsidianSettings:
             raise ConfigError(message, hint="repair it or move it away") from None
 
     def write(self, path: Path, text: str) -> None:
-        """Replace one of the files, in one atomic step."""
+        """Replace one of the files atomically."""
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
         replace_file(path, text.encode(), mode=mode)
 
 
 class PluginFiles:
-    """The plugin that came with this installation; `built` is where its files are."""
+    """The plugin of this installation; `built` is the folder with its files."""
 
     def __init__(self, built: Path = _BUILT) -> None:
         self._built = built
@@ -79,7 +79,7 @@ class PluginFiles:
         return found
 
     def version(self) -> str:
-        """Its version, as its manifest says. Raises as `read()`."""
+        """Its version, from its manifest. Raises as `read()`."""
         return str(json.loads(self.read()["manifest.json"])["version"])
 
 
@@ -93,9 +93,9 @@ class PluginFolder:
         self._root = root
 
     def write(self, files: Mapping[str, bytes]) -> tuple[str, ...]:
-        """Put files there, each in one atomic step; returns the names of those that changed.
+        """Write files, each atomically; returns the names of those that changed.
 
-        `ConfigError`: the vault was never opened in Obsidian, or there is a link in the way;
+        `ConfigError`: the vault was never opened in Obsidian, or the path contains a link;
         nothing was written.
         """
         home = self._root / _FOLDER

@@ -5,14 +5,14 @@ links to a note. So each change, rename and removal of a note is offered to the 
 with the hash that the note must have:
 
 - The app did it, and the file shows it: done. The previous bytes are staged under the op,
-  as after an exchange. The app writes into the file itself, which a power cut may tear:
-  the archive has both texts then, and a note that looks half saved waits.
+  as after an exchange. The app writes into the file itself, which a power cut may truncate:
+  then the archive has both texts, and a note that looks half saved waits.
 - The note differs, in the file or unsaved in the editor: it changed. The next run merges
   what the user wrote, once it is saved.
-- The app cannot do it, or does not answer in time: the vault does it itself. A late answer
+- The app cannot do it, or does not respond in time: the vault does it itself. A late response
   does no harm: the app compares too, and finds other bytes than expected.
 
-The app is not trusted: the file is checked after each answer.
+The app is not trusted: the file is checked after each response.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class WriteOffer:
 
 @dataclass(frozen=True, slots=True)
 class WriteReply:
-    """The answer of the app to an offer."""
+    """The app's response to an offer."""
 
     applied: bool
     found: str | None = None
@@ -55,11 +55,11 @@ class ObsidianApp(Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether it may answer."""
+        """Whether it is expected to respond."""
         ...
 
     def offer(self, offer: WriteOffer) -> WriteReply | None:
-        """Ask it to make a change; None when it does not answer in time."""
+        """Ask it to make a change; None if it does not respond in time."""
         ...
 
 
@@ -70,12 +70,12 @@ class SharedVault(Vault, Protocol):
         """Refuse a path that no scan would find again.
 
         Raises:
-            UnsafePathError: it is ignored, or no path of a vault.
+            UnsafePathError: it is ignored, or invalid in a vault.
         """
         ...
 
     def touched(self, path: VaultPath, *gone: VaultPath) -> None:
-        """Have `sync()` flush a note that the app wrote, and the places it was moved from."""
+        """Make `sync()` flush a note that the app wrote, and its former paths."""
         ...
 
     def close(self) -> None:
@@ -84,12 +84,12 @@ class SharedVault(Vault, Protocol):
 
 
 class VaultThroughApp:
-    """`Vault` on another one, which offers changes of notes to an app first."""
+    """A wrapper of a `Vault` that first offers changes of notes to an app."""
 
     def __init__(self, vault: SharedVault, app: ObsidianApp) -> None:
         self._vault = vault
         self._app = app
-        # All else is the vault's.
+        # Everything else is delegated to the vault.
         self.vault_id = vault.vault_id
         self.scan = vault.scan
         self.folder = vault.folder
@@ -111,7 +111,7 @@ class VaultThroughApp:
         self.close = vault.close
 
     def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
-        """Offer the staged text to the app; else swap."""
+        """Offer the staged text to the app, or else exchange."""
         staged = self._vault.staged(op) if self._app.is_open else None
         if staged is None:
             return self._vault.exchange(op, path, expect)
@@ -131,7 +131,7 @@ class VaultThroughApp:
         return self._vault.exchange(op, path, expect)
 
     def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
-        """Offer the rename to the app; else rename."""
+        """Offer the rename to the app, or else rename."""
         if not self._app.is_open:
             return self._vault.move(path, to)
         self._vault.check_new(to)
@@ -141,7 +141,7 @@ class VaultThroughApp:
         except UnreadableNoteError:  # too large for an app, but not for a rename
             return self._vault.move(path, to)
         if self._vault.stamp(to) is not None:
-            return self._vault.move(path, to)  # it says why not; or a change of case
+            return self._vault.move(path, to)  # raises the reason, or changes only the case
         answer = self._app.offer(WriteOffer("rename", path, to, expect, None))
         there = self._vault.stamp(to)
         if there is not None and self._vault.stamp(path) is None:
@@ -152,9 +152,9 @@ class VaultThroughApp:
         return self._vault.move(path, to)
 
     def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
-        """Refused while an editor of the app has unsaved text.
+        """Stage the removal of a note; refused while the app has unsaved text.
 
-        The app is asked to write the text that the note has already, and answers when it has
+        The app is asked to write the text that the note already has, and reports if it has
         another one.
         """
         if self._app.is_open:
@@ -177,7 +177,7 @@ def _has_unsaved_text(answer: WriteReply | None, expect: str) -> bool:
 
 
 def _text(before: bytes, after: bytes) -> str | None:
-    """The text of `after`, if an app keeps both texts byte for byte; else None.
+    """The text of `after`, if an app keeps both texts byte for byte; otherwise None.
 
     Apps drop a byte order mark, and may change line endings.
     """

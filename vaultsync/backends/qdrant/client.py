@@ -1,6 +1,6 @@
 """Points of a server, a cluster, or the local mode of Qdrant's client.
 
-The client takes a second to load, so nothing here loads it before the first request.
+The client takes a second to load, so it is only loaded for the first request.
 """
 
 from __future__ import annotations
@@ -51,24 +51,24 @@ from vaultsync.errors import ConfigError, StoreLayoutError, needs_extra
 from vaultsync.storage.clock import Clock
 
 Model: TypeAlias = Any
-"""A model of the client. Its type would have the client loaded."""
+"""A model of the client. `Any`, because its type would require loading the client."""
 MAX_REQUEST_BYTES = 8 << 20
 """Approximate maximum size of a request, in bytes. A server refuses more than 32 MiB, and a slow
-connection times out before it says so."""
+connection would time out before the refusal."""
 _NUMBER, _ID = 22, 40
-"""Bytes of a number of a vector, and of an id, as JSON."""
+"""Bytes of a vector's number, and of an id, in JSON."""
 _MODES = {"any": None, "new": "insert_only", "known": "update_only"}
 
 
 def load_models() -> Model:
-    """The models of the client."""
+    """Load the models of the client."""
     with needs_extra("a store in Qdrant"):
         from qdrant_client import models
     return models
 
 
 def _operations(step: PointOperation) -> Iterator[tuple[Model, int]]:
-    """A step as operations, and how large each is."""
+    """The operations of a step, and their sizes in bytes."""
     models = load_models()
     if isinstance(step, DeletePoints):
         selector = models.FilterSelector(filter=filter_of(step.where))
@@ -116,19 +116,19 @@ def _condition(condition: Condition) -> Model:
 
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?!\d)")
 _OLDEST = (1, 17)
-"""The first server with `update_mode`."""
+"""The first version of the server with `update_mode`."""
 _UNKNOWN_THERE = (400, 404, 405)
-"""The answers of a server that does not know a request."""
+"""The status codes of a server that does not know a request."""
 
 
 class ClientPointCollection(ScrolledCollection):
     """A collection behind `qdrant_client`.
 
-    The key of a server is read from the environment when it is opened, and is nowhere
-    else. Reads ask for the consistency of the settings; writes are ordered as they say.
+    The key of a server is read from the environment when it is opened, and stored nowhere
+    else. Reads have the consistency, and writes the ordering, of the settings.
 
-    `client` stands in for the one that the place names; `beside` is a collection whose
-    connection and lock this one shares.
+    `client` replaces the client for the place; `beside` is a collection whose connection and
+    lock this one shares.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class ClientPointCollection(ScrolledCollection):
         self._closed = False
 
     def _ask(self, method: str, **arguments: object) -> Model:
-        """The answer of a method of the client about the collection, with retries."""
+        """Call a method of the client for the collection, with retries."""
         place = self._place
         return self._request(
             lambda client: getattr(client, method)(collection_name=place.collection, **arguments)
@@ -162,7 +162,7 @@ class ClientPointCollection(ScrolledCollection):
         return (self._beside or self).send(request, self._retry)
 
     def send(self, request: Callable[[Model], Model], retry: RetryPolicy) -> Model:
-        """Send a request, of whatever collection, over the connection of this one."""
+        """Send a request for any collection over the connection of this one."""
         if self._place.kind == "local" and self._ours and not self._closed:
             self._lock.hold(retry)
         return retry.ask(lambda: request(self._opened()))
@@ -180,7 +180,7 @@ class ClientPointCollection(ScrolledCollection):
 
         place = self._place
         if place.kind == "local":
-            # Several threads may ask; one after the other, which the retry policy sees to.
+            # Several threads may call this; the retry policy serializes them.
             client = QdrantClient(path=str(place.path), force_disable_check_same_thread=True)
             close_files_to_others(place.path)
             return client
@@ -188,12 +188,12 @@ class ClientPointCollection(ScrolledCollection):
             host=place.host,
             port=place.port,
             https=place.tls,
-            verify=place.tls,  # else certificates are loaded for nothing
+            verify=place.tls,  # otherwise certificates are loaded for nothing
             api_key=os.environ.get(place.settings.key) or None,
             grpc_port=place.settings.grpc_port or 6334,
             prefer_grpc=place.settings.grpc_port is not None,
             timeout=max(1, round(place.settings.timeout_seconds)),
-            check_compatibility=False,  # it would ask the server each time
+            check_compatibility=False,  # it would send a request each time
         )
 
     @property
@@ -228,7 +228,7 @@ class ClientPointCollection(ScrolledCollection):
         return found
 
     def _check_version(self) -> None:
-        """Refuse a server that ignores the conditions of writes: writers overwrite each other."""
+        """Refuse a server that ignores write conditions: writers would overwrite each other."""
         version = str(self._request(lambda client: client.info()).version)
         found = _VERSION.match(version)
         if found is None or tuple(map(int, found.groups())) < _OLDEST:
@@ -278,7 +278,7 @@ class ClientPointCollection(ScrolledCollection):
         self.exists()
 
     def index(self) -> None:
-        if self._place.kind != "local":  # where indexes have no effect
+        if self._place.kind != "local":  # there, indexes have no effect
             for field, kind in PAYLOAD_INDEXES.items():
                 self._ask("create_payload_index", field_name=field, field_schema=kind)
 
@@ -341,9 +341,9 @@ class ClientPointCollection(ScrolledCollection):
     def search(
         self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int
     ) -> list[ScoredPoint]:
-        """The nearest points: the int8 vectors name them, the whole ones decide."""
+        """The nearest points, found by int8 vectors and ranked by the full ones."""
         options = self._reads
-        if self._place.kind != "local":  # where search is exact
+        if self._place.kind != "local":  # there, search is exact
             models = load_models()
             options["search_params"] = models.SearchParams(
                 hnsw_ef=max(layout.HNSW_EF, limit),
@@ -371,10 +371,10 @@ class ClientPointCollection(ScrolledCollection):
             self._ask("batch_update_points", update_operations=request, **self._writes)
 
     def tidy(self) -> None:
-        """Do nothing: a server does so by itself."""
+        """Do nothing, because a server does this by itself."""
 
     def compact(self) -> None:
-        """Vacuum the files of the local mode; a server does so by itself, in its own time."""
+        """Vacuum the files of the local mode; a server does this by itself."""
         if self._place.kind != "local" or not self._ours or self._beside:
             return
         if self._client is not None:

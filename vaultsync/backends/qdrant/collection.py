@@ -16,16 +16,16 @@ SEGMENTS = 2
 INDEXING_THRESHOLD = 20_000
 MEMMAP_THRESHOLD = 50_000
 OVERSAMPLING = 3.0
-"""How many times more candidates are taken by their int8 vectors than are wanted, and ranked
-by the full ones: recall@10 against exact search is 0.99 and more (`make bench`)."""
+"""Factor on the number of candidates that int8 vectors find, before they are ranked by full ones:
+recall@10 against exact search is 0.99 and more (`make bench`)."""
 HNSW_EF = 128
-"""Candidates of a search in the graph. Searches use ACORN too: of the nearest ten of 100,000
+"""Number of candidates of a graph search. Searches use ACORN too: of the nearest ten of 100,000
 chunks, filtered by three fields, the graph alone found 0.983 (0.675 without payload indexes
 of the fields), with ACORN all of them."""
 
 
 def check(config: Mapping[str, Any], place: QdrantConnection) -> None:
-    """Raise `StoreLayoutError` for a collection that this vault would make otherwise."""
+    """Raise `StoreLayoutError` for a collection with other parameters than this vault's."""
     found = _differences(config, place)
     if found:
         raise StoreLayoutError(place.collection, "; ".join(found))
@@ -41,7 +41,7 @@ def _differences(config: Mapping[str, Any], place: QdrantConnection) -> list[str
     ]
     if not vectors:
         found.append("it has no named vectors")
-    if place.kind == "local":  # which knows no more than this
+    if place.kind == "local":  # the local mode has no other parameters
         return found
     hnsw = config.get("hnsw_config") or {}
     wanted: dict[str, tuple[object, object]] = {

@@ -2,8 +2,8 @@
 
 Qdrant changes one point at a time and has no transactions. So a batch of writes is one
 conditional change of one point, the head: it replaces exactly the head that the writer
-read. The head carries the batch until each of its facts is a point; every process that
-meets a batch which is not carried out yet carries it out, so a crash of the writer does no
+read. The head contains the batch until each of its facts is a point; every process that
+finds an unfinished batch completes it, so a crash of the writer does no
 harm.
 
 It follows, without any clock, that numbers have no gaps and are in the order in which writes
@@ -35,16 +35,16 @@ _REPAIR = (
     " away and create a new one from the notes: `vaultsync rebuild --from vault`"
 )
 MAX_INLINE_ROWS = 128
-"""Maximum number of rows that the head carries itself; larger batches are split into pages."""
+"""Maximum number of rows in the head itself; larger batches are split into pages."""
 MAX_ROWS_CHARS = 1 << 20
-"""Characters of rows that go into one point, where there is more than one row: a request
-must not be too large for a server."""
+"""Maximum number of characters of several rows in one point, because servers limit the size of
+requests."""
 MAX_LOGGED_BATCHES = 256
-"""Batches that the head names; older ones go into a point of their own, half at a time."""
+"""Maximum number of batches listed in the head; older ones move to other points, half at a time."""
 
 
 def point_id(text: str) -> str:
-    """The id of a point of vaultsync."""
+    """The id of one of vaultsync's points."""
     return str(uuid5(_NAMES, text))
 
 
@@ -57,18 +57,18 @@ class CommittedBatch(NamedTuple):
     first: int
     """Their lowest number."""
     version: str
-    """Random; each revision of the batch ends in it."""
+    """A random text in which each revision of the batch ends."""
 
 
 class CommitDecision(NamedTuple):
-    """The outcome of a call of `write`."""
+    """The outcome of a call to `write()`."""
 
     answers: list[str | RevisionMismatch]
     head: CommitRecord | None
-    """The head that has to take the place of the one that was read; None for none."""
+    """The new head, which must replace the one that was read; None if nothing changes."""
     rows: list[StoredFact]
     replaced: list[StoredFact]
-    """The versions that have to be kept before the head is replaced."""
+    """The versions that must be stored before the head is replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,14 @@ class CommitRecord:
     facts: int = 0
     log: tuple[CommittedBatch, ...] = ()
     rows: tuple[StoredFact, ...] = ()
-    """Of the newest batch, as long as they may not be points yet."""
+    """The rows of the newest batch, until they are points."""
     pages: int = 0
-    """Into how many points those rows went, where they are too many for this one, or belong
-    into other collections."""
+    """The number of points with those rows, if they are too many for the head, or belong to
+    other collections."""
     isolated: tuple[str, ...] = ()
-    """The scopes, or beginnings of scopes, that have collections of their own."""
+    """The scopes, or prefixes of scopes, that have their own collections."""
     scopes: tuple[str, ...] = ()
-    """Those that have one already."""
+    """The isolated scopes whose collections exist."""
 
     @property
     def is_committed(self) -> bool:
@@ -100,7 +100,7 @@ class CommitRecord:
         return any(each.version == mark for each in self.log)
 
     def revision_at(self, seq: int) -> str | None:
-        """The revision of a number; None when it is of no batch that the head names."""
+        """The revision of a number; None if the head does not list its batch."""
         if seq > self.seq:
             return None
         for first, mark in reversed(self.log):
@@ -117,9 +117,9 @@ class CommitRecord:
         at: str,
         home: Callable[[str], str],
     ) -> CommitDecision:
-        """Each write against what is known of its fact, those before it included.
+        """Decide each write by the state of its fact, including earlier writes of the batch.
 
-        `home` says which collection the facts of a scope are in.
+        `home` returns the collection of a scope's facts.
         """
         last = dict(known)
         seq, facts = self.seq, self.facts
@@ -146,7 +146,7 @@ class CommitRecord:
             was = known.get(write.fact_id)
             left = was.home if was and was.home != place else None
             now = StoredFact(row, body, write.op or old.op, place, left)
-            # Of the versions that a batch replaces, only what was there before it was ever seen.
+            # Of the versions that a batch replaces, only earlier ones were ever visible.
             if before and write.fact_id not in written and _is_kept(before, write, body):
                 replaced.append(before)
             last[write.fact_id] = written[write.fact_id] = now
@@ -170,7 +170,7 @@ class CommitRecord:
         return CommitDecision(answers, head, rows, replaced)
 
     def truncate_log(self) -> tuple[CommitRecord, Point | None]:
-        """The head without its older batches, and the point that keeps those."""
+        """The head without its older batches, and the point with those."""
         if len(self.log) <= MAX_LOGGED_BATCHES:
             return self, None
         old, rest = (self.log[: MAX_LOGGED_BATCHES // 2], self.log[MAX_LOGGED_BATCHES // 2 :])
@@ -206,7 +206,7 @@ class CommitRecord:
         """The head in a payload.
 
         Raises:
-            StoreUnavailableError: no head says that.
+            StoreUnavailableError: the payload is not a head.
         """
         with readable():
             return cls._parse(payload)
@@ -226,13 +226,13 @@ class CommitRecord:
         )
 
     def unchanged_condition(self) -> PointFilter:
-        """What a point meets that is still this head."""
+        """The condition that a point is still this head."""
         return PointFilter((MatchAny("kind", ["head"]), MatchAny("revision", [self.revision])))
 
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """What is read here is of a head, or the store is unavailable."""
+    """Raise `StoreUnavailableError` if what is read in this context is not a head."""
     try:
         yield
     except DAMAGE as error:
@@ -252,7 +252,7 @@ def _name(value: object) -> str:
 
 
 def _is_kept(before: StoredFact, write: StoreWrite, body: str | None) -> bool:
-    """Whether the version that a write replaces has to be kept for an archive to record."""
+    """Whether the replaced version must be kept until an archive records it."""
     if before.feed_row.deleted or before.fact_json is None or write.recorded:
         return False
     return write.fact is None or body != before.fact_json
@@ -266,15 +266,15 @@ def page_id(mark: str, number: int) -> str:
 def pages_of(rows: Sequence[StoredFact], mark: str, at: str) -> list[Point]:
     """The rows of a batch as points, each in the collection of its facts."""
     points = []
-    for number, some in enumerate(_parted(rows)):
-        page = {"kind": "page", "revision": mark, "at": at, "rows": rows_text(some)}
-        home = {"home": some[0].home} if some[0].home else {}
+    for number, page_rows in enumerate(_parted(rows)):
+        page = {"kind": "page", "revision": mark, "at": at, "rows": rows_text(page_rows)}
+        home = {"home": page_rows[0].home} if page_rows[0].home else {}
         points.append(Point(page_id(mark, number), page | home))
     return points
 
 
 def _parted(rows: Sequence[StoredFact]) -> list[list[StoredFact]]:
-    """Rows by the points that carry them; those of one point have one collection."""
+    """Rows grouped by the points that contain them; a group has one collection."""
     by_home: dict[str, list[tuple[StoredFact, int]]] = {}
     for row in rows:
         by_home.setdefault(row.home, []).append((row, len(row.fact_json or "")))
@@ -291,7 +291,7 @@ def rows_text(rows: Sequence[StoredFact]) -> str:
 
 
 def rows_of(text: str) -> tuple[StoredFact, ...]:
-    """The rows of such a text."""
+    """The inverse of `rows_text()`."""
     return tuple(StoredFact(FeedRow(*each[:6]), *each[6:]) for each in msgspec.json.decode(text))
 
 
@@ -300,6 +300,6 @@ def _log_text(log: Sequence[CommittedBatch]) -> str:
 
 
 def log_of(text: str) -> tuple[CommittedBatch, ...]:
-    """The batches of such a text."""
+    """The batches in the text of a log."""
     pairs = (each.split(":") for each in text.split())
     return tuple(CommittedBatch(int(first), mark) for first, mark in pairs)

@@ -15,7 +15,7 @@ from vaultsync.settings import QdrantSettings, user_path
 
 DEFAULT_PORT = 6333
 DEFAULT_DIMENSION = 384
-"""Of vectors, when no embedder says another."""
+"""The dimension of vectors without an embedder."""
 _DEFAULTS = QdrantSettings()
 _BEGINNING = re.compile(r"(?:private|team|project)-[a-z0-9_-]*\*")
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -24,7 +24,7 @@ _HINT = "use qdrant://HOST:6333/AGENT, qdrant+tls://…, qdrant+local:PATH or qd
 
 @dataclass(frozen=True, slots=True)
 class QdrantConnection:
-    """A collection, and how it is read and written."""
+    """A collection, with the options for reading and writing."""
 
     kind: str
     """`server`, `local` or `edge`."""
@@ -37,21 +37,21 @@ class QdrantConnection:
 
     @property
     def folder(self) -> Path | None:
-        """The folder that holds the facts; None where a server does."""
+        """The folder with the facts; None for a server."""
         if self.kind == "server":
             return None
         one = self.kind == "edge" and not self.settings.isolated_scopes
         return self.path / self.collection if one else self.path
 
     def of_scope(self, scope: str) -> QdrantConnection:
-        """The place of a scope that has a collection of its own.
+        """The connection for an isolated scope.
 
-        No name of an agent has a dot, so no other collection of ours has this name.
+        Agents' names contain no dots, so no other collection has this name.
         """
         return replace(self, collection=f"{self.collection}.{scope}")
 
     def __str__(self) -> str:
-        """As a URL, without a secret."""
+        """The URL, without secrets."""
         if self.kind != "server":
             return f"qdrant+{self.kind}:{self.path}"
         scheme = "qdrant+tls" if self.tls else "qdrant"
@@ -60,16 +60,16 @@ class QdrantConnection:
 
 
 def close_to_others(folder: Path) -> None:
-    """Make a folder of facts, or close it: only this user can reach what is in it."""
+    """Create a folder of facts, or restrict it to this user."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder.stat().st_mode & 0o077:
         folder.chmod(0o700)
 
 
 def close_files_to_others(folder: Path) -> None:
-    """Close what a library made in it, too: the folder may be opened to others, or copied.
+    """Restrict the files that a library created, because the folder may be copied or shared.
 
-    Only while no other process has it. The mask of modes is no help: it belongs to the whole
+    Only while no other process has it. The umask is unsuitable, because it applies to the whole
     process, in which other threads write notes.
     """
     for each in folder.rglob("*"):
@@ -79,12 +79,12 @@ def close_files_to_others(folder: Path) -> None:
 
 
 def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> QdrantConnection:
-    """The place that a URL and the settings of `[qdrant]` name.
+    """Parse the URL and the settings in `[qdrant]`.
 
-    A relative path is below `root`. The key of a server never stands in the URL.
+    A relative path is below `root`. The key of a server is never in the URL.
 
     Raises:
-        ConfigError: the URL, the name of the collection or that of the key is none.
+        ConfigError: the URL, the name of the collection or that of the key is invalid.
     """
     scheme, _, rest = url.partition(":")
     kind = scheme.removeprefix("qdrant").removeprefix("+") or "server"
@@ -127,7 +127,7 @@ def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> 
         settings=settings,
     )
     if not settings.key.isidentifier():
-        # It is not repeated: it may be the key itself.
+        # It is not quoted, because it may be the key itself.
         raise ConfigError(
             "[qdrant] key is not a valid variable name",
             hint="write the name of the variable of the environment that holds the"

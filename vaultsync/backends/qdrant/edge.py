@@ -45,12 +45,12 @@ _ASKED = (
     *("kind", "seq", "fact", "chunk", "scope", "supersededById", "above", "type"),
     *("priority", "status", "userId"),
 )
-"""The indexed keys: fewer than on a server, for each index costs a write and no other program
-asks this shard. Without those of status and priority a search takes nine times as long."""
+"""The indexed keys: fewer than on a server, because each index costs a write and no other program
+queries this shard. Without those of status and priority a search takes nine times as long."""
 EdgeValue: TypeAlias = Any
-"""Of the engine. Its type would have the engine loaded."""
+"""A value of the engine. `Any`, because its type would require loading the engine."""
 _FLUSH_WRITES = 1_000
-"""Writes after which the shard is flushed, so that its log starts again."""
+"""Number of writes after which the shard is flushed, so that its log starts again."""
 _MODES = {"any": "Upsert", "new": "InsertOnly", "known": "UpdateOnly"}
 _SHARD_FILE = "edge_config.json"
 """A file that every shard has."""
@@ -59,9 +59,9 @@ _SHARD_FILE = "edge_config.json"
 class EdgePointCollection(ScrolledCollection):
     """A collection that is one shard of the engine. One process at a time has it.
 
-    Every write is in the engine's log when it returns, and on the disk: the log alone
-    outlives the process, but not a power cut. The engine's own lock is on that log, which it
-    opens and closes apart from its segments; ours is held around both.
+    Every write is in the engine's log and on disk when it returns: the log alone survives the
+    process, but not a power cut. The engine's own lock is on that log, which it opens and
+    closes separately from its segments; ours is held around both.
     """
 
     def __init__(self, place: QdrantConnection, *, clock: Clock) -> None:
@@ -100,7 +100,7 @@ class EdgePointCollection(ScrolledCollection):
             raise ClosedError
 
     def _hold(self) -> None:
-        """Take the lock, and clear away what a compaction that broke off left behind."""
+        """Take the lock, and remove what an interrupted compaction left behind."""
         self._lock.hold(self._retry)
         self._retry.ask(self._settle)
 
@@ -192,7 +192,7 @@ class EdgePointCollection(ScrolledCollection):
     # -------------------------------------------------------------------- writes
 
     def do(self, steps: Sequence[PointOperation]) -> None:
-        """Do the steps in order, and see them to the disk."""
+        """Do the steps in order, and flush them to disk."""
         self.exists()
         operations = [each for step in steps for each in _operations(step)]
         for operation in operations:
@@ -204,9 +204,9 @@ class EdgePointCollection(ScrolledCollection):
             self._since_flush = 0
 
     def _log_to_disk(self) -> None:
-        """What was written outlives a power cut: the log holds it, and is on the disk.
+        """Flush the log to disk, so that writes survive a power cut.
 
-        A flush of the whole shard says the same, and takes fifty times as long.
+        Flushing the whole shard has the same effect, and takes fifty times as long.
         """
         for path in (self._folder / "wal").iterdir():
             fd = os.open(path, os.O_RDWR)
@@ -218,17 +218,17 @@ class EdgePointCollection(ScrolledCollection):
     def tidy(self) -> None:
         """Merge segments and build the graph.
 
-        Until it is flushed the shard keeps what was replaced: half of what it holds.
+        Until it is flushed, the shard keeps replaced points, half of its size.
         """
         if self._shard is not None:
             self._ask("optimize")
             self._ask("flush")
 
     def index(self) -> None:
-        """Do nothing: they are made when the shard is opened."""
+        """Do nothing, because indexes are created when the shard is opened."""
 
     def compact(self) -> None:
-        """Write the shard again: the engine keeps what was replaced, in segments and its log."""
+        """Rewrite the shard, because the engine keeps replaced points in segments and its log."""
         if self.exists():
             self.tidy()
             dimensions = sorted(self.dimensions())
@@ -260,7 +260,7 @@ class EdgePointCollection(ScrolledCollection):
 
 
 def _new_shard(folder: Path, dimensions: Sequence[int]) -> EdgeValue:
-    """An empty shard in a folder that holds none, for vectors of some lengths."""
+    """Create an empty shard in a folder without one, for vectors of some dimensions."""
     edge = _edge()
     close_to_others(folder)
     vectors = {
@@ -284,7 +284,7 @@ def _new_shard(folder: Path, dimensions: Sequence[int]) -> EdgeValue:
 
 
 def _make_indexes(shard: EdgeValue) -> None:
-    """Make the payload indexes that are missing."""
+    """Create the missing payload indexes."""
     edge = _edge()
     kinds = edge.PayloadSchemaType
     have = shard.info().payload_schema
@@ -297,7 +297,7 @@ def _make_indexes(shard: EdgeValue) -> None:
 
 
 def _copy_points(old: EdgeValue, new: EdgeValue) -> None:
-    """Put all points of one shard into another one."""
+    """Copy all points of one shard into another one."""
     edge, offset = _edge(), None
     while True:
         page = edge.ScrollRequest(
@@ -330,7 +330,8 @@ def _operations(step: PointOperation) -> list[EdgeValue]:
     only_if = _filter(step.only_if) if step.only_if else None
     points = (edge.Point(x.id, named_vector(x.vector), dict(x.payload)) for x in step.points)
     return [
-        update.upsert_points(some, condition=only_if, update_mode=mode) for some in batches(points)
+        update.upsert_points(batch, condition=only_if, update_mode=mode)
+        for batch in batches(points)
     ]
 
 
@@ -353,7 +354,7 @@ def _condition(condition: Condition) -> EdgeValue:
 
 
 def translate_edge_error(error: Exception) -> RequestFailure | None:
-    """The failure that an error of the engine stands for; None when it is a bug of ours."""
+    """The failure for an error of the engine; None if it is a bug in vaultsync."""
     text = str(error)
     if isinstance(error, FolderLockedError):
         return error.failure()

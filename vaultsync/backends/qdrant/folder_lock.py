@@ -23,7 +23,7 @@ from vaultsync.storage.clock import Clock
 POLL_SECONDS = 0.05
 """Seconds between two attempts."""
 STAYS_SECONDS = 5.0
-"""Seconds after which the holder of a lock is not waited for, because it is no short command."""
+"""Seconds after which a lock is not waited for, because its holder is not a short command."""
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _WAYS_OUT = (
     "`vaultsync watch` or the next sync delivers the changes in the outbox; to use several"
@@ -32,32 +32,32 @@ _WAYS_OUT = (
 
 
 class LockHolder(NamedTuple):
-    """The process that has a lock."""
+    """The process that holds a lock."""
 
     pid: int
     since: str
 
 
 class FolderLockedError(Exception):
-    """Another has the lock."""
+    """Another process has the lock."""
 
     def __init__(self, holder: str, *, stays: bool) -> None:
         super().__init__(holder)
         self.stays = stays
-        """Whether it has had the lock for so long that waiting is in vain."""
+        """Whether it has had the lock for so long that waiting is useless."""
 
     def failure(self) -> RequestFailure:
-        """What it is to a request; one that may succeed in a moment is tried until then."""
+        """The failure of a request, which is transient unless the holder stays."""
         why = f"{self} has it open, and only one process at a time can"
         wait = POLL_SECONDS
         return RequestFailure(why, passing=not self.stays, wait=wait, hint=_WAYS_OUT)
 
 
 class FolderLock:
-    """Held from the first request until it is closed, and released by the system at a crash.
+    """A lock held from the first request until it is closed, and released by the system at a crash.
 
     The file stays, and names the holder. Each process first takes a second lock, which a waiting
-    process holds, so that one that opens and closes the folder all the time lets others in.
+    process holds, so that a process that repeatedly opens and closes the folder lets others in.
     """
 
     def __init__(self, place: QdrantConnection, clock: Clock) -> None:
@@ -68,10 +68,10 @@ class FolderLock:
         self._next = _LockFile(self._path.with_name(f"{one}.next"))
 
     def hold(self, retry: RetryPolicy) -> None:
-        """Take the lock, and wait for it as long as for an answer; harmless when this has it.
+        """Take the lock, waiting for it as long as for a response; idempotent.
 
         Raises:
-            StoreUnavailableError: another has it, or the folder cannot be written to.
+            StoreUnavailableError: another process has it, or the folder is not writable.
         """
         if self._held.is_locked:
             return
@@ -88,21 +88,21 @@ class FolderLock:
         self._held.write(msgspec.json.encode(holder))
 
     def release(self) -> None:
-        """Release it; harmless when this does not have it."""
+        """Release the lock, if it is held."""
         self._held.unlock()
 
     def _refusal(self) -> FolderLockedError:
         try:
             holder = msgspec.json.decode(read_file(self._path), type=LockHolder)
             age = self._clock.now() - datetime.fromisoformat(holder.since)
-        except (ValueError, TypeError, OSError):  # its name is not written yet
+        except (ValueError, TypeError, OSError):  # the holder is not recorded yet
             return FolderLockedError("another process", stays=False)
         name = "this process" if holder.pid == os.getpid() else f"process {holder.pid}"
         return FolderLockedError(name, stays=age.total_seconds() > STAYS_SECONDS)
 
 
 class _LockFile:
-    """A file that is locked by `flock`, for as long as its process lives."""
+    """A file that is locked by `flock`, at most until its process ends."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -113,13 +113,13 @@ class _LockFile:
         return self._fd is not None
 
     def try_lock(self) -> bool:
-        """Whether this has the lock now."""
+        """Take the lock if it is free; returns whether this has it."""
         if self._fd is not None:
             return True
         fd = os.open(self._path, _OPEN, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(fd), self._path.stat()):  # else it was removed
+            if os.path.samestat(os.fstat(fd), self._path.stat()):  # otherwise the file was removed
                 self._fd = fd
         except (BlockingIOError, FileNotFoundError):
             return False
@@ -129,7 +129,7 @@ class _LockFile:
         return self._fd is not None
 
     def write(self, data: bytes) -> None:
-        """Write what it holds from now on."""
+        """Replace the content of the file."""
         assert self._fd is not None  # noqa: S101 - it is locked
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, data, 0)

@@ -1,12 +1,12 @@
 """Isolated scopes in separate collections, read and written as one collection.
 
-A key of Qdrant that is limited to one collection reads nothing of the others. The shared
-collection has the head, so one feed numbers the writes of all: its `scopes` name the other
-collections, which are asked for what it does not hold. A point says where it belongs by `home`.
+A key of Qdrant that is limited to one collection cannot read the others. The shared
+collection has the head, so one feed numbers the writes of all: its `scopes` list the other
+collections, which are queried for points that it lacks. `home` states where a point belongs.
 
-A fact whose scope changes may change its collection. It is put into the new one first, and
-then a point of kind `moved` takes its place in the old one, so that it is always in at least
-one, and a write that comes late replaces nothing there.
+If the scope of a fact changes, so may its collection. It is put into the new one first, and
+then a point of kind `moved` replaces it in the old one, so that it is always in at least one,
+and a late write replaces nothing there.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from vaultsync.backends.qdrant.payload import FACT_KIND, MOVED_KIND, TOMBSTONE_K
 from vaultsync.errors import StoreUnavailableError
 
 _ORDER = ("kind", "seq")
-"""What tells which of two points of one id is the newer one."""
+"""The keys that determine the newer of two points with one id."""
 _FACTS = frozenset({FACT_KIND, TOMBSTONE_KIND})
 _TRIES = 5
-"""How often a fact that moved while it was read is read again."""
+"""Maximum number of reads of a fact that moves while it is read."""
 
 
 class IsolatedCollections(PointCollection):
     """A shared collection, and one for each of some scopes.
 
     Args:
-        shared: has the head, and the points of all other scopes.
-        isolated: names of scopes, or their beginnings with `*`.
-        open_one: the collection of a scope, which need not be there yet.
+        shared: the collection with the head, and the points of all other scopes.
+        isolated: names of scopes, or prefixes with `*`.
+        open_one: opens the collection of a scope, which may not exist yet.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class IsolatedCollections(PointCollection):
     # ------------------------------------------------------------- the collections
 
     def _learn(self, head: Payload | None) -> None:
-        """Open the collections that the head names."""
+        """Open the collections that the head lists."""
         for scope in (head or {}).get("scopes") or ():
             if scope not in self._known:
                 opened = self._open_one(scope)
@@ -77,12 +77,12 @@ class IsolatedCollections(PointCollection):
                 self._known[scope] = opened
 
     def _all(self) -> dict[str, PointCollection]:
-        """All collections there are now, by their scopes."""
+        """All existing collections, by scope."""
         self._learn(self._shared.take([COMMIT_RECORD_ID], ["scopes"]).get(COMMIT_RECORD_ID))
         return {"": self._shared, **self._known}
 
     def _opened(self, scope: str) -> PointCollection:
-        """The collection of a scope, which is made by the first write."""
+        """The collection of a scope, which the first write creates."""
         if scope not in self._known:
             opened = self._open_one(scope)
             if not opened.exists():
@@ -163,7 +163,7 @@ class IsolatedCollections(PointCollection):
             for points in collections:
                 page = _newest(page, dict(points.walk(asked, wanted, after=after, limit=limit)))
             ids = sorted(page)[:limit]
-            # What moved between two of these requests is somewhere else now.
+            # Facts that moved between two of these requests are now elsewhere.
             left = [each for each in ids if _is_moved(page[each])] if kinds else []
             moved = self.take(left, wanted) if left else {}
             for each in ids:
@@ -193,10 +193,10 @@ class IsolatedCollections(PointCollection):
     # ---------------------------------------------------------------------- writes
 
     def do(self, steps: Sequence[PointOperation]) -> None:
-        """Do the steps in order, each in the collections that it belongs to."""
+        """Do the steps in order, each in its collections."""
         routed = [each for step in steps for each in self._routed(step)]
-        for _, some in groupby(routed, key=lambda each: id(each[0])):
-            same = list(some)
+        for _, group in groupby(routed, key=lambda each: id(each[0])):
+            same = list(group)
             same[0][0].do([step for _, step in same])
 
     def _routed(self, step: PointOperation) -> Iterator[tuple[PointCollection, PointOperation]]:
@@ -222,7 +222,7 @@ def _is_moved(payload: Payload) -> bool:
 
 
 def _kinds_of_facts(where: PointFilter) -> list[str]:
-    """The kinds that a filter asks for, if it asks for facts by their kinds alone."""
+    """The kinds in a filter, if it selects facts only by kind."""
     match where.must:
         case (MatchAny("kind", kinds),) if not where.must_not and _FACTS.issuperset(kinds):
             return [str(each) for each in kinds]
@@ -231,7 +231,7 @@ def _kinds_of_facts(where: PointFilter) -> list[str]:
 
 
 def _newest(some: dict[str, Payload], others: Mapping[str, Payload]) -> dict[str, Payload]:
-    """Points by their ids: of two with one id the one of the later write."""
+    """Points by id; of two with the same id, the one written later."""
     return some | {
         key: payload
         for key, payload in others.items()

@@ -8,7 +8,7 @@ from vaultsync.storage.clock import Clock
 
 
 def open_collection(place: QdrantConnection, clock: Clock) -> PointCollection:
-    """The collection, with those of isolated scopes; it is opened lazily."""
+    """The collection, including those of isolated scopes; opened lazily."""
     one: PointCollection
     if place.kind == "edge":
         from vaultsync.backends.qdrant.edge import EdgePointCollection

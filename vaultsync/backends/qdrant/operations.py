@@ -18,21 +18,21 @@ from uuid import UUID
 T = TypeVar("T")
 Payload = Mapping[str, Any]
 POINTS_PER_REQUEST = 256
-"""Points that go in one request."""
+"""Maximum number of points in one request."""
 _ID_NUMBERS, _TIME_BITS = 1 << 128, 80
-"""How many ids there are, and how many bits follow the time in a new one (UUIDv7)."""
+"""The number of possible ids, and of the bits after the time in a new one (UUIDv7)."""
 _DAY_MS = 86_400_000
 
 
 class MatchAny(NamedTuple):
-    """The value of a key is, or a list there holds, one of these."""
+    """The condition that a key's value is, or its list contains, one of these."""
 
     key: str
     values: Sequence[str] | Sequence[int]
 
 
 class NumberRange(NamedTuple):
-    """A number: at least, at most, and below."""
+    """The condition that a number is at least, at most, or below a value."""
 
     key: str
     least: int | None = None
@@ -41,7 +41,7 @@ class NumberRange(NamedTuple):
 
 
 class IsEmpty(NamedTuple):
-    """There is no value: the key is not there, or null, or an empty list."""
+    """The condition that a key is missing, null, or an empty list."""
 
     key: str
 
@@ -51,15 +51,15 @@ Condition = MatchAny | NumberRange | IsEmpty
 
 @dataclass(frozen=True, slots=True)
 class PointFilter:
-    """Points that meet all conditions, but for some."""
+    """A filter for points that meet all conditions, with exceptions."""
 
     must: tuple[Condition, ...]
     must_not: tuple[str, ...] = ()
-    """Ids of points that are left out."""
+    """Ids of points to leave out."""
 
 
 class Point(NamedTuple):
-    """A point to be put; it takes the place of all that its id held before."""
+    """A point to be written, which completely replaces one with the same id."""
 
     id: str
     payload: Payload
@@ -67,13 +67,13 @@ class Point(NamedTuple):
 
 
 class UpsertPoints(NamedTuple):
-    """Points to be put where they may be."""
+    """Points to be written, under conditions."""
 
     points: Sequence[Point]
     only_if: PointFilter | None = None
-    """What a point that is there already must meet to be replaced."""
+    """The condition that an existing point must meet to be replaced."""
     mode: Literal["any", "new", "known"] = "any"
-    """Whether only points that are not there yet, or only those that are, are put."""
+    """Whether to write only new points, only existing ones, or any."""
 
 
 class DeletePoints(NamedTuple):
@@ -86,7 +86,7 @@ PointOperation = UpsertPoints | DeletePoints
 
 
 class ScoredPoint(NamedTuple):
-    """A point that is near a vector, and its cosine."""
+    """A point near a vector, with its cosine."""
 
     id: str
     score: float
@@ -94,12 +94,12 @@ class ScoredPoint(NamedTuple):
 
 
 def vector_name(dimension: int) -> str:
-    """The name of the vectors of a length: another model may come, of another length."""
+    """The name of the vectors of a dimension, because models have different dimensions."""
     return f"content{dimension}"
 
 
 def named_vector(vector: Sequence[float]) -> dict[str, list[float]]:
-    """The vector of a point by its name; empty when it has none."""
+    """The vector of a point by name; empty if it has none."""
     numbers = list(map(float, vector))
     return {vector_name(len(numbers)): numbers} if numbers else {}
 
@@ -119,77 +119,77 @@ class ScrollPage(NamedTuple):
 
     where: PointFilter
     fields: Sequence[str]
-    """The keys of the payload that are read."""
+    """The payload keys to read."""
     offset: object = None
     """The id of the first record; None for the first of all."""
     limit: int = POINTS_PER_REQUEST
     vector: str = ""
-    """The name of the vector that is read; none if empty."""
+    """The name of the vector to read; empty for none."""
 
 
 class PointCollection(ABC):
-    """One collection. Any of these may raise `StoreUnavailableError`.
+    """One collection. Every method may raise `StoreUnavailableError`.
 
-    Reads see every step that `do` has returned from, on whatever machine.
+    Reads see every step for which `do()` has returned, on any machine.
     """
 
     name: str
     isolated: tuple[str, ...] = ()
-    """The scopes, or beginnings of scopes, whose points are in collections of their own."""
+    """The scopes, or prefixes of scopes, whose points are in their own collections."""
 
     def home(self, scope: str) -> str:  # noqa: ARG002 - all scopes are in this collection
-        """The scope, where its points are in a collection of its own; else nothing."""
+        """The scope if its points are in its own collection; otherwise empty."""
         return ""
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether it is there; `StoreLayoutError` if this vault would make it otherwise."""
+        """Whether it exists; `StoreLayoutError` if its parameters are not this vault's."""
 
     @abstractmethod
     def make(self, dimension: int) -> None:
-        """Make the collection; harmless when another process was faster."""
+        """Create the collection, unless another process has done so."""
 
     @abstractmethod
     def index(self) -> None:
-        """Make the payload indexes that a collection of an older version lacks."""
+        """Create the payload indexes that a collection of an older version lacks."""
 
     @abstractmethod
     def take(self, ids: Collection[str], fields: Sequence[str] | None = None) -> dict[str, Payload]:
-        """The payloads of those points that are there; all of their keys, or some."""
+        """The payloads of existing points, with all of their keys or only `fields`."""
 
     @abstractmethod
     def count(self, where: PointFilter) -> int:
-        """How many points there are, exactly."""
+        """The exact number of points."""
 
     @abstractmethod
     def do(self, steps: Sequence[PointOperation]) -> None:
-        """Do the steps in order. Each is safe to be done twice."""
+        """Do the steps in order. Each step is idempotent."""
 
     @abstractmethod
     def dimensions(self) -> set[int]:
-        """The lengths of vectors that the collection can hold."""
+        """The dimensions of vectors that the collection supports."""
 
     @abstractmethod
     def add_dimension(self, dimension: int) -> None:
-        """Let it hold vectors of another length too; `StoreLayoutError` if it cannot."""
+        """Allow vectors of another dimension; `StoreLayoutError` if that is not possible."""
 
     @abstractmethod
     def search(
         self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int
     ) -> list[ScoredPoint]:
-        """The nearest points, the nearest first."""
+        """The nearest points, nearest first."""
 
     @abstractmethod
     def tidy(self) -> None:
-        """Merge what was written."""
+        """Merge new data."""
 
     def compact(self) -> None:
-        """Leave nothing in files of this machine of what was deleted or replaced."""
+        """Remove deleted and replaced data from files on this machine."""
         self.tidy()
 
     @abstractmethod
     def close(self) -> None:
-        """Close it; closing it twice does no harm."""
+        """Close it; idempotent."""
 
     @abstractmethod
     def walk(
@@ -200,7 +200,7 @@ class PointCollection(ABC):
         after: str = "",
         limit: int = POINTS_PER_REQUEST,
     ) -> list[tuple[str, Payload]]:
-        """Points with an id greater than `after`, by id."""
+        """Points with ids greater than `after`, in the order of their ids."""
 
     @abstractmethod
     def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
@@ -214,7 +214,7 @@ class PointCollection(ABC):
         after: str = "",
         at_once: int = POINTS_PER_REQUEST,
     ) -> Iterator[tuple[str, Payload]]:
-        """As `walk()`, all of them, some at a time."""
+        """All points as in `walk()`, read in batches."""
         while page := self.walk(where, fields, after=after, limit=at_once):
             yield from page
             if len(page) < at_once:
@@ -224,11 +224,11 @@ class PointCollection(ABC):
     def walk_down(
         self, where: PointFilter, *, now: datetime, before: str = ""
     ) -> Iterator[list[str]]:
-        """The ids of points below `before`, from the greatest down, some at a time.
+        """The ids of points below `before`, in descending order, in batches.
 
-        A scroll only goes up, and a filter cannot name a span of ids. So spans are tried from
-        above: a new id begins with its time, so the first one is the last day. A span
-        with more points than go in one request is halved, and an empty one is widened.
+        A scroll only goes up, and a filter cannot express a range of ids. So ranges are tried
+        from above: a new id begins with its time, so the first range is the last day. A range
+        with too many points for one request is halved, and an empty one is widened.
         """
         above = _number(before) if before else _ID_NUMBERS
         today = min(above, round(now.timestamp() * 1000) + _DAY_MS << _TIME_BITS)
@@ -257,7 +257,7 @@ class ScrolledCollection(PointCollection):
 
     @abstractmethod
     def _scroll(self, page: ScrollPage) -> tuple[Iterable[Any], object]:
-        """Records of a page, and where the next page begins, if there is one."""
+        """The records of a page, and the start of the next page, if there is one."""
 
     def walk(
         self,
@@ -267,7 +267,7 @@ class ScrolledCollection(PointCollection):
         after: str = "",
         limit: int = POINTS_PER_REQUEST,
     ) -> list[tuple[str, Payload]]:
-        # A scroll begins with the point that it is given.
+        # A scroll includes the point at its offset.
         page = ScrollPage(where, fields, after or None, limit + bool(after))
         records, _ = self._scroll(page)
         found = payloads_by_id(records)
@@ -292,7 +292,7 @@ def _number(point_id: str) -> int:
 
 
 def batches(items: Iterable[T]) -> Iterator[list[T]]:
-    """Ids or points, as many at a time as go in one request."""
+    """Divide ids or points into batches for one request each."""
     rest = iter(items)
     while batch := list(islice(rest, POINTS_PER_REQUEST)):
         yield batch
@@ -301,7 +301,7 @@ def batches(items: Iterable[T]) -> Iterator[list[T]]:
 def packed(
     items: Iterable[tuple[T, int]], *, room: int, most: int = maxsize
 ) -> Iterator[tuple[list[T], int]]:
-    """Items with their sizes in order, as many at a time as there is room for, and their size."""
+    """Divide items (with sizes) in order into batches of at most `room`; also their sizes."""
     pack: list[T] = []
     total = 0
     for item, size in items:

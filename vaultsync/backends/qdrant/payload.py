@@ -1,8 +1,8 @@
 """A fact as a point: the payload that other readers of the collection expect, and back.
 
-The common fields of a memory are keys of the payload, times in milliseconds, so that any
-client of Qdrant can filter and show them. The rest is one JSON text beside them; a fact is
-read from that text and the content, so nothing is lost on the way.
+The common fields of a memory are keys of the payload, with times in milliseconds, so that any
+Qdrant client can filter and display them. The rest is one JSON text; a fact is read from that
+text and the content, so nothing is lost.
 """
 
 from __future__ import annotations
@@ -20,53 +20,53 @@ from vaultsync.model.schema import Value
 from vaultsync.storage.store import AccessCount, FeedRow, ReplacedVersion
 
 FACT_KIND, TOMBSTONE_KIND = "fact", "tombstone"
-"""The kinds of points that hold facts: words, as the embedded engine cannot filter by
+"""The kinds of points with facts, as words, because the embedded engine cannot filter by
 booleans."""
 MOVED_KIND = "moved"
-"""The kind of what stays of a fact in a collection when it moves into another one."""
+"""The kind of point that replaces a fact in a collection when it moves to another one."""
 ACCESSES_KIND, REPLACED_KIND = "accesses", "replaced"
-"""The kinds of points beside a fact: the count of its uses, and a version that was replaced
-before any archive recorded it."""
+"""The kinds of points beside a fact: its usage count, and a version that was replaced before any
+archive recorded it."""
 KINDS_BESIDE_FACTS = {ACCESSES_KIND: "of", REPLACED_KIND: "of", "chunk": "fact"}
-"""The kinds of points that hold something of a fact under another id -> their key with its id."""
+"""Kinds of points with data of a fact under another id -> their key with the fact's id."""
 FEED_KEYS = ("kind", "seq", "revision", "actor", "at")
 """The keys that the feed needs."""
 FACT_KEYS = (*FEED_KEYS, "content", "rest")
 """The keys that a fact needs."""
 ACCESS_KEYS = ("times", "used", "ops")
-"""The keys that the count of a fact's uses needs."""
+"""The keys that a usage count needs."""
 MAX_COUNTED_OPS = 8
-"""Batches of uses that a count remembers, so that each counts once."""
+"""Number of batches that a usage count records, so that each is counted once."""
 DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
-"""What reading a damaged payload raises."""
+"""The errors that reading a damaged payload raises."""
 _COMMON_KEYS = (
     *("agentId", "userId", "sessionId", "type", "content", "accessCount", "importance"),
     *("supersedesId", "supersededById", "source", "tags", "confidence", "scope", "status"),
     "priority",
 )
-"""The fields that other readers expect, but for the times."""
+"""The fields that other readers expect, except times."""
 _KEYWORDS = (
     *("userId", "type", "supersededById", "tags"),
     *("kind", "revision", "fact", "chunk", "of", "scope", "status", "above"),
 )
 _INTEGERS = ("createdAt", "expiresAt", "seq", "last", "first", "priority", "made")
 PAYLOAD_INDEXES = dict.fromkeys(_KEYWORDS, "keyword") | dict.fromkeys(_INTEGERS, "integer")
-"""The payload indexes of a collection: key -> kind. They are those of the common fields, of
-the feed, the store's own, and what filters of recall ask of a chunk."""
+"""The payload indexes of a collection: key -> kind. They cover the common fields, the feed, the
+store's own fields, and the filters of recall on chunks."""
 
 
 class StoredFact(NamedTuple):
-    """The last write of a fact, with what it says."""
+    """The last write of a fact, with its content."""
 
     feed_row: FeedRow
     fact_json: str | None
-    """The fact as JSON; of a tombstone its last content, None if it had none."""
+    """The fact as JSON; for a tombstone its last version, None if it had none."""
     op: str = ""
-    """The name of its last write that had one."""
+    """The id of its last write that had one."""
     home: str = ""
-    """The scope in whose own collection it is; empty for the shared one."""
+    """The isolated scope whose collection it is in; empty for the shared one."""
     left: str | None = None
-    """Where it was before, if that was another collection."""
+    """Its former `home`, if that was another collection."""
 
 
 def to_payload(row: StoredFact) -> dict[str, Any]:
@@ -97,13 +97,13 @@ def to_payload(row: StoredFact) -> dict[str, Any]:
 
 
 def milliseconds(time: str | None) -> int | None:
-    """A time of ISO 8601 as milliseconds since 1970; None when it says nothing."""
+    """An ISO 8601 time as milliseconds since 1970; None if it is missing."""
     found = to_microseconds(time or "")
     return None if found == NEVER else found // 1000
 
 
 def _values(payload: Mapping[str, Any]) -> dict[str, Value] | None:
-    """The values of the fact in a payload; None when it has none."""
+    """The values of the fact in a payload; None if it has none."""
     if "rest" not in payload:
         return None
     values: dict[str, Value] = msgspec.json.decode(payload["rest"])
@@ -113,7 +113,7 @@ def _values(payload: Mapping[str, Any]) -> dict[str, Value] | None:
 
 
 def find_row(fact_id: str, payload: Mapping[str, Any]) -> StoredFact | None:
-    """The row in a payload, without its fact where that is damaged; None if it names no write."""
+    """The row in a payload, without a damaged fact; None if it has no write."""
     text, last = None, find_feed_row(fact_id, payload)
     with suppress(ValueError, TypeError):
         values = _values(payload)
@@ -131,21 +131,21 @@ def to_fact(payload: Mapping[str, Any], *, deleted: bool) -> Fact | None:
 
 
 def to_moved(row: StoredFact) -> dict[str, Any]:
-    """The payload of what stays where a fact was: late writes find that they are older."""
+    """The payload that replaces a moved fact, so that late writes find themselves older."""
     last = row.feed_row
     payload = {"kind": MOVED_KIND, "seq": last.seq, "revision": last.revision, "at": last.at}
     return {**payload, "home": row.left or ""}
 
 
 def to_replaced(row: StoredFact) -> dict[str, Any]:
-    """The payload of a version that is about to be replaced: what it takes to read it."""
+    """The payload of a version that is about to be replaced."""
     payload = to_payload(row)
     kept = {key: payload[key] for key in (*FACT_KEYS, "home") if key in payload}
     return {**kept, "kind": REPLACED_KIND, "of": row.feed_row.fact_id}
 
 
 def to_replaced_version(payload: Mapping[str, Any]) -> ReplacedVersion | None:
-    """The version in such a payload; None when it is damaged."""
+    """The inverse of `to_replaced()`; None if the payload is damaged."""
     try:
         fact = wire.fact_from_values(_values(payload) or {}, revision=payload["revision"])
         return ReplacedVersion(int(payload["seq"]), fact, payload["actor"], payload["at"])
@@ -154,7 +154,7 @@ def to_replaced_version(payload: Mapping[str, Any]) -> ReplacedVersion | None:
 
 
 def to_access_count(payload: Mapping[str, Any] | None) -> AccessCount | None:
-    """The count of a fact's uses in a payload; None when there is none that can be read."""
+    """The usage count in a payload; None if it is missing or unreadable."""
     try:
         return AccessCount(int(payload["times"]), payload["used"]) if payload else None
     except DAMAGE:
@@ -162,7 +162,7 @@ def to_access_count(payload: Mapping[str, Any] | None) -> AccessCount | None:
 
 
 def find_feed_row(fact_id: str, payload: Mapping[str, Any]) -> FeedRow | None:
-    """The row of the feed of a payload; None when it is damaged."""
+    """The feed row in a payload; None if it is damaged."""
     try:
         return FeedRow(
             int(payload["seq"]),

@@ -12,7 +12,7 @@ from vaultsync.backends.qdrant.folder_lock import FolderLockedError
 from vaultsync.backends.qdrant.retry import RequestFailure
 
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers after which the same request may be answered."""
+"""Status codes after which the same request may succeed."""
 _NO_ROOM = ("no space left", "disk is full", "out of disk", "available disk space")
 _FULL = "free some space on the disk of the store"
 _OTHER = "its responses are not those of Qdrant"
@@ -22,30 +22,30 @@ _OTHER_HINT = (
 )
 _BUSY, _GONE = "it is too busy (429)", "its collection is not there"
 GrpcError: TypeAlias = Any
-"""An error of grpc. Its type would have grpc loaded."""
+"""A grpc error. `Any`, because its type would require loading grpc."""
 
 
 class ClosedError(Exception):
-    """It was closed."""
+    """The collection was closed."""
 
 
 def status_of(error: BaseException | None) -> int | None:
-    """The number of an answer of a server; None when it is none."""
+    """The status code of a server's response; None if the error has none."""
     found = getattr(error, "status_code", None)
     return found if isinstance(found, int) else None
 
 
 def exists_already(error: BaseException) -> bool:
-    """Whether another process was faster to make it."""
+    """Whether another process has already created it."""
     return "already exists" in str(error)
 
 
 def translate_error(
     error: Exception, *, where: str = "", key: str = "QDRANT_API_KEY"
 ) -> RequestFailure | None:
-    """The failure that an error of the client stands for; None when it is a bug of ours.
+    """The failure for an error of the client; None if it is a bug in vaultsync.
 
-    `where` names the server, `key` the variable that its key is read from.
+    `where` names the server, `key` the environment variable with its key.
     """
     text = str(error)
     if isinstance(error, ClosedError):
@@ -90,8 +90,8 @@ def _of_a_server(error: Exception, key: str) -> RequestFailure | None:
 
 
 def _of_another_server(error: Exception, text: str) -> RequestFailure | None:
-    """The failure of an answer that the client does not expect of a Qdrant."""
-    if "Retry-After" in text:  # of a server that names a date
+    """The failure for a response that is not from Qdrant."""
+    if "Retry-After" in text:  # from a server that gives a date
         return RequestFailure(_BUSY, passing=True)
     if isinstance(error, (ValueError, AssertionError, RecursionError, OverflowError)):
         return _foreign_answer(f"it cannot be read ({type(error).__name__})")
@@ -121,7 +121,7 @@ def _http_failure(error: Exception, key: str) -> RequestFailure | None:
 
 
 def _error_message(content: bytes) -> tuple[str, bool]:
-    """The words of an answer, and whether they are a Qdrant's: a proxy may answer anything."""
+    """The message of a response, and whether it is Qdrant's, because a proxy may respond too."""
     text, is_qdrants = content.decode(errors="replace"), False
     with suppress(ValueError, LookupError, TypeError, RecursionError):
         text, is_qdrants = str(json.loads(text)["status"]["error"]), True

@@ -75,8 +75,8 @@ from vaultsync.storage.store import (
 
 _log = logging.getLogger(__name__)
 _TRIES = 200
-"""How often a head is read again because another writer was faster. Of the writers that read
-the same head one always wins."""
+"""Maximum number of reads of the head if other writers are faster. Of the writers that read the
+same head, one always wins."""
 _HEAD_FIELDS = ("storeId", "revision", "seq", "facts", "rows", "pages", "isolated", "scopes")
 _ANY = MatchAny("kind", [FACT_KIND, TOMBSTONE_KIND])
 _FACTS = PointFilter((MatchAny("kind", [FACT_KIND]),))
@@ -89,8 +89,8 @@ _REPLACED = PointFilter((MatchAny("kind", [REPLACED_KIND]),))
 class QdrantStore:
     """A `Store` in a collection: facts are points, and so are tombstones.
 
-    `commit_log` describes how a batch of writes is atomic. With `create` the collection is
-    made by the first request; without it, a missing collection is a store that is unavailable.
+    `commit_log` describes how a batch of writes is atomic. With `create`, the first request
+    creates the collection; without it, a store without its collection is unavailable.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class QdrantStore:
         head, _ = self._committed()
         if since >= head.seq:
             return []
-        # What is written while this is read has a higher number, and waits for the next.
+        # Writes during the read have higher numbers, and are left to the next read.
         span = NumberRange("seq", least=since + 1, most=head.seq)
         found = self._points.walk_all(PointFilter((_ANY, span)), FEED_KEYS)
         return sorted(row for key, payload in found if (row := find_feed_row(key, payload)))
@@ -150,7 +150,7 @@ class QdrantStore:
     def _fact(
         self, fact_id: str, points: Mapping[str, Payload], *, deleted: bool = False
     ) -> Fact | None:
-        """The fact among some points, with the count of its uses."""
+        """A fact from points, with its usage count."""
         payload = points.get(fact_id)
         if payload is None:
             return None
@@ -211,7 +211,7 @@ class QdrantStore:
     # -------------------------------------------------------------------- writes
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
-        """Do each write whose condition holds, all in one change of the head.
+        """Carry out each write whose condition holds, in one change of the head.
 
         Returns one new revision, or the reason of a refusal, per write, in order.
         """
@@ -232,8 +232,8 @@ class QdrantStore:
             tried[mark] = decided.answers
             after, kept = decided.head.truncate_log()
             pages = pages_of(decided.rows, mark, at) if after.pages else []
-            # What is about to be replaced is kept first: should another writer be faster, it
-            # replaces the same.
+            # Replaced versions are stored first. If another writer is faster, it replaces
+            # the same ones.
             replaced = [
                 Point(point_id(f"replaced {row.feed_row.revision}"), to_replaced(row))
                 for row in decided.replaced
@@ -244,29 +244,29 @@ class QdrantStore:
             self._points.do(
                 [UpsertPoints([after.point()], head.unchanged_condition(), mode="known")]
             )
-            # A condition that fails is no error: what came of it has to be read.
+            # A failed condition is not an error, so the result has to be read.
             now = self._head()
             if now is not None and now.holds(mark):
-                if now.revision == after.revision:  # else another writer carried it out
+                if now.revision == after.revision:  # otherwise another writer has completed it
                     try:
                         self._carry_out(now, decided.rows)
-                    except StoreUnavailableError as error:  # the next reader carries it out
+                    except StoreUnavailableError as error:  # the next reader completes it
                         _log.debug("a batch of writes remains in the head: %s", error)
                 return decided.answers
-            self._clock.sleep(waits.next())  # another one was faster
+            self._clock.sleep(waits.next())  # another writer was faster
         if not writes:
             return []
         raise StoreUnavailableError("other programs keep writing to it")
 
     def _carry_out(self, head: CommitRecord, rows: Sequence[StoredFact]) -> None:
-        """Make points of the rows of a batch, and mark it as committed.
+        """Write the rows of a batch as points, and mark it as committed.
 
-        Points that are newer than the batch stay, for this may happen late.
+        Newer points are kept, because this may happen late.
         """
         after = replace(head, rows=(), pages=0)
         older = PointFilter((NumberRange("seq", below=head.log[-1].first),))
         points = [Point(row.feed_row.fact_id, to_payload(row)) for row in rows]
-        # A fact is in its new collection before it is away from the old one.
+        # A fact is in its new collection before it is removed from the old one.
         moved = [Point(row.feed_row.fact_id, to_moved(row)) for row in rows if row.left is not None]
         steps: list[PointOperation] = [UpsertPoints(points, older)]
         if moved:
@@ -278,10 +278,10 @@ class QdrantStore:
         self._points.do(steps)
 
     def _last_writes(self, found: Mapping[str, Payload]) -> dict[str, StoredFact]:
-        """The last writes in some points.
+        """The last writes in points.
 
-        A point that is damaged so far that it names none counts as missing, and is made older
-        than all: else what is written in its place would not meet the conditions.
+        A point that is too damaged to have one counts as missing and as the oldest, because
+        otherwise a write that replaces it would not meet its condition.
         """
         known = {key: row for key, payload in found.items() if (row := find_row(key, payload))}
         none = FeedRow(0, "", "", deleted=True, actor="", at="")
@@ -293,7 +293,7 @@ class QdrantStore:
         return known
 
     def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
-        """Add to the counts of facts, each in a point of its own; how many there are."""
+        """Add to the usage counts of facts, each in its own point; returns the number of facts."""
         return sum(self._count(batch, counts, op) for batch in batches(counts))
 
     def _count(self, ids: Sequence[str], counts: Mapping[str, AccessCount], op: str) -> int:
@@ -313,13 +313,13 @@ class QdrantStore:
                     after.setdefault(last, []).append(point)
             if not after:
                 return len(facts)
-            # A condition that fails is no error: another process counted, so look again.
+            # A failed condition is not an error: another process has counted, so read again.
             self._points.do(
                 [
-                    UpsertPoints(some, PointFilter((MatchAny("revision", [last]),)), mode="known")
+                    UpsertPoints(batch, PointFilter((MatchAny("revision", [last]),)), mode="known")
                     if last
-                    else UpsertPoints(some, mode="new")
-                    for last, some in after.items()
+                    else UpsertPoints(batch, mode="new")
+                    for last, batch in after.items()
                 ]
             )
         raise StoreUnavailableError("other programs keep counting in it")
@@ -330,13 +330,13 @@ class QdrantStore:
             self._points.do([DeletePoints(where)])
 
     def purge(self, *, days: float) -> int:
-        """Forget tombstones older than some days, and pages of writes that broke off.
+        """Remove tombstones older than `days`, and pages of interrupted writes.
 
-        A vault that did not follow the store for as long finds that the store went back in
-        time, and keeps what it holds. Facts are counted again, for a cluster may lose some.
+        A vault that has not synced for that long takes the store for an older one, and keeps
+        its facts. Facts are counted again, because a cluster may lose some.
 
         Returns:
-            How many tombstones were forgotten.
+            The number of removed tombstones.
         """
         head, _ = self._committed(fields=None)
         alive = self._points.count(_FACTS)
@@ -358,17 +358,18 @@ class QdrantStore:
             steps.append(DeletePoints(PointFilter((*_MOVED.must, until))))
         counts = MatchAny("kind", [ACCESSES_KIND])
         steps += [
-            DeletePoints(PointFilter((counts, MatchAny("of", some)))) for some in batches(forgotten)
+            DeletePoints(PointFilter((counts, MatchAny("of", batch))))
+            for batch in batches(forgotten)
         ]
-        for some in batches(steps):
-            self._points.do(some)
+        for batch in batches(steps):
+            self._points.do(batch)
         return len(forgotten)
 
     def erase(self, traces: Traces) -> dict[str, int]:
-        """Erase what tombstones say, as an `Erasable`; a fact that is alive stays.
+        """Erase the texts of tombstones, as an `Erasable`; existing facts are kept.
 
-        Of a server this proves that no request returns it any more: when its segments are
-        written again without it, is the server's own affair.
+        For a server, this proves that no request returns them any longer; when the segments
+        are rewritten without them is up to the server.
         """
         emptied = []
         for batch in batches(sorted(traces.fact_ids)):
@@ -393,10 +394,10 @@ class QdrantStore:
     def _committed(
         self, ids: Sequence[str] = (), fields: Sequence[str] | None = ()
     ) -> tuple[CommitRecord, dict[str, Payload]]:
-        """The head, once its batch is carried out, and the points of some facts.
+        """The head after its batch was completed, and the points of some facts.
 
-        Of each point it returns the named fields, or all of them for None. The log of the
-        head is long, and only returned where it is named.
+        The points have the given fields, or all of them for None. The log of the head is long,
+        and only returned if requested.
         """
         wanted = None if fields is None else [*fields, *_HEAD_FIELDS]
         for _ in range(_TRIES):
@@ -419,7 +420,7 @@ class QdrantStore:
         raise StoreUnavailableError("a batch of writes in it cannot be carried out")
 
     def _with_counts(self, fact_ids: Sequence[str]) -> dict[str, Payload]:
-        """The points of some facts, and those with the counts of their uses."""
+        """The points of facts, and those with their usage counts."""
         ids = [*fact_ids, *map(_accesses_id, fact_ids)]
         return self._committed(ids, (*FACT_KEYS, *ACCESS_KEYS))[1]
 
@@ -429,13 +430,13 @@ class QdrantStore:
     def _carry_out_others(self) -> None:
         head = self._head()
         if head is None or head.is_committed:
-            return  # another process just did
+            return  # another process has just done it
         if not head.pages:
             self._carry_out(head, head.rows)
             return
         ids = [page_id(head.revision, number) for number in range(head.pages)]
         pages = self._points.take(ids, ["rows"])
-        if len(pages) == len(ids):  # else another process just did
+        if len(pages) == len(ids):  # otherwise another process has just done it
             with readable():
                 rows = [row for each in ids for row in rows_of(pages[each]["rows"])]
             self._carry_out(head, rows)
@@ -445,7 +446,7 @@ class QdrantStore:
         return CommitRecord.parse(payload) if payload else None
 
     def _isolate(self, head: CommitRecord) -> None:
-        """Isolate other scopes than until now, as long as nothing was ever written."""
+        """Change the isolated scopes, if nothing was ever written."""
         if head.seq:
             raise StoreLayoutError(
                 self._points.name,
@@ -456,7 +457,7 @@ class QdrantStore:
         self._points.do([UpsertPoints([changed.point()], head.unchanged_condition(), mode="known")])
 
     def _begin(self) -> None:
-        """Make the store; harmless when another process was faster."""
+        """Create the store, unless another process has done so."""
         if not self._create or self._store_id:
             raise StoreUnavailableError("its collection is not there")
         self._points.make(self._dimension())
@@ -470,12 +471,12 @@ def _listed(scopes: Sequence[str]) -> str:
 
 
 def _accesses_id(fact_id: str) -> str:
-    """The id of the point with the count of a fact's uses."""
+    """The id of the point with a fact's usage count."""
     return point_id(f"accesses {fact_id}")
 
 
 def _accesses_point(fact: Fact, more: AccessCount, ops: Sequence[str]) -> Point:
-    """The count of a fact's uses with some more, and the batches that it counted last."""
+    """The point with an increased usage count, and the batches that it counted last."""
     payload = {
         "kind": ACCESSES_KIND,
         "of": fact.id,

@@ -1,10 +1,10 @@
 """Retries, for a store that is slow, busy or restarting.
 
 Transient failures are retried after 1, 2, 4 … 30 s with jitter until a deadline. Every
-request to Qdrant is idempotent, so an answer that was lost does no harm.
+request to Qdrant is idempotent, so a lost response does no harm.
 
-A question or a run makes many requests. After one of them was given up, further ones are tried
-only once until the store answers again, and fail at once for as long as the last one waited: a
+A question or a run makes many requests. After one of them was given up, others are tried only
+once until the store responds again, and fail immediately for as long as the last one waited: a
 store that hangs costs that time once, not for each request.
 """
 
@@ -22,21 +22,21 @@ from vaultsync.storage.clock import Clock
 
 FIRST_WAIT, MAX_WAIT = 1.0, 30.0
 HANG_SECONDS = 1.0
-"""Seconds after which a request without an answer counts as a hang."""
+"""Seconds after which a request without a response counts as a hang."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class RequestFailure:
-    """What went wrong with a request."""
+    """The failure of a request."""
 
     why: str
     passing: bool
-    """Whether it is transient: the same request may be answered later."""
+    """Whether it is transient: the same request may succeed later."""
     refused: bool = False
-    """Nothing listens there: it is not retried, unless the store answered a moment ago."""
+    """Whether nothing listens there; not retried, unless the store has just responded."""
     wait: float | None = None
-    """The seconds to wait that the answer asks for."""
+    """Seconds to wait, as requested by the response."""
     hint: str = ""
     """What the user can do."""
 
@@ -46,7 +46,7 @@ class _Pause(NamedTuple):
 
 
 class RetryPolicy:
-    """Makes requests until they are answered or given up."""
+    """Retries requests until they succeed or are given up."""
 
     def __init__(
         self,
@@ -66,9 +66,9 @@ class RetryPolicy:
         self._lock = threading.RLock()
 
     def ask(self, request: Callable[[], T]) -> T:
-        """The answer of a request; `StoreUnavailableError` if there is none.
+        """The result of a request; `StoreUnavailableError` if it is given up.
 
-        Threads ask one after the other. Between two attempts another one may ask.
+        Requests of threads are serialized. Between two attempts another thread may make one.
         """
         began = self._clock.monotonic()
         waits = BackOff(first=FIRST_WAIT, longest=MAX_WAIT, jitter=self._jitter)
@@ -80,7 +80,7 @@ class RetryPolicy:
             self._clock.sleep(answer.seconds)
 
     def _try(self, request: Callable[[], T], began: float, waits: BackOff) -> T | _Pause:
-        """The answer, or how long to wait before the next attempt."""
+        """The result, or the wait before the next attempt."""
         asked = self._clock.monotonic()
         if self._given_up is not None and asked < self._rests_until:
             raise self._unavailable(self._given_up)
@@ -104,6 +104,6 @@ class RetryPolicy:
         return answer
 
     def _unavailable(self, failure: RequestFailure) -> StoreUnavailableError:
-        # Until it answers again, refused requests are not retried.
+        # Until the store responds again, refused requests are not retried.
         self._has_replied, self._given_up = False, failure
         return StoreUnavailableError(failure.why, helps=failure.hint)

@@ -50,15 +50,15 @@ from vaultsync.storage.erasure import Traces
 CHUNK_FILTER = PointFilter((MatchAny("kind", ["chunk"]),))
 _INDEX_RECORD_ID = point_id("vectors")
 _SCROLL_CHUNKS = 4 * POINTS_PER_REQUEST
-"""Chunks that are read at once, a few keys of each."""
+"""Number of chunks read at once, with few keys."""
 OVER_FETCH = 4
-"""Chunks that are asked for, for each fact that is wanted: a fact may have several."""
+"""Number of chunks requested per fact, because a fact may have several."""
 CHUNKS_FETCHED = 16
-"""The same, where all of them are wanted."""
+"""The same, if all chunks of a fact are needed."""
 
 
 class _VectorsRecord(NamedTuple):
-    """What is known of all vectors, in a point of its own."""
+    """The record of all vectors, in its own point."""
 
     identity: str | None = None
     record: str | None = None
@@ -71,7 +71,7 @@ class _VectorsRecord(NamedTuple):
 
 @contextmanager
 def _as_index_errors() -> Iterator[None]:
-    """Raise `DerivedError` for a store that is unavailable: recall goes on without vectors."""
+    """Raise `DerivedError` if the store is unavailable: recall continues without vectors."""
     try:
         yield
     except StoreUnavailableError as error:
@@ -102,7 +102,7 @@ class QdrantVectors:
 
     @_as_index_errors()
     def reset(self, identity: str) -> None:
-        """Forget everything; until it is done the index has no identity."""
+        """Delete everything; until that is done, the index has no identity."""
         if not self._points.exists():
             self._points.make(self._dimension())
         empty, begun = _VectorsRecord(), _VectorsRecord(identity)
@@ -131,8 +131,8 @@ class QdrantVectors:
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
         dimension = self._book().dimension
         found: dict[str, Sequence[float]] = {}
-        for some in batches(chunk_ids) if dimension else ():
-            where = PointFilter((*CHUNK_FILTER.must, MatchAny("chunk", some)))
+        for batch in batches(chunk_ids) if dimension else ():
+            where = PointFilter((*CHUNK_FILTER.must, MatchAny("chunk", batch)))
             found |= self._points.vectors(where, "chunk", dimension)
         return found
 
@@ -157,9 +157,9 @@ class QdrantVectors:
         firsts = self._firsts(rows, set(replaced))
         put = [self._point(key, row, firsts) for key, row in points.items()]
         steps: list[PointOperation] = [UpsertPoints(put)] if put else []
-        for some in batches(replaced):
+        for batch in batches(replaced):
             where = PointFilter(
-                (*CHUNK_FILTER.must, MatchAny("fact", some)), must_not=tuple(points)
+                (*CHUNK_FILTER.must, MatchAny("fact", batch)), must_not=tuple(points)
             )
             steps.append(DeletePoints(where))
         noted = book.record if record is None else record
@@ -216,7 +216,7 @@ class QdrantVectors:
             ranked = best_by_fact(
                 (each.score, each.payload["fact"], each.payload["chunk"]) for each in found
             )
-            # Of equals at the edge the smaller id comes first: see all of them.
+            # Ties at the limit are ordered by id, so read all of them.
             last = cosine_of(found[-1].score) if found else -2.0
             enough = len(ranked) >= limit and last < ranked[limit - 1].similarity
             if enough or len(found) < asked:
@@ -227,10 +227,10 @@ class QdrantVectors:
     def cosines(self, vector: Sequence[float], fact_ids: Iterable[str]) -> dict[str, list[float]]:
         dimension = self._book().dimension
         grouped: dict[str, list[float]] = {}
-        for some in batches(fact_ids) if dimension else ():
+        for batch in batches(fact_ids) if dimension else ():
             check_dimension(vector, dimension)
-            where = PointFilter((*CHUNK_FILTER.must, MatchAny("fact", some)))
-            asked = max(64, CHUNKS_FETCHED * len(some))
+            where = PointFilter((*CHUNK_FILTER.must, MatchAny("fact", batch)))
+            asked = max(64, CHUNKS_FETCHED * len(batch))
             while len(found := self._points.search(vector, where, ("fact",), limit=asked)) == asked:
                 asked *= 4
             grouped |= cosines_by_fact((each.payload["fact"], each.score) for each in found)
@@ -251,9 +251,11 @@ class QdrantVectors:
         self._points.close()
 
     def _held(self, fact_ids: Iterable[str] | None, fields: Sequence[str]) -> Iterator[Payload]:
-        """The payloads of all chunks, or of those of some facts."""
+        """The payloads of all chunks, or of the chunks of some facts."""
         asked: Iterable[tuple[Condition, ...]] = (
-            [()] if fact_ids is None else ((MatchAny("fact", some),) for some in batches(fact_ids))
+            [()]
+            if fact_ids is None
+            else ((MatchAny("fact", batch),) for batch in batches(fact_ids))
         )
         with _as_index_errors():
             if not self._points.exists():
@@ -265,14 +267,14 @@ class QdrantVectors:
 
 
 def filter_conditions(filters: FactFilters) -> list[Condition]:
-    """The filters as conditions of the point of a chunk."""
+    """The filters as conditions on the point of a chunk."""
     conditions: list[Condition] = [
         MatchAny(field, sorted(words)) for field, words in filters.words.items()
     ]
     if filters.max_priority < LOWEST_PRIORITY:
         conditions.append(NumberRange("priority", most=filters.max_priority))
     if filters.heads_only:
-        # Qdrant does not know `match: null`.
+        # Qdrant does not support `match: null`.
         conditions.append(IsEmpty("supersededById"))
     if filters.user is not None:
         conditions.append(MatchAny("userId", [filters.user]))
@@ -286,7 +288,7 @@ def filter_conditions(filters: FactFilters) -> list[Condition]:
 
 
 def _fields_hash(fact: Fact) -> str:
-    """A hash that is equal while the filterable fields are."""
+    """A hash of the filterable fields."""
     *plain, tags = FilterFields.of(fact)
     text = repr((plain, tags, fact.user_id))
     return sha256(text.encode()).hexdigest()[:16]

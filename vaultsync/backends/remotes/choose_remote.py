@@ -10,14 +10,14 @@ from vaultsync.settings import ModuleSettings
 
 
 def remote_for(settings: ModuleSettings, *, root: Path) -> Remote | None:
-    """The remote; None where there is none. It connects when it is first used.
+    """The remote; None if there is none. It connects on first use.
 
     Args:
-        settings: of the modules.
-        root: of the vault; relative paths begin there.
+        settings: the settings of the modules.
+        root: the root of the vault, to which paths are relative.
 
     Raises:
-        ConfigError: the setting names no remote.
+        ConfigError: the setting is invalid.
     """
     remote = settings.remote
     kind, _, rest = remote.partition(":")

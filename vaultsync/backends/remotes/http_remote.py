@@ -40,7 +40,7 @@ class HttpRemote:
         self._service.ask("DELETE", _module(space, chunk_id))
 
     def close(self) -> None:
-        """There is no connection between two requests."""
+        """Do nothing: no connection is kept between requests."""
 
 
 def _space(space: str) -> str:

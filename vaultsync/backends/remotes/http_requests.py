@@ -28,13 +28,13 @@ class HttpService:
         """Name it.
 
         Args:
-            url: where it is, with the path that begins all others.
+            url: its address, with the prefix of all paths.
             key: name of the environment variable with the bearer token; empty for none.
             timeout: seconds for each step of a request.
             headers: sent with each request.
 
         Raises:
-            ConfigError: the URL is none of a service.
+            ConfigError: the URL is invalid.
         """
         parts = urlsplit(url)
         try:
@@ -56,10 +56,10 @@ class HttpService:
         self._key, self._timeout, self._headers = key, timeout, dict(headers or {})
 
     def ask(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
-        """The JSON that it answers; None for `404` and for an empty answer.
+        """The JSON response; None for `404` and for an empty response.
 
         Raises:
-            MirrorRefusedError: it does not take the request.
+            MirrorRefusedError: it refuses the request.
             MirrorError: any other failure.
         """
         headers = {"Accept": "application/json", **self._headers}

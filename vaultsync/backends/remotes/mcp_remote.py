@@ -33,9 +33,9 @@ class ToolPreset:
     store: str
     retrieve: str
     store_arguments: Callable[[str, str], dict[str, Any]]
-    """From a text and a space."""
+    """(text, space) -> arguments."""
     retrieve_arguments: Callable[[str, int], dict[str, Any]]
-    """From words and a number of hits."""
+    """(words, number of hits) -> arguments."""
 
 
 PRESETS: Mapping[str, ToolPreset] = {
@@ -55,7 +55,7 @@ PRESETS: Mapping[str, ToolPreset] = {
 
 
 def mcp_remote(server: str, settings: ModuleSettings) -> Remote:
-    """The remote at a server, by the preset of the settings."""
+    """The remote for a server, with the preset of the settings."""
     session = McpSession(server, key=settings.key, timeout=settings.timeout_seconds)
     if settings.preset == "vaultsync":
         return ModuleToolsRemote(session, settings)
@@ -66,14 +66,14 @@ class KnowledgeRemote:
     """Modules as texts of a server that stores and finds knowledge.
 
     Such servers may rewrite texts, and have neither keys nor deletion. So each text begins with
-    a line that names its module and its checksum; on reading, a newer one replaces an older one,
-    and a removed module is stored as removed, unless a tool to remove is set.
+    a line with its module and checksum; when reading, a newer text replaces an older one, and a
+    removed module is stored as removed, unless a tool to remove is set.
     """
 
     verbatim = False
 
     def __init__(self, session: McpSession, preset: ToolPreset, settings: ModuleSettings) -> None:
-        """Use the tools of a preset, or those that the settings name."""
+        """Use the tools of a preset, or those in the settings."""
         self._session = session
         self._preset = preset
         self._store = settings.tools.get("store") or preset.store
@@ -112,7 +112,7 @@ class ModuleToolsRemote:
     verbatim = False
 
     def __init__(self, session: McpSession, settings: ModuleSettings) -> None:
-        """Use its tools for modules."""
+        """Use the server's tools for modules."""
         self._session = session
         self._write = settings.tools.get("store") or "module_write"
         self._read = settings.tools.get("retrieve") or "module_read"
@@ -138,13 +138,13 @@ class ModuleToolsRemote:
                     continue
                 raise
             if isinstance(answer, dict) and isinstance(answer.get("text"), str):
-                # A long answer is cut for an agent, and so is no copy.
+                # Long answers are truncated for agents, and so are not a copy.
                 confidence = 0.0 if answer.get("cut") else 1.0
                 hits.append(from_header(space, answer["text"], confidence, arguments["chunk"]))
         return hits
 
     def remove(self, space: str, chunk_id: str) -> None:
-        """Write that it was removed; its history there still has what it said."""
+        """Write that it was removed; its history there still has its text."""
         self.store(space, RemoteRecord(chunk_id, "", f"{chunk_id} (removed)", (), "", ""))
 
     def close(self) -> None:
@@ -152,13 +152,13 @@ class ModuleToolsRemote:
 
 
 def _module(space: str, chunk_id: str) -> dict[str, str]:
-    """What names a module of a space among those of another vaultsync."""
+    """The arguments that identify a module of a space in another vaultsync."""
     topic = project_scope(space)
     return {"topic": topic, "chunk": f"{topic}/{chunk_id}"}
 
 
 def _hits(space: str, answer: Any) -> list[RemoteHit]:  # noqa: ANN401 - JSON
-    """The hits in an answer; what has no confidence is not sure, and so no hit."""
+    """The hits in an answer; one without a confidence is not used."""
     if isinstance(answer, dict):
         answer = next((answer[key] for key in _LISTS if isinstance(answer.get(key), list)), [])
     hits = []

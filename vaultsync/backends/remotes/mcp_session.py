@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _GRACE_SECONDS = 5.0
-"""How much longer than its time-out a call may take to say that it failed."""
+"""Seconds beyond its time-out that a call may take to report its failure."""
 
 
 class McpSession:
-    """Calls tools of a server, which is started, or connected to, with the first call.
+    """Calls tools of a server, which is started or connected by the first call.
 
-    A session whose server failed is closed, and the next call begins another one.
+    A session whose server failed is closed, and the next call starts another one.
     """
 
     def __init__(self, server: str, *, key: str, timeout: float) -> None:
@@ -40,7 +40,7 @@ class McpSession:
             timeout: seconds for the start, and for each call.
 
         Raises:
-            ConfigError: it is neither.
+            ConfigError: the server is neither a command nor a URL.
         """
         self._is_url = server.startswith(("http://", "https://"))
         try:
@@ -55,7 +55,7 @@ class McpSession:
         self._end: asyncio.Event | None = None
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON
-        """What a tool answers: the JSON in its text, its structured content, or the text.
+        """Call a tool; returns the JSON in its text, its structured content, or the text.
 
         Raises:
             MirrorError: it failed, or took too long.
@@ -79,7 +79,7 @@ class McpSession:
         return self._answer(tool, result)
 
     def close(self) -> None:
-        """End the session, and the server if it was started here; harmless when repeated."""
+        """End the session, and the server if it was started here; idempotent."""
         thread, loop, end = self._thread, self._loop, self._end
         self._thread = self._loop = self._session = self._end = None
         if thread is not None and loop is not None and end is not None:
@@ -89,11 +89,11 @@ class McpSession:
 
     def _answer(self, tool: str, result: CallToolResult) -> Any:  # noqa: ANN401 - JSON
         text = "\n".join(each.text for each in result.content if each.type == "text")
-        fields = result.model_dump(by_alias=True)  # their names differ in the SDK's versions
+        fields = result.model_dump(by_alias=True)  # the SDK's attribute names differ by version
         if fields["isError"]:
             raise MirrorError(f"{self.name}, {tool}: {text:.300}")
         try:
-            # Servers that answer with a text wrap it in structured content, too.
+            # Servers also wrap a text response in structured content.
             found = json.loads(text)
         except (ValueError, RecursionError):
             found = text
@@ -115,7 +115,7 @@ class McpSession:
             raise MirrorError(f"{self.name} did not start: {why:.300}") from error
 
     async def _run(self, started: concurrent.futures.Future[None]) -> None:
-        """Keep the session open until it is to end, in the thread of its loop."""
+        """Keep the session open until it is closed, in the thread of its event loop."""
         from mcp import ClientSession
 
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()

@@ -1,4 +1,4 @@
-"""Modules as points in Qdrant, found by their ids, so that they need no vectors."""
+"""Modules as points in Qdrant, found by id, so that they need no vectors."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 
 class QdrantRemote:
-    """A collection of a server, or of the local mode of Qdrant's client."""
+    """A collection on a server, or in the local mode of Qdrant's client."""
 
     verbatim = True
 
     def __init__(self, url: str, settings: ModuleSettings, *, root: Path) -> None:
-        """Name it; a relative path begins at `root`."""
+        """Configure the remote; paths are relative to `root`."""
         self._url, self._settings, self._root = url, settings, root
         self._client: QdrantClient | None = None
         kind, _, rest = url.partition(":")

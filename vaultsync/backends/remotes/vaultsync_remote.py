@@ -13,30 +13,30 @@ from vaultsync.modules.remote import MirrorError, RemoteHit, RemoteQuery, Remote
 
 _NAMESPACE = UUID("b2f1c6de-58b4-5a5f-8f0e-6d1f0f6f3c55")
 _OURS, _THEIRS = "[REDACTED:", "[REDACTED HERE:"
-"""A placeholder of this machine means nothing to another vaultsync, which would refuse it."""
+"""Another vaultsync would refuse this machine's placeholders, which it cannot resolve."""
 CHUNK, CHECKSUM, DIGEST = "moduleChunk", "moduleChecksum", "moduleRecord"
 """Properties of the fact that mirrors a module."""
 
 
 class FactCalls(Protocol):
-    """What another vaultsync is asked for; a fact is its JSON, and None where there is none."""
+    """Calls to another vaultsync; a fact is its JSON, or None if there is none."""
 
     name: str
 
     def get(self, fact_id: str) -> Mapping[str, Any] | None:
-        """One fact."""
+        """Get a fact."""
         ...
 
     def create(self, fact_id: str, values: Mapping[str, Any]) -> None:
-        """Store a new one, or bring back one that was deleted."""
+        """Create a fact, or restore a deleted one."""
         ...
 
     def update(self, fact_id: str, values: Mapping[str, Any]) -> None:
-        """Change one."""
+        """Change a fact."""
         ...
 
     def forget(self, fact_id: str) -> None:
-        """Delete one."""
+        """Delete a fact."""
         ...
 
     def close(self) -> None:
@@ -47,13 +47,13 @@ class FactCalls(Protocol):
 class FactRemote:
     """Modules as facts of another vaultsync, each with the checksum of its module.
 
-    The other one may link the names of its entities in a text, so that it is not verbatim.
+    The other one may turn names of entities in a text into links, so it is not verbatim.
     """
 
     verbatim = False
 
     def __init__(self, calls: FactCalls) -> None:
-        """Ask by these calls."""
+        """Use these calls."""
         self._calls = calls
         self.name = calls.name
 
@@ -97,7 +97,7 @@ class FactRemote:
 
 
 class BridgeCalls:
-    """The calls, as requests to a bridge."""
+    """Calls as requests to a bridge."""
 
     def __init__(self, url: str, *, key: str, timeout: float) -> None:
         """A bridge at a URL; see `HttpService`."""
@@ -123,7 +123,7 @@ class BridgeCalls:
         self._service.ask("POST", f"{_path(fact_id)}/forget", {})
 
     def close(self) -> None:
-        """There is no connection between two requests."""
+        """Do nothing: no connection is kept between requests."""
 
 
 def _property(fact: Mapping[str, Any], key: str) -> str:

@@ -1,8 +1,8 @@
 """Locks between programs that share a file: by the system, or by a file with a process id.
 
-`flock` ends with its process, so that nothing is left behind. Where a file system has none (some
-network mounts), a file beside names the holder and the time; it is stale once its process is
-gone, or after half a minute. Such locks are advisory, and unreliable between machines.
+`flock` ends with its process, so nothing is left behind. On file systems without it (some network
+mounts), a file next to it names the holder and the time; it is stale once its process is gone, or
+after half a minute. Such locks are advisory, and unreliable between machines.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _SHORTEST_WAIT, _LONGEST_WAIT = 0.001, 0.02
 
 @contextlib.contextmanager
 def locked(path: Path, seconds: float, *, shared: bool = False) -> Iterator[None]:
-    """Hold the lock of a file that is there for this alone.
+    """Hold the lock of a lock file.
 
     Readers share it. A waiting writer keeps later readers out, because all pass a gate that a
     writer holds until it is done.
 
     Args:
-        path: of the lock, such as `memory.json.lock`.
-        seconds: how long to wait for others.
-        shared: whether to hold it together with other readers.
+        path: the lock file, such as `memory.json.lock`.
+        seconds: maximum time to wait for others.
+        shared: whether to share it with other readers.
 
     Raises:
-        LockTimeoutError: another process has it for that long.
-        OSError: the file cannot be made.
+        LockTimeoutError: another process holds it for that long.
+        OSError: the file cannot be created.
     """
     until = time.monotonic() + seconds
     with contextlib.ExitStack() as held:
@@ -68,7 +68,7 @@ def _open(path: Path) -> Iterator[int]:
     try:
         yield fd
     finally:
-        os.close(fd)  # which unlocks it
+        os.close(fd)  # also unlocks it
 
 
 def _wait(fd: int, kind: int, until: float, path: Path, seconds: float) -> None:
@@ -89,7 +89,7 @@ def _wait(fd: int, kind: int, until: float, path: Path, seconds: float) -> None:
 
 @contextlib.contextmanager
 def _lock_by_file(path: Path, until: float, seconds: float) -> Iterator[None]:
-    """Hold a file that only one process can make."""
+    """Hold a file that only one process can create."""
     owned = path.with_name(f"{path.name}.pid")
     mine = {"pid": os.getpid(), "at": time.time(), "id": os.urandom(8).hex()}
     draft = path.with_name(f".{path.name}.{mine['id']}")
@@ -98,7 +98,7 @@ def _lock_by_file(path: Path, until: float, seconds: float) -> Iterator[None]:
         pause = _SHORTEST_WAIT
         while True:
             with contextlib.suppress(FileExistsError):
-                os.link(draft, owned)  # whole at once: no one reads half a process id
+                os.link(draft, owned)  # atomically, so that no reader sees half a process id
                 break
             _drop_stale(owned)
             if time.monotonic() >= until:
@@ -134,8 +134,8 @@ def _drop_stale(owned: Path) -> None:
     if age < STALE_SECONDS and isinstance(pid, int) and _lives(pid):
         return
     if not owner and age < STALE_SECONDS:
-        return  # not readable: its age decides alone
-    # Renamed first: of two that find it stale, only one removes it, and never a newer one.
+        return  # not readable, so only its age counts
+    # Renamed first, so that only one process removes it, and never a newer one.
     aside = owned.with_name(f".{owned.name}.{os.urandom(4).hex()}")
     with contextlib.suppress(FileNotFoundError):
         owned.rename(aside)

@@ -29,18 +29,18 @@ class RepoFolder:
     """The files of one repository and branch; other programs may read and write them, too."""
 
     def __init__(self, root: Path, repo_hash: str) -> None:
-        """Name the folder; nothing is made yet.
+        """Name the folder, without creating it.
 
         Args:
             root: the folder of all repositories.
-            repo_hash: of the repository and branch.
+            repo_hash: the hash of the repository and branch.
         """
         self.path = root / repo_hash
         self.indexes = self.path / INDEXES
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever written about it."""
+        """Whether anything was ever written to it."""
         return self.path.is_dir()
 
     def memory_lock(self, *, shared: bool = False) -> AbstractContextManager[None]:
@@ -61,19 +61,19 @@ class RepoFolder:
             yield
 
     def memory(self) -> bytes | None:
-        """The bytes of `memory.json`; None when there is none."""
+        """The bytes of `memory.json`; None if there is none."""
         return self._read(self.path / MEMORY_FILE)
 
     def put_memory(self, data: bytes, expect: bytes | None) -> bytes | None:
-        """Replace `memory.json` in one step, durably; to be used under its lock.
+        """Replace `memory.json` atomically and durably; requires its lock.
 
         Args:
-            data: what it holds from then on.
-            expect: what it held when it was read; None for no file.
+            data: the new content.
+            expect: the content that was read; None for no file.
 
         Returns:
-            What another program that takes no lock saved meanwhile, and what is replaced now;
-            None where it held what was expected.
+            The replaced content, if another program without the lock had saved it meanwhile;
+            None if the replaced content was as expected.
         """
         path = self.path / MEMORY_FILE
         with _naming("write", path):
@@ -85,21 +85,21 @@ class RepoFolder:
             return _swap(path, data, expect)
 
     def versions(self) -> list[int]:
-        """The numbers of the versions of `memory.json` that are kept, the oldest first."""
+        """The numbers of the stored versions of `memory.json`, oldest first."""
         with _naming("read", self.indexes), contextlib.suppress(FileNotFoundError):
             found = (each.name.split(".")[1] for each in self.indexes.glob("memory.*.json"))
             return sorted(int(each) for each in found if each.isdecimal())
         return []
 
     def version(self, number: int) -> bytes | None:
-        """A version of `memory.json`; None when it is not kept."""
+        """A version of `memory.json`; None if it is not stored."""
         return self.state(f"memory.{number}.json")
 
     def keep_version(self, data: bytes, *, most: int) -> int:
-        """Keep a version of `memory.json`, durably, unless it is the newest; returns its number.
+        """Store a version of `memory.json` durably, unless it is the newest; returns its number.
 
         Args:
-            data: of the file.
+            data: the content of the file.
             most: the number of versions to keep, of which this one is the newest.
         """
         known = self.versions()
@@ -112,15 +112,15 @@ class RepoFolder:
         return number
 
     def summaries(self) -> Sequence[bytes]:
-        """The whole lines of `summaries.jsonl`, oldest first; what a crash cut off is left out."""
+        """The complete lines of `summaries.jsonl`, oldest first, without a truncated one."""
         data = self._read(self.path / SUMMARIES_FILE) or b""
         return [line for line in data.split(b"\n")[:-1] if line.strip()]
 
     def append_summary(self, line: bytes) -> None:
-        """Append a line to `summaries.jsonl`, durably; to be used under its lock.
+        """Append a line to `summaries.jsonl` durably; requires its lock.
 
-        A line that a crash of another program cut off is ended first. When the disk is full in
-        the middle of the line, the file is cut back to what it was.
+        A line that was truncated by a crash is ended first. If the disk is full in the middle of
+        the line, the file is truncated to its former length.
         """
         path = self.path / SUMMARIES_FILE
         with _naming("write", path):
@@ -140,15 +140,15 @@ class RepoFolder:
                 sync_folder(path.parent)
 
     def put_summaries(self, lines: Sequence[bytes]) -> None:
-        """Replace all lines in one step, durably; to be used under the lock."""
+        """Replace all lines atomically and durably; requires the lock."""
         self._replace(self.path / SUMMARIES_FILE, b"".join(line + b"\n" for line in lines))
 
     def state(self, name: str) -> bytes | None:
-        """A file of `indexes/`; None when there is none."""
+        """A file in `indexes/`; None if there is none."""
         return self._read(self.indexes / name)
 
     def put_state(self, name: str, data: bytes, *, durable: bool = True) -> None:
-        """Replace a file of `indexes/` in one step."""
+        """Replace a file in `indexes/` atomically."""
         with _naming("write", self.indexes / name):
             self.indexes.mkdir(mode=0o700, parents=True, exist_ok=True)
             replace_file(self.indexes / name, data, durable=durable)
@@ -162,7 +162,7 @@ class RepoFolder:
 
     def _replace(self, path: Path, data: bytes) -> None:
         with _naming("write", path):
-            # The user may have linked it to a synced folder: the link stays.
+            # The user may have linked it to a synced folder, so the link is kept.
             path = Path(os.path.realpath(path))
             try:
                 replace_file(path, data)
@@ -174,7 +174,7 @@ class RepoFolder:
 
 
 def _swap(path: Path, data: bytes, expect: bytes) -> bytes | None:
-    """Swap a file with a new one, and look at what was in its place."""
+    """Exchange a file with a new one, and read the displaced content."""
     aside = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     replace_file(aside, data)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -192,15 +192,15 @@ def _swap(path: Path, data: bytes, expect: bytes) -> bytes | None:
 
 
 def _write_whole(fd: int, data: bytes, path: Path) -> None:
-    """Write in one call, which `O_APPEND` puts at the end as a whole."""
+    """Write in one call, which `O_APPEND` appends as a whole."""
     if os.write(fd, data) < len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
 def _write_in_place(path: Path, data: bytes) -> None:
-    """Write over a file that cannot be renamed over, and check what is there then.
+    """Overwrite a file that cannot be replaced by renaming, and verify its content.
 
-    The new bytes are beside it until they were read back, so that a crash loses nothing.
+    The new bytes are also in a file next to it until they were verified, so a crash loses nothing.
     """
     aside = path.with_name(f".{path.name}.new")
     replace_file(aside, data)
@@ -225,7 +225,7 @@ def _ends_line(path: Path, size: int) -> bool:
 
 @contextlib.contextmanager
 def _naming(verb: str, path: Path) -> Iterator[None]:
-    """Turn an error of the system into one that names the file."""
+    """Turn a system error into one that names the file."""
     try:
         yield
     except OSError as error:

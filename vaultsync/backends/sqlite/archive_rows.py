@@ -15,7 +15,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.packed_bytes import MIN_PACKED_BYTES, PackedBytes, pack, unpack
 
-if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 of its 110 ms
+if TYPE_CHECKING:  # recall in a new process does not need them: 6 of its 110 ms
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ProposalRecord
     from vaultsync.storage.archive import Base, HistoryEntry, PackedBase, WriteIntent
@@ -50,7 +50,7 @@ ARCHIVE_PLACES: tuple[tuple[str, str], ...] = (
     ("moves", "DELETE FROM moves WHERE is_erased(fact_id)"),
     ("settings", "UPDATE settings SET value = without_ids(value) WHERE mentions(value)"),
 )
-"""The tables that hold anything of a fact, and how it is erased there. A new table needs a
+"""The tables that contain data of a fact, and how to erase it there. A new table needs a
 row here."""
 _REMOVAL = "(field = 'note' AND \"after\" = 'null')"
 _NEEDED_BLOBS = (
@@ -81,9 +81,9 @@ PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
     ("proposals", "proposals", "NOT open AND json_extract(body, '$.settled_at') < :history"),
     ("blobs", "blobs", "unused_since < :blobs"),
 )
-"""The rows that are pruned when they are old, by name, table and condition. The history of a run is
-kept or pruned as a whole, so that it can be undone. Moves come first, and so are pruned the next
-time after their history, which makes a dry run count the same."""
+"""The rows that are pruned when old, by name, table and condition. The history of a run is kept or
+pruned as a whole, so that it can be undone. Moves come first, and so are pruned one time later than
+their history, so that a dry run counts the same."""
 MARKS = (
     f"UPDATE blobs SET unused_since = NULL WHERE sha IN ({_NEEDED_BLOBS})",  # noqa: S608 - ours
     "UPDATE blobs SET unused_since = :now WHERE unused_since IS NULL"  # noqa: ISC004, S608 - ours
@@ -97,22 +97,22 @@ PACKED_COLUMNS = (("blobs", "data"), ("bases", "fact"), ("runs", "report"))
 
 
 def pack_column(held: str | bytes) -> str | bytes:
-    """A text, or bytes, as a column of `PACKED_COLUMNS` holds it."""
+    """Text or bytes as stored in a column of `PACKED_COLUMNS`."""
     data = held.encode() if isinstance(held, str) else held
     packed = pack(data)
     return held if packed is data else packed
 
 
 def unpack_column(held: str | bytes) -> str | bytes:
-    """The reverse of `pack_column()`, but that a text may come as its bytes.
+    """The inverse of `pack_column()`, except that text may be returned as bytes.
 
-    Raises ArchiveError: they are damaged.
+    Raises ArchiveError: the data is damaged.
     """
     return unpack_blob(held) if isinstance(held, bytes) else held
 
 
 def unpack_blob(held: bytes) -> bytes:
-    """The same of bytes that are no text."""
+    """The same for binary data."""
     try:
         return unpack(held)
     except ValueError as error:
@@ -125,7 +125,7 @@ def _raise_damaged(error: ValueError) -> NoReturn:
 
 
 def m001_archive(db: sqlite3.Connection) -> None:
-    """Everything. Columns of paths take text, and bytes for what is no text."""
+    """All tables. Path columns contain text, or bytes if the path is not valid text."""
     tables = """
         CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL);
         CREATE TABLE folders (path PRIMARY KEY, fingerprint BLOB NOT NULL);
@@ -158,13 +158,13 @@ def m001_archive(db: sqlite3.Connection) -> None:
 
 
 def m002_unused_blobs(db: sqlite3.Connection) -> None:
-    """Since when no base, no write and no deletion needs a blob."""
+    """The time since which no base, write or deletion needs a blob."""
     db.execute("ALTER TABLE blobs ADD COLUMN unused_since TEXT")
     db.execute("CREATE INDEX blobs_unused ON blobs (unused_since)")
 
 
 def m003_packed(db: sqlite3.Connection) -> None:
-    """Bytes of notes, facts of bases and reports are packed where that is shorter."""
+    """Pack bytes of notes, facts of bases and reports if that is shorter."""
     db.create_function("packed", 1, pack_column)
     for table, column in PACKED_COLUMNS:
         db.execute(
@@ -174,7 +174,7 @@ def m003_packed(db: sqlite3.Connection) -> None:
 
 
 def m004_file_names(db: sqlite3.Connection) -> None:
-    """By which name links lead to a note, so that its fact is found without reading all paths."""
+    """The name by which links refer to a note, to find its fact without reading all paths."""
     db.create_function("file_key", 1, file_key)
     db.execute("ALTER TABLE bases ADD COLUMN file_key")
     db.execute("UPDATE bases SET file_key = file_key(name)")
@@ -182,7 +182,7 @@ def m004_file_names(db: sqlite3.Connection) -> None:
 
 
 def m005_moves(db: sqlite3.Connection) -> None:
-    """Which notes came, moved or went, and in which order: tables follow them."""
+    """The order in which notes were added, moved or removed, which tables follow."""
     db.execute(
         "CREATE TABLE moves (n INTEGER PRIMARY KEY AUTOINCREMENT, fact_id TEXT NOT NULL UNIQUE)"
     )
@@ -199,7 +199,7 @@ def m005_moves(db: sqlite3.Connection) -> None:
 
 
 def m006_proposals(db: sqlite3.Connection) -> None:
-    """Changes that a person has to decide about."""
+    """Changes that the user has to decide about."""
     db.execute(
         "CREATE TABLE proposals (n INTEGER PRIMARY KEY, id TEXT UNIQUE,"
         " open INTEGER NOT NULL, body TEXT NOT NULL)"
@@ -208,12 +208,12 @@ def m006_proposals(db: sqlite3.Connection) -> None:
 
 
 def m007_moves_in_bulk(db: sqlite3.Connection) -> None:
-    """A trigger makes SQLite copy each page that an INSERT changes: two thirds of its time."""
+    """Drop the trigger, with which SQLite copies each page that an INSERT changes."""
     db.execute("DROP TRIGGER base_moved")
 
 
 def m008_texts_once(db: sqlite3.Connection) -> None:
-    """The fact of a base stands beside the bytes of its note, which are a blob."""
+    """The fact of a base refers to the bytes of its note, which are a blob."""
     from vaultsync.model.line_beside import fact_line_beside
 
     def beside(held: str | bytes, note: bytes | None) -> str | bytes:
@@ -238,13 +238,13 @@ MIGRATIONS: tuple[sqlite_file.Migration, ...] = (
     m007_moves_in_bulk,
     m008_texts_once,
 )
-"""In order. A name once released stays."""
+"""In order. Names must not change after a release."""
 
 
 def path_to_column(path: str) -> str | bytes:
-    """A path for a column: text, or bytes when it is no text.
+    """A path for a column: text, or bytes if it is not valid Unicode.
 
-    Names that are no Unicode hold half characters, which SQLite's text cannot.
+    Such names contain surrogates, which SQLite's text cannot represent.
     """
     try:
         path.encode()
@@ -254,7 +254,7 @@ def path_to_column(path: str) -> str | bytes:
 
 
 def file_key(name: str | bytes) -> str | bytes:
-    """The key of the name of a file for a column, by which links lead to it."""
+    """The key of a file name for a column, by which links find it."""
     from vaultsync.links.wikilinks import name_key
 
     return path_to_column(name_key(path_from_column(name)))
@@ -274,7 +274,7 @@ def path_from_columns(folder: str | bytes, name: str | bytes) -> VaultPath:
 
 
 def base_to_row(base: PackedBase) -> SqlRow:
-    """A base in the order of its table."""
+    """A base as a row of its table."""
     fact_id, revision, path, line, sha, stamp, missing_since = base
     folder, _, name = path.rpartition("/")
     return (
@@ -291,7 +291,7 @@ def base_to_row(base: PackedBase) -> SqlRow:
 
 
 def stamp_to_columns(stamp: FileStamp | None) -> SqlRow:
-    """The four columns of a stamp; the inode as text, which in SQLite would lack its 64th bit."""
+    """The four columns of a stamp; the inode as text, because SQLite's integers have 63 bits."""
     return (*stamp[:3], str(stamp.inode)) if stamp else (None, None, None, None)
 
 
@@ -312,11 +312,11 @@ def base_from_row(row: SqlRow) -> Base:
 
 
 def value_to_json(value: object) -> str:
-    """One line of JSON for anything that the archive holds whole."""
+    """One line of JSON for a record that the archive stores as a whole."""
     try:
         return encode_json(_plain(value)).decode()
     except UnicodeEncodeError:
-        # A path that is no Unicode: JSON can hold its half characters as escapes.
+        # The path is not valid Unicode: JSON can represent its surrogates as escapes.
         return json.dumps(_plain(value), default=_dataclass_to_dict)
 
 
@@ -348,19 +348,19 @@ def proposal_from_json(body: str) -> ProposalRecord:
 
 
 def history_to_row(entry: HistoryEntry) -> SqlRow:
-    """An entry in the order of its table."""
+    """An entry as a row of its table."""
     return (*entry[:-2], value_to_json(entry.before), value_to_json(entry.after))
 
 
 def history_from_row(row: SqlRow) -> HistoryEntry:
-    """The reverse of `history_to_row()`."""
+    """The inverse of `history_to_row()`."""
     from vaultsync.storage.archive import HistoryEntry
 
     return HistoryEntry(*row[:-2], *map(json.loads, row[-2:]))
 
 
 def scrub_report(report: str | bytes, traces: Traces) -> str | bytes:
-    """The report of a run, as its column, without the entries that name a fact or quote it."""
+    """The report column of a run, without the entries that name or quote a fact."""
 
     def scrub(value: object) -> object:
         if isinstance(value, dict):
@@ -373,7 +373,7 @@ def scrub_report(report: str | bytes, traces: Traces) -> str | bytes:
 
 
 def _plain(value: object) -> object:
-    """A record as a map, in which its fact is a line and a version."""
+    """A record as a map, with its fact as a line and a version."""
     if not isinstance(value, tuple) or not hasattr(value, "_asdict"):
         return value
     held: dict[str, object] = value._asdict()

@@ -1,6 +1,6 @@
-"""A SQLite file of vaultsync: private, durable, of a known schema.
+"""A SQLite file of vaultsync: private, durable, with a known schema.
 
-The files are read by newer versions of vaultsync, so each records its migrations, by the
+Newer versions of vaultsync read these files, so each file records its migrations by the
 names of functions such as `m001_facts`.
 """
 
@@ -24,53 +24,53 @@ from vaultsync.storage.packed_bytes import unpack
 
 IN_MEMORY = ":memory:"
 BATCH_ROWS = 500
-"""Rows read at once while walking a table: no cursor stays open between two batches."""
+"""Number of rows read at once from a table; no cursor stays open between batches."""
 
 
 class FileIdentity(NamedTuple):
-    """Which file has a name. SQLite itself goes on with one that has lost its name."""
+    """Identifies the file with a name. SQLite itself keeps using a file that was replaced."""
 
     device: int
     inode: int
     log: int
-    """The inode of its log; 0 when it has none."""
+    """The inode of its log; 0 if it has none."""
 
 
 Migration: TypeAlias = Callable[[sqlite3.Connection], None]
 PrunedPlace: TypeAlias = tuple[str, str, str]
-"""What is pruned when it is old: its name, its table, and which rows, with named values."""
+"""Data that is pruned when old: its name, its table, and a condition with named parameters."""
 _SPACE = ("freelist_count", "page_count")
 _MIN_FREE_PAGES = 64
-"""A megabyte: less is not worth writing a file again."""
+"""A megabyte; less is not worth rewriting a file."""
 
 _MIGRATION_NAME = lazy_pattern(r"m\d{3}_\w+")
 _BUSY_SECONDS = 5.0
 _FILES_USED = 4
-"""The file, its log, the shared memory of both, and one for a moment."""
+"""The file, its log, their shared memory, and a temporary one."""
 _PAGE = 16_384
-"""Bytes. A fact and its note fit without overflow; a first run is an eighth faster."""
+"""Page size in bytes. A fact and its note fit without overflow; a first run is an eighth faster."""
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",
-    # On macOS fsync does not reach the platter; this asks for what does.
+    # On macOS, fsync does not reach the disk itself; this setting does.
     "PRAGMA fullfsync = ON",
     "PRAGMA checkpoint_fullfsync = ON",
-    # KiB. A transaction of 1,000 notes fits, and so writes each page once.
+    # In KiB. A transaction of 1,000 notes fits, and so writes each page only once.
     "PRAGMA cache_size = -16384",
-    # Otherwise one huge transaction would leave a log of its size behind for good.
+    # Otherwise a huge transaction would permanently leave a log of its size.
     "PRAGMA journal_size_limit = 16777216",
 )
 
 
 def make_private(path: str | Path) -> None:
-    """Make an empty file for this user alone, when there is none."""
-    # A file that is there is not even opened: closing it would drop the locks that
+    """Create an empty file for this user only, if there is none."""
+    # An existing file is not opened, because closing it would drop the locks that
     # SQLite holds on it elsewhere in this process (POSIX).
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def file_identity(path: str | Path) -> FileIdentity:
-    """Which files have this name, and that of its log, now; `OSError` if none can be seen."""
+    """The current identity of a file and its log; `OSError` if it cannot be determined."""
     found = os.stat(path)  # noqa: PTH116 - before every transaction, and 5 times faster
     try:
         log = os.stat(f"{path}-wal").st_ino  # noqa: PTH116 - the same
@@ -80,18 +80,18 @@ def file_identity(path: str | Path) -> FileIdentity:
 
 
 def find_identity(path: str | Path) -> FileIdentity | None:
-    """`file_identity()`; None if no file can be seen, as for `:memory:`."""
-    with suppress(OSError):  # no file can be seen
+    """`file_identity()`, or None if there is no file, as for `:memory:`."""
+    with suppress(OSError):  # there is no file
         return file_identity(path)
     return None
 
 
 def close_file(db: sqlite3.Connection, path: str | Path, opened: FileIdentity | None) -> None:
-    """Close a file, and remove its log when another file has its name now.
+    """Close a file, and remove its log if another file now has its name.
 
-    Otherwise the next process to open that would replay the log into it, and so undo a
-    restored backup, or damage another file. While the old file is open, the inode of its log
-    cannot belong to another one.
+    Otherwise the next process that opens the new file would replay the log into it, and so undo
+    a restored backup, or damage another file. While the old file is open, the inode of its log
+    cannot be reused.
     """
     now = find_identity(path)
     if now and opened and now[:2] != opened[:2] and now.log == opened.log != 0:
@@ -102,7 +102,7 @@ def close_file(db: sqlite3.Connection, path: str | Path, opened: FileIdentity | 
 
 
 def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:
-    """Open an existing file, or `:memory:`; each commit is then durable at once.
+    """Open an existing file, or `:memory:`; each commit is durable.
 
     A commit that makes the log longer than `log_pages` also moves it into the file.
     """
@@ -115,7 +115,7 @@ def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:
         check_same_thread=False,
     )
     try:
-        db.execute(f"PRAGMA page_size = {_PAGE}")  # of a new file; others keep theirs
+        db.execute(f"PRAGMA page_size = {_PAGE}")  # only for a new file
         _log_ahead(db)
         for pragma in _PRAGMAS:
             db.execute(pragma)
@@ -129,10 +129,10 @@ def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:
 def open_migrated(
     path: str | Path, migrations: Sequence[Migration], *, create: bool, log_pages: int
 ) -> tuple[sqlite3.Connection, Literal["ready", "foreign", "newer"]]:
-    """`connect()`, and bring the schema up to date; an empty file's only with `create`.
+    """`connect()`, and migrate the schema; for an empty file only with `create`.
 
-    `foreign`: the file holds something else, or nothing. `newer`: it went through
-    migrations that are not known here. In both cases it is as it was, and has to be closed.
+    `foreign`: the file contains something else, or nothing. `newer`: it has unknown
+    migrations. In both cases the file is unchanged, and must be closed.
     """
     db = connect(path, log_pages=log_pages)
     try:
@@ -142,22 +142,22 @@ def open_migrated(
         answer = _migrate(db, migrations, create=create)
         db.execute("COMMIT" if answer == "ready" else "ROLLBACK")
     except BaseException:
-        db.close()  # what was begun is rolled back
+        db.close()  # rolls back an open transaction
         raise
     return db, answer
 
 
 def roll_back(db: sqlite3.Connection) -> None:
-    """End a transaction that failed, if SQLite has not done so itself."""
-    with suppress(sqlite3.Error):  # the error that ended it is on its way
+    """Roll back a failed transaction, if SQLite has not done so itself."""
+    with suppress(sqlite3.Error):  # the original error is being raised
         if db.in_transaction:
             db.execute("ROLLBACK")
 
 
 def compact(db: sqlite3.Connection) -> None:
-    """Write the file again without what was deleted from it, and empty its log.
+    """Rewrite the file without deleted data, and empty its log.
 
-    While another process reads, its log stays as it is until the next time.
+    While another process reads, the log is kept until the next time.
     """
     db.execute("PRAGMA secure_delete = ON")
     db.execute("VACUUM")
@@ -165,13 +165,13 @@ def compact(db: sqlite3.Connection) -> None:
 
 
 def is_sparse(db: sqlite3.Connection) -> bool:
-    """Whether an eighth of the file is free, and that is worth writing it again."""
+    """Whether an eighth of the file is free, and enough to make rewriting worthwhile."""
     (free,), (pages,) = (db.execute(f"PRAGMA {x}").fetchone() for x in _SPACE)
     return bool(free > _MIN_FREE_PAGES and free * 8 > pages)
 
 
 def vacuum(db: sqlite3.Connection) -> None:
-    """`compact()` when an eighth of the file is free; else only empty the log."""
+    """`compact()` if an eighth of the file is free; otherwise only empty the log."""
     if is_sparse(db):
         compact(db)
     else:
@@ -181,7 +181,7 @@ def vacuum(db: sqlite3.Connection) -> None:
 def count_rows(
     db: sqlite3.Connection, places: Sequence[PrunedPlace], since: Mapping[str, str]
 ) -> dict[str, int]:
-    """How many rows of each kind are old."""
+    """The number of old rows of each kind."""
     return {
         name: db.execute(f"SELECT count(*) FROM {table} WHERE {where}", since).fetchone()[0]  # noqa: S608 - ours
         for name, table, where in places
@@ -191,7 +191,7 @@ def count_rows(
 def prune_rows(
     db: sqlite3.Connection, places: Sequence[PrunedPlace], since: Mapping[str, str]
 ) -> dict[str, int]:
-    """Delete the rows of each kind that are old; returns how many."""
+    """Delete the old rows of each kind; returns their numbers."""
     return {
         name: db.execute(f"DELETE FROM {table} WHERE {where}", since).rowcount  # noqa: S608 - ours
         for name, table, where in places
@@ -199,9 +199,9 @@ def prune_rows(
 
 
 def add_trace_functions(db: sqlite3.Connection, traces: Traces) -> None:
-    """Let SQL ask what is to be erased: `is_erased(id)`, and `mentions(text or bytes)`.
+    """Add the SQL functions `is_erased(id)` and `mentions(text or bytes)`.
 
-    Bytes that are packed mention what they say.
+    Packed bytes are unpacked for the search.
     """
 
     def mentions(held: str | bytes | None) -> bool:
@@ -212,14 +212,14 @@ def add_trace_functions(db: sqlite3.Connection, traces: Traces) -> None:
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Whether the file itself is damaged: no bug, no lock, no full disk."""
+    """Whether the file itself is damaged, as opposed to a bug, a lock or a full disk."""
     return type(error) is sqlite3.DatabaseError
 
 
 def explain(error: OSError | sqlite3.OperationalError, path: str | Path) -> tuple[str, str]:
-    """What an error is about, and a hint about its cause; empty when that is not known.
+    """The message of an error, and a hint about its cause, empty if unknown.
 
-    SQLite says only that a file cannot be opened, not that too many are open.
+    SQLite only reports that a file cannot be opened, not that too many are open.
     """
     if isinstance(error, OSError):
         return error.strerror or str(error), _hint(error)
@@ -233,9 +233,9 @@ def explain(error: OSError | sqlite3.OperationalError, path: str | Path) -> tupl
 
 
 def _refusal(folder: Path) -> OSError | None:
-    """Why no file can be opened in a folder.
+    """The error that prevents opening files in a folder, if any.
 
-    The folder itself is opened: closing a file drops the locks of others in this process.
+    The test opens the folder, because closing a file drops other locks of this process.
     """
     opened: list[int] = []
     try:
@@ -249,12 +249,12 @@ def _refusal(folder: Path) -> OSError | None:
 
 
 def _hint(error: OSError) -> str:
-    """For all but a missing file, of which the caller knows more."""
+    """A hint for any error except a missing file, about which the caller knows more."""
     return "" if error.errno == errno.ENOENT else SYSTEM_HINTS.get(error.errno or 0, "")
 
 
 def _log_ahead(db: sqlite3.Connection) -> None:
-    # While two processes open a new file, SQLite refuses this one statement at once
+    # While two processes open a new file, SQLite refuses this statement immediately
     # instead of waiting as it does everywhere else.
     for wait in (0.01, 0.05, 0.1, 0.5, 1.0, 2.0):
         try:
@@ -291,6 +291,6 @@ def _applied_migrations(db: sqlite3.Connection) -> list[str] | None:
         return None
     names = [name for (name,) in db.execute("SELECT name FROM migrations ORDER BY n")]
     if not all(map(_MIGRATION_NAME.fullmatch, map(str, names))):
-        message = "the list of its migrations is unreadable"  # not one of a newer version
+        message = "the list of its migrations is unreadable"  # unlike a newer version's
         raise sqlite3.DatabaseError(message)
     return names

@@ -17,15 +17,15 @@ _Answer = TypeVar("_Answer")
 
 
 class DerivedFile:
-    """A file that is opened when it is first asked, and not before.
+    """A file that is opened on first use.
 
-    A file that is damaged, or that another version made, is thrown away: it is derived.
+    A damaged file, or one of another version, is discarded, because it is derived.
     """
 
     def __init__(
         self, path: str | Path, migrations: Sequence[sqlite_file.Migration], name: str
     ) -> None:
-        """The file at `path`, or `:memory:`; `name` is what errors call it."""
+        """Use the file at `path`; `name` is its name in errors."""
         self._path = Path(path)
         self._migrations = migrations
         self._name = name
@@ -34,28 +34,28 @@ class DerivedFile:
         self._file: sqlite_file.FileIdentity | None = None
 
     def close(self) -> None:
-        """Close the file; harmless when repeated."""
+        """Close the file; idempotent."""
         with self._lock:
             if self._db is not None:
                 self._db.close()
             self._db = None
 
     def version(self) -> str | None:
-        """What the data was derived from; None when it has to be built."""
+        """The version from which the data was derived; None if it must be built."""
         rows = self._rows("SELECT version FROM version")
         return rows[0][0] if rows else None
 
     def vacuum(self) -> None:
-        """Give the disk back what the file and its log do not need.
+        """Free the disk space that the file and its log do not need.
 
         Raises:
-            IndexBusyError, OSError: it stays as it is.
+            IndexBusyError, OSError: the file is unchanged.
         """
         self._answer(sqlite_file.vacuum)
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction; a file that turns out to be damaged is thrown away."""
+        """A transaction; a damaged file is discarded."""
         with self._lock:
             try:
                 db = self._asked(lambda opened: (opened, opened.execute("BEGIN IMMEDIATE"))[0])
@@ -88,7 +88,7 @@ class DerivedFile:
         self._answer(together)
 
     def _answer(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Ask the file; a damaged one is replaced by an empty one, once."""
+        """Run a query; a damaged file is replaced by an empty one, once."""
         with self._lock:
             try:
                 return self._asked(ask)
@@ -96,12 +96,12 @@ class DerivedFile:
                 if not sqlite_file.is_damage(error):
                     raise  # a constraint or a misuse: our bug, not a bad file
                 if self._db is not None and self._db.in_transaction:
-                    raise  # its end throws the file away
+                    raise  # the context manager discards the file
             self._throw_away()
             return self._asked(ask)
 
     def _asked(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Ask, and raise the errors of the port."""
+        """Run a query, and raise the errors of the port."""
         try:
             return ask(self._opened())
         except sqlite3.OperationalError as error:
@@ -128,7 +128,7 @@ class DerivedFile:
         if schema != "ready":
             self._throw_away()
             return self._opened()
-        # What a power cut takes is made again: no commit has to wait for the disk.
+        # Data lost in a power cut is derived again, so no commit has to wait for the disk.
         self._db.execute("PRAGMA synchronous = NORMAL")
         return self._db
 

@@ -23,9 +23,9 @@ _SELECT_CALLED = "SELECT DISTINCT id FROM titles JOIN facts ON facts.n = titles.
 
 
 def m001_numbered(db: sqlite3.Connection) -> None:
-    """Links by source and by the name they end in; titles; the names of entities; the version.
+    """Links by source and by target name; titles; the names of entities; the version.
 
-    Facts and targets are numbered, because most are in many links: that is a third of the bytes.
+    Facts and targets are numbered, because most are in many links: this takes a third of the bytes.
     """
     tables = """
         CREATE TABLE version (version TEXT NOT NULL);
@@ -121,7 +121,7 @@ class SqliteLinks(DerivedFile):
         return [EntityRecord(row[0], row[1], tuple(json.loads(row[2]))) for row in rows]
 
     def erase(self, traces: Traces) -> dict[str, int]:
-        """Throw the file away, as an `Erasable`: it is derived, and holds texts of links."""
+        """Discard the file, as an `Erasable`: it is derived, and contains texts of links."""
         with self._lock:
             held = sum(len(self.links_from(each)) for each in traces.fact_ids)
             self._throw_away()
@@ -136,22 +136,22 @@ def _keys(names: Iterable[str]) -> str:
 def _numbered(
     db: sqlite3.Connection, table: str, column: str, values: Collection[str]
 ) -> Mapping[str, int]:
-    """The numbers of facts or targets; new ones get theirs."""
-    some = f"SELECT {column}, n FROM {table} WHERE {column} {_GIVEN}"  # noqa: S608 - ours
-    found = dict(db.execute(some, (json.dumps(list(values)),)))
+    """The numbers of facts or targets; new ones get a number."""
+    query = f"SELECT {column}, n FROM {table} WHERE {column} {_GIVEN}"  # noqa: S608 - ours
+    found = dict(db.execute(query, (json.dumps(list(values)),)))
     new = [each for each in values if each not in found]
     if table == "targets":
         rows = [(each, name_key(each)) for each in new]
         db.executemany("INSERT INTO targets (text, name) VALUES (?, ?)", rows)
     else:
         db.executemany("INSERT INTO facts (id) VALUES (?)", zip(new))
-    return found | dict(db.execute(some, (json.dumps(new),))) if new else found
+    return found | dict(db.execute(query, (json.dumps(new),))) if new else found
 
 
 def _stored_links(
     db: sqlite3.Connection, fact_ids: Iterable[str]
 ) -> dict[str, list[LinkReference]]:
-    """The links that are held of each fact, in their order."""
+    """The stored links of each fact, in order."""
     found: dict[str, list[LinkReference]] = {fact_id: [] for fact_id in fact_ids}
     query = f"{_SELECT} WHERE facts.id {_GIVEN} ORDER BY facts.id, at"
     for row in db.execute(query, (json.dumps(list(found)),)):

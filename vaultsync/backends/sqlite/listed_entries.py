@@ -30,11 +30,11 @@ _Volumes: TypeAlias = defaultdict[tuple[str, str, int], Volume]
 _TABLES = ("version", "listed", "named", "mentioned", "entities", "volumes")
 _DAY, _PRIORITY, _TYPE, _TYPED = "day", "priority", "type", "typed"
 _LETTERED, _SPELLED = "lettered", "spelled"
-"""Kinds of volumes: what is counted by each."""
+"""Kinds of volumes, by what is counted."""
 
 
 def m001_listed(db: sqlite3.Connection) -> None:
-    """Entries in their orders; names and who mentions them; how much there is of what.
+    """Entries in their orders; names and the facts that mention them; sizes.
 
     `weight` and `day` are negative, so that the first entries come first.
     """
@@ -129,8 +129,8 @@ class SqliteEntries(DerivedFile):
 
     def iter_listed(self) -> Iterator[ListedEntry]:
         after = ""
-        some = f"{_SELECT} WHERE id > ? ORDER BY id LIMIT {sqlite_file.BATCH_ROWS}"
-        while rows := self._rows(some, after):
+        query = f"{_SELECT} WHERE id > ? ORDER BY id LIMIT {sqlite_file.BATCH_ROWS}"
+        while rows := self._rows(query, after):
             yield from map(_listed, rows)
             after = _listed(rows[-1]).id
 
@@ -149,8 +149,8 @@ class SqliteEntries(DerivedFile):
             " AND part = ''",
             *(_DAY, until),
         )
-        some = f"{_SELECT} WHERE day <= ? ORDER BY day, weight, id LIMIT ?"
-        return number, [*map(_listed, self._rows(some, until, limit))]
+        query = f"{_SELECT} WHERE day <= ? ORDER BY day, weight, id LIMIT ?"
+        return number, [*map(_listed, self._rows(query, until, limit))]
 
     def by_type(self, limit: int) -> dict[str, tuple[int, list[ListedEntry]]]:
         return {key: self._best("type", key, n, limit) for key, n in self._numbers(_TYPE)}
@@ -191,8 +191,8 @@ class SqliteEntries(DerivedFile):
             ((facts,),) = self._rows(count, json.dumps(list(names)))
         first: dict[str, tuple[float, int, str]] = {}
         for name in names:
-            some = "SELECT weight, day, id FROM mentioned WHERE name = ?"
-            for row in self._rows(f"{some} {_ORDER} LIMIT ?", name, limit):
+            query = "SELECT weight, day, id FROM mentioned WHERE name = ?"
+            for row in self._rows(f"{query} {_ORDER} LIMIT ?", name, limit):
                 first[row[2]] = row
         best = [row[2] for row in sorted(first.values())[:limit]]
         found = self.find(best)
@@ -210,8 +210,8 @@ class SqliteEntries(DerivedFile):
 
     def typed(self, keys: PartKeys, buckets: range) -> list[tuple[str, str]]:
         where = " AND ".join([*(f"{x} = ?" for x in _PART[: len(keys)]), _BETWEEN])
-        some = f"SELECT type, line FROM listed WHERE {where} {_ORDER}"  # noqa: S608 - ours
-        return self._rows(some, *keys, buckets.start, buckets.stop)
+        query = f"SELECT type, line FROM listed WHERE {where} {_ORDER}"  # noqa: S608 - ours
+        return self._rows(query, *keys, buckets.start, buckets.stop)
 
     def entity_parts(self) -> dict[PartKeys, Volume]:
         return self._parts(_LETTERED)
@@ -225,7 +225,7 @@ class SqliteEntries(DerivedFile):
         return sorted(map(_group, found), key=lambda each: each.rank)
 
     def erase(self, traces: Traces) -> dict[str, int]:
-        """Throw the file away, as an `Erasable`: it is derived, and holds titles."""
+        """Discard the file, as an `Erasable`: it is derived, and contains titles."""
         with self._lock:
             held = len(self.find(traces.fact_ids))
             self._throw_away()
@@ -243,12 +243,12 @@ class SqliteEntries(DerivedFile):
         return {tuple(part.split("\n")): Volume(*volume) for part, *volume in rows}
 
     def _buckets(self, kind: str, keys: PartKeys) -> dict[int, Volume]:
-        some = "SELECT bucket, lines, size FROM volumes WHERE kind = ? AND part = ?"
-        rows = self._rows(some, f"{kind} bucket", "\n".join(keys))
+        query = "SELECT bucket, lines, size FROM volumes WHERE kind = ? AND part = ?"
+        rows = self._rows(query, f"{kind} bucket", "\n".join(keys))
         return {bucket: Volume(*volume) for bucket, *volume in rows}
 
     def _count(self, more: _Volumes, less: _Volumes) -> None:
-        """Count what came, and what went."""
+        """Count added and removed entries."""
         for key, (lines, size) in less.items():
             held = more[key]
             more[key] = Volume(held.lines - lines, held.size - size)
@@ -309,7 +309,7 @@ def _group(row: tuple[Any, ...]) -> EntityGroup:
 
 
 def _spelled(each: ListedEntry) -> Mapping[str, list[str]]:
-    """Folded name -> as the fact writes it."""
+    """Folded name -> its spelling in the fact."""
     found: dict[str, list[str]] = defaultdict(list)
     for name in each.entry.entities:
         found[fold_name(name)].append(name)

@@ -41,7 +41,7 @@ from vaultsync.errors import ArchiveError
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.packed_bytes import pack
 
-if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 of its 110 ms
+if TYPE_CHECKING:  # recall in a new process does not need them: 6 of its 110 ms
     from vaultsync.notes.conflict_note import ConflictRecord
     from vaultsync.notes.proposal_note import ProposalRecord
     from vaultsync.storage.archive import (
@@ -95,7 +95,7 @@ SELECT_PATHS_BY_FILE = (
 )
 SELECT_WAITING = "SELECT body FROM waiting WHERE kind = ? ORDER BY n"
 _UNFINISHED = {"intent": "intents", "linger": "displaced_files", "outgoing": "outbox"}
-"""The kinds of rows in `waiting`, as `Archive.unfinished()` names them."""
+"""Kind of rows in `waiting` -> its name in `Archive.unfinished()`."""
 SELECT_HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
 SELECT_RUNS = "SELECT run, at, kind, report FROM runs "
 SELECT_NOTE_REMOVALS = SELECT_HISTORY + (  # noqa: S608 - both are ours
@@ -103,11 +103,11 @@ SELECT_NOTE_REMOVALS = SELECT_HISTORY + (  # noqa: S608 - both are ours
     " AND field = 'note' AND \"after\" = 'null' ORDER BY n"
 )
 _ARCHIVE_WAL_PAGES = 4_096
-"""A first run over 10,000 notes fits: it need not wait for the file itself."""
+"""A first run over 10,000 notes fits, so it does not wait for the file itself."""
 
 
 class SqliteArchive:
-    """An `Archive` in one file: write-ahead log, every commit on disk at its end."""
+    """An `Archive` in one file, with a write-ahead log; every commit is durable."""
 
     def __init__(self, db: sqlite3.Connection, path: str) -> None:
         self._db: sqlite3.Connection | None = db
@@ -118,7 +118,7 @@ class SqliteArchive:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """The archive at `path`, a new one when there is none; `:memory:` for tests."""
+        """Open or create the archive at `path`; `:memory:` for tests."""
         name = str(path)
         try:
             if name != sqlite_file.IN_MEMORY:
@@ -264,8 +264,8 @@ class SqliteArchive:
         return found
 
     def notes_by_folder(self) -> dict[VaultPath, int]:
-        some = "SELECT folder, count(*) FROM bases WHERE missing_since IS NULL GROUP BY folder"
-        return {path_from_column(folder): number for folder, number in self._rows(some)}
+        query = "SELECT folder, count(*) FROM bases WHERE missing_since IS NULL GROUP BY folder"
+        return {path_from_column(folder): number for folder, number in self._rows(query)}
 
     def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
         found: dict[VaultPath, str] = {}
@@ -298,7 +298,7 @@ class SqliteArchive:
         self._change(SET_STAMPS, rows)
 
     def _count_moves(self, rows: Sequence[SqlRow]) -> None:
-        """Count the bases whose notes are elsewhere than before; deletions have a trigger."""
+        """Count the bases of moved notes; deletions have a trigger."""
         places = ((row[0], row[1], row[2], row[9] is None) for row in rows)
         ids = json.dumps([row[0] for row in rows])
         before = set(self._rows(SELECT_PLACES_BY_ID, ids))
@@ -444,7 +444,7 @@ class SqliteArchive:
         return [Notice(**json.loads(body)) for (body,) in rows]
 
     def erase(self, traces: Traces) -> dict[str, int]:
-        """Erase facts everywhere, as an `Erasable`; blobs of other notes' bases stay."""
+        """Erase facts everywhere, as an `Erasable`; blobs of other notes' bases are kept."""
         erased: dict[str, int] = {}
         with self._connection() as db:
             sqlite_file.add_trace_functions(db, traces)
@@ -462,10 +462,10 @@ class SqliteArchive:
         return erased
 
     def prune(self, since: KeepSince, *, dry_run: bool = False) -> dict[str, int]:
-        """Remove what is older, and give its space back; or only count it.
+        """Remove older data and free its space, or only count it.
 
         Returns:
-            How many rows of each kind.
+            The number of rows of each kind.
         """
         from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
@@ -483,26 +483,26 @@ class SqliteArchive:
         return removed
 
     def iter_packed(self) -> Iterator[bytes]:
-        """What is packed in rows, unpacked: a row that is long lies in pieces of its file."""
+        """The unpacked data of packed rows, because long rows are in several pieces of the file."""
         with self._connection() as db:
             for table, column in PACKED_COLUMNS:
                 rows = db.execute(f"SELECT {column} FROM {table} WHERE typeof({column}) = 'blob'")  # noqa: S608 - ours
                 yield from (unpack_blob(held) for (held,) in rows)
 
     def vacuum(self) -> None:
-        """Give the space of removed rows back, when that is a good part of the file."""
+        """Free the space of removed rows, if that is a large part of the file."""
         with self._connection() as db:
             sqlite_file.vacuum(db)
 
     def compact(self) -> None:
-        """Write the file again without what was deleted."""
+        """Rewrite the file without deleted data."""
         with self._connection() as db:
             sqlite_file.compact(db)
 
     def _give_back(self, db: sqlite3.Connection) -> None:
-        """Give back what a first run needed for its intents, a third of a small archive.
+        """Free the space of a first run's intents, a third of a small archive.
 
-        Not where others write: the next one that closes the archive does it.
+        Not while others write: the next process that closes the archive does it.
         """
         if self._has_written and sqlite_file.find_identity(self._path) == self._place:
             with suppress(sqlite3.Error):
@@ -551,7 +551,7 @@ class SqliteArchive:
 
 
 def _raise_translated(error: sqlite3.DatabaseError, path: str) -> NoReturn:
-    """Raise an error of SQLite as `ArchiveError`: the file cannot be used, or is damaged."""
+    """Raise an SQLite error as `ArchiveError`: the file cannot be used, or is damaged."""
     if isinstance(error, sqlite3.OperationalError):
         why, helps = sqlite_file.explain(error, path)
         hint = helps or "check that its folder is writable and its disk has free space"

@@ -27,21 +27,21 @@ from vaultsync.storage.store import (
     with_accesses,
 )
 
-if TYPE_CHECKING:  # a cold question neither erases nor prunes
+if TYPE_CHECKING:  # questions neither erase nor prune
     from vaultsync.storage.erasure import Traces
     from vaultsync.storage.pruning import KeepSince
 
 _LOG_PAGES = 250
-"""A short log is soon overwritten instead of growing, which makes small writes fast."""
+"""A short log is reused soon instead of growing, which makes small writes fast."""
 _BY_ID = {
     (False, False): "WHERE id > ? AND deleted = 0 ORDER BY id LIMIT ?",
     (True, False): "WHERE id < ? AND deleted = 0 ORDER BY id DESC LIMIT ?",
     (False, True): "WHERE id > ? AND deleted = 1 AND body IS NOT NULL ORDER BY id LIMIT ?",
     (True, True): "WHERE id < ? AND deleted = 1 AND body IS NOT NULL ORDER BY id DESC LIMIT ?",
 }
-"""Whether the newest come first, and whether deleted facts are meant -> which rows."""
+"""(newest first, deleted facts) -> the query for the rows."""
 _FIRST_ROWS = 32
-"""Facts that are read first, twice as many each time: most readers want one page."""
+"""Number of facts read first, doubled each time, because most readers need only one page."""
 _AFTER_ALL_IDS = "g"
 """Greater than every id, whose digits are hexadecimal."""
 _DAMAGE_HINT = (
@@ -107,15 +107,15 @@ STORE_PLACES: tuple[tuple[str, str], ...] = (
     ("counts", "DELETE FROM accesses WHERE is_erased(fact_id)"),
     ("replaced versions", "DELETE FROM revisions WHERE is_erased(fact_id)"),
 )
-"""Where the store holds anything of a fact, and how it is erased there: of a tombstone its
-id, number, revision and time stay, which tells other machines about the deletion. A table that is
-added has its row here."""
+"""The tables that contain data of a fact, and how to erase it there. A tombstone keeps its id,
+number, revision and time, from which other machines learn of the deletion. A new table needs a
+row here."""
 TOMBSTONE_IDS = 3
-"""How often the id of a tombstone is in the file: in its row, and in two indexes."""
+"""Number of times that a tombstone's id is in the file: in its row, and in two indexes."""
 
 LOGGED_WRITES = 10_000
-"""The newest writes whose revisions are kept, beside the last one of each fact: by them an
-archive recognises the store that it saw."""
+"""Number of newest writes whose revisions are kept, besides the last one of each fact, so that an
+archive recognises its store."""
 PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
     ("tombstones", "facts", "deleted = 1 AND at < :tombstones"),
     ("counts", "accesses", "fact_id NOT IN (SELECT id FROM facts)"),
@@ -126,15 +126,15 @@ PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
         " seq NOT IN (SELECT seq FROM facts)",
     ),
 )
-"""What is pruned when it is old: its name, its table, and which rows. A table that is added
-and grows has its row here."""
+"""Data that is pruned when old: its name, its table, and a condition. A new table that grows
+needs a row here."""
 
 
 def m001_facts(db: sqlite3.Connection) -> None:
     """Facts and their counter. A tombstone is a row that keeps its body."""
     db.execute("CREATE TABLE store (store_id TEXT, seq INTEGER, facts INTEGER)")
     db.execute("INSERT INTO store VALUES (?, 0, 0)", (os.urandom(16).hex(),))
-    # The body stands last: the feed then never reads the pages it overflows to.
+    # The body is the last column, so that the feed never reads its overflow pages.
     db.execute(
         "CREATE TABLE facts (id TEXT PRIMARY KEY, seq INTEGER NOT NULL UNIQUE,"
         " revision TEXT NOT NULL, deleted INTEGER NOT NULL, actor TEXT NOT NULL,"
@@ -143,18 +143,18 @@ def m001_facts(db: sqlite3.Connection) -> None:
 
 
 def m002_log(db: sqlite3.Connection) -> None:
-    """The revision of every write, also of those that a later one replaced."""
+    """The revision of every write, including replaced ones."""
     db.execute("CREATE TABLE log (seq INTEGER PRIMARY KEY, revision TEXT NOT NULL)")
     db.execute("INSERT INTO log SELECT seq, revision FROM facts")
 
 
 def m003_ops(db: sqlite3.Connection) -> None:
-    """The name of the last write of a fact that had one. Only `was_applied()` reads it."""
+    """The id of a fact's last write that had one. Only `was_applied()` reads it."""
     db.execute("ALTER TABLE facts ADD COLUMN op TEXT")
 
 
 def m004_accesses(db: sqlite3.Connection) -> None:
-    """The counts of uses, beside the facts; what a body says counts where it is larger."""
+    """Usage counts, beside the facts; the count in a body is used if it is larger."""
     db.execute(
         "CREATE TABLE accesses (fact_id TEXT PRIMARY KEY, times INTEGER NOT NULL,"
         " used TEXT NOT NULL, last_op TEXT NOT NULL)"
@@ -170,7 +170,7 @@ def m005_revisions(db: sqlite3.Connection) -> None:
 
 
 def m006_tombstones(db: sqlite3.Connection) -> None:
-    """Tombstones by id, so that they are counted without reading what lies between them."""
+    """Tombstones by id, so that they are counted without reading other rows."""
     db.execute("CREATE INDEX tombstones ON facts (id) WHERE deleted = 1")
 
 
@@ -182,14 +182,14 @@ MIGRATIONS: tuple[sqlite_file.Migration, ...] = (
 
 
 class SqliteStore:
-    """A `Store` in one file: write-ahead log, every commit on disk before it returns.
+    """A `Store` in one file, with a write-ahead log; every commit is durable.
 
-    The file is opened by the first call, and may disappear and come back. Another file in
-    its place is used only when it is the same store.
+    The first call opens the file, which may disappear and come back. Another file in its
+    place is used only if it is the same store.
     """
 
     def __init__(self, path: str | Path, *, clock: Clock, create: bool) -> None:
-        """The store at `path`; with `create` the first call makes the file if there is none."""
+        """Use the file at `path`; with `create`, the first call creates a missing file."""
         self._path = Path(path).absolute()
         self._clock = clock
         self._create = create
@@ -204,7 +204,7 @@ class SqliteStore:
         return StoreState(*self._rows(_SELECT_STATE)[0])
 
     def feed(self, since: int = 0) -> list[FeedRow]:
-        same: dict[str, str] = {}  # few have written, and many at one time
+        same: dict[str, str] = {}  # shares equal strings of few actors and times
         with self._connection() as db:
             rows = db.execute(_SELECT_FEED + "WHERE seq > ? ORDER BY seq", (since,))
             return [
@@ -261,7 +261,7 @@ class SqliteStore:
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
         at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
-        # Made before the file is locked: other processes wait for what is inside.
+        # Prepared before the file is locked, because other processes wait for the lock.
         columns = [_columns(each.fact) for each in writes]
         with self._transaction() as db:
             return _write_all(db, writes, columns, at=at)
@@ -270,7 +270,7 @@ class SqliteStore:
         return bool(self._rows("SELECT 1 FROM facts WHERE id = ? AND op = ?", fact_id, op))
 
     def erase(self, traces: Traces) -> dict[str, int]:
-        """Erase what tombstones say, as an `Erasable`; a fact that is alive stays."""
+        """Erase the texts of tombstones, as an `Erasable`; existing facts are kept."""
         with self._connection() as db:
             sqlite_file.add_trace_functions(db, traces)
             db.execute("PRAGMA secure_delete = ON")
@@ -309,7 +309,7 @@ class SqliteStore:
 
     def replaced_versions(self) -> list[ReplacedVersion]:
         found: list[ReplacedVersion] = []
-        damaged, after = DamagedRows(), 0  # the fact itself may be sound
+        damaged, after = DamagedRows(), 0  # the fact itself may be intact
         while rows := self._rows(_SELECT_REPLACED, after, sqlite_file.BATCH_ROWS):
             for seq, revision, body, actor, at, fact_id in rows:
                 fact = damaged.read(fact_id, wire.fact_from_json, body, revision=revision)
@@ -334,12 +334,12 @@ class SqliteStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that is on the disk when its block ends, and undone when it raises."""
+        """A transaction that is durable when its block ends, and rolled back if it raises."""
         with self._connection() as db:
             db.execute("BEGIN IMMEDIATE")
             try:
                 yield db
-                # One that changed nothing ends without a wait for the disk.
+                # A transaction without changes does not wait for the disk.
                 db.execute("COMMIT")
             except BaseException:
                 sqlite_file.roll_back(db)
@@ -360,7 +360,7 @@ class SqliteStore:
                 raise StoreUnavailableError(why, helps=_DAMAGE_HINT) from error
 
     def _open(self) -> sqlite3.Connection:
-        """The file, opened when it is not, and still the one that was opened."""
+        """The open file, which is reopened if another file has its name."""
         if self._closed:
             why = "it was closed"
             raise StoreUnavailableError(why)
@@ -426,7 +426,7 @@ def _write_all(
             answers.append(RevisionMismatch(write.fact_id, found))
             continue
         seq += 1
-        # It counts the versions of the fact alone: agents are shown it, and may not learn how
+        # It counts only versions of the fact: agents see it, and must not learn how
         # often others write. A restored store counts the same again; the random part differs.
         version = int((found or "0").partition("-")[0]) + 1
         revision = f"{version}-{os.urandom(4).hex()}"
@@ -435,7 +435,7 @@ def _write_all(
         known[write.fact_id] = (revision, gone)
         source = (write.actor, at, write.op or None)
         rows.append((write.fact_id, seq, revision, gone, *source, *texts))
-        # Of the versions that a batch replaces, only what was there before it was ever seen.
+        # Of the versions that a batch replaces, only earlier ones were ever visible.
         kept.setdefault(write.fact_id, None if write.recorded else (write.fact_id, texts[-1]))
         log.append((seq, revision))
         answers.append(revision)
@@ -450,7 +450,7 @@ def _write_all(
 def _revisions(
     db: sqlite3.Connection, fact_ids: Sequence[str]
 ) -> dict[str, tuple[str | None, bool]]:
-    """The revision of each known fact, and whether it is a tombstone."""
+    """Fact id -> its revision, and whether it is a tombstone."""
     rows = db.execute(
         "SELECT id, revision, deleted FROM facts WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(fact_ids),),

@@ -20,13 +20,13 @@ _REFERENCES = msgspec.msgpack.Decoder(dict[str, int])
 _GRAPH = msgspec.msgpack.Decoder(CodeGraph)
 _ENCODER = msgspec.msgpack.Encoder()
 MAX_GRAPHS = 4
-"""Versions of the files whose graphs are kept: those of a few commits."""
+"""Number of versions of the files whose graphs are kept: those of a few commits."""
 _SPARE = 2
-"""Symbols are removed when there are this many times as many as the files need."""
+"""Symbols are removed when there are this many times more than the files need."""
 
 
 def m001_code(db: sqlite3.Connection) -> None:
-    """Symbols by the content that they were read from, and graphs by the version of the files."""
+    """Symbols by the content of their file, and graphs by the version of the files."""
     db.execute(
         "CREATE TABLE symbols (blob TEXT NOT NULL, language TEXT NOT NULL, parser TEXT NOT NULL,"
         " definitions BLOB NOT NULL, refs BLOB NOT NULL,"
@@ -85,7 +85,7 @@ class SqliteCodeIndex(DerivedFile):
         rows = self._rows("SELECT graph FROM graphs WHERE version = ?", version)
         try:
             return _GRAPH.decode(rows[0][0]) if rows else None
-        except msgspec.DecodeError:  # of another version of ours
+        except msgspec.DecodeError:  # written by another version of vaultsync
             return None
 
     def save_graph(self, version: str, graph: CodeGraph, keys: Collection[SymbolKey]) -> None:

@@ -1,4 +1,4 @@
-"""How long answers without a daemon took, in a file of the state folder, one line for each."""
+"""Times of answers without a daemon, one line each, in a file in the state folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from vaultsync.backends.replace_file import append_line, read_file
 
-if TYPE_CHECKING:  # a question writes a line, and reads none
+if TYPE_CHECKING:  # questions write a line, and read none
     from vaultsync.sync.telemetry import TimePercentiles
 
 ANSWER_LOG_NAME = "answers.log"
@@ -20,11 +20,11 @@ _log = logging.getLogger(__name__)
 
 
 class AnswerLog:
-    """Names, sources and times; not what was asked. A line is one write, not flushed.
+    """Logs names, sources and times, but not questions. A line is one write, not flushed.
 
     Args:
         state_dir: the folder of the file.
-        surface: who answers: `command` or `mcp`.
+        surface: the interface: `command` or `mcp`.
     """
 
     def __init__(self, state_dir: Path, surface: str) -> None:
@@ -32,7 +32,7 @@ class AnswerLog:
         self._surface = surface
 
     def add(self, source: str, seconds: float) -> None:
-        """Log an answer: its source, and how long it took."""
+        """Log an answer: its source and its duration in seconds."""
         try:
             size = append_line(self._path, f"{self._surface}.{source} {seconds:.4f}")
             if size > MAX_LOG_BYTES:
@@ -42,18 +42,18 @@ class AnswerLog:
 
 
 def read_answer_times(state_dir: Path) -> Mapping[str, TimePercentiles]:
-    """Surface and source, as `command.index` -> how long the newest answers took."""
+    """Interface and source, such as `command.index` -> times of the newest answers."""
     from vaultsync.sync.telemetry import SavedTimes
 
     found: dict[str, SavedTimes] = {}
     path = state_dir / ANSWER_LOG_NAME
     for each in (_before(path), path):
         lines: list[str] = []
-        with suppress(OSError):  # nothing was asked yet
+        with suppress(OSError):  # there were no questions yet
             lines = read_file(each).decode(errors="replace").splitlines()
         for line in lines:
             name, _, seconds = line.partition(" ")
-            with suppress(ValueError):  # cut by a full disk
+            with suppress(ValueError):  # truncated by a full disk
                 found.setdefault(name, SavedTimes()).add(float(seconds))
     named = {name: times.percentiles() for name, times in sorted(found.items())}
     return {name: times for name, times in named.items() if times}

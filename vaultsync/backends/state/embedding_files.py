@@ -20,14 +20,14 @@ _log = logging.getLogger(__name__)
 _ASKED_EVERY = 0.02
 """Seconds between two checks whether a worker has ended."""
 STOP_SECONDS = 0.8
-"""How long a worker may take to stop on request before it is killed."""
+"""Seconds that a worker has to stop on request before it is killed."""
 
 
 class EmbeddingFiles:
-    """One worker per vault: it holds a lock on a file, and tells its progress in another.
+    """One worker per vault, which holds a lock on a file, and writes its progress to another.
 
-    The operating system releases the lock when its process ends, however it ends. The last
-    progress stays: it says up to where the vectors are complete.
+    The operating system releases the lock when the process ends, even by a crash. The last
+    progress is kept: it states up to where the vectors are complete.
     """
 
     def __init__(self, state_dir: Path) -> None:
@@ -36,7 +36,7 @@ class EmbeddingFiles:
         self._lock = filelock.FileLock(self._lock_path, mode=0o600)
         self.release = self._lock.release
         self.background = ""
-        """For a background worker: how another one continues in its place."""
+        """For a background worker: how another one continues its work."""
 
     def acquire(self, seconds: float) -> bool:
         """Become the worker once there is no other; False after the timeout."""
@@ -69,7 +69,7 @@ class EmbeddingFiles:
         return values if isinstance(values, dict) else {}
 
     def read(self) -> dict[str, Any]:
-        """The progress written last, with the `pid` of a process that runs, or None."""
+        """The progress written last, with the `pid` of the running process, or None."""
         values = self.progress()
         return {**values, "pid": self._running(values.get("pid"))}
 
@@ -98,14 +98,14 @@ class EmbeddingFiles:
         return pid
 
     def _running(self, pid: object) -> int | None:
-        """A process id, if the process of that id runs and is the worker."""
+        """A process id, if that process is running and is the worker."""
         if not isinstance(pid, int) or pid <= 0:
             return None
         try:
             os.kill(pid, 0)
         except OSError:
             return None
-        # Another process may have the number now; only a worker holds the lock.
+        # Another process may now have this id; only a worker holds the lock.
         if not self._lock.is_locked and self.acquire(0):
             self.release()
             return None

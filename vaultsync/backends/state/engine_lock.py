@@ -24,8 +24,8 @@ class EngineLock:
     """One engine per vault: a lock on a file of the state folder.
 
     The operating system releases the lock when its process ends; the file stays. Beside it,
-    a process that holds the lock for a run writes down its id, so that others can ask who it
-    is without taking the lock themselves.
+    a process that holds the lock for a run records its id, so that others can find the holder
+    without taking the lock.
     """
 
     def __init__(self, state_dir: Path, vault: str) -> None:
@@ -43,7 +43,7 @@ class EngineLock:
     def try_lock(self) -> bool:
         """Acquire the lock if it is free; it is reentrant, with one `unlock()` for each time.
 
-        Who takes it again and again, for a moment each time, leaves it to a process that waits.
+        A process that takes it repeatedly and briefly leaves it to one that waits.
         """
         if not self.is_held and (self._next.is_of_another() or self._asked.is_of_another()):
             return False
@@ -51,7 +51,7 @@ class EngineLock:
 
     @contextmanager
     def going_first(self) -> Iterator[None]:
-        """Make `try_lock()` of other processes fail meanwhile: this one waits for the lock."""
+        """Make `try_lock()` fail in other processes, while this one waits for the lock."""
         with self._next.held():
             yield
 
@@ -66,14 +66,14 @@ class EngineLock:
         return self._asked.is_of_another()
 
     def lend(self) -> int:
-        """Release the lock, however often it was acquired; returns how often."""
+        """Release the lock completely; returns how often it was acquired."""
         times = self._lock.lock_counter
         while self.is_held:
             self.unlock()
         return times
 
     def take_back(self, times: int) -> bool:
-        """Acquire the lock again as often as before `lend()`; whether it was free."""
+        """Acquire the lock again as often as before `lend()`; returns whether it was free."""
         if not self._try_lock():
             return False
         for _ in range(times - 1):
@@ -99,10 +99,10 @@ class EngineLock:
         self._lock.release()
 
     def holder(self, unknown: str = "idle") -> str:
-        """Which process has the lock, in words.
+        """Describe the process that has the lock.
 
         Args:
-            unknown: the answer when no process has written down that it has it.
+            unknown: the result if no process has recorded that it has it.
         """
         if self.is_held:
             return "this process"
@@ -136,7 +136,7 @@ class _Request:
 
     @contextmanager
     def held(self) -> Iterator[bool]:
-        """Lock it until the end; yields whether no other process has locked it."""
+        """Lock it within the context; yields whether no other process has locked it."""
         first = _try_file_lock(self._lock)
         try:
             yield first
@@ -154,16 +154,16 @@ class _Request:
         return False
 
     def _withdraw(self) -> None:
-        with suppress(OSError):  # of a system that removes no open file
+        with suppress(OSError):  # some systems do not remove open files
             self._path.unlink()
         self._lock.release()
 
 
 @contextmanager
 def tables_lock(state_dir: Path) -> Iterator[bool]:
-    """Hold the lock of `.index/` if it is free; says whether it was.
+    """Hold the lock of `.index/` if it is free; yields whether it was.
 
-    Who writes those files does not keep others from notes.
+    Writing those files does not prevent others from writing notes.
     """
     lock = _file_lock(state_dir / "tables.lock")
     if not _try_file_lock(lock):
@@ -176,7 +176,7 @@ def tables_lock(state_dir: Path) -> Iterator[bool]:
 
 
 def _file_lock(path: Path) -> filelock.BaseFileLock:
-    import filelock  # half the time of `import click`, and who only reads takes no lock
+    import filelock  # takes half the time of `import click`; readers need no lock
 
     return filelock.FileLock(path, mode=0o600)
 
@@ -193,10 +193,10 @@ def _try_file_lock(lock: filelock.BaseFileLock) -> bool:
 
 def _is_alive(pid: int) -> bool:
     try:
-        if pid > 0:  # others name groups of processes
+        if pid > 0:  # others are process groups
             os.kill(pid, 0)
     except PermissionError:
-        return True  # of another user
+        return True  # a process of another user
     except (OSError, OverflowError):
         return False
     return pid > 0

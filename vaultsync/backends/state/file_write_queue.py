@@ -1,4 +1,4 @@
-"""The queue and the log of what agents write into memory files, in the state folder."""
+"""The queue and the log of agents' writes to memory files, in the state folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vaultsync.model.schema import Value
 
 
 class FileWriteQueue:
-    """One file for each text that waits, so that processes need no lock."""
+    """One file per queued text, so that processes need no lock."""
 
     def __init__(self, folder: Path) -> None:
         self._queue = folder / "queue"

@@ -34,7 +34,7 @@ class KnownFile(msgspec.Struct, frozen=True):
 
 
 class KnownMemoryFiles:
-    """One file for each, so that processes need no lock; others for what its block holds."""
+    """One record file per memory file, so that processes need no lock; others for blocks."""
 
     def __init__(self, state_dir: Path) -> None:
         self._known, self._blocks = state_dir / KNOWN_DIR, state_dir / BLOCKS_DIR
@@ -44,7 +44,7 @@ class KnownMemoryFiles:
         return sorted(_read(self._known, KnownFile), key=lambda each: each.path)
 
     def put(self, known: KnownFile) -> None:
-        """Keep a file in step; it has one block, so another agent's is replaced."""
+        """Register a file; it has only one block, so another agent's is replaced."""
         _write(self._known / _name(known), known)
         if known.block is not None:
             for other in self.all():

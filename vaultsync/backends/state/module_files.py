@@ -1,4 +1,4 @@
-"""The records about folders of modules in the state folder of the vault."""
+"""The records of module folders in the state folder of the vault."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ TELEMETRY_FILE = "telemetry.jsonl"
 
 
 class ModuleStateFiles:
-    """A `ModuleState` in files: one for the record, one for each write that has begun."""
+    """A `ModuleState` in files: one for the record, one for each unfinished write."""
 
     def __init__(self, state_dir: Path, key: str) -> None:
         """Name the files.
 
         Args:
-            state_dir: of the vault.
-            key: of the folder of modules.
+            state_dir: the state folder of the vault.
+            key: the key of the module folder.
         """
         self.all = state_dir / MODULE_FOLDER
         name = sha256(key.encode(errors="surrogatepass")).hexdigest()[:16]
@@ -83,10 +83,10 @@ class ModuleStateFiles:
             _log.debug("telemetry was not written: %s", error)
 
     def count(self, *, success: int = 0, failure: int = 0) -> tuple[int, int]:
-        """The counters are those of all folders of the vault; each line is one attempt."""
+        """Count attempts for all folders of the vault; each line is one attempt."""
         path = self.all / "attempts.log"
         if success or failure:
-            with suppress(OSError):  # a full disk stops nothing
+            with suppress(OSError):  # ignore a full disk
                 self.all.mkdir(mode=0o700, parents=True, exist_ok=True)
                 append_bytes(path, b"+" * success + b"-" * failure)
         try:

@@ -1,6 +1,6 @@
 """The files in the state folder that announce the daemon and the bridge of a vault.
 
-Each file is one JSON object, replaced in one step, and counts only while its process runs.
+Each file is one JSON object, replaced atomically, and counts only while its process runs.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ def _read_while_running(path: Path) -> dict[str, Any] | None:
             return None
         os.kill(values["pid"], 0)
     except (OSError, ValueError, KeyError, TypeError):
-        return None  # also when another user's process has the number now
+        return None  # also if another user's process now has this id
     return dict(values)
 
 
 class DaemonFile:
-    """What the daemon reports, for other processes.
+    """The daemon's state, for other processes.
 
-    It is written when something changed, and not flushed: it is about this moment only.
+    It is written after changes, and not flushed, because it is only about the present.
     """
 
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / "daemon.json"
 
     def write(self, values: Mapping[str, Value]) -> None:
-        """Write the values and the process id. A full disk must not stop the daemon."""
+        """Write the values and the process id. Ignores a full disk."""
         text = json.dumps({**values, "pid": os.getpid()}, ensure_ascii=False)
         try:
             replace_file(self._path, f"{text}\n".encode(), durable=False)
@@ -56,7 +56,7 @@ class DaemonFile:
 
     def remove(self) -> None:
         """Remove the file when the daemon ends."""
-        with suppress(OSError):  # `read()` sees that the process has ended
+        with suppress(OSError):  # `read()` notices that the process has ended
             self._path.unlink()
 
 

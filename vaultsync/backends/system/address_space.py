@@ -8,12 +8,12 @@ from pathlib import Path
 from vaultsync.errors import EmbedderError
 
 MODEL_BYTES = 448 << 20
-"""What libraries for vectors and a model reserve. They end the process, without an exception,
-where they get less."""
+"""Address space, in bytes, that the libraries for vectors and a model reserve. With less, they end
+the process without an exception."""
 
 
 def address_space_left(*, statm: Path = Path("/proc/self/statm")) -> int | None:
-    """Bytes; None if there is no limit or it is unknown."""
+    """Bytes of address space left; None if there is no limit or it is unknown."""
     if sys.platform != "linux":  # pragma: no cover - other systems do not tell
         return None
     import resource
@@ -41,17 +41,17 @@ def check_room_for_model() -> None:
 
 _M_ARENA_MAX = -8
 _HEAPS = 2
-"""One for Python, one for all threads of libraries; with 16 on two processors, making all
-indexes of 30,000 facts again held 168 MB instead of 121, and took no less CPU."""
+"""One heap for Python, one for all threads of libraries; with 16 on two processors, rebuilding all
+indexes of 30,000 facts held 168 MB instead of 121, and took no less CPU."""
 
 
 def limit_heaps() -> bool:
-    """Let the threads of this process share few heaps, each of which keeps what it has got.
+    """Limit the number of heaps for the threads of this process, because heaps keep freed memory.
 
     Returns:
-        Whether the C library lets them; that of GNU does.
+        Whether the C library supports it, as that of GNU does.
     """
-    import ctypes  # late: most that read here need it not
+    import ctypes  # imported here because most callers do not need it
 
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     return bool(mallopt and mallopt(_M_ARENA_MAX, _HEAPS))

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def run_in_thread(work: Callable[[], None]) -> Iterator[Callable[[], bool]]:
-    """Run `work` beside the caller; implements `sync.context.Background`.
+    """Run `work` concurrently; implements `sync.context.Background`.
 
-    Raises: what `work` raises, at the end of `with`.
+    Raises: the errors of `work`, at the end of `with`.
     """
-    # It loads `logging` and `queue`, and a question needs no thread.
+    # It loads `logging` and `queue`, and questions need no thread.
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1, "vaultsync-sync") as thread:

@@ -12,16 +12,16 @@ from pathlib import Path
 _log = logging.getLogger(__name__)
 _LOWEST = 19
 _NICE = "VAULTSYNC_EMBED_NICE"
-"""The variable with another niceness, from 0 to 19."""
+"""The environment variable with a different niceness, from 0 to 19."""
 
 
 def start_detached(arguments: Sequence[str], variables: Mapping[str, str]) -> int | None:
-    """Start `python` with arguments, and with more variables; its id, None if that failed.
+    """Start `python` with arguments and additional variables; returns its id, None if that failed.
 
-    It shares neither terminal nor pipes with this process: who waits for the end of our
-    output does not wait for it.
+    It shares neither terminal nor pipes with this process, so a program that waits for the end
+    of our output does not wait for it.
     """
-    if not sys.executable:  # Python is part of another program
+    if not sys.executable:  # Python is embedded in another program
         return None
     import subprocess  # most commands start none
 
@@ -32,7 +32,7 @@ def start_detached(arguments: Sequence[str], variables: Mapping[str, str]) -> in
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={**os.environ, **variables},
-            cwd=sys.prefix,  # the present folder may be removed
+            cwd=sys.prefix,  # the current folder may be removed
             start_new_session=True,
         )
     except OSError as error:
@@ -40,7 +40,7 @@ def start_detached(arguments: Sequence[str], variables: Mapping[str, str]) -> in
         return None
     import threading
 
-    # Its exit code is taken when it ends, or a long-lived parent would keep a dead process.
+    # Collect its exit code, because otherwise a long-lived parent would keep a zombie.
     threading.Thread(target=process.wait, daemon=True).start()
     return process.pid
 
@@ -51,9 +51,9 @@ def lower_priority() -> None:
     nice = min(int(given), _LOWEST) if given.isdecimal() else _LOWEST
     with suppress(OSError, AttributeError):
         os.nice(nice)
-    # A session is a scheduling group, in which being nice is no help against other sessions.
-    # The group gives way as a whole, which is right only where this process leads it: else
-    # the shell and all that runs in its terminal would.
+    # A session is a scheduling group, and niceness has no effect between sessions. Lower the
+    # priority of the whole group only if this process leads it, because otherwise the shell
+    # and everything in its terminal would be affected.
     with suppress(OSError, AttributeError):
         if os.getsid(0) == os.getpid():
             Path("/proc/self/autogroup").write_text(f"{nice}", encoding="ascii")

@@ -1,4 +1,4 @@
-"""Memory that was freed, and that the allocator keeps."""
+"""Freed memory that the allocator keeps."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linu
 
 
 def return_free_memory() -> None:
-    """Return freed memory to the system, where the C library can: that of GNU does.
+    """Return freed memory to the system, if the C library supports it, as that of GNU does.
 
-    The threads of a writer have arenas of their own, which keep what is freed in them. Without
-    this, 10,000 imported conversations (70 MB) leave 188 MB of anonymous memory instead of 109.
+    A writer's threads have their own arenas, which keep freed memory. Without this, 10,000
+    imported conversations (70 MB) leave 188 MB of anonymous memory instead of 109.
     """
     if _TRIM is not None:
         _TRIM(0)

@@ -48,7 +48,7 @@ def shell_command(words: Sequence[str]) -> str:
 
 
 def read_host_file(path: Path) -> str | None:
-    """The text of a file; None if there is none. A link is followed: people link their settings.
+    """The text of a file; None if there is none. Links are followed, as users link settings.
 
     Raises:
         HostFileError: it cannot be read, is too large, or is not UTF-8.
@@ -70,9 +70,9 @@ def write_host_file(path: Path, text: str | None, *, seen: str | None) -> None:
     """Replace a file in one step, or delete it.
 
     Args:
-        path: of the file; its folder is made.
-        text: that it is to hold; None to delete it.
-        seen: what it held when the change was decided.
+        path: the file; its folder is created.
+        text: the new text; None to delete the file.
+        seen: the text on which the change is based.
 
     Raises:
         HostFileError: it has changed since, or cannot be written.
@@ -92,15 +92,15 @@ def write_host_file(path: Path, text: str | None, *, seen: str | None) -> None:
 
 
 class Receipts:
-    """What installations replaced, by host and file, in a file next to the user's own settings."""
+    """Records, by host and file, of what installations replaced, next to the user's settings."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "hosts.json"
 
     def read(self) -> dict[str, Receipt]:
-        """All of them, by `HOST PATH`; none if the file is missing or damaged.
+        """All receipts, by `HOST PATH`; empty if the file is missing or damaged.
 
-        Without its receipt an entry is found by what it says.
+        Without a receipt, an entry is recognised by its content.
         """
         try:
             return msgspec.json.decode(read_file(self._path), type=dict[str, Receipt])
@@ -108,7 +108,7 @@ class Receipts:
             return {}
 
     def write(self, receipts: Mapping[str, Receipt]) -> None:
-        """Replace all of them; without any, there is no file."""
+        """Replace all receipts; without any, the file is removed."""
         if not receipts:
             self._path.unlink(missing_ok=True)
             return

@@ -26,7 +26,7 @@ def obsidian_uri(file: Path) -> str:
 
 
 def editor_command(file: Path) -> list[str]:
-    """The words that open a file in the editor of `$VISUAL` or `$EDITOR`, or in a common one.
+    """The command that opens a file in `$VISUAL`, `$EDITOR`, or a common editor.
 
     Raises:
         NoteNotOpenedError: there is none.
@@ -37,7 +37,7 @@ def editor_command(file: Path) -> list[str]:
                 return [*shlex.split(chosen, posix=os.name == "posix"), str(file)]
             except ValueError as error:
                 raise NoteNotOpenedError(f"${name} cannot be read ({error})") from None
-    on_terminal = sys.stdin is not None and sys.stdin.isatty()  # which these need
+    on_terminal = sys.stdin is not None and sys.stdin.isatty()  # which common editors need
     found = next((each for each in _EDITORS if on_terminal and shutil.which(each)), None)
     if found is None:
         raise NoteNotOpenedError("neither $VISUAL nor $EDITOR names an editor")
@@ -50,7 +50,7 @@ def uri_command(uri: str) -> list[str]:
 
 
 def check_note_file(root: Path, path: str) -> Path:
-    """The file of a note; a link, which may lead out of the vault, is none.
+    """The file of a note; links are refused, because they may lead out of the vault.
 
     Raises:
         NoteNotOpenedError: there is no such file.
@@ -65,8 +65,8 @@ def run_program(command: list[str], *, hint: str = "") -> None:
     """Run a program on the terminal of this process, until it ends; its output goes to stderr.
 
     Args:
-        command: its words.
-        hint: what helps where it fails; by default, how to name an editor.
+        command: the program and its arguments.
+        hint: the hint if it fails; by default, how to set an editor.
 
     Raises:
         NoteNotOpenedError: it cannot be started, or failed.

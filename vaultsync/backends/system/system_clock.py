@@ -17,11 +17,11 @@ _VARIANT = 0b10 << 62
 
 
 class IdSource:
-    """Makes UUIDv7s, each greater than the one before, whatever its clock does.
+    """Generates UUIDv7s, each greater than the last, whatever the clock does.
 
     An id has the milliseconds, then a counter for ids of the same millisecond, then random
-    bits (RFC 9562 §5.7, §6.2 method 1). When the clock goes back, the last time is used
-    again; when the counter is full, a time one millisecond ahead.
+    bits (RFC 9562 §5.7, §6.2 method 1). If the clock goes back, the last time is used again; if
+    the counter is full, a time one millisecond ahead.
     """
 
     def __init__(self, millis: Callable[[], int], random_bits: Callable[[int], int]) -> None:
@@ -43,7 +43,7 @@ class IdSource:
                 self._count = self._random_bits(_START_BITS)
             head = (self._at << 80) | _VERSION | (self._count << 64)
             digits = f"{head | _VARIANT | self._random_bits(_RANDOM_BITS):032x}"
-        # As `str(UUID(…))` spells it, at a quarter of its time.
+        # The format of `str(UUID(…))`, in a quarter of its time.
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 

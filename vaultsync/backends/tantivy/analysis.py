@@ -13,16 +13,16 @@ from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, STEMMER_LANGUAG
 from vaultsync.indexing.text_normalization import phrase_words, query_words
 
 _LONGEST = 100
-"""Maximum bytes of a word; longer words are not indexed."""
+"""Maximum size of a word in bytes; longer words are not indexed."""
 MAX_QUERY_TERMS = 100
-"""Maximum terms of a question: the thousandth word of a pasted document adds nothing."""
+"""Maximum number of terms in a question, as for a pasted document."""
 
 
 class Analyzers:
     """The analyzers of an index: each language has its own stems and stop words.
 
-    All words of a text are indexed, so that phrases are found literally; stop words are
-    left out of questions.
+    All words of a text are indexed, so that phrases are found literally; stop words are only
+    removed from questions.
     """
 
     def __init__(self, language: str = ENGLISH) -> None:
@@ -42,7 +42,7 @@ class Analyzers:
     def of_question(self, text: str, languages: Iterable[str]) -> tuple[list[str], list[str]]:
         """The terms of a question in some languages, and the question as a whole name in each.
 
-        Each comes once, in order. The terms of a question of stop words alone are these.
+        Both without duplicates, in order. If a question has only stop words, they are its terms.
         """
         words, languages = query_words(text), sorted(languages)
         plain = PLAIN.analyze(words)
@@ -65,7 +65,7 @@ class Analyzers:
         return [list(terms) for terms in found if terms]
 
     def of_name(self, text: str, language: str, *, stemmed: str) -> str:
-        """A whole name as one term: without the stop words of one language, stemmed in another."""
+        """A whole name as one term, without the stop words of one language, stemmed in another."""
         stems = self._kept(text, language, stemmed)
         return " ".join(stems or stemming_analyzer(stemmed).analyze(phrase_words(text)))
 
@@ -104,6 +104,6 @@ def stemming_analyzer(language: str) -> tantivy.TextAnalyzer:
 
 @cache
 def _stopping_analyzer(language: str) -> tantivy.TextAnalyzer:
-    with suppress(ValueError):  # tantivy has no list for this language
+    with suppress(ValueError):  # tantivy has no stop words for this language
         return _analyzer(tantivy.Filter.stopword(language))
     return PLAIN

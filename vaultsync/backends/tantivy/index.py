@@ -54,26 +54,26 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.permissions import Reader
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 
-if TYPE_CHECKING:  # a cold question erases nothing
+if TYPE_CHECKING:  # questions erase nothing
     from vaultsync.storage.erasure import Traces
 
 _FORMAT = f"9 {tantivy_version}"
 """The version of the format; it changes with anything that changes the content of the files."""
 _HEAP = 15_000_000
-"""Bytes per thread of a writer, the least that tantivy takes; more makes another segment."""
+"""Bytes per writer thread, the minimum of tantivy; more data makes another segment."""
 _TWO_THREADS_FROM = 2_000
-"""The number of entries from which two threads write."""
+"""Minimum number of entries for which two threads write."""
 _PAUSES = (0.01, 0.1, 0.5)
-"""Seconds between tries to remove the folder: for a moment after a commit tantivy still
-writes a list of its files there."""
+"""Seconds between attempts to remove the folder: shortly after a commit, tantivy still writes a
+list of its files there."""
 _ORDERS = {
     IMPORTANT: ("standing", tantivy.Order.Desc),
     NEWEST: ("created", tantivy.Order.Desc),
     OLDEST: ("created", tantivy.Order.Asc),
 }
-"""Order of a set -> the column by which it is sorted, and the direction."""
+"""Order of a set -> the column to sort by, and the direction."""
 _VERSION_FILE = "version"
-"""The file with a later version that needed no change of the index."""
+"""The file with a later version for which the index did not change."""
 
 
 class _CommitReader(Struct, frozen=True):
@@ -94,8 +94,8 @@ class _CommitReader(Struct, frozen=True):
 class TantivyIndex:
     """A `NoteIndex` in one folder, which may be deleted at any time.
 
-    An index that cannot be read counts as missing; the next `update()` builds it again.
-    `language` is that of texts whose language is not recognised; `weights` replace some of
+    An unreadable index counts as missing; the next `update()` rebuilds it.
+    `language` is used for texts whose language is not recognised; `weights` replace some of
     `FIELD_WEIGHTS`.
     """
 
@@ -118,7 +118,7 @@ class TantivyIndex:
         self._seen: tuple[int, ...] = ()
         """The stamps of the files that were read last."""
         self._asked: tuple[object, list[Clause]] = (None, [])
-        """The words that were asked for last, with what they were looked up in, and their query."""
+        """The arguments of the last query, and the query."""
 
     # ---------------------------------------------------------------------- reading
 
@@ -159,7 +159,7 @@ class TantivyIndex:
             asked = self._query(asking, view, words, phrases, filters)
             if not asked:
                 return []
-            limit = min(limit, view.searcher.num_docs)  # tantivy makes room for as many
+            limit = min(limit, view.searcher.num_docs)  # tantivy allocates memory for the limit
             hits = best_hits(view.searcher, asked, ranges, limit)
             if hits is None:
                 hits = best_hits(view.searcher, asked + asking.ranges(ranges), {}, limit)
@@ -174,7 +174,7 @@ class TantivyIndex:
         phrases: Sequence[str],
         filters: FactFilters,
     ) -> list[Clause]:
-        """The query for some words, cached because an answer needs it more than once."""
+        """The query for words, cached because an answer needs it more than once."""
         key = (asking, view.searcher, words, tuple(phrases), filters.plain_tags, filters.themes)
         before, clauses = self._asked
         if before != key:
@@ -205,14 +205,14 @@ class TantivyIndex:
             return found
         with self._reading():
             for term in found:
-                # A term of the question's language may have another stem in that of the facts.
+                # A term may have another stem in the language of the facts.
                 found[term] = _most_facts(view, [term]) or _most_facts(
                     view, self._terms.of_question(term, view.languages)[0]
                 )
         return found
 
     def near_terms(self, term: str) -> list[str]:
-        # Only where no fact has a word.
+        # Only for words that no fact has.
         from vaultsync.indexing.spelling import letters_off, near_terms
 
         view = self._look()
@@ -271,7 +271,7 @@ class TantivyIndex:
         }
 
     def _look(self) -> _CommitReader | None:
-        """The last commit of any process; None if there is none to read."""
+        """The last commit of any process; None if there is no readable one."""
         seen = self._stamps()
         if seen != self._seen:
             with self._looking:
@@ -283,7 +283,7 @@ class TantivyIndex:
         return self._view
 
     def _stamps(self) -> tuple[int, ...]:
-        """Stamps that change with every commit and version; empty when there is no index."""
+        """Stamps that change with every commit and version; empty if there is no index."""
         found: tuple[int, ...] = ()
         with suppress(OSError):  # it may have no later version
             for path in self._stamped:
@@ -292,11 +292,11 @@ class TantivyIndex:
         return found
 
     def _check_files(self) -> None:
-        """See that nothing in the folder would keep tantivy waiting, as a pipe does.
+        """Check that nothing in the folder, such as a pipe, would block tantivy.
 
         Raises:
-            OSError: something there is no regular file. That counts as damage: the index is
-                made again, without it.
+            OSError: it contains something other than regular files. That counts as damage, and
+                the index is rebuilt without it.
         """
         with os.scandir(self._folder) as entries:
             for each in entries:
@@ -364,7 +364,7 @@ class TantivyIndex:
         gone = list(drop)
         view = self._look()
         if view is not None and not put and not gone:
-            # Needs no lock: the file names its commit, and is ignored with any other.
+            # Needs no lock: the file contains its commit, and is ignored for any other.
             if version != view.version:
                 text = f"{view.committed}\n{version}"
                 replace_file(self._folder / _VERSION_FILE, text.encode(), durable=False)
@@ -406,7 +406,7 @@ class TantivyIndex:
             self._remove()
 
     def erase(self, traces: Traces) -> dict[str, int]:
-        """Throw the index away, as an `Erasable`.
+        """Discard the index, as an `Erasable`.
 
         A deletion would leave the texts in compressed segments until they are merged.
         """
@@ -419,7 +419,7 @@ class TantivyIndex:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        import filelock  # slow to load, and a question writes nothing
+        import filelock  # slow to load, and not needed for questions
 
         self._folder.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -439,7 +439,7 @@ class TantivyIndex:
             try:
                 self._check_files()
             except OSError:
-                self.close()  # the next reader finds no index, and builds it again
+                self.close()  # the next reader finds no index, and rebuilds it
                 raise
             index = view.opened if view else self._open()
             writer = index.writer(_HEAP * threads, threads)
@@ -448,16 +448,16 @@ class TantivyIndex:
             with self._on_disk():
                 writer.commit()
         except BaseException:
-            with suppress(ValueError):  # the first error is raised
+            with suppress(ValueError):  # the first error is raised instead
                 writer.rollback()
             raise
         finally:
-            with suppress(ValueError):  # a commit stands when its segments cannot be merged
+            with suppress(ValueError):  # the commit is valid even if merging fails
                 writer.wait_merging_threads()
 
     @contextmanager
     def _on_disk(self) -> Iterator[None]:
-        """Raise the errors of the port for those that tantivy describes only in a message."""
+        """Raise the port's errors for those that tantivy only describes in a message."""
         try:
             yield
         except BaseException as error:
@@ -468,14 +468,14 @@ class TantivyIndex:
             raise _disk_error(str(error), self._folder) from error
 
     def _remove(self) -> None:
-        import shutil  # late: it loads compressors
+        import shutil  # imported here because it loads compressors
 
         self.close()
         if not self._folder.is_dir():
             self._folder.unlink(missing_ok=True)
             return
         for pause in _PAUSES:
-            with suppress(OSError):  # tried again
+            with suppress(OSError):  # retried
                 shutil.rmtree(self._folder)
                 return
             time.sleep(pause)
@@ -483,14 +483,14 @@ class TantivyIndex:
 
 
 def _count(view: _CommitReader, clauses: Sequence[Clause]) -> int:
-    # By a column, no scores are computed.
+    # Sorting by a column computes no scores.
     asked = Query.boolean_query(clauses)
     found: Any = view.searcher.search(asked, 1, count=True, order_by_field="priority")
     return int(found.count)
 
 
 def _most_facts(view: _CommitReader, terms: Iterable[str]) -> int:
-    """The number of facts with the most common of some terms, in its most common field."""
+    """The number of facts with the most common term, in its most common field."""
     freq = view.searcher.doc_freq
     return max((freq(name, each) for each in terms for name in PHRASE_FIELDS), default=0)
 
@@ -503,9 +503,9 @@ def _busy() -> IndexBusyError:
 
 
 def _is_damage(error: BaseException) -> bool:
-    """Whether tantivy read files that are not as it wrote them.
+    """Whether an error means that tantivy's files are damaged.
 
-    Where it does not expect that it panics, which raises no `Exception`.
+    If tantivy does not expect that, it panics, which does not raise an `Exception`.
     """
     return isinstance(error, (OSError, ValueError)) or (type(error).__name__ == "PanicException")
 

@@ -22,12 +22,12 @@ from vaultsync.recall.asked_for import type_word
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 
 _OWN = 500
-"""Characters of a fact that are indexed with its neighbours; with all of a long note no
-more was found."""
+"""Number of characters of a fact that are indexed with its neighbours; indexing all of a long note
+did not improve recall."""
 ANALYZER_NAME = "terms"
 """The name of the analyzer of all text fields."""
 PHRASE_FIELDS = frozenset(FIELD_WEIGHTS) - {"around"}
-"""The fields in which a phrase is searched: those of the fact itself."""
+"""The fields in which phrases are searched: those of the fact itself."""
 VERSION_DOC_ID = "meta"
 """The id of the document with the version of the index; ids of facts are UUIDs."""
 
@@ -134,15 +134,15 @@ name_code = lru_cache(maxsize=4096)(hash63)
 
 
 _SECONDS_BITS, _IMPORTANCE_BITS = 40, 10
-"""Enough for seconds until the year 36,000, and for thousandths of the importance."""
+"""Bits for seconds until the year 36,000, and for thousandths of the importance."""
 
 
 def standing(fact: Fact, moment: int) -> int:
     """A number by which facts sort by priority, then importance, then the newest last.
 
     Args:
-        fact: with its priority and importance.
-        moment: microseconds since 1970 of its creation; before that counts as then.
+        fact: the fact with its priority and importance.
+        moment: its creation in microseconds since 1970; earlier times count as 0.
     """
     importance = DEFAULT_IMPORTANCE if fact.importance is None else fact.importance
     thousandths = round(importance * ((1 << _IMPORTANCE_BITS) - 1))

@@ -45,8 +45,8 @@ def column_ranges(filters: FactFilters, scopes: Iterable[str]) -> dict[str, Colu
     """The ranges of the columns that the filters restrict.
 
     Args:
-        filters: of a search.
-        scopes: those that the facts in the index have.
+        filters: the filters of a search.
+        scopes: the scopes of the facts in the index.
     """
     words, known = filters.words, frozenset(scopes)
     if filters.reader is not None:
@@ -102,8 +102,8 @@ class QueryBuilder:
         """All phrases, some of the words, and all labels; with phrases, words only rank.
 
         Each is one flat list of queries, of any language in any field: tantivy then skips
-        documents that cannot be among the best. Words that a field does not have are left out
-        of it, which makes three of four queries. Empty when nothing is asked.
+        documents that cannot be among the best. Words that do not occur in a field are left
+        out, which saves three of four queries. Empty if nothing is searched.
         """
         asked: list[Clause] = []
         for phrase in phrases:
@@ -111,14 +111,14 @@ class QueryBuilder:
             if ways:
                 asked.append((Occur.Must, Query.boolean_query(self._in_fields(searcher, ways))))
         terms, names = self._terms.of_question(words, languages)
-        some = [*self._in_fields(searcher, ([(0, term)] for term in terms))]
-        some += self._named(searcher, names)
-        if some:
-            asked.append((Occur.Should if asked else Occur.Must, Query.boolean_query(some)))
+        queries = [*self._in_fields(searcher, ([(0, term)] for term in terms))]
+        queries += self._named(searcher, names)
+        if queries:
+            asked.append((Occur.Should if asked else Occur.Must, Query.boolean_query(queries)))
         return asked and asked + self._labelled(filters)
 
     def browsed(self, filters: FactFilters, ranges: Mapping[str, ColumnRange]) -> list[Clause]:
-        """All facts that have all tags and themes, and whose columns are in the ranges."""
+        """All facts with all tags and themes, and with columns in the ranges."""
         # The document with the version has no priority.
         every = {"priority": ColumnRange(frozenset(range(LOWEST_PRIORITY + 1)))}
         return self._labelled(filters) + self.ranges(every | dict(ranges))
@@ -174,7 +174,7 @@ class QueryBuilder:
     def hiding(
         self, view: tantivy.Searcher, first_expiry: int, filters: FactFilters
     ) -> dict[str, Query]:
-        """What each default hides, of those that hide anything; a fact may be in several."""
+        """Default -> the query for the facts that it hides; a fact may be in several."""
         found = {}
         for reason, columns in _hiding_columns(filters).items():
             some = [
@@ -219,8 +219,8 @@ def _must(query: Query) -> Clause:
 
 
 _SPARE = 100
-"""Hits that are read beyond twice the limit, and four times as many when those are not
-enough. Up to this number, hits of one score are ordered by id."""
+"""Number of hits read beyond twice the limit, and four times as many if those are not enough. Up to
+this number, hits with equal scores are ordered by id."""
 
 _FEW_CODES = 8
 """Up to this count, numbers are queried one by one; building a set query is ten times slower."""
@@ -236,9 +236,9 @@ def best_hits(
 ) -> list[ScoredDoc] | None:
     """The best hits that match the filters, and those that tie with the last of them.
 
-    None when so few match that the filters should be part of the query. As long as many
-    match, reading a few more hits is faster: tantivy skips documents that cannot be among
-    the best, but only in queries of words alone. With 100,000 facts of which 60 % match,
+    None if so few match that the filters should be part of the query. If many match, reading
+    a few more hits is faster: tantivy skips documents that cannot be among
+    the best, but only in queries without filters. With 100,000 facts of which 60 % match,
     that takes 1.5 times as long as words alone, and filters in the query 3 times. Where
     10 % or fewer pass, filters in the query take no longer than words alone.
     """

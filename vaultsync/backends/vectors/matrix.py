@@ -424,8 +424,8 @@ class MatrixVectors:
         blocks = {"tags": tags.tobytes(), "words": seen.columns.words.fresh(0)}
         header = self._files.append(header, blocks)
         for start in range(0, len(alive), _COPIED_ROWS):
-            some = alive[start : start + _COPIED_ROWS]
-            blocks = {"vectors": seen.vectors[some].tobytes(), "rows": seen.rows[some].tobytes()}
+            rows = alive[start : start + _COPIED_ROWS]
+            blocks = {"vectors": seen.vectors[rows].tobytes(), "rows": seen.rows[rows].tobytes()}
             header = self._files.append(header, blocks)
         return header
 

@@ -11,11 +11,11 @@ from vaultsync.errors import MissingExtraError
 from vaultsync.settings import Settings
 
 _NATIVE = ("watchfiles", "watchdog")
-"""In this order: watchfiles loses nothing in bursts (the watcher rows of `make bench`)."""
+"""In order of preference: watchfiles loses nothing in bursts (watcher rows of `make bench`)."""
 
 
 def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[bool], Watcher]:
-    """A function that makes the watcher of a vault; given true, one that polls.
+    """A function that creates the watcher of a vault; a polling one if its argument is true.
 
     `MissingExtraError`: no package that can watch is installed.
     """
@@ -29,7 +29,7 @@ def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[boo
             return native(settings.root, settings.state_dir, wake=wake)
         try:
             poller = _load("watchdog")
-        except ImportError as error:  # the rescans go on without it
+        except ImportError as error:  # rescans continue without it
             raise OSError(str(error)) from error
         interval = settings.watch.poll_seconds
         return poller(settings.root, settings.state_dir, wake=wake, polls=True, interval=interval)
@@ -40,10 +40,10 @@ def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[boo
 def asked_watcher_maker(
     settings: Settings, ignores: Callable[[str], bool]
 ) -> Callable[[], Watcher]:
-    """A function that makes a watcher of a vault for a process that looks only when asked.
+    """A function that creates a watcher for a process that checks only on demand.
 
-    Folders that it `ignores` are not watched. It raises OSError where no queue of the
-    system can be asked without waiting.
+    Folders that it `ignores` are not watched. It raises OSError if the system has no queue that
+    can be read without waiting.
     """
 
     def make() -> Watcher:

@@ -120,7 +120,7 @@ class EventCollector:
 
 
 def signal_store_change(state_dir: Path) -> None:
-    """Tell a daemon of this machine that the store was written to.
+    """Notify a daemon of this machine that the store was written.
 
     Raises:
         OSError: the state folder cannot be written.
@@ -132,7 +132,7 @@ def signal_store_change(state_dir: Path) -> None:
 def _may_be_folder(path: str) -> bool:
     """Whether a path that is not a note is a folder, or may have been one."""
     try:
-        # Called for each event of a burst: making a `Path` takes too long.
+        # Called for each event of a burst, for which creating a `Path` takes too long.
         return os.path.isdir(path) or not os.path.lexists(path)  # noqa: PTH112
     except (OSError, ValueError):
         return True

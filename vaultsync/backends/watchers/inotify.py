@@ -1,8 +1,8 @@
 """A watcher by inotify without a thread: the caller reads the events from the system.
 
-The system puts an event into its queue before the call returns that caused it. So a process
-that reads the queue knows of every change that was complete by then, and between two
-questions nothing runs. It never wakes its owner, which has to look when it is asked.
+The system puts an event into its queue before the call that caused it returns. So a process
+that reads the queue knows of every change that was complete by then, and nothing runs between
+questions. It never wakes its owner, which has to check on demand.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _GONE = {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP}
 class InotifyWatcher(EventCollector):
     """A `Watcher` that gets the events of the system when it is drained.
 
-    `ignores` tells of the path of a folder in the vault whether to leave it out.
+    `ignores` returns whether to leave out a folder of the vault, by its path.
     """
 
     name = "inotify"
@@ -123,9 +123,9 @@ class InotifyWatcher(EventCollector):
                 pending += [each.path for each in entries if each.is_dir(follow_symlinks=False)]
 
     def _watch(self, folder: str) -> bool:
-        """Watch one folder; False where there is none that can be looked into.
+        """Watch one folder; False if there is no readable one.
 
-        Raises OSError: the root is missing, or the system has no more watches.
+        Raises OSError: the root is missing, or the system's limit on watches is reached.
         """
         watch = self._libc.inotify_add_watch(self._fd, os.fsencode(folder), _WANTED)
         if watch < 0:

@@ -1,8 +1,8 @@
 """A watcher by watchfiles: events are read in Rust, without waiting for Python.
 
-watchfiles looks for them on a timer, twenty times a second. Where the system lets us, its
-thread sleeps instead until the system signals an event, for a second at most; so the timer may
-be short there, and an event is heard 20 ms after it, in place of 100.
+watchfiles polls for them on a timer, twenty times a second. If the system supports it, its
+thread sleeps instead until the system signals an event, for a second at most; so the timer can
+be short, and an event is reported after 20 ms instead of 100.
 
 It loses none of a burst of 60,000 files, but does not report that the system's queue was
 full, as after the process was suspended. So a long burst without a pause, as a full queue
@@ -29,17 +29,17 @@ from vaultsync.backends.watchers.watch_checks import system_limit
 
 _TOGETHER_MS = 50
 _STEP_MS, _LONG_STEP_MS = 10, 50
-"""Changes within a step come together, after `_TOGETHER_MS` at the latest. The long one is for
-watchfiles that looks again and again."""
+"""Changes within a step are reported together, after `_TOGETHER_MS` at the latest. The long step is
+for continuous polling by watchfiles."""
 _TIMEOUT_MS = 500
 _IDLE_SECONDS = 1.0
 """The maximum sleep."""
 _LOOKS = 10
-"""The number of steps that watchfiles waits for an event to arrive."""
+"""Number of steps for which watchfiles waits for an event to arrive."""
 _SIGNAL: int = getattr(signal, "SIGURG", 0)  # Windows has none
-"""A signal that nothing else uses, and that does nothing where it is not blocked."""
+"""A signal that nothing else uses, and that is ignored by default."""
 _SET_OWNER, _OWNER_IS_THREAD = 15, 0
-"""Of Linux: `F_SETOWN_EX` and `F_OWNER_TID`."""
+"""Linux constants: `F_SETOWN_EX` and `F_OWNER_TID`."""
 _PAUSE_SECONDS = 1.0
 """The quiet time that separates two bursts."""
 _QUEUE = 16_384
@@ -49,14 +49,14 @@ _Changes: TypeAlias = set[tuple[Change, str]]
 
 
 class InotifyTripwire:
-    """Tells one thread of events in a queue of inotify, which another thread reads.
+    """Notifies one thread of events in an inotify queue that another thread reads.
 
-    By a signal to that thread, which stays pending: to wait for the queue itself would miss what
-    the other thread has read by then, and on a busy machine it often has.
+    It uses a signal to that thread, which stays pending: waiting for the queue itself would miss
+    events that the other thread has already read, as it often has on a busy machine.
     """
 
     def __init__(self, queue: int) -> None:
-        """Tell of the queue of a descriptor; it may be closed elsewhere.
+        """Watch the queue of a descriptor, which may be closed elsewhere.
 
         Raises OSError: this system does not signal such events.
         """
@@ -73,7 +73,7 @@ class InotifyTripwire:
         signal.pthread_sigmask(signal.SIG_BLOCK, {_SIGNAL})
         for each in (self._queue, self._ends[0]):
             _signal_this_thread(each)
-        self.trip()  # what came before is no signal
+        self.trip()  # earlier events cause no signal
 
     def wait(self, seconds: float) -> bool:
         """Whether an event arrived since the last wait, or arrives within a time."""
@@ -84,7 +84,7 @@ class InotifyTripwire:
         os.write(self._ends[1], b"\0")
 
     def close(self) -> None:
-        """Close the descriptors; nothing is signalled any more."""
+        """Close the descriptors; nothing is signalled afterwards."""
         for each in (self._queue, *self._ends):
             os.close(each)
 
@@ -113,8 +113,8 @@ def _inotify_queues() -> set[int]:
 class WatchfilesWatcher(EventCollector):
     """A `Watcher` that gets the events of the system.
 
-    It does not poll: the poller of watchfiles does not see changes of the time of a file by
-    less than a second.
+    It does not poll, because watchfiles' poller misses changes of a file's time by less than a
+    second.
     """
 
     name = "watchfiles"
@@ -142,7 +142,7 @@ class WatchfilesWatcher(EventCollector):
                 self._tripwire = InotifyTripwire(new.pop())
         if (
             self._tripwire is None and sys.platform == "linux"
-        ):  # nothing is to be waited by, so watchfiles waits itself
+        ):  # without a tripwire, watchfiles waits itself
             changes.close()
             changes, first = self._watch(_LONG_STEP_MS, _TIMEOUT_MS)
         self._thread = threading.Thread(
@@ -151,7 +151,7 @@ class WatchfilesWatcher(EventCollector):
         self._thread.start()
 
     def _watch(self, step: int, timeout: int) -> tuple[Generator[_Changes, None, None], _Changes]:
-        """The changes from now on, and the first of them; none of them at each time-out."""
+        """The changes from now on, and the first of them; an empty set at each time-out."""
         changes = watch(
             self.root,
             self.canary,
@@ -165,7 +165,7 @@ class WatchfilesWatcher(EventCollector):
             ignore_permission_denied=True,
         )
         try:
-            return changes, next(changes)  # it listens from here on
+            return changes, next(changes)  # from here on it listens
         except RuntimeError as error:
             raise OSError(str(error)) from error
 
@@ -187,7 +187,7 @@ class WatchfilesWatcher(EventCollector):
                 tripwire.close()
 
     def _listen(self, changes: Iterable[_Changes]) -> None:
-        """Runs in the thread: an error ends it, and `failure()` reports it."""
+        """The main function of the thread; an error ends it, and `failure()` reports it."""
         burst, quiet = 0, 0.0
         try:
             if self._tripwire is not None:
@@ -206,7 +206,7 @@ class WatchfilesWatcher(EventCollector):
         """Sleep after a time-out, until something may have changed; returns the quiet seconds."""
         if self._tripwire is None:
             return _TIMEOUT_MS / 1000
-        if self._looks:  # the thread that reads the queue may not have had time yet
+        if self._looks:  # the reading thread may not have run yet
             self._looks -= 1
         elif self._tripwire.wait(_IDLE_SECONDS):
             self._looks = _LOOKS
