@@ -18,6 +18,7 @@ import atexit
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,7 +74,8 @@ settings.register_profile("dev", deadline=None, print_blob=True, max_examples=40
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True, max_examples=40)
 settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
-# Programs that tests start load what was compiled once, as an installation does.
+# Tests, and programs that tests start, load what was compiled once, as an installation does.
+sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Passes of tests make no vectors; those that are about vectors say which model.
 os.environ.setdefault("VAULTSYNC_EMBEDDER", "none")
