@@ -81,8 +81,8 @@ types: $(STAMP) ## Check types with mypy, in strict mode
 imports: $(STAMP) ## Check the import contracts
 	@"$(BIN)/lint-imports"
 
-test: $(STAMP) ## Run the tests except the slow ones; with COVER=1, also the coverage gates
-	@$(TESTS) $(if $(COVER),--cov --cov-report= $(addprefix --ignore=,$(PROOFS)))
+test: $(STAMP) ## Run the tests, the long ones in short; FULL=1: in full; COVER=1: with coverage gates
+	@$(TESTS) $(if $(COVER),--cov --cov-report= $(addprefix --ignore=,$(PROOFS)),$(if $(FULL),,--short))
 	@$(if $(COVER),$(TESTS) $(PROOFS))
 	@$(if $(COVER),$(MAKE) --no-print-directory gates)
 

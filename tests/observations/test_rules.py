@@ -82,11 +82,15 @@ def test_the_reasons_are_the_signals_of_the_tier_strongest_first_and_then_others
     assert reasons[-1] == "notable: figure (3 %)"
 
 
-def test_the_tiers_of_examples_that_a_fit_has_not_seen_are_as_good_as_they_were() -> None:
-    macro_f1, critical_recall = left_out()
+@pytest.mark.parametrize(("one_in", "least"), [(4, (0.72, 0.83)), (1, (0.80, 0.91))])
+@pytest.mark.long(2)
+def test_the_tiers_of_examples_that_a_fit_has_not_seen_are_as_good_as_they_were(
+    one_in: int, least: tuple[float, float]
+) -> None:
+    macro_f1, critical_recall = left_out(one_in)
 
-    assert macro_f1 >= 0.80
-    assert critical_recall >= 0.91
+    assert macro_f1 >= least[0]
+    assert critical_recall >= least[1]
 
 
 def test_the_shipped_weights_are_those_of_the_fit() -> None:
