@@ -8,6 +8,9 @@ build stays green; `dev` and `thorough` try new ones each time, and print how to
 a failure. A test that wants a number of its own multiplies `settings().max_examples`,
 so that the profile still counts.
 
+`--short` leaves out most cases of the tests that are marked `long`; `make test` does, and `make
+check` tries all.
+
 All but the thorough tests keep their files in memory where there is enough of it; those
 that prove what a disk does ask for a `disk`.
 """
@@ -18,7 +21,9 @@ import atexit
 import gc
 import os
 import shutil
+import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,9 +53,30 @@ def pytest_report_header() -> str:
     return "samples: all" if THOROUGH else f"samples: TEST_TURN={TURN}"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--short", action="store_true", help="leave out most cases of tests marked `long`"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What waits more than it computes begins first, in one worker; the others compute."""
+    if config.getoption("--short"):
+        left_out = {*_left_out(items)}
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [each for each in items if each not in left_out]
     items.sort(key=lambda item: not item.path.is_relative_to(REAL))
+
+
+def _left_out(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """Of each long test all but one in so many cases, or all; each turn keeps other cases."""
+    seen = Counter[str]()
+    for item in items:
+        if mark := item.get_closest_marker("long"):
+            name = item.nodeid.partition("[")[0]
+            if not mark.args or (seen[name] - TURN) % mark.args[0]:
+                yield item
+            seen[name] += 1
 
 
 def pytest_collection_finish() -> None:
@@ -73,7 +99,8 @@ settings.register_profile("dev", deadline=None, print_blob=True, max_examples=40
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True, max_examples=40)
 settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
-# Programs that tests start load what was compiled once, as an installation does.
+# Tests, and programs that tests start, load what was compiled once, as an installation does.
+sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Passes of tests make no vectors; those that are about vectors say which model.
 os.environ.setdefault("VAULTSYNC_EMBEDDER", "none")

@@ -59,6 +59,7 @@ DAMAGES: list[Callable[[Path], object]] = [
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.long(4)
 def test_a_damaged_export_is_made_again(
     name: str, damage: Callable[[Path], object], made: Path, export: Path, tea: list[float]
 ) -> None:

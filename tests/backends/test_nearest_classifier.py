@@ -27,6 +27,7 @@ class Broken:
 
 
 @pytest.mark.parametrize("tier", ["critical", "notable", "background"])
+@pytest.mark.long(3)
 def test_what_resembles_the_notes_that_a_person_moved_gets_their_tier(tier: str) -> None:
     moved = [LabelledText(f"Gulls on the roof of hall {n} again, about ten.", tier) for n in (1, 2)]
 

@@ -104,6 +104,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.long(4)
 def test_a_damaged_file_hides_no_other_and_breaks_nothing(
     make: Callable[[Path], VectorIndex | LanceVectors], damage: str, tmp_path: Path
 ) -> None:

@@ -86,6 +86,7 @@ for turn in range(1000):
 
 
 @pytest.mark.parametrize("name", LASTING)
+@pytest.mark.long(3)
 def test_a_killed_writer_leaves_all_of_a_put_or_nothing(name: str, tmp_path: Path) -> None:
     index = LASTING[name](tmp_path)
     index.reset("m/3/c")

@@ -191,6 +191,7 @@ def test_an_error_while_hearing_is_a_failure(place: Place, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("kind", TOLD)
+@pytest.mark.long(3)
 def test_a_full_queue_is_heard_when_the_process_was_stopped(kind: str, tmp_path: Path) -> None:
     """Nobody reads the queue meanwhile: it overflows for certain."""
     (tmp_path / "vault").mkdir()

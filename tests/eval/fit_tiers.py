@@ -172,13 +172,13 @@ def by_source(texts: Sequence[Labelled]) -> Places:
     return parts
 
 
-def left_out() -> tuple[float, float]:
-    """Macro F1 and recall of what is critical, on the English examples that a fit has not seen.
+def left_out(one_in: int = 1) -> tuple[float, float]:
+    """Macro F1 and recall of what is critical, on English examples that a fit has not seen.
 
-    The signals were tuned on the golden half, so that it says nothing here; and the examples of
-    the other languages resemble the English ones.
+    All of them, or one in so many. The signals were tuned on the golden half, so that it says
+    nothing here; and the examples of the other languages resemble the English ones.
     """
-    examples = [each for each in shipped() if each.language == "en"]
+    examples = [each for each in shipped() if each.language == "en"][::one_in]
     texts = [*examples, *golden()]
     features, parts = Features(texts), by_source(examples)
     found = [""] * len(examples)

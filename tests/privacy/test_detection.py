@@ -363,6 +363,7 @@ PATTERNS = {
 
 
 @pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.long(4)
 def test_no_pattern_takes_long_over_any_text(name: str) -> None:
     pattern = re.compile(PATTERNS[name])
     for text in _hostile(name):

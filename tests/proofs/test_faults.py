@@ -171,6 +171,7 @@ def _fail(world: World, code: int) -> NoReturn:
 @pytest.mark.parametrize("turn", in_turns(range(len(CODES)), 0))
 @pytest.mark.parametrize("times", [1, FOREVER])
 @pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.long(4)
 def test_whichever_call_fails_the_next_passes_make_it_good(
     name: str, times: int, turn: int
 ) -> None:
@@ -199,6 +200,7 @@ def test_whichever_call_fails_the_next_passes_make_it_good(
 
 @pytest.mark.parametrize("name", ["undo", "undo of an adoption"])
 @pytest.mark.parametrize("durable", [True, False])
+@pytest.mark.long(2)
 def test_wherever_an_undo_ends_a_pass_makes_it_good(name: str, durable: bool) -> None:
     for effect in sampled(range(1, LAST), 2, durable):
         world, work = SCENARIOS[name]()

@@ -149,6 +149,7 @@ def _name(deeds: tuple[Deed, ...]) -> str:
 
 
 @pytest.mark.parametrize("before", BEFORE, ids=_name)
+@pytest.mark.long(4)
 def test_a_crash_before_any_effect_loses_nothing(before: tuple[Deed, ...]) -> None:
     for at in _points(before):
         play((*before, Deed("crash", "", at)))
@@ -164,6 +165,7 @@ CUTS: tuple[Callable[[int], bool], ...] = (
 
 
 @pytest.mark.parametrize("before", BEFORE, ids=_name)
+@pytest.mark.long(4)
 def test_a_power_cut_before_any_effect_loses_nothing(before: tuple[Deed, ...]) -> None:
     for cut in in_turns(range(len(CUTS)), BEFORE.index(before)):
         for effect in itertools.count(1):
@@ -191,6 +193,7 @@ def test_a_conflict_met_again_after_any_crash_has_one_conflict_note() -> None:
 
 @pytest.mark.parametrize("what", PERSON)
 @pytest.mark.parametrize("before", BEFORE, ids=_name)
+@pytest.mark.long(4)
 def test_a_persons_edit_before_any_effect_loses_nothing(
     before: tuple[Deed, ...], what: str
 ) -> None:
@@ -200,6 +203,7 @@ def test_a_persons_edit_before_any_effect_loses_nothing(
 
 @pytest.mark.parametrize("what", AGENT)
 @pytest.mark.parametrize("before", BEFORE, ids=_name)
+@pytest.mark.long(4)
 def test_an_agents_edit_before_any_effect_loses_nothing(
     before: tuple[Deed, ...], what: str
 ) -> None:
@@ -221,6 +225,7 @@ EDITS = tuple(itertools.product(("person", "agent"), ("status", "line")))
 
 @pytest.mark.parametrize(("who", "what"), EDITS)
 @pytest.mark.parametrize("before", MOST_TELLING, ids=_name)
+@pytest.mark.long(4)
 def test_an_edit_and_a_crash_after_it_lose_nothing(
     before: tuple[Deed, ...], who: str, what: str
 ) -> None:

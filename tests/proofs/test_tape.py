@@ -240,6 +240,7 @@ def _compare(folder: Path, length: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.long(2)
 def test_a_short_tape_ends_the_same_on_every_store(tmp_path: Path, seed: int) -> None:
     _compare(tmp_path, 80, seed)
 

@@ -112,6 +112,7 @@ def _count(template: Home, where: Path) -> int:
 
 
 @pytest.mark.parametrize("times", [1, FOR_EVER])
+@pytest.mark.long(2)
 def test_a_pass_repairs_what_a_fault_leaves(times: int, template: Home, tmp_path: Path) -> None:
     count = _count(template, tmp_path / "whole")
     assert count > 200
@@ -143,6 +144,7 @@ STRIKES = [("error=ENOSPC", "+"), ("error=EIO", "")]
 
 @needs_strace
 @pytest.mark.parametrize("turn", range(len(STRIKES)))
+@pytest.mark.long(2)
 def test_a_pass_repairs_what_a_failing_system_call_leaves(
     turn: int, template: Home, calls: Calls, tmp_path: Path
 ) -> None:

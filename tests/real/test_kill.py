@@ -162,6 +162,7 @@ def spread(found: Sequence[Point], count: int, turn: int) -> list[Point]:
 
 
 @pytest.mark.parametrize(("turn", "work"), [(1, "pass"), (0, "write through")])
+@pytest.mark.long(2)
 def test_a_pass_repairs_what_a_kill_leaves(
     turn: int, work: str, template: Home, calls: Calls, tmp_path: Path
 ) -> None:

@@ -123,6 +123,7 @@ def test_what_serves_ends(home: Home, words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("words", [("sync",), ("watch", "--no-bridge")], ids=" ".join)
+@pytest.mark.long(2)
 def test_a_run_ends_in_the_middle(home: Home, words: tuple[str, ...]) -> None:
     notes(home, 400)
     started = begin(command_line(home, *words))
@@ -144,6 +145,7 @@ def nobody() -> Iterator[tuple[socket.socket, int]]:
 @pytest.mark.parametrize(
     "words", [("watch", "--no-bridge"), ("mcp", "--agent", "ada")], ids=" ".join
 )
+@pytest.mark.long(2)
 def test_what_waits_for_a_store_that_hangs_ends(home: Home, words: tuple[str, ...]) -> None:
     """A request waits ten seconds, and is tried again until fifteen are over."""
     with nobody() as (hangs, port):
@@ -160,6 +162,7 @@ def test_what_waits_for_a_store_that_hangs_ends(home: Home, words: tuple[str, ..
 
 @pytest.mark.parametrize("store", ["sqlite", "qdrant+local:../points"])
 @pytest.mark.parametrize("words", [("watch", "--no-bridge"), ("index", "--wait")], ids=" ".join)
+@pytest.mark.long(4)
 def test_what_embeds_ends(tmp_path: Path, words: tuple[str, ...], store: str) -> None:
     """A model that takes long for one text; with the second store it is called by the daemon."""
     home = Home(tmp_path)

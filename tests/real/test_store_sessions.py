@@ -39,6 +39,7 @@ def vault(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     return vault
 
 
+@pytest.mark.long(2)
 def test_two_agents_in_two_processes_lose_nothing(vault: Path) -> None:
     agents = [
         start_program(
@@ -68,6 +69,7 @@ def test_two_agents_in_two_processes_lose_nothing(vault: Path) -> None:
     assert all(text in notes for text in told)
 
 
+@pytest.mark.long(2)
 def test_what_an_agent_says_beside_a_session_waits_in_the_outbox(vault: Path) -> None:
     with vaultsync.open(str(vault)) as session:
         first = session.remember("Said in the session.", scope="public")

@@ -268,6 +268,7 @@ def _still(home: Home, daemon: Daemon, numbers: Numbers) -> bool:
     return home.picture() == before
 
 
+@pytest.mark.long  # the same storm around one engine: `test_no_version_is_lost_in_a_storm`
 def test_daemons_agents_and_editors_lose_nothing(tmp_path: Path) -> None:
     numbers = crowd(tmp_path / "home", 1.5, agents=2)
     say(str(numbers))

@@ -279,6 +279,7 @@ def _same_with_git(seed: int, root: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 17591])
+@pytest.mark.long(2)
 def test_git_and_the_model_agree(seed: int, tmp_path: Path) -> None:
     _same_with_git(seed, tmp_path / "app")
 

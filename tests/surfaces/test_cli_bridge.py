@@ -21,6 +21,7 @@ def _announced(home: Home) -> list[Path]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.long(2)
 def test_a_signal_stops_the_bridge_and_its_listeners(home: Home, number: signal.Signals) -> None:
     secret = token(home)
     with serving(home, "bridge", "--port", "0") as (process, address):

@@ -70,6 +70,7 @@ def schema() -> OpenApiSchema:
 
 
 @pytest.mark.parametrize("path", sorted({row.path for row in ROUTES}))
+@pytest.mark.long(4)
 def test_every_answer_fits_the_document(
     path: str, schema: OpenApiSchema, client: Client, session: requests.Session
 ) -> None:

@@ -304,6 +304,7 @@ def test_logs_queues_and_kept_copies_lose_what_they_say(memory: Memory, tmp_path
 
 
 @pytest.mark.parametrize("kind", ["local", "edge"])
+@pytest.mark.long(2)
 def test_a_qdrant_of_this_machine_loses_it_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:

@@ -101,6 +101,7 @@ def _model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.long(4)
 def test_a_store_in_trouble_costs_no_word(vault: Path, server: FakeQdrant, name: str) -> None:
     word = f"word{[*FAULTS].index(name)}x"
     _configure(vault, server, SHORT if name == "slow" else LONG)

@@ -355,6 +355,7 @@ def test_the_daemon_fixes_links(home: Home) -> None:
         (("watch",), "`--wait`"),
     ],
 )
+@pytest.mark.long(4)
 def test_what_a_daemon_cannot_do_has_a_hint(home: Home, words: tuple[str, ...], hint: str) -> None:
     code, shown = result(home, *words)
     assert (code, shown["error"]["kind"]) == (BUSY, "EngineBusyError")

@@ -260,6 +260,7 @@ MEANWHILE = [
 
 @pytest.mark.parametrize("number", range(1, 31))
 @pytest.mark.parametrize(("state", "act"), MEANWHILE)
+@pytest.mark.long(4)
 def test_what_an_agent_does_between_two_steps_of_a_run_reaches_the_note(
     world: World, state: Callable[[World], str], act: Callable[[World, str], None], number: int
 ) -> None:

@@ -135,6 +135,7 @@ def check_unavailable(vault: str, said: list[str]) -> None:
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.long(4)
 def test_who_does_not_answer_as_qdrant_does_is_an_unavailable_store(
     vault: str, server: FakeQdrant, said: list[str], answer: Fault
 ) -> None:
@@ -143,6 +144,7 @@ def test_who_does_not_answer_as_qdrant_does_is_an_unavailable_store(
 
 
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+@pytest.mark.long(4)
 def test_a_head_that_says_what_none_does_is_an_unavailable_store(
     vault: str, server: FakeQdrant, said: list[str], head: dict[str, Any]
 ) -> None:
@@ -155,6 +157,7 @@ def test_a_head_that_says_what_none_does_is_an_unavailable_store(
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda text: text[:9])
+@pytest.mark.long(4)
 def test_a_version_that_is_none_is_refused(
     server: FakeQdrant, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

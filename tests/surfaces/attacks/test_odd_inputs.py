@@ -79,6 +79,7 @@ def test_odd_settings_say_what_is_wrong(home: Home) -> None:
         '{"content": "b", "title": "' + "a" * 100_000 + '"}',
     ],
 )  # fmt: skip
+@pytest.mark.long(4)
 def test_an_odd_value_of_an_import_is_refused_or_comes_back(home: Home, line: str) -> None:
     file = home.vault.parent / "facts.jsonl"
     file.write_text(line + "\n", "utf-8")
@@ -105,6 +106,7 @@ def test_odd_files_of_obsidian_are_left_alone(home: Home) -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("kind", ["pipe", "folder", "loop"])
 @pytest.mark.parametrize("name", [".obsidian/graph.json", ".index/vault-index.md", "x.jsonl"])
+@pytest.mark.long(4)
 def test_what_is_no_file_hangs_nothing(home: Home, name: str, kind: str) -> None:
     path = home.vault / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -141,6 +143,7 @@ def test_notes_behind_a_linked_folder_are_named_and_wait(home: Home, folder: str
 
 
 @pytest.mark.parametrize("data", sampled(ODD_TEXTS, 3, 2))
+@pytest.mark.long(4)
 def test_odd_tables_and_state_are_made_again(home: Home, data: bytes) -> None:
     home.run("sync")
     for folder in (home.vault / ".index", home.state):
@@ -174,6 +177,7 @@ def indy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentMemory]:
 
 
 @pytest.mark.parametrize("name", TOOLS_BY_NAME)
+@pytest.mark.long(4)
 def test_odd_arguments_of_a_tool_are_refused_in_words(
     indy: AgentMemory, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -212,6 +216,7 @@ def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 @pytest.mark.parametrize(
     "path", [row.path.replace("{id}", "x") for row in ROUTES if row.method != "GET"]
 )
+@pytest.mark.long(4)
 def test_odd_bodies_are_refused_in_words(bridge: Client, path: str) -> None:
     method = next(r.method for r in ROUTES if r.path.replace("{id}", "x") == path)
     for data in ODD_TEXTS:

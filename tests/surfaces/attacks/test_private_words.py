@@ -323,6 +323,7 @@ def test_each_method_is_asked_or_says_why_not() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(READING))
+@pytest.mark.long(4)
 def test_no_answer_reveals_a_word_of_another_agent(shared: Planted, name: str) -> None:
     check_hidden(shared, name)
 
@@ -331,6 +332,7 @@ def test_no_answer_reveals_a_word_of_another_agent(shared: Planted, name: str) -
     ("scope", "synced"), [("private-ada", False), ("private-ada", True), ("team-harbour", True)]
 )
 @pytest.mark.parametrize("name", sorted(ASKED.keys() - READING))
+@pytest.mark.long(3)
 def test_no_method_reveals_a_word_of_another_agent(
     again: Callable[[str, bool], Planted], name: str, scope: str, *, synced: bool
 ) -> None:

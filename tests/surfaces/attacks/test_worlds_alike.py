@@ -375,6 +375,7 @@ def _tool(side: Side, tool: Tool[Any], given: Mapping[str, Any]) -> object:
 
 
 @pytest.mark.parametrize("name", READS)
+@pytest.mark.long(4)
 def test_the_python_api_answers_alike(pair: Pair, name: str) -> None:
     asked, names = READS[name], random.Random(name).sample(pair.names, _NAMES)
     with pair.opened():
@@ -424,6 +425,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.long(4)
 def test_commands_answer_alike(pair: Pair, words: Sequence[str]) -> None:
     for number, name in enumerate(random.Random(str(words)).sample(pair.names, _NAMES)):
         for extra in ((), ("--json",)):
