@@ -10,7 +10,7 @@ from vaultsync.errors import EmbedderError
 
 MODEL_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
 _MAX_LENGTH = 512
-"""Tokens of question and text, unless the tokenizer says how many the model reads."""
+"""Maximum number of tokens of question and text, unless the tokenizer specifies it."""
 
 
 class OnnxReranker:
@@ -79,7 +79,7 @@ class _RunningReranker:
         self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
         length = (self._tokenizer.truncation or {}).get("max_length", _MAX_LENGTH)
         self._tokenizer.no_padding()
-        # What the longer one of both says is cut, and that is the text.
+        # The longer one of both is truncated, which is the text.
         self._tokenizer.enable_truncation(length, strategy="longest_first")
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
@@ -96,4 +96,4 @@ class _RunningReranker:
         named = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
         given = {name: self._numpy.array([named[name]], self._numpy.int64) for name in self._takes}
         (found,) = self._session.run([self._output], given)
-        return float(found.item())  # an error where it is not one number
+        return float(found.item())  # raises an error if it is not one number
