@@ -1,9 +1,9 @@
-"""A service with OpenAI's API, such as Ollama: one JSON request, one JSON answer, with retries.
+"""A service with OpenAI's API, such as Ollama: JSON requests and responses, with retries.
 
-The key is read from the environment at each request, and kept nowhere; it goes to one address
-only, and not in the clear to another machine. Transient failures (too many requests, a failing
-server, an incomplete answer) are retried after the time that the answer names, otherwise after
-a growing time with jitter.
+The key is read from the environment at each request, and not stored; it is sent to only one
+address, and not unencrypted to another machine. Transient failures (too many requests, a failing
+server, an incomplete response) are retried after the time that the response names, otherwise
+after an increasing time with jitter.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ T = TypeVar("T")
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 _LARGEST_ANSWER = 64 << 20
 _RETRYABLE_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-"""Transient failures."""
+"""Status codes of transient failures."""
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class ServiceWords(NamedTuple):
-    """What errors call a service, and the settings to correct."""
+    """The name of a service in errors, and hints on its settings."""
 
     what: str
-    """Such as `embedding service`."""
+    """The name, such as `embedding service`."""
     key_setting: str
     address_hint: str
-    """How the address and the model are set."""
+    """How to set the address and the model."""
     away_hint: str
-    """What happens while it does not answer."""
+    """What happens while it does not respond."""
 
 
 class RetryableError(Exception):
-    """A transient failure of a request; `wait` are the seconds that the service names."""
+    """A transient failure of a request; `wait` is the number of seconds that the service names."""
 
     def __init__(self, why: str, wait: float | None = None) -> None:
         super().__init__(why)
@@ -53,16 +53,16 @@ class ModelService:
     """One route of a service.
 
     Args:
-        url: of the service; `/v1` and the route are added where they are missing.
-        route: such as `embeddings`.
-        words: for its errors.
+        url: the URL of the service; `/v1` and the route are added if missing.
+        route: the route, such as `embeddings`.
+        words: texts for its errors.
         error: the class of its errors.
-        clock: for waits.
-        key_variable: the environment variable with the key; none where it is empty.
+        clock: the clock for waits.
+        key_variable: the environment variable with the key; empty for none.
         jitter: returns a number from 0 to 1.
 
     Raises:
-        ConfigError: the address is not one of a service, or `key_variable` is no name.
+        ConfigError: the address or `key_variable` is invalid.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class ModelService:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         if key_variable and not key_variable.isidentifier():
-            # The value is not repeated: it may be the key itself.
+            # The value is not quoted, because it may be the key itself.
             raise ConfigError(
                 f"{words.key_setting} is not a valid variable name",
                 hint="write the name of the environment variable that holds the key,"
@@ -92,7 +92,7 @@ class ModelService:
 
     @property
     def host(self) -> str:
-        """The host and port, as errors name it."""
+        """The host and port, for errors."""
         where = urlsplit(self._url)
         return f"{where.hostname}:{where.port}" if where.port else f"{where.hostname}"
 
@@ -105,17 +105,17 @@ class ModelService:
         seconds: float,
         deadline: float | None = None,
     ) -> T:
-        """Send a request, and return what `read` makes of the answer.
+        """Send a request, and return the response parsed by `read`.
 
         Args:
-            body: becomes JSON.
-            read: raises RetryableError for an answer that another try could repair.
-            tries: how often it is tried at most.
-            seconds: that one try may wait for data.
+            body: the body, sent as JSON.
+            read: parses a response; raises RetryableError if another attempt could help.
+            tries: maximum number of attempts.
+            seconds: time limit of one attempt for data.
             deadline: the time of the clock after which nothing more is tried or read.
 
         Raises:
-            DerivedError, as the class given: the service refuses, or does not answer.
+            DerivedError, of the class `error`: the service refuses, or does not respond.
         """
         waits = BackOff(first=_FIRST_WAIT, longest=_LONGEST_WAIT, jitter=self._jitter)
         why: RetryableError | None = None
@@ -164,7 +164,7 @@ class ModelService:
             whole: bytes = answer.read(_LARGEST_ANSWER)
             return whole
         parts: list[bytes] = []
-        while part := answer.read1(1 << 16):  # what has arrived, so that a slow drip ends, too
+        while part := answer.read1(1 << 16):  # available data, so that slow responses end too
             parts.append(part)
             if self._clock.monotonic() > deadline:
                 raise RetryableError("timed out")
@@ -216,7 +216,7 @@ class ModelService:
 
         if not value:
             return None
-        with suppress(ValueError):  # then it is a date
+        with suppress(ValueError):  # otherwise it is a date
             return max(0.0, float(value))
         try:
             until = parsedate_to_datetime(value)
@@ -240,7 +240,7 @@ def _endpoint(url: str, route: str, hint: str) -> str:
 
 
 def _opener() -> Any:  # noqa: ANN401 - imported late
-    """Follows no redirects: the key is for one address only."""
+    """An opener that follows no redirects, because the key is for one address only."""
     from urllib.request import HTTPRedirectHandler, build_opener
 
     class Stay(HTTPRedirectHandler):
@@ -251,7 +251,7 @@ def _opener() -> Any:  # noqa: ANN401 - imported late
 
 
 def _error_message(refused: Any) -> str:  # noqa: ANN401 - imported late
-    """The message in the answer of a service, in one line."""
+    """The message in a service's response, on one line."""
     try:
         body = json.loads(refused.read(_LARGEST_ANSWER))
         error = body.get("error", body)

@@ -1,6 +1,6 @@
 """Small files that are replaced atomically, and logs to which whole lines are appended.
 
-A reader finds the old bytes of a file or the new ones.
+Readers find either the old bytes of a file or the new ones.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
-    """Write beside a file, and rename over it.
+    """Replace a file atomically, by renaming a new one over it.
 
     Args:
-        path: of a file, there or not, in a folder that is.
-        data: all that it holds from then on.
+        path: the file, which may not exist yet, in an existing folder.
+        data: its new content.
         mode: its permissions.
-        durable: whether to wait for the disk; else a power cut may undo the write.
+        durable: whether to wait for the disk; otherwise a power cut may undo the write.
 
     Raises:
-        OSError: the disk is full or broken; the file is as it was.
+        OSError: the disk is full or broken; the file is unchanged.
     """
     draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     fd = os.open(draft, _NEW, 0o600)
@@ -49,9 +49,9 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = 
 
 
 def append_line(path: Path, line: str, *, errors: str = "strict", most: int = 0) -> int:
-    """Append a line to a file, as `append_bytes()`; returns the size that the file has then.
+    """Append a line to a file, as `append_bytes()`; returns the new size of the file in bytes.
 
-    A file that has `most` bytes then is put aside under the name with `.1`.
+    A file that has reached `most` bytes is then renamed to its name with `.1`.
     """
     size = append_bytes(path, f"{line}\n".encode(errors=errors))
     if 0 < most <= size:
@@ -61,9 +61,9 @@ def append_line(path: Path, line: str, *, errors: str = "strict", most: int = 0)
 
 
 def append_bytes(path: Path, data: bytes, *, durable: bool = False) -> int:
-    """Append to a file, which is made where there is none, in one write.
+    """Append to a file, which is created if missing, in one write.
 
-    Returns the size that the file has then. The disk is waited for if the write is `durable`.
+    Waits for the disk only if the write is `durable`. Returns the new size of the file in bytes.
 
     Raises:
         OSError: the disk is full or broken, or there is no folder.
@@ -79,7 +79,7 @@ def append_bytes(path: Path, data: bytes, *, durable: bool = False) -> int:
 
 
 def keep_copy(folder: Path, data: bytes) -> str:
-    """Keep bytes in a folder for this user alone; returns the name of the file, their SHA-256."""
+    """Keep bytes in a private folder; returns the name of the file, which is their SHA-256."""
     name = sha256(data).hexdigest()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     replace_file(folder / name, data)
@@ -87,7 +87,7 @@ def keep_copy(folder: Path, data: bytes) -> str:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk."""
+    """Wait until the names in a folder are on disk."""
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -96,10 +96,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_file(path: Path) -> bytes:
-    """All bytes of such a file. A pipe in its place is not waited for, a link not followed.
+    """Read a file, without following a link or waiting for a pipe.
 
     Raises:
-        OSError: it is missing, cannot be read, or is no file.
+        OSError: it is missing, unreadable, or not a regular file.
     """
     fd = os.open(path, _READ)
     with os.fdopen(fd, "rb") as file:
@@ -109,11 +109,11 @@ def read_file(path: Path) -> bytes:
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """What such a file holds as JSON.
+    """Read a JSON file.
 
     Raises:
-        OSError: as of `read_file()`.
-        ValueError: it is no JSON, or nested too deeply.
+        OSError: as `read_file()`.
+        ValueError: it is not JSON, or nested too deeply.
     """
     try:
         return json.loads(read_file(path))

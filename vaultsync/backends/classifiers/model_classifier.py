@@ -22,7 +22,7 @@ MAX_TOKENS = 10
 _MAX_PARALLEL = 4
 _TRIES = 3
 _LONGEST_TEXT, _LONGEST_CONTEXT = 4_000, 400
-"""Characters that are sent."""
+"""Maximum number of characters sent."""
 _WORDS = ServiceWords(
     what="classifier",
     key_setting="classifier_key",
@@ -51,7 +51,7 @@ class ModelClassifier:
     the rest stays pending without being sent.
 
     Raises:
-        ConfigError: the address is not one of a service, or `key_variable` is no name.
+        ConfigError: the address or `key_variable` is invalid.
     """
 
     def __init__(
@@ -77,11 +77,11 @@ class ModelClassifier:
 
     @property
     def name(self) -> str:
-        """The model."""
+        """The name of the model."""
         return self._model
 
     def classify(self, texts: Sequence[ObservedText]) -> list[str | None]:
-        """The tier of each text, in order; None for one that was not answered in time."""
+        """The tier of each text, in order; None without a response in time."""
         from concurrent.futures import ThreadPoolExecutor
 
         tiers: list[str | None] = []
@@ -94,7 +94,7 @@ class ModelClassifier:
         return tiers + [None] * (len(texts) - len(tiers))
 
     def explain(self, text: ObservedText) -> tuple[str, ...]:  # noqa: ARG002 - of the contract
-        """Nothing: a model gives no reason that could be relied on."""
+        """No reasons, because a model's would not be reliable."""
         return ()
 
     def _tier(self, text: ObservedText) -> str | None:
@@ -123,7 +123,7 @@ class ModelClassifier:
 
 
 def _message(body: bytes) -> str:
-    """The text of an answer."""
+    """The text of a response."""
     try:
         reply = json.loads(body)["choices"][0]["message"]["content"]
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):

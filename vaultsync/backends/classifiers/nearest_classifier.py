@@ -39,8 +39,8 @@ class NearestClassifier:
     """Combines similar examples with the rules.
 
     Args:
-        embedder: makes the vectors; while it fails, observations stay pending.
-        moved: returns the observations that a person moved.
+        embedder: computes the vectors; while it fails, observations stay pending.
+        moved: returns the observations that the user moved.
     """
 
     name = "nearest examples"
@@ -51,7 +51,7 @@ class NearestClassifier:
         self._embedder = embedder
         self._moved = moved
         self._vectors: dict[str, Sequence[float]] = {}
-        """Of the examples, by their texts, for as long as the process lives."""
+        """Text of an example -> its vector, cached for the life of the process."""
 
     def classify(self, texts: Sequence[ObservedText]) -> list[str | None]:
         """The tier of each text, in order; None for all while the embedder fails."""
@@ -99,7 +99,7 @@ class _Examples:
         self._tiers = np.array([TIERS_SCORED.index(each.tier) for each in self._texts])
         counts = np.bincount(self._tiers, minlength=len(TIERS_SCORED))
         importance = len(self._tiers) / (len(TIERS_SCORED) * counts[self._tiers])
-        """A tier with many examples does not win by their number."""
+        """Weights of examples, so that a tier with many of them does not win by their number."""
         importance[: self._moved] *= PERSON_WEIGHT
         self._importance = importance
         rows = _with_constant(self._vectors)
@@ -124,7 +124,7 @@ class _Examples:
         return tier_by_scores(text, list(scores + (1 - share) * (meaning + of_people)), strengths)
 
     def nearest(self, vector: NDArray[np.float64]) -> list[str]:
-        """The nearest examples, in words."""
+        """The nearest examples, as texts."""
         near, similarities = self._near(vector)
         return [
             f"{self._texts[at].tier}: {'moved by a person' if at < self._moved else 'an example'},"

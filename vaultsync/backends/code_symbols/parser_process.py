@@ -37,7 +37,7 @@ MAX_CRASHES = 10
 
 @cache
 def _version() -> str:
-    """The version of tree-sitter; empty where it is not installed."""
+    """The version of tree-sitter; empty if it is not installed."""
     try:
         version("tree-sitter-python")
         return version("tree-sitter")
@@ -64,8 +64,8 @@ class TreeSitterReader:
 
         Args:
             command: arguments of Python for the process.
-            batch_seconds: to wait for many files.
-            file_seconds: to wait for one file.
+            batch_seconds: time limit for a batch.
+            file_seconds: time limit for a file.
         """
         self.parser = f"{PARSER} {_version()}"
         self._command = command
@@ -98,7 +98,7 @@ class TreeSitterReader:
         together = self._ask(files, self._batch_seconds)
         if together is not None:
             return together
-        # One of them is to blame; the others are parsed without it.
+        # One file caused the failure; the others are parsed without it.
         found = []
         for file in files:
             alone = self._ask([file], self._file_seconds)
@@ -134,17 +134,17 @@ class TreeSitterReader:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                cwd=sys.prefix,  # the present folder is the repository's
+                cwd=sys.prefix,  # the current folder may be the repository
             )
             _receive(self._process.stdout, LENGTH.size, time.monotonic() + START_SECONDS)
         return self._process
 
 
 def _receive(pipe: IO[bytes] | None, length: int, deadline: float) -> bytes:
-    """A number of bytes of a pipe.
+    """Read `length` bytes from a pipe.
 
     Raises:
-        OSError: it ends before, or the time does.
+        OSError: the pipe ends early, or the deadline has passed.
     """
     import select
 

@@ -90,7 +90,7 @@ def parse_symbols(language: str, source: bytes) -> FileSymbols:
 
     Args:
         language: one that has queries.
-        source: of the file; bytes that are no UTF-8 do no harm.
+        source: the source; invalid UTF-8 is allowed.
     """
     from tree_sitter import QueryCursor
 
@@ -101,7 +101,7 @@ def parse_symbols(language: str, source: bytes) -> FileSymbols:
     counts = Counter(node.text or b"" for node in captured.get("r", ()))
     for node in captured.get("m", ()):
         counts[b"." + (node.text or b"")] += 1
-    # Captures come in no order.
+    # Captures are not ordered.
     most = sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:MAX_REFERENCES]
     references = {name.decode("utf-8", "replace"): count for name, count in most}
     return FileSymbols(definitions, references)
@@ -110,7 +110,7 @@ def parse_symbols(language: str, source: bytes) -> FileSymbols:
 def _definitions(
     cursor: tree_sitter.QueryCursor, root: tree_sitter.Node, source: bytes
 ) -> Iterator[Definition]:
-    """The definitions in their order, without those inside of functions."""
+    """The definitions in order, without those inside functions."""
     found: dict[tuple[int, int], tuple[str, tree_sitter.Node, tree_sitter.Node]] = {}
     for _, captures in cursor.matches(root):
         [name] = captures.pop("name")[:1]
@@ -151,7 +151,7 @@ def _signature(
     while first.type in _DECLARATORS and first.parent is not None:
         if first.parent.type not in _DECLARATORS | _DECLARATIONS:
             break
-        first = first.parent  # what says the type in C is around what is declared
+        first = first.parent  # in C, the node with the type encloses the declarator
     end = first.child_by_field_name("body") or (None if kind == "type" else value)
     stop = first.end_byte if end is None else end.start_byte
     start = first.start_byte

@@ -19,13 +19,13 @@ from vaultsync.backends.code_symbols.parsing import parse_symbols
 
 LENGTH = struct.Struct(">I")
 _MEMORY = 2 * 1024**3
-"""Bytes of address space: more than any file of the size that is read needs."""
+"""Limit of address space in bytes, more than parsing any accepted file needs."""
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer all requests, each a list of pairs of a language and a source.
 
-    An empty frame comes first, and says that the process runs.
+    An empty frame is sent first, to show that the process is running.
     """
     answers.write(LENGTH.pack(0))
     answers.flush()
@@ -38,7 +38,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main() -> None:
-    """Serve stdin, within a limit of memory."""
+    """Serve stdin, within a memory limit."""
     import resource
 
     _, hard = resource.getrlimit(resource.RLIMIT_AS)

@@ -13,20 +13,20 @@ from vaultsync.backends.embedders.onnx_file import Array, read_graph
 from vaultsync.errors import EmbedderError
 
 EXPORT = "int8-1"
-"""Name and version of the way of exporting; another one makes other vectors."""
+"""Name and version of the export format; another one produces different vectors."""
 WORD_VECTORS = "embeddings.word_embeddings.weight"
-"""In the export of the packaged model, the table of words."""
+"""The name of the word table in the export of the packaged model."""
 MODEL_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
 _MANIFEST = "manifest.json"
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-"""What models take, as far as they do: traced ones the last one, too."""
+"""The inputs of models; only traced ones have the last."""
 INSTALL_LOCAL = "`pip install 'vaultsync[local]'` installs the missing packages"
 
 
 class OnnxEmbedder:
-    """Runs the export that lies in a folder.
+    """Runs the export in a folder.
 
-    `make` makes the export when there is no whole one of this model; without it, that is
+    `make` creates the export if there is no complete one of this model; without it, that is
     an error.
     """
 
@@ -47,7 +47,7 @@ class OnnxEmbedder:
         self._running: OnnxModel | None = None
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """A text has the same vector alone and among others."""
+        """Embed texts; a text has the same vector alone and among others."""
         if not texts:
             return []
         model = self._started()
@@ -111,7 +111,7 @@ class OnnxEmbedder:
 
 
 def read_export(folder: Path, model: str) -> Mapping[str, Any] | None:
-    """The manifest of the export of a model; None when there is no whole one.
+    """The manifest of a model's export; None if there is no complete one.
 
     Only files whose size or time of change differ from the manifest are read for that.
     """

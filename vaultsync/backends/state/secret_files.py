@@ -1,6 +1,6 @@
 """Random secrets, in files that only their owner can read: the key of a machine, and a token.
 
-A vault is synced and shared; they are outside of it, and never are.
+They are outside the vault, which is synced and shared.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def _read_private(path: Path, size: int) -> bytes:
 
 
 def read_or_make_key(path: Path) -> bytes:
-    """The key in a file, which is made when there is none.
+    """The key in a file, which is created if missing.
 
-    Two processes that make it at once agree: the file is written whole, and only one of
-    them can link it to its name. `ConfigError`: it cannot be made, read, or closed to others.
+    Two processes that create it at the same time get the same key: only one of them can link
+    its complete file to the name. `ConfigError`: it cannot be created, read, or made private.
     """
     try:
         try:
@@ -65,8 +65,8 @@ def _make_key(path: Path) -> None:
     try:
         os.link(draft, path)
     except FileExistsError:
-        pass  # another process was faster: its key is the key
-    except OSError:  # a disk without links
+        pass  # another process was faster; use its key
+    except OSError:  # a file system without hard links
         if not path.exists():
             draft.replace(path)
     finally:
@@ -81,7 +81,7 @@ class TokenFile:
         self._known: tuple[tuple[int, int], str] | None = None
 
     def token(self) -> str:
-        """The token; one is made when there is none.
+        """The token, which is created if missing.
 
         `ConfigError`: the file cannot be read, or it is another user's and open to others.
         """
@@ -105,7 +105,7 @@ class TokenFile:
 
     def rotate(self) -> str:
         """Create a new token of 256 random bits; the old one is no longer valid."""
-        import secrets  # a question asks for the key alone, and this is slow to load
+        import secrets  # slow to load, and questions only need the key
 
         token = secrets.token_urlsafe(32)
         try:

@@ -1,7 +1,7 @@
-"""Files of settings: that of a vault, and the user's own; read with their owner, edited by lines.
+"""Settings files of a vault and of the user; read with their owner, edited line by line.
 
-An edit changes the lines of one setting, and nothing else: the file is parsed again before it
-is written, and is left alone where that shows anything but the change.
+An edit changes only the lines of one setting: the result is parsed before it is written, and
+refused if it has any other change.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vaultsync.settings import MARKER, MARKER_BYTES, Table, parse_toml
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _HEADER = lazy_pattern(r"\s*\[")
 Changes = Mapping[tuple[str, ...], object]
-"""Values by the path of their setting, such as `("watch", "watcher")`; None removes one."""
+"""Path of a setting, such as `("watch", "watcher")` -> its value; None removes it."""
 
 
 class Marker(NamedTuple):
@@ -43,7 +43,7 @@ def read_marker(root: Path) -> Marker:
 
     Raises:
         NotAVaultError: there is none.
-        ConfigError: it cannot be read, or is no file of settings.
+        ConfigError: it cannot be read, or is not a settings file.
     """
     path = root / MARKER
     try:
@@ -61,7 +61,7 @@ def read_marker(root: Path) -> Marker:
 
 
 def read_machine_file(path: Path) -> str:
-    """The user's own settings for a vault; empty when there are none.
+    """The user's own settings for a vault; empty if there are none.
 
     Raises:
         ConfigError: it cannot be read, or another user could write it.
@@ -82,10 +82,10 @@ def read_machine_file(path: Path) -> str:
 
 
 def edit_machine_file(path: Path, changes: Changes) -> None:
-    """Change the user's own settings for a vault; the file is made when there is none.
+    """Change the user's own settings for a vault; the file is created if missing.
 
     Raises:
-        ConfigError: it cannot be written, or not without changing more than that.
+        ConfigError: it cannot be written, or not without other changes.
     """
     before = read_machine_file(path)
     header = "# Settings of this machine for one vault. Only you should be able to write it.\n"
@@ -104,10 +104,10 @@ def edit_machine_file(path: Path, changes: Changes) -> None:
 
 
 def edit_marker(root: Path, changes: Changes) -> None:
-    """Change the settings of a vault; every other line stays.
+    """Change the settings of a vault; all other lines are kept.
 
     Raises:
-        ConfigError: it cannot be written, or not without changing more than that.
+        ConfigError: it cannot be written, or not without other changes.
     """
     path = root / MARKER
     text = edit_toml(read_marker(root).text, changes, path)
@@ -121,11 +121,11 @@ def edit_marker(root: Path, changes: Changes) -> None:
 
 
 def edit_toml(text: str, changes: Changes, path: Path) -> str:
-    """A text of TOML with other values, and every other line as it was.
+    """Change values in a TOML text, keeping all other lines.
 
     Raises:
-        ConfigError: the text is no TOML, or a setting is written in a way that cannot be
-            changed by lines.
+        ConfigError: the text is not TOML, or a setting is written in a way that cannot be
+            changed line by line.
     """
     for names, value in changes.items():
         table, key = names[:-1], names[-1]

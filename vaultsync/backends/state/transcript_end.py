@@ -1,7 +1,7 @@
 """The end of a transcript, read only from the folder where the host keeps its transcripts.
 
-A hook names the path. Who can feed a hook could name any file of the user, so that another place
-is refused, and so is a link that leads to one.
+A hook names the path. Anyone who can feed a hook could name any file of the user, so paths outside
+that folder are refused, and so are links that lead outside.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from vaultsync.observations.hooks import CLAUDE_CODE, CODEX, CURSOR, GEMINI
 from vaultsync.settings import user_path
 
 MAX_BYTES, MAX_LINES = 1 << 20, 400
-"""The number of bytes that are read from the end of a transcript."""
+"""Maximum numbers of bytes and lines read from the end of a transcript."""
 _FOLDERS: Mapping[str, tuple[str, str, str]] = {
     CLAUDE_CODE: ("CLAUDE_CONFIG_DIR", "~/.claude", "projects"),
     CODEX: ("CODEX_HOME", "~/.codex", "sessions"),
     CURSOR: ("", "~/.cursor", "projects"),
     GEMINI: ("GEMINI_CLI_HOME", "~/.gemini", "tmp"),
 }
-"""The variable that moves the folder of a host, the folder, and where transcripts are in it."""
+"""Host -> the variable for its folder, the default folder, and the subfolder of transcripts."""
 
 
 def transcript_end(path: str, host: str) -> str:
-    """The last lines of a transcript; a first one may be cut. Nothing where it is missing.
+    """The last lines of a transcript; the first one may be truncated. Empty if it is missing.
 
     Raises:
         InvalidFieldError: it is not a regular file in the host's folder of transcripts.
@@ -40,7 +40,7 @@ def transcript_end(path: str, host: str) -> str:
         real = found.resolve(strict=True)
     except FileNotFoundError:
         return ""
-    except (RuntimeError, ValueError):  # links in a circle, or a NUL
+    except (RuntimeError, ValueError):  # circular links, or a NUL
         raise _refused(path, folder) from None
     if not real.is_relative_to(folder.resolve()) or real.suffix not in (".jsonl", ".json"):
         raise _refused(path, folder)

@@ -49,7 +49,7 @@ _WORD, _LONG_WORD, _FOREIGN_LETTER = 0.507, 0.172, 0.051
 _LONG = 7
 """Maximum letters of a word that is usually a single token."""
 _USUAL = 0.25
-"""The share of `_COMMON` words from which a text counts as English."""
+"""Minimum share of `_COMMON` words in an English text."""
 _COMMON = frozenset(
     b"""the and to of in is you it that for on with as this be are from at or an if not by
     can have your but will we all so was they one has do my there when which what me more

@@ -1,7 +1,7 @@
 """Token counts of o200k_base by tiktoken, if its table is on this machine.
 
-tiktoken downloads a table that it does not find. This never does: it looks for the file
-where tiktoken keeps it, reads it itself, and hands what it says to tiktoken's encoder.
+tiktoken downloads a missing table. This module never does: it looks for the file where
+tiktoken keeps it, reads it, and passes its content to tiktoken's encoder.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Self
 
 ENCODING_NAME = "o200k_base"
 TABLE_FILE_NAME = "fb374d419588a4632f3f557e76b4b70aebbca790"
-"""What tiktoken calls the table in its folder: the sha1 of the address it came from."""
+"""The name of the table in tiktoken's folder: the SHA-1 of its address."""
 TABLE_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 """The SHA-256 of the table that tiktoken (`tiktoken_ext/openai_public.py`) expects."""
 _FOLDERS = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
-# How o200k_base parts a text before it joins bytes; from the same file of tiktoken.
+# How o200k_base splits a text before joining bytes; from the same file of tiktoken.
 _BEGIN, _END = r"[^\r\n\p{L}\p{N}]?", r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _PATTERN = "|".join(
@@ -57,7 +57,7 @@ class TiktokenCounter:
             table = (folder / TABLE_FILE_NAME).read_bytes()
         except OSError:
             return None
-        # tiktoken writes what it downloads in one step, but others copy files.
+        # tiktoken writes downloads atomically, but others copy files.
         if hashlib.sha256(table).hexdigest() != TABLE_SHA256:
             return None
         return cls(table)
