@@ -82,16 +82,6 @@ class InvalidFieldError(UsageError):
         self.expected = expected
 
 
-class InvalidHookError(InvalidFieldError):
-    """What was piped in is not the input of an agent's hook."""
-
-    def __init__(self, expected: str, found: str = "standard input is no input of a hook") -> None:
-        super().__init__("hook", "", expected)
-        self.message = f"{found}: expected {expected}"
-        self.args = (self.message,)
-        self.hint = "the host pipes it in; `vaultsync observe TEXT` stores a text"
-
-
 class NoteLimitError(UsageError):
     """The note of the fact would exceed the size limits of notes; nothing was written."""
 
@@ -540,20 +530,15 @@ class ModuleMissingError(NotFoundError):
         self.name = name
 
 
-_MIN_RUN_PREFIX = 8
-
-
 class RunNotFoundError(NotFoundError):
     """No run with that id changed anything."""
 
     def __init__(self, run: str, newest: str = "") -> None:
-        hints = ["`vaultsync log` lists the runs, and `vaultsync history ID` those of a fact"]
-        if newest:
-            hints.insert(0, f"the newest run is {newest}")
-        if 0 < len(run) < _MIN_RUN_PREFIX:
-            hints.insert(0, f"the beginning of an id has {_MIN_RUN_PREFIX} characters or more")
+        short = "the beginning of an id has 8 characters or more; " if 0 < len(run) < 8 else ""  # noqa: PLR2004
+        hint = f"{short}{newest and f'the newest run is {newest}; '}`vaultsync log` lists the runs,"
+        hint += " and `vaultsync history ID` those of a fact"
         missing = f"there is no run {run[:80]}, or it changed nothing"
-        super().__init__(missing if run else "no run is left to undo", hint="; ".join(hints))
+        super().__init__(missing if run else "no run is left to undo", hint=hint)
 
 
 class RunPrunedError(RunNotFoundError):
@@ -679,12 +664,9 @@ class ReadOnlyNoteError(NoteError):
     """The user made a note, or its folder, read-only, so it is not changed."""
 
     def __init__(self, path: str, what: str) -> None:
-        super().__init__(
-            path,
-            f"{path}: {what} is read-only, so it was not changed",
-            hint=f"the store keeps the change; make {what} writable (`chmod u+w`), and the next"
-            " sync writes it",
-        )
+        hint = f"make {what} writable (`chmod u+w`), and the next sync writes it"
+        message = f"{path}: {what} is read-only, so it was not changed"
+        super().__init__(path, message, hint=f"the store keeps the change; {hint}")
 
 
 # --- one memory file, outside the vault --------------------------------------------------
@@ -768,11 +750,9 @@ class MemoryFileOwnersError(MemoryFileError):
     """Several agents have facts from the file, and none was named."""
 
     def __init__(self, name: str, agents: Sequence[str]) -> None:
-        super().__init__(
-            f"{name} is the memory of {len(agents)} agents: {', '.join(agents)}",
-            hint="name one with --agent: each has facts of its own from the file",
-            name=name,
-        )
+        message = f"{name} is the memory of {len(agents)} agents: {', '.join(agents)}"
+        hint = "name one with --agent: each has facts of its own from the file"
+        super().__init__(message, hint=hint, name=name)
 
 
 # --- one git repository ------------------------------------------------------------------

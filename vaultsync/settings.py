@@ -468,23 +468,16 @@ def combine_settings(
     )
 
 
-_SWITCHES = {
-    **dict.fromkeys(("on", "1", "true", "yes"), True),
-    **dict.fromkeys(("off", "0", "false", "no"), False),
-}
-"""What a variable may say, in any case of letters."""
+_ON, _OFF = ("on", "1", "true", "yes"), ("off", "0", "false", "no")
 
 
 def _switch(environment: Mapping[str, str], name: str, setting: bool) -> bool:  # noqa: FBT001
     """A setting that a variable may override; raises ConfigError unless that is on or off."""
-    value = environment.get(name, "").strip()
-    if not value:
-        return setting
-    found = _SWITCHES.get(value.lower())
-    if found is None:
+    value = environment.get(name, "").strip().lower() or ("on" if setting else "off")
+    if value not in (*_ON, *_OFF):
         hint = "set it to on (or 1, true, yes) or off (or 0, false, no)"
         raise ConfigError(f"{name} is {value!r:.80}", hint=hint)
-    return found
+    return value in _ON
 
 
 def setting_names(given: Table, table: str = "") -> list[str]:

@@ -60,13 +60,8 @@ class VaultFiles(Struct, frozen=True):
 
 
 def find_root(path: str | None) -> Path:
-    """The given folder, or the current one, or else its nearest parent that is a vault.
-
-    Raises:
-        NotAVaultError: there is none, or the folder does not exist.
-    """
-    given = path or os.environ.get("VAULTSYNC_VAULT")
-    here = user_path(given) if given else Path.cwd()
+    """The nearest vault at or above a folder, the current one if None; raises NotAVaultError."""
+    here = user_path(path or os.environ.get("VAULTSYNC_VAULT") or Path.cwd())
     found = find_vault_above(here.resolve() / "_") if here.is_dir() else None
     if found is None:
         raise NotAVaultError(str(here))

@@ -7,7 +7,8 @@ import json
 import click
 
 from vaultsync.api.settings_access import SettingValue, change_setting, read_settings
-from vaultsync.cli.options import DefaultGroup, common
+from vaultsync.cli.default_group import DefaultGroup
+from vaultsync.cli.options import common
 from vaultsync.cli.output import Options, clean_one_line, dim, echo, print_json
 
 machine_option = click.option(

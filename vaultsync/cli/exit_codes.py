@@ -50,8 +50,7 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt) as stop:
         if isinstance(stop, click.Abort) and stop.__cause__ is None:  # at a prompt
-            if not as_json:
-                echo("", err=True)  # the line with the question has no end
+            echo(err=True)  # the line with the question has no end
             _print_failure("Interrupted", "interrupted; nothing was changed", "", as_json=as_json)
             return EXIT_INTERRUPTED
         hint = "run the command again; the next sync finishes what was interrupted"

@@ -22,10 +22,10 @@ from vaultsync.cli.options import (
     fact_argument,
     number_option,
     scope_option,
-    text_or_stdin,
     type_option,
 )
 from vaultsync.cli.output import Options, clean_one_line, echo, print_json, print_message
+from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, Value, ValueKind

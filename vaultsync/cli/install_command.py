@@ -8,7 +8,7 @@ import click
 
 from vaultsync.api.host_install import HostInstallation, HostSession
 from vaultsync.cli.exit_codes import EXIT_DONE
-from vaultsync.cli.options import common, confirm
+from vaultsync.cli.options import common
 from vaultsync.cli.output import (
     Options,
     clean,
@@ -19,6 +19,7 @@ from vaultsync.cli.output import (
     print_message,
 )
 from vaultsync.cli.units import program_words
+from vaultsync.cli.user_input import confirm
 from vaultsync.hosts.agent_hosts import HOSTS
 
 

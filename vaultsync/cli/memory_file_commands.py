@@ -18,7 +18,6 @@ from vaultsync.cli.options import (
     dry_run_option,
     number_option,
     scope_option,
-    text_or_stdin,
 )
 from vaultsync.cli.output import (
     Options,
@@ -31,6 +30,7 @@ from vaultsync.cli.output import (
     style,
     table,
 )
+from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.memory_files.host_limits import HOST_LIMITS
 from vaultsync.memory_files.report import AddResult, FileResult, ManagedFile, MemoryFileReport
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import click
 
+from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.format_reports import print_report
 from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
-    DefaultGroup,
     agent_option,
     common,
     dry_run_option,
     fact_argument,
     number_option,
     scope_option,
-    text_or_stdin,
     verbose_option,
 )
 from vaultsync.cli.output import (
@@ -28,6 +27,7 @@ from vaultsync.cli.output import (
     progress_bar,
     table,
 )
+from vaultsync.cli.user_input import text_or_stdin
 from vaultsync.observations.hooks import MAX_HOOK_BYTES, CaptureReport, is_hook
 from vaultsync.observations.observation_lists import LISTED_TIERS, Observations
 

@@ -6,14 +6,12 @@ import functools
 import inspect
 import logging
 import os
-import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from vaultsync.cli.command_log import command_log
-from vaultsync.cli.exit_codes import EXIT_FAILED
 from vaultsync.cli.output import Options
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.schema import TYPES
@@ -25,26 +23,6 @@ _log = logging.getLogger(__name__)
 
 Command = Callable[..., int | None]
 """What click calls; it returns an exit code, or nothing for 0."""
-
-
-class DefaultGroup(click.Group):
-    """Commands, of which one runs when none is named; its options may follow the group."""
-
-    def __init__(
-        self,
-        *args: Any,  # noqa: ANN401 - click's own
-        default: str,
-        **extra: Any,  # noqa: ANN401
-    ) -> None:
-        super().__init__(*args, **extra)
-        self.default = default
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Name the default command where no command is named."""
-        is_option = bool(args) and args[0].startswith("-") and args[0] not in ctx.help_option_names
-        if (is_option or not args) and not ctx.resilient_parsing:
-            args = [self.default, *args]
-        return super().parse_args(ctx, args)
 
 
 details_option = click.option("-v", "--verbose", is_flag=True, help="Log details on stderr, too.")
@@ -240,30 +218,3 @@ optional_question_argument = click.argument(
     "query", metavar="[QUERY]...", nargs=-1, callback=_joined_question
 )
 """A question that need not be asked."""
-
-
-def text_or_stdin(given: str | None, *, what: str, most_bytes: int = -1) -> str:
-    """Return the text that was given; `-`, or nothing in a pipe, reads stdin.
-
-    At most `most_bytes` are read; a negative number is no limit.
-
-    Raises:
-        click.UsageError: there is none, or it is not UTF-8.
-    """
-    if given is not None and given != "-":
-        return given
-    if sys.stdin is None or (given is None and sys.stdin.isatty()):
-        message = f"no {what}: pass it as an argument, or pipe it in"
-        raise click.UsageError(message)
-    try:
-        return sys.stdin.buffer.read(most_bytes).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f"standard input is not UTF-8 (byte {error.start})"
-        raise click.UsageError(message) from None
-
-
-def confirm(question: str) -> None:
-    """Ask for a confirmation on the terminal, and end the command without one."""
-    if not click.confirm(question, err=True):
-        click.echo("nothing was changed", err=True)
-        raise click.exceptions.Exit(EXIT_FAILED)

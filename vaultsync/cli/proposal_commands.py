@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import click
 
+from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.format_proposals import print_proposal, print_proposals, print_settled
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import DefaultGroup, common, completes
+from vaultsync.cli.options import common, completes
 from vaultsync.cli.output import Options
 from vaultsync.errors import UsageError
 from vaultsync.proposals.proposal_kinds import KINDS

@@ -9,8 +9,9 @@ import click
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, confirm, dry_run_option, number_option
+from vaultsync.cli.options import common, dry_run_option, number_option
 from vaultsync.cli.output import Options, clean, echo, is_terminal, print_json, print_message
+from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError
 from vaultsync.operations.purge import PurgeReport
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from vaultsync.cli.default_group import DefaultGroup
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import DefaultGroup, agent_option, common, number_option, text_or_stdin
+from vaultsync.cli.options import agent_option, common, number_option
 from vaultsync.cli.output import (
     Options,
     clean,
@@ -20,6 +21,7 @@ from vaultsync.cli.output import (
     print_message,
     table,
 )
+from vaultsync.cli.user_input import text_or_stdin
 
 Command = Callable[..., Any]
 

@@ -27,7 +27,6 @@ from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
     common,
     completes,
-    confirm,
     date_option,
     dry_run_option,
     fact_argument,
@@ -37,6 +36,7 @@ from vaultsync.cli.options import (
     verbose_option,
 )
 from vaultsync.cli.output import DelayedBar, Options, clean, print_json, print_message, progress_bar
+from vaultsync.cli.user_input import confirm
 from vaultsync.errors import UsageError, VaultsyncError
 from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.sync.report import DoctorCheck, Report

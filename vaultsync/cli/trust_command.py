@@ -14,7 +14,7 @@ from vaultsync.api.vault_trust import (
     trust_vault,
 )
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.options import common, confirm
+from vaultsync.cli.options import common
 from vaultsync.cli.output import (
     Options,
     clean_one_line,
@@ -23,6 +23,7 @@ from vaultsync.cli.output import (
     print_json,
     print_message,
 )
+from vaultsync.cli.user_input import confirm
 
 
 @click.command()

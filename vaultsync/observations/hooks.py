@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from vaultsync.errors import InvalidHookError
+from vaultsync.errors import InvalidFieldError
 
 CLAUDE_CODE, CODEX, CURSOR, GEMINI = "Claude Code", "Codex", "Cursor", "Gemini CLI"
 MAX_HOOK_BYTES = 8 << 20
@@ -97,27 +97,37 @@ def read_hook(text: str) -> Hook:
     """Parse the payload of a hook.
 
     Raises:
-        InvalidHookError: it is too long, no JSON object, or of no known host.
+        InvalidFieldError: it is too long, no JSON object, or of no known host.
     """
     if len(text) > MAX_HOOK_BYTES:
-        raise InvalidHookError(f"at most {MAX_HOOK_BYTES >> 20} MiB")
+        raise _refused(f"at most {MAX_HOOK_BYTES >> 20} MiB")
     try:
         payload = json.loads(text)
     except (ValueError, RecursionError):
         expected = "JSON, as an agent's host writes it for its hooks"
         if not text.strip():
-            raise InvalidHookError(expected, "standard input is empty") from None
-        raise InvalidHookError(expected) from None
+            raise _refused(expected, "standard input is empty") from None
+        raise _refused(expected) from None
     if not isinstance(payload, dict):
-        raise InvalidHookError("a JSON object")
+        raise _refused("a JSON object")
     event = _line(payload, "hook_event_name") or _line(payload, "type")
     if not event:
         expected = "an object with `hook_event_name`, or `type` of Codex's notify"
-        raise InvalidHookError(expected)
+        raise _refused(expected)
     texts = tuple(_texts(payload))
     host = _host(payload, event)
     transcript = "" if texts else _line(payload, "transcript_path")
     return Hook(host, event, _session(payload), texts, _context(payload, host, event), transcript)
+
+
+def _refused(
+    expected: str, found: str = "standard input is no input of a hook"
+) -> InvalidFieldError:
+    error = InvalidFieldError("hook", "", expected)
+    error.message = f"{found}: expected {expected}"
+    error.args = (error.message,)
+    error.hint = "the host pipes it in; `vaultsync observe TEXT` stores a text"
+    return error
 
 
 def _host(payload: Mapping[str, object], event: str) -> str:
