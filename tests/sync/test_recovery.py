@@ -8,7 +8,7 @@ import pytest
 
 from tests.world import AGENTS, ALPHA, PERSONS_ALPHA, World, die
 from vaultsync.model.fact import Fact
-from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING
+from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED
 
 Save = Callable[[], None]
 
@@ -68,6 +68,23 @@ def test_a_displaced_file_goes_when_its_time_is_up(world: World, fact: Fact) -> 
     world.sync()
     assert world.vault.ops() == []
     assert world.archive.displaced_files() == []
+
+
+@pytest.mark.parametrize("edits", [1, FEW_DISPLACED + 1])
+def test_a_clock_that_is_set_back_prolongs_no_wait_by_more_than_its_length(
+    world: World, edits: int
+) -> None:
+    facts = [world.mirrored(f"Number {number}.") for number in range(edits)]
+    for fact in facts:
+        world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    assert len(world.vault.ops()) == edits
+    world.clock.set_back(7_200)
+    world.sync()
+    assert len(world.vault.ops()) == edits
+    world.clock.advance(61)
+    world.sync()
+    assert world.vault.ops() == []
 
 
 @pytest.mark.parametrize("dies", [False, True])

@@ -363,7 +363,7 @@ def _must_wait(ctx: SyncContext) -> bool:
     until = ctx.archive.setting(DISPLACED_WAIT_SETTING)
     if until is None:
         return False
-    if ctx.clock.now().timestamp() < float(until):
+    if 0 < float(until) - ctx.clock.now().timestamp() <= ctx.policy.linger_seconds:
         return True
     with ctx.archive.transaction():
         ctx.archive.set_setting(DISPLACED_WAIT_SETTING, None)
@@ -381,7 +381,9 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
     rescued: list[str] = []
     expired: list[DisplacedFile] = []
     now = ctx.clock.now().timestamp()
-    for displaced in ctx.archive.displaced_files()[:MAX_EXAMINED]:
+    files = ctx.archive.displaced_files()
+    _shorten_waits(ctx, files, now + ctx.policy.linger_seconds)
+    for displaced in files[:MAX_EXAMINED]:
         if displaced.fact_id in unrepaired:
             continue
         due = now >= displaced.due or _is_released(ctx, displaced)
@@ -401,6 +403,14 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
         for displaced in expired:
             ctx.vault.discard(displaced.op)
     return rescued
+
+
+def _shorten_waits(ctx: SyncContext, files: Sequence[DisplacedFile], latest: float) -> None:
+    """Let displaced files wait no longer than `latest`, where the clock was set back since."""
+    late = [each for each in files if each.due > latest]
+    if late:
+        with ctx.archive.transaction():
+            ctx.archive.put_displaced_files(each._replace(due=latest) for each in late)
 
 
 def _adopt_late_save(ctx: SyncContext, displaced: DisplacedFile, file: NoteFile) -> None:
