@@ -172,7 +172,7 @@ def test_completion_of_another_shell_is_wrong_usage() -> None:
 
 
 def test_a_shell_completes_commands_and_types() -> None:
-    context = click.Context(cli)
+    context = click.Context(cli, **cli.context_settings)
 
     types = complete_type(context, click.Option(["--type"]), "p")
     assert types == ["preference", "person", "project"]

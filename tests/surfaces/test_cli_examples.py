@@ -61,7 +61,7 @@ def test_every_example_parses(name: str, line: str, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path)
         command: click.Command = cli
-        context = click.Context(cli)
+        context = click.Context(cli, **cli.context_settings)
         for part in name.split():
             assert isinstance(command, click.Group)
             found = command.get_command(context, part)
