@@ -69,7 +69,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _left_out(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    """Of each long test all but one in so many cases, or all; each turn keeps other cases."""
+    """Of each long test all cases but one in N, or all; each turn keeps other cases."""
     seen = Counter[str]()
     for item in items:
         if mark := item.get_closest_marker("long"):

@@ -534,7 +534,7 @@ class RunNotFoundError(NotFoundError):
     """No run with that id changed anything."""
 
     def __init__(self, run: str, newest: str = "") -> None:
-        short = "the beginning of an id has 8 characters or more; " if 0 < len(run) < 8 else ""  # noqa: PLR2004
+        short = "the beginning of an id has 8 characters or more; " if 0 < len(run) < 8 else ""  # noqa: PLR2004 - as of all ids
         hint = f"{short}{newest and f'the newest run is {newest}; '}`vaultsync log` lists the runs,"
         hint += " and `vaultsync history ID` those of a fact"
         missing = f"there is no run {run[:80]}, or it changed nothing"

@@ -175,7 +175,7 @@ def by_source(texts: Sequence[Labelled]) -> Places:
 def left_out(one_in: int = 1) -> tuple[float, float]:
     """Macro F1 and recall of what is critical, on English examples that a fit has not seen.
 
-    All of them, or one in so many. The signals were tuned on the golden half, so that it says
+    All of them, or one in `one_in`. The signals were tuned on the golden half, so that it says
     nothing here; and the examples of the other languages resemble the English ones.
     """
     examples = [each for each in shipped() if each.language == "en"][::one_in]
