@@ -1,3 +1,3 @@
-"""The command line. One command is one call."""
+"""The `vaultsync` command line."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`bases`: tables and cards of facts for Obsidian's Bases, and property types."""
+"""`bases`: tables and cards of facts for Obsidian Bases, and property types."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def types(options: Options, *, writes: bool) -> None:
     is open.
     """
     with open_memory(options) as memory:
-        found = memory.property_types(write=writes)
+        check = memory.property_types(write=writes)
     if options.json:
-        print_json(found)
+        print_json(check)
         return
-    state = "added" if found.written else "missing"
-    rows = [[each.key, each.found, each.type, "clash"] for each in found.clashes]
-    rows += [[key, "", fits, state] for key, fits in found.missing.items()]
+    state = "added" if check.written else "missing"
+    rows = [[each.key, each.found, each.type, "clash"] for each in check.clashes]
+    rows += [[key, "", fits, state] for key, fits in check.missing.items()]
     table(["property", "in Obsidian", "fits", "state"], rows, whole=("property", "state"))
     if not rows:
         print_message(options, "all types fit")
-    if found.clashes:
+    if check.clashes:
         print_message(options, "change the type of a property in Obsidian, at its icon in a note")
-    if found.missing and not found.written:
+    if check.missing and not check.written:
         print_message(options, "`vaultsync bases types --write` adds what is missing")

@@ -16,25 +16,25 @@ from vaultsync.service.bridge_service import standalone_bridge, vault_token
 from vaultsync.service.daemon_runner import WakeEvent
 
 _CHECK_SECONDS = 1.0
-"""How often a server is checked that may have ended by itself."""
+"""Seconds between checks that the server is still running."""
 
 
 def serve_until_stopped(
     options: Options, address: str, is_alive: Callable[[], bool], stopped: WakeEvent
 ) -> None:
-    """Print the address, and return when it is stopped, or when the server has ended."""
+    """Print the server's address, and wait until `stopped` is set or the server has ended."""
     if options.json:
         print_json({"address": address})
     else:
         echo(address)
-    sys.stdout.flush()  # a program may be waiting for it
+    sys.stdout.flush()  # a program may be waiting for the address
     print_message(options, "`vaultsync bridge token` prints the token; Ctrl-C stops")
     while is_alive() and not stopped.wait(_CHECK_SECONDS):
         pass
 
 
 @click.group(invoke_without_command=True)
-@number_option("--port", "Port to listen on; default: 27125. 0 picks a free port.", most=65535)
+@number_option("--port", "Port to listen on; default: 27125. 0 picks a free port.", maximum=65535)
 @agent_option
 @common
 def bridge(options: Options, *, port: int | None) -> None:

@@ -1,4 +1,4 @@
-"""The log of a command: to the log file of the vault, and to stderr."""
+"""The log of a command, on stderr and in the log file of the vault."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ LOGGER = logging.getLogger("vaultsync")
 
 
 class _LogTo(logging.Handler):
-    """Hands each record on as a text without secrets and control characters."""
+    """Passes on each record as text without secrets and control characters."""
 
     def __init__(self, level: int, write: Callable[[logging.LogRecord, str], None]) -> None:
         super().__init__(level)
         self._write = write
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Never fails: what cannot be logged is lost."""
+        """Write a record, or drop it if it cannot be written."""
         from vaultsync.privacy.redaction import scrub
 
         try:
             self._write(record, clean(scrub(self.format(record))))
-        except Exception:  # noqa: BLE001 - logging must not end what it is about
+        except Exception:  # noqa: BLE001 - a command must not fail because of its log
             return
 
 
 class _LazyFile:
-    """The log file, opened at the first line: most commands log nothing."""
+    """The log file, opened for its first line: most commands log nothing."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -66,13 +66,13 @@ def _to_stderr(record: logging.LogRecord, text: str) -> None:
 def command_log(options: Options) -> Iterator[None]:
     """Log what happens during a command.
 
-    The file has what was done and what failed, without texts of notes; with `--verbose` it
-    has details, too, and so has stderr. Otherwise only warnings go to stderr.
+    The file records what was done and what failed, without the text of notes, and stderr gets
+    only warnings. With `--verbose`, both also get details.
     """
     level = logging.DEBUG if options.verbose else logging.INFO
     file = _LogTo(level, _LazyFile(options).write)
     stderr = _LogTo(logging.DEBUG if options.verbose else logging.WARNING, _to_stderr)
-    root, before = logging.getLogger(), LOGGER.level
+    root, previous_level = logging.getLogger(), LOGGER.level
     LOGGER.setLevel(level)
     LOGGER.addHandler(file)
     root.addHandler(stderr)
@@ -84,12 +84,12 @@ def command_log(options: Options) -> Iterator[None]:
     finally:
         root.removeHandler(stderr)
         LOGGER.removeHandler(file)
-        LOGGER.setLevel(before)
+        LOGGER.setLevel(previous_level)
 
 
 def _log_failure(error: Exception) -> None:
-    """The kind of an error; what it says may be of a note, and is a detail."""
+    """Log the class of an error; its message may quote a note, and is logged as a detail."""
     LOGGER.info("the command failed: %s", type(error).__name__)
     if not isinstance(error, (VaultsyncError, click.ClickException, click.Abort, OSError)):
         LOGGER.info("%s", "".join(traceback.format_tb(error.__traceback__)))
-    LOGGER.debug("it says: %s", error)
+    LOGGER.debug("the error message: %s", error)

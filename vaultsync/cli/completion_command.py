@@ -1,4 +1,4 @@
-"""`completion`: the script that completes commands in a shell."""
+"""`completion`: print a shell completion script."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _HOW = {
 def completion(context: click.Context, *, shell: str | None, as_json: bool) -> None:
     """Print a script that completes commands in your shell."""
     name = shell or os.environ.get("SHELL", "").rpartition("/")[2]
-    kind = get_completion_class(name) if name in _HOW else None
-    if kind is None:
+    shell_class = get_completion_class(name) if name in _HOW else None
+    if shell_class is None:
         message = "your $SHELL is not supported: pass bash, zsh or fish"
         raise click.UsageError(message, context)
     program = context.find_root().command
-    script = kind(program, {}, "vaultsync", "_VAULTSYNC_COMPLETE").source()
+    script = shell_class(program, {}, "vaultsync", "_VAULTSYNC_COMPLETE").source()
     if as_json:
         print_json({"shell": name, "script": script})
     else:
-        # At the end, since zsh needs #compdef on the first line.
+        # After the script: zsh requires #compdef on its first line.
         echo(f"{script.rstrip()}\n\n# To load it in every shell: {_HOW[name]}")

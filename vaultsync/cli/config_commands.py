@@ -33,11 +33,11 @@ def get(options: Options, *, name: str | None) -> None:
 
     NAME is a setting or a table; default: all settings.
     """
-    found = read_settings(options.vault, name)
+    listing = read_settings(options.vault, name)
     if options.json:
-        print_json(found)
+        print_json(listing)
         return
-    for each in found.settings:
+    for each in listing.settings:
         _print(each)
 
 

@@ -1,4 +1,4 @@
-"""A group of commands, of which one is the default."""
+"""A group of commands with a default command."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import click
 
 
 class DefaultGroup(click.Group):
-    """Commands, of which one runs when none is named; its options may follow the group."""
+    """A group that runs a default command, with the options that follow, when none is named."""
 
     def __init__(
         self,
-        *args: Any,  # noqa: ANN401 - click's own
+        *args: Any,  # noqa: ANN401 - passed on to click
         default: str,
         **extra: Any,  # noqa: ANN401
     ) -> None:
@@ -20,7 +20,7 @@ class DefaultGroup(click.Group):
         self.default = default
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Name the default command where no command is named."""
+        """Insert the default command if there are no arguments, or the first one is an option."""
         is_option = bool(args) and args[0].startswith("-") and args[0] not in ctx.help_option_names
         if (is_option or not args) and not ctx.resilient_parsing:
             args = [self.default, *args]

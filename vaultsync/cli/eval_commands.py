@@ -45,12 +45,12 @@ def run(options: Options, *, questions: str, budget: int) -> None:
     The file has a [[question]] table for each question, with `question` and `expected`, a list
     of the paths of all notes that answer it. Usage counts do not change.
     """
-    found = _evaluate(options, questions, budget)
+    evaluation = _evaluate(options, questions, budget)
     if options.json:
-        print_json(found)
+        print_json(evaluation)
         return
-    _print_figures(list_figures(found))
-    _explain(options, found)
+    _print_figures(list_figures(evaluation))
+    _explain(options, evaluation)
 
 
 @eval_.command()
@@ -72,14 +72,14 @@ def gate(options: Options, *, questions: str, baseline: str, update: bool, budge
     Normal variation between measurements is allowed on top. The exit code is 1 if a figure is
     worse, and 3 if a figure of the baseline was not measured.
     """
-    before = _read_baseline(baseline, required=not update)
-    found = _evaluate(options, questions, budget)
+    previous = _read_baseline(baseline, required=not update)
+    evaluation = _evaluate(options, questions, budget)
     if update:
         with open_output(baseline) as write:
-            write(write_baseline(found))
-    if before is None or (update and before.digest != found.digest):
-        before = found  # there is nothing to compare with
-    report = compare(found, before)
+            write(write_baseline(evaluation))
+    if previous is None or (update and previous.digest != evaluation.digest):
+        previous = evaluation  # there are no figures to compare with
+    report = compare(evaluation, previous)
     _print_gate(options, report)
     if update:
         print_message(options, f"wrote {clean_one_line(baseline)}")
@@ -100,12 +100,12 @@ def score(options: Options, *, questions: str, answers: str) -> None:
     results of the tool, best first, named as in `expected`. Optional keys are `packed`,
     `found_tokens`, `packed_tokens` and `seconds`. No vault is needed.
     """
-    found = score_answers(parse_questions(_read(questions)), parse_answers(_read(answers)))
+    evaluation = score_answers(parse_questions(_read(questions)), parse_answers(_read(answers)))
     if options.json:
-        print_json(found)
+        print_json(evaluation)
         return
-    _print_figures(list_figures(found))
-    _explain(options, found)
+    _print_figures(list_figures(evaluation))
+    _explain(options, evaluation)
 
 
 def _print_gate(options: Options, report: GateReport) -> None:
@@ -130,11 +130,12 @@ def _print_figures(figures: Iterable[ComparedFigure]) -> None:
     table(["figure", "value", "baseline", "verdict"], rows, whole=("figure", "value"))
 
 
-def _explain(options: Options, found: Evaluation) -> None:
+def _explain(options: Options, evaluation: Evaluation) -> None:
     print_message(
-        options, f"{found.questions} questions, {found.unanswerable} of them without an answer"
+        options,
+        f"{evaluation.questions} questions, {evaluation.unanswerable} of them without an answer",
     )
-    for sentence in found.missing:
+    for sentence in evaluation.missing:
         print_message(options, clean_one_line(sentence))
 
 
@@ -143,9 +144,9 @@ def _number(value: float | None) -> str:
 
 
 def _evaluate(options: Options, questions: str, budget: int) -> Evaluation:
-    asked = parse_questions(_read(questions))
+    parsed = parse_questions(_read(questions))
     with open_memory(options) as memory:
-        return memory.evaluate(asked, budget=budget)
+        return memory.evaluate(parsed, budget=budget)
 
 
 def _read(path: str) -> str:

@@ -1,4 +1,4 @@
-"""Examples in the help of each command; a test runs them on the sample vault."""
+"""The examples in the help of each command; a test runs them on the sample vault."""
 
 from __future__ import annotations
 
@@ -201,14 +201,14 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "plugin install": ("vaultsync plugin install",),
     "completion": ('eval "$(vaultsync completion bash)"',),
 }
-"""Command lines by the name of the command, as a person would type them."""
+"""The examples of each command, as a user would type them."""
 
 
 def add_examples(command: click.Command, name: str) -> click.Command:
-    """Put the examples into the help of a command, and of those in it; returns the command."""
+    """Add the examples to the help of a command and its subcommands; return the command."""
     if lines := EXAMPLES.get(name):
         command.epilog = "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
     if isinstance(command, click.Group):
-        for inner, each in command.commands.items():
-            add_examples(each, f"{name} {inner}")
+        for subname, subcommand in command.commands.items():
+            add_examples(subcommand, f"{name} {subname}")
     return command

@@ -38,19 +38,19 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 
 
 def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
-    """Run the command that `words` name; print whatever it raises, and return the exit code."""
+    """Run a command with the arguments `words`, print its error, and return the exit code."""
     if words[:1] == ["observe"] and "--hook" in words:
-        return _for_host(run, words=words)
+        return _run_hook(run, words=words)
     as_json = "--json" in words
     try:
         code = run()
         _flush()
-    except click.exceptions.NoArgsIsHelpError as no_words:
-        no_words.show()
+    except click.exceptions.NoArgsIsHelpError as no_args:
+        no_args.show()
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt) as stop:
         if isinstance(stop, click.Abort) and stop.__cause__ is None:  # at a prompt
-            echo(err=True)  # the line with the question has no end
+            echo(err=True)  # ends the line of the prompt
             _print_failure("Interrupted", "interrupted; nothing was changed", "", as_json=as_json)
             return EXIT_INTERRUPTED
         hint = "run the command again; the next sync finishes what was interrupted"
@@ -59,29 +59,29 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
     except BrokenPipeError:
         _detach_stdout()
         return EXIT_FAILED
-    except Exception as error:  # noqa: BLE001 - every failure ends in a message and a code
+    except Exception as error:  # noqa: BLE001 - every failure gets a message and an exit code
         _register_secret_rules(words)
-        return print_error(_as_intended(error), as_json=as_json)
+        return print_error(_explained(error), as_json=as_json)
     return code if isinstance(code, int) else EXIT_DONE
 
 
-def _for_host(run: Callable[[], object], *, words: Sequence[str]) -> int:
-    """Run a command for the hook of an agent's host, which no failure of memory may stop."""
+def _run_hook(run: Callable[[], object], *, words: Sequence[str]) -> int:
+    """Run a command as a hook of an agent's host, which must never fail its host."""
     try:
         run()
         _flush()
     except BrokenPipeError:
         _detach_stdout()
     except KeyboardInterrupt:
-        pass  # the host ends, and its hooks with it
+        pass  # the host stops its hooks when it ends
     except Exception as error:  # noqa: BLE001 - as above
         _register_secret_rules(words)
-        print_error(_as_intended(error), as_json=False)  # on stderr
+        print_error(_explained(error), as_json=False)  # on stderr
     return EXIT_DONE
 
 
-def _as_intended(error: Exception) -> Exception:
-    """The same, unless a library of an extra is missing: that is no bug."""
+def _explained(error: Exception) -> Exception:
+    """Replace the import error of an optional library with one that names the missing extra."""
     missing = (
         errors.missing_extra("this command", error) if isinstance(error, ImportError) else None
     )
@@ -109,7 +109,7 @@ def print_error(error: Exception, *, as_json: bool) -> int:
         kind, message, hint = type(error).__name__, error.message, error.hint
         run, examples = error.run, error.examples
     elif isinstance(error, click.ClickException):
-        kind, message, hint = _usage(error)
+        kind, message, hint = _usage_texts(error)
     elif isinstance(error, OSError):
         kind, (message, hint) = "OSError", errors.system_error_texts(error)
     else:
@@ -121,7 +121,7 @@ def print_error(error: Exception, *, as_json: bool) -> int:
 
 
 def _print_proposed(error: errors.ProposedError, *, as_json: bool) -> int:
-    """Print what waits for the user now."""
+    """Print which proposal now waits for the user."""
     if as_json:
         print_json(error.answer)
         _flush()
@@ -131,7 +131,8 @@ def _print_proposed(error: errors.ProposedError, *, as_json: bool) -> int:
     return EXIT_NEEDS_REVIEW
 
 
-def _usage(error: click.ClickException) -> tuple[str, str, str]:
+def _usage_texts(error: click.ClickException) -> tuple[str, str, str]:
+    """The kind, the message and the hint of an error that click raised."""
     message = " ".join(error.format_message().split()).removesuffix(".")
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "vaultsync"
@@ -173,7 +174,7 @@ def _print_failure(
 
 
 def _printable(text: str) -> str:
-    """Clean and redact a message, for it may repeat a secret."""
+    """Clean and redact a message, which may repeat a secret."""
     from vaultsync.privacy.redaction import scrub
 
     return clean(scrub(text))
@@ -189,4 +190,4 @@ def _detach_stdout() -> None:
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (AttributeError, OSError, ValueError):
-        return  # there is no stdout, or a test has replaced it
+        return  # there is no stdout, or it is no real file

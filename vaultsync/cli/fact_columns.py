@@ -20,16 +20,16 @@ CSV_COLUMNS = ("id", "title", "type", "priority", "scope", "status", "tags", "cr
 
 
 def print_columns(options: Options, page: FactPage, names: str | None, *, as_csv: bool) -> None:
-    """Print some fields of each fact: those of `names`, with commas between them.
+    """Print the fields of each fact that the comma-separated list `names` contains.
 
     Raises:
-        click.UsageError: no fact could have such a field.
+        click.UsageError: `names` contains a field that no fact can have.
     """
-    given = (each.strip() for each in (names or "").split(","))
-    columns = tuple(dict.fromkeys(filter(None, given))) or CSV_COLUMNS
+    listed = (each.strip() for each in (names or "").split(","))
+    columns = tuple(dict.fromkeys(filter(None, listed))) or CSV_COLUMNS
     rows = [_values(each) for each in page.facts]
-    known = {*FIELDS_BY_KEY, *OWN_FIELDS_BY_KEY, "path", "revision"}.union(*rows)
-    if unknown := [each for each in columns if each not in known]:
+    valid = {*FIELDS_BY_KEY, *OWN_FIELDS_BY_KEY, "path", "revision"}.union(*rows)
+    if unknown := [each for each in columns if each not in valid]:
         message = (
             f"unknown column {unknown[0]!r}: use the keys of a fact as `vaultsync get ID --json`"
             " shows them, such as id, title, content, tags, createdAt or path"
@@ -38,15 +38,15 @@ def print_columns(options: Options, page: FactPage, names: str | None, *, as_csv
     if as_csv:
         echo(csv_text(columns, rows).removesuffix("\n"))
     else:
-        shown = [[_text(row.get(each)) for each in columns] for row in rows]
-        table(columns, shown, whole=("id",))
+        cells = [[_text(row.get(each)) for each in columns] for row in rows]
+        table(columns, cells, whole=("id",))
     print_page_end(options, page)
 
 
 def _values(fact: Fact) -> Mapping[str, Value]:
     """The values of a fact by key, and its properties by name."""
-    own = {"path": fact.path, "revision": fact.revision}
-    return {**fact.properties, **fact_to_values(fact), **own}
+    location = {"path": fact.path, "revision": fact.revision}
+    return {**fact.properties, **fact_to_values(fact), **location}
 
 
 def _text(value: Value) -> str:
@@ -54,7 +54,7 @@ def _text(value: Value) -> str:
 
 
 def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Value]]) -> str:
-    """A table as CSV by RFC 4180, its columns in the first line; no cell is a formula."""
+    """Format rows as CSV (RFC 4180) with a header; text that looks like a formula is escaped."""
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\r\n")
     writer.writerow(columns)

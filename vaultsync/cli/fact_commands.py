@@ -35,7 +35,7 @@ _NUMBERS = {ValueKind.PRIORITY, ValueKind.SHARE, ValueKind.NUMBER, ValueKind.COU
 
 
 def parse_fields(
-    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+    _context: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]
 ) -> dict[str, Value]:
     """Parse the `KEY=VALUE` pairs of a repeatable option into values by key.
 
@@ -44,7 +44,7 @@ def parse_fields(
         click.UsageError: a key is given twice.
     """
     values: dict[str, Value] = {}
-    for each in given:
+    for each in pairs:
         name, equals, text = each.partition("=")
         key = name.strip()
         if not equals or not key:
@@ -58,7 +58,7 @@ def parse_fields(
 
 
 def _parse_field(key: str, text: str) -> Value:
-    """Parse the value of a field: as JSON where the field takes JSON, else as text.
+    """Parse the value of a field, as JSON if the field is not a text.
 
     A text field keeps `1.10` and `true` as they are written; `null` clears any field.
     """
@@ -81,17 +81,16 @@ def _reject_constant(constant: str) -> Value:
 
 
 def _kind(key: str) -> ValueKind | None:
-    """The kind of a field's value; None for a property. `outcome` is `decisionOutcome`."""
-    row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
-    if row is None:
-        ending = key[:1].upper() + key[1:]
-        short = (field for full, field in OWN_FIELDS_BY_KEY.items() if full.endswith(ending))
-        row = next(short, None)
-    return row.kind if row else None
+    """The kind of a field; None for a property. `outcome` is short for `decisionOutcome`."""
+    field = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
+    if field is None:
+        suffix = key[:1].upper() + key[1:]
+        field = next((x for name, x in OWN_FIELDS_BY_KEY.items() if name.endswith(suffix)), None)
+    return field.kind if field else None
 
 
 def fields_option(name: str, text: str) -> Callable[[Command], Command]:
-    """A repeatable option that takes `K=V`, received as `fields`; `text` is its help."""
+    """A repeatable option that takes `K=V` and is passed on as `fields`; `text` is its help."""
     return click.option(
         name, "fields", metavar="K=V", multiple=True, callback=parse_fields, help=text
     )
@@ -154,7 +153,7 @@ def remember(
     show.print_hyphenated(options, values["tags"])
 
 
-def _text_of(file: str) -> str:
+def _read_text(file: str) -> str:
     """The text of a file, or of stdin for `-`."""
     if file == "-":
         return text_or_stdin(file, what="messages")
@@ -176,23 +175,23 @@ def _remember_messages(
     if file is None or session is None:
         message = "--messages and --session are given together"
         raise click.UsageError(message)
-    taken = {key: values.pop(key) for key in ("scope", "tags")}
-    if not_taken := [key for key, value in values.items() if value not in (None, (), {})]:
-        message = f"--messages takes --session, --scope, --tag and --agent, but no {not_taken[0]}"
+    accepted = {key: values.pop(key) for key in ("scope", "tags")}
+    if refused := [key for key, value in values.items() if value not in (None, (), {})]:
+        message = f"--messages takes --session, --scope, --tag and --agent, but no {refused[0]}"
         raise click.UsageError(message)
     from vaultsync.exchange.session_messages import read_messages  # noqa: PLC0415 - rarely used
 
-    found = read_messages(_text_of(file))
+    messages = read_messages(_read_text(file))
     with open_memory(options) as memory:
-        done = memory.remember_messages(found, session=session, **taken)
+        report = memory.remember_messages(messages, session=session, **accepted)
     if options.json:
-        print_json(done)
+        print_json(report)
         return
-    for each in done.ids:
+    for each in report.ids:
         echo(each)
-    known = f", {done.known:,} known" * bool(done.known)
-    skipped = f", {done.skipped:,} skipped" * bool(done.skipped)
-    stored = show.count_noun(done.facts, "message")
+    known = f", {report.known:,} known" * bool(report.known)
+    skipped = f", {report.skipped:,} skipped" * bool(report.skipped)
+    stored = show.count_noun(report.facts, "message")
     print_message(options, f"{stored} stored{known}{skipped}")
 
 
@@ -252,7 +251,7 @@ def open_note(options: Options, *, fact_id: str, obsidian: bool) -> None:
 )
 @click.option("--newest", is_flag=True, help="List the newest first.")
 @click.option("--all", is_flag=True, help="List deleted facts too.")
-@number_option("--limit", "Maximum number of facts.", least=1, default=100)
+@number_option("--limit", "Maximum number of facts.", minimum=1, default=100)
 @click.option(
     "--after",
     metavar="ID",
@@ -318,17 +317,17 @@ def update(
 
 
 def _print_change(options: Options, memory: Memory, fact: Fact, before: str | None) -> int:
-    """Print a fact that was at the revision `before`, and return the exit code."""
+    """Print a fact whose revision was `before`, and return the exit code."""
     conflict = show.conflict_of(memory.conflicts(), fact.id)
     queued = memory.waits(fact.id)
     is_gone = conflict is None and memory.is_note_deleted(fact.id)
     unwritten = memory.why_note_waits(fact.id)
-    what = "unchanged" if fact.revision == before and not queued else "changed"
+    outcome = "unchanged" if fact.revision == before and not queued else "changed"
     show.print_changed(
         options,
         fact,
-        what,
-        contradicts=() if what == "unchanged" else memory.contradictions(fact),
+        outcome,
+        contradicts=() if outcome == "unchanged" else memory.contradictions(fact),
         conflict=conflict,
         queued=queued,
         is_gone=is_gone,
@@ -414,14 +413,14 @@ def supersede(options: Options, *, fact_id: str, text: str | None) -> None:
 def forget(options: Options, *, fact_id: str, restore_previous: bool) -> int:
     """Delete a fact and its note; `restore` undoes it."""
     with open_memory(options) as memory:
-        done = memory.forget(fact_id, restore_previous=restore_previous)
-        kept = done.status != "forgotten"
-        conflict = show.conflict_of(memory.conflicts(), done.id) if kept else None
-        queued, unwritten = memory.waits(done.id), memory.why_note_waits(done.id)
-    show.print_forgotten(options, done, queued=queued, unwritten=unwritten)
-    if kept:
+        result = memory.forget(fact_id, restore_previous=restore_previous)
+        is_kept = result.status != "forgotten"
+        conflict = show.conflict_of(memory.conflicts(), result.id) if is_kept else None
+        queued, unwritten = memory.waits(result.id), memory.why_note_waits(result.id)
+    show.print_forgotten(options, result, queued=queued, unwritten=unwritten)
+    if is_kept:
         show.print_kept(options, conflict)
-    return EXIT_NEEDS_REVIEW if kept or unwritten else EXIT_DONE
+    return EXIT_NEEDS_REVIEW if is_kept or unwritten else EXIT_DONE
 
 
 @click.command()
@@ -434,5 +433,5 @@ def restore(options: Options, *, fact_id: str) -> None:
     If a newer version of the fact was forgotten, the newest remaining version is restored.
     """
     with open_memory(options) as memory:
-        done = memory.restore(fact_id)
-    show.print_forgotten(options, done)
+        result = memory.restore(fact_id)
+    show.print_forgotten(options, result)

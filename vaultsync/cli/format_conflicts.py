@@ -1,4 +1,4 @@
-"""Print conflicts and history, as JSON or as text; long values show only what differs."""
+"""Print conflicts and history, as JSON or as text; of long values, only the differences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import ShownCopy, conflicts_and_copies, history_of, resolved_conflict
 
 MAX_WHOLE_LENGTH = 60
-"""Maximum number of characters of a value that is shown whole."""
+"""Maximum length of a value that is shown whole, in characters."""
 MAX_CHANGED_LINES = 8
 """Maximum number of lines of a change to show."""
 
@@ -49,10 +49,10 @@ def _without_common_lines(lines: list[str], others: Sequence[list[str]]) -> str:
     for other in others:
         blocks = _matcher(lines, other).get_matching_blocks()
         common &= {k for a, _, size in blocks for k in range(a, a + size)}
-    kept = {k + near for k in range(len(lines)) if k not in common for near in (-1, 0, 1)}
+    nearby = {k + step for k in range(len(lines)) if k not in common for step in (-1, 0, 1)}
     shown: list[str] = []
     for k, line in enumerate(lines):
-        if k in kept:
+        if k in nearby:
             shown.append(line)
         elif shown[-1:] != ["…"]:
             shown.append("…")
@@ -98,25 +98,25 @@ def _excerpt(line: str, at: int, width: int) -> str:
 
 
 def print_conflicts(
-    options: Options, found: Sequence[ConflictRecord], copies: Sequence[ShownCopy]
+    options: Options, conflicts: Sequence[ConflictRecord], copies: Sequence[ShownCopy]
 ) -> int:
     """Print the open conflicts and conflict copies, and return the exit code."""
-    code = EXIT_NEEDS_REVIEW if found or copies else EXIT_DONE
+    code = EXIT_NEEDS_REVIEW if conflicts or copies else EXIT_DONE
     if options.json:
-        print_json(conflicts_and_copies(found, copies))
+        print_json(conflicts_and_copies(conflicts, copies))
     elif not is_terminal(sys.stdout):
-        table([], [row for each in found for row in _rows(each)])
+        table([], [row for each in conflicts for row in _rows(each)])
     else:
-        for each in found:
+        for each in conflicts:
             draw_conflict(each)
     for copy in copies:
         path = clean_one_line(quote(copy.path))
         message = f"{path} is a conflict copy of {clean_one_line(copy.note)}"
         print_message(options, f"{message}: `vaultsync resolve {path} --take merge|keep|drop`")
-    if not (found or copies):
+    if not (conflicts or copies):
         print_message(options, "no open conflicts")
-    if found:
-        conflict_id = clean_one_line(found[0].id) if len(found) == 1 else "CONFLICT_ID"
+    if conflicts:
+        conflict_id = clean_one_line(conflicts[0].id) if len(conflicts) == 1 else "CONFLICT_ID"
         print_message(
             options,
             f"`vaultsync resolve {conflict_id} --take store` takes the store's values,"
@@ -131,7 +131,7 @@ def _rows(conflict: ConflictRecord) -> list[list[str]]:
 
 
 def _values(each: FieldConflict) -> list[str]:
-    """The values of base, vault and store. The base of a deletion is a revision, not a value."""
+    """The values of base, vault and store; a deletion has no base value, only a revision."""
     base = None if is_deletion(each) else each.base
     return [display_value(base), display_value(each.vault), display_value(each.store)]
 
@@ -156,30 +156,30 @@ def draw_conflict(conflict: ConflictRecord) -> None:
 
 
 def print_resolved(
-    options: Options, resolved: ConflictRecord, left: Sequence[ConflictRecord]
+    options: Options, resolved: ConflictRecord, still_open: Sequence[ConflictRecord]
 ) -> int:
     """Print what was resolved and what is still open, and return the exit code."""
     if options.json:
-        print_json(resolved_conflict(resolved, left))
+        print_json(resolved_conflict(resolved, still_open))
     else:
-        partly = resolved.id in {each.id for each in left}
+        partly = resolved.id in {each.id for each in still_open}
         title = clean_one_line(resolved.title or resolved.path)
-        still_open = count_noun(len(left), "conflict") if left else "no conflict"
-        done = "partly resolved" if partly else "resolved"
-        print_message(options, f"{title}: {done}, {still_open} left")
-    return EXIT_NEEDS_REVIEW if left else EXIT_DONE
+        count = count_noun(len(still_open), "conflict") if still_open else "no conflict"
+        outcome = "partly resolved" if partly else "resolved"
+        print_message(options, f"{title}: {outcome}, {count} left")
+    return EXIT_NEEDS_REVIEW if still_open else EXIT_DONE
 
 
-def print_history(options: Options, found: Sequence[HistoryEntry]) -> None:
+def print_history(options: Options, entries: Sequence[HistoryEntry]) -> None:
     """Print changes, oldest first."""
     if options.json:
-        print_json(history_of(found))
+        print_json(history_of(entries))
         return
     if is_terminal(sys.stdout):
-        _draw_history(found)
+        _draw_history(entries)
     else:
-        table([], [_entry(each) for each in found])
-    if not found:
+        table([], [_entry(each) for each in entries])
+    if not entries:
         print_message(options, "no changes recorded")
 
 
@@ -195,14 +195,14 @@ def _entry(entry: HistoryEntry) -> list[str]:
     ]
 
 
-def _draw_history(found: Sequence[HistoryEntry]) -> None:
-    for (run, side, actor), entries in groupby(
-        found, lambda each: (each.run, each.side, each.actor)
+def _draw_history(history: Sequence[HistoryEntry]) -> None:
+    for (run, side, actor), group in groupby(
+        history, lambda each: (each.run, each.side, each.actor)
     ):
-        group = list(entries)
-        head = f"{group[0].at}  {side}, {actor}"
+        changes = list(group)
+        head = f"{changes[0].at}  {side}, {actor}"
         echo(f"{style(clean_one_line(head), bold=True)}  {dim('run ' + clean_one_line(run))}")
-        for each in group:
+        for each in changes:
             echo(f"  {clean_one_line(each.field)}:{_change(each.before, each.after)}")
 
 

@@ -40,9 +40,9 @@ from vaultsync.model.serialization import (
 from vaultsync.notes.conflict_note import ConflictRecord, is_deletion
 
 WIDE_TERMINAL = 120
-"""Columns from which a table has room for both scope and path."""
+"""Minimum width, in columns, of a table with both scope and path."""
 NARROW_TERMINAL = 80
-"""Columns below which a table would show little but ids."""
+"""Minimum width, in columns, of any table: a narrower one would show little but ids."""
 _TEXTS = ("id", "title", "content", "path", "revision", "properties")
 
 
@@ -70,7 +70,7 @@ def count_noun(number: int, word: str, *, many: str = "") -> str:
 
 
 def print_initialised(options: Options, vault: Initialised) -> None:
-    """Print where a new vault keeps its things, and what to do next."""
+    """Print the folders and files of a new vault, and what to do next."""
     if options.json:
         print_json(vault)
         return
@@ -103,7 +103,7 @@ def print_initialised(options: Options, vault: Initialised) -> None:
 def print_remembered(
     options: Options, fact: Fact, *, contradicts: Sequence[Contradiction] = (), queued: bool
 ) -> None:
-    """Print a new fact, and the facts that say otherwise."""
+    """Print a new fact, and the facts that it contradicts."""
     if options.json:
         print_json({**public_new(fact, contradicts), **_queued_json(queued)})
         return
@@ -114,7 +114,7 @@ def print_remembered(
 
 
 def print_hyphenated(options: Options, tags: Sequence[str]) -> None:
-    """Print how the tags are spelled that were given with spaces."""
+    """Print how tags with spaces are spelled in notes."""
     for tag in tags:
         if (spelled := hyphenated(tag)) != tag:
             text = f"the tag “{tag}” is spelled {spelled}: tags in Obsidian have no spaces"
@@ -122,7 +122,7 @@ def print_hyphenated(options: Options, tags: Sequence[str]) -> None:
 
 
 def _print_contradictions(options: Options, contradicts: Sequence[Contradiction]) -> None:
-    """Print a line for each fact that says otherwise, with the command that replaces it."""
+    """Print each contradicted fact, with the command that replaces it."""
     for each in contradicts:
         print_message(
             options,
@@ -136,7 +136,7 @@ def _print_contradictions(options: Options, contradicts: Sequence[Contradiction]
 def print_changed(
     options: Options,
     fact: Fact,
-    what: str,
+    outcome: str,
     *,
     contradicts: Sequence[Contradiction] = (),
     conflict: ConflictRecord | None = None,
@@ -144,7 +144,10 @@ def print_changed(
     is_gone: bool = False,
     unwritten: str = "",
 ) -> None:
-    """Print a fact after a change, and the conflict that the change led to, or will lead to."""
+    """Print a changed fact, and the conflict that the change caused or will cause.
+
+    `is_gone` means that the user deleted its note; `unwritten` is why the note is not written.
+    """
     if options.json:
         extra: dict[str, Value] = {"conflict": conflict.id} if conflict else {}
         if is_gone:
@@ -157,7 +160,7 @@ def print_changed(
     where = "its note follows" if queued else _note_path(fact)
     if unwritten:
         where = "in the store only"
-    print_message(options, f"{_quoted_title(fact)}: {what}, {where}")
+    print_message(options, f"{_quoted_title(fact)}: {outcome}, {where}")
     _print_unwritten(options, unwritten)
     _print_contradictions(options, contradicts)
     _print_queued(options, queued=queued)
@@ -168,14 +171,16 @@ def print_changed(
             " which the user decides",
         )
     if conflict is not None and any(map(is_deletion, conflict.fields)):
-        kept = conflict.conflict_path or f"conflict {conflict.id}"
-        message = f"the user deleted its note, which was written again: decide in {kept}"
-        print_message(options, clean_one_line(message))
+        message = "the user deleted its note, which was written again: decide in"
+        print_message(options, clean_one_line(f"{message} {_conflict_name(conflict)}"))
     elif conflict is not None:
         fields = ", ".join(each.field for each in conflict.fields)
-        kept = conflict.conflict_path or f"conflict {conflict.id}"
         message = f"the user changed {fields} too: the note keeps the user's value, yours is in"
-        print_message(options, clean_one_line(f"{message} {kept}"))
+        print_message(options, clean_one_line(f"{message} {_conflict_name(conflict)}"))
+
+
+def _conflict_name(conflict: ConflictRecord) -> str:
+    return conflict.conflict_path or f"conflict {conflict.id}"
 
 
 def _print_unwritten(options: Options, why: str) -> None:
@@ -209,12 +214,9 @@ def _note_path(fact: Fact) -> str:
 
 
 def print_fact(options: Options, fact: Fact, section: Struct | None = None) -> None:
-    """Print a fact the way its note shows it: title, properties, content.
+    """Print a fact as its note shows it: title, properties, content.
 
-    Args:
-        options: whether as JSON.
-        fact: what is printed.
-        section: where it stands in the memory file that it comes from.
+    `section` is its place in the memory file that it comes from.
     """
     place = {} if section is None else to_builtins(section)
     if options.json:
@@ -235,46 +237,46 @@ def print_fact(options: Options, fact: Fact, section: Struct | None = None) -> N
         echo(f"\n{clean(fact.content)}")
 
 
-def print_page(options: Options, found: FactPage) -> None:
+def print_page(options: Options, page: FactPage) -> None:
     """Print a page of facts, one per line."""
     if options.json:
-        print_json(public_page(found))
+        print_json(public_page(page))
         return
     width = shutil.get_terminal_size().columns
     if is_terminal(sys.stdout) and width < NARROW_TERMINAL:
-        for each in found.facts:
+        for each in page.facts:
             _print_narrow(each)
     elif is_terminal(sys.stdout) and width < WIDE_TERMINAL:
         heads = ["id", "title", "type", "p", "path"]
-        rows = [[*_row(each)[:4], _place(each) or each.scope] for each in found.facts]
+        rows = [[*_row(each)[:4], _path_text(each) or each.scope] for each in page.facts]
         table(heads, rows, whole=("id", "type", "p"))
     else:
         heads = ["id", "title", "type", "p", "scope", "path"]
-        rows = [[*_row(each), _place(each)] for each in found.facts]
+        rows = [[*_row(each), _path_text(each)] for each in page.facts]
         table(heads, rows, whole=("id", "type", "p", "scope"))
-    print_page_end(options, found)
+    print_page_end(options, page)
 
 
-def print_page_end(options: Options, found: FactPage) -> None:
-    """Print what follows a page, and what it leaves out."""
-    if not found.facts:
+def print_page_end(options: Options, page: FactPage) -> None:
+    """Print what a page leaves out: hidden facts, and those on the next page."""
+    if not page.facts:
         print_message(options, "no facts")
-    if found.hidden:
-        print_message(options, describe_hidden(found.hidden))
-    if found.next:
-        print_message(options, f"more facts follow: --after {clean_one_line(found.next)}")
+    if page.hidden:
+        print_message(options, describe_hidden(page.hidden))
+    if page.next:
+        print_message(options, f"more facts follow: --after {clean_one_line(page.next)}")
 
 
 def _print_narrow(fact: Fact) -> None:
-    """Print a fact on three lines of its own, which a narrow terminal wraps."""
-    where = clean_one_line(_place(fact) or fact.scope)
+    """Print a fact on three lines, for a narrow terminal."""
+    where = clean_one_line(_path_text(fact) or fact.scope)
     echo(style(clean_one_line(fact.title), bold=True))
     echo(f"  {clean_one_line(fact.id)}")
     echo(dim(f"  {clean_one_line(fact.type)}, priority {fact.priority}, {where}"))
 
 
-def _place(fact: Fact) -> str:
-    """The path of a fact's note, or why it has none; empty while it has none yet."""
+def _path_text(fact: Fact) -> str:
+    """The path of a fact's note; `(forgotten)` or nothing if it has none."""
     return fact.path or ("(forgotten)" if fact.status == FORGOTTEN else "")
 
 
@@ -283,20 +285,20 @@ def _row(fact: Fact) -> list[str]:
 
 
 def print_forgotten(
-    options: Options, done: ForgetResult, *, queued: bool = False, unwritten: str = ""
+    options: Options, result: ForgetResult, *, queued: bool = False, unwritten: str = ""
 ) -> None:
-    """Print the status of a fact that was deleted or restored, and why its note is still there."""
+    """Print the status of a deleted or restored fact; `unwritten` is why its note is unchanged."""
     if options.json:
         waits = {"note_waits": unwritten} if unwritten else {}
-        print_json({**to_builtins(done), **_queued_json(queued), **waits})
+        print_json({**to_builtins(result), **_queued_json(queued), **waits})
         return
-    echo(f"{clean_one_line(done.id)}\t{clean_one_line(done.status)}")
+    echo(f"{clean_one_line(result.id)}\t{clean_one_line(result.status)}")
     _print_queued(options, queued=queued)
     _print_unwritten(options, unwritten)
-    if done.status == "forgotten":
-        print_message(options, f"`vaultsync restore {clean_one_line(done.id)}` restores it")
-    if done.previous:
-        older = clean_one_line(done.previous)
+    if result.status == "forgotten":
+        print_message(options, f"`vaultsync restore {clean_one_line(result.id)}` restores it")
+    if result.previous:
+        older = clean_one_line(result.previous)
         print_message(
             options,
             f"the older version that it replaced stays hidden: `vaultsync restore {older}` brings"
@@ -310,25 +312,24 @@ def conflict_of(conflicts: Sequence[ConflictRecord], fact_id: str) -> ConflictRe
 
 
 def print_kept(options: Options, conflict: ConflictRecord | None) -> None:
-    """Say why a fact was not deleted: an edit beats a deletion."""
+    """Print why a fact was not deleted: an edit takes precedence over a deletion."""
     message = "not deleted: the user changed its note too"
     if conflict is not None:
-        where = conflict.conflict_path or f"conflict {conflict.id}"
-        message += f"; decide in {where}"
+        message += f"; decide in {_conflict_name(conflict)}"
     print_message(options, clean_one_line(message))
 
 
 def print_transferred(
     options: Options,
     number: int,
-    what: str,
+    outcome: str,
     *,
-    data: bool,
+    stdout_is_free: bool,
     damaged: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Print the number of facts exported or imported, on stdout if `data` leaves it free.
+    """Print the number of facts exported or imported; on stderr unless `stdout_is_free`.
 
-    Damaged facts, which were left out, are named on stderr, also with `--quiet`.
+    Damaged facts, which were left out, are listed on stderr, even with `--quiet`.
     """
     if options.json:
         print_json({"facts": number, **({"damaged": damaged} if damaged else {})})
@@ -336,7 +337,7 @@ def print_transferred(
     for fact_id, why in damaged.items():
         error = DamagedFactError(fact_id, why)
         echo(f"left out: {clean(error.message)}; {error.hint}", err=True)
-    if data and not options.quiet:
-        echo(f"{count_noun(number, 'fact')} {clean(what)}")
+    if stdout_is_free and not options.quiet:
+        echo(f"{count_noun(number, 'fact')} {clean(outcome)}")
     else:
         print_message(options, count_noun(number, "fact"))

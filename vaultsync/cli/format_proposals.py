@@ -25,23 +25,23 @@ from vaultsync.proposals.service import SettledProposals
 from vaultsync.sync.report import Proposals
 
 _DAY = 10
-"""Characters of the day of a time."""
+"""Length of the date in a timestamp."""
 
 
-def print_proposals(options: Options, found: Sequence[ShownProposal]) -> None:
-    """Print proposals, one a line."""
+def print_proposals(options: Options, proposals: Sequence[ShownProposal]) -> None:
+    """Print proposals, one per line."""
     if options.json:
-        print_json(Proposals(found))
+        print_json(Proposals(proposals))
         return
     heads = ["proposal", "kind", "what", "note", "until or outcome"]
     rows = [
         [each.id, each.kind, each.title, each.path or "", each.outcome or each.expires_at[:_DAY]]
-        for each in found
+        for each in proposals
     ]
     table(heads, rows)
-    if not found:
+    if not proposals:
         print_message(options, "no proposals")
-    elif any(not each.outcome for each in found):
+    elif any(not each.outcome for each in proposals):
         print_message(
             options,
             "`vaultsync proposals show ID` shows what would change; `accept` applies it,"
@@ -49,26 +49,30 @@ def print_proposals(options: Options, found: Sequence[ShownProposal]) -> None:
         )
 
 
-def print_proposal(options: Options, found: ShownProposal) -> None:
+def print_proposal(options: Options, proposal: ShownProposal) -> None:
     """Print what a proposal would change, and why."""
     if options.json:
-        print_json(found)
+        print_json(proposal)
         return
-    echo(style(clean_one_line(found.title), bold=True))
+    echo(style(clean_one_line(proposal.title), bold=True))
     print_pairs(
         [
-            ("proposal", found.id),
-            ("kind", found.kind),
-            ("why", found.why),
-            *([("changed since", ", ".join(found.changed_since))] if found.changed_since else []),
-            ("proposed by", found.proposer),
-            ("note", found.path or "–"),
-            ("until", found.expires_at[:_DAY]),
-            ("outcome", found.outcome or "open"),
-            *([("run", found.run)] if found.run else []),
+            ("proposal", proposal.id),
+            ("kind", proposal.kind),
+            ("why", proposal.why),
+            *(
+                [("changed since", ", ".join(proposal.changed_since))]
+                if proposal.changed_since
+                else []
+            ),
+            ("proposed by", proposal.proposer),
+            ("note", proposal.path or "–"),
+            ("until", proposal.expires_at[:_DAY]),
+            ("outcome", proposal.outcome or "open"),
+            *([("run", proposal.run)] if proposal.run else []),
         ]
     )
-    for change in found.changes:
+    for change in proposal.changes:
         name = clean_one_line(change.path or change.title or change.fact_id)
         verb = "delete" if change.after is None else "change" if change.before else "new"
         verb = verb if change.after or change.after is None else "keep"
@@ -87,19 +91,19 @@ def _lines(change: ShownChange) -> Iterator[str]:
             yield f"    {line}"
 
 
-def print_settled(options: Options, done: SettledProposals, verb: str) -> int:
-    """Print what became of proposals, and return the exit code."""
-    code = EXIT_NEEDS_REVIEW if done.attention else EXIT_DONE
+def print_settled(options: Options, settled: SettledProposals, verb: str) -> int:
+    """Print the outcome of proposals, and return the exit code."""
+    code = EXIT_NEEDS_REVIEW if settled.attention else EXIT_DONE
     if options.json:
-        print_json(done)
+        print_json(settled)
         return code
-    for each in done.proposals:
+    for each in settled.proposals:
         word = each.outcome or "changed since; review it again"
         print_message(options, f"{clean_one_line(each.title)}: {word}")
-    print_notices(done.attention)
-    if not done.proposals:
+    print_notices(settled.attention)
+    if not settled.proposals:
         print_message(options, f"no open proposals to {verb}")
-    if done.run:
-        number = count_noun(sum(x.run == done.run for x in done.proposals), "proposal")
-        print_message(options, f"{number} in one run; `vaultsync undo {done.run}` undoes it")
+    if settled.run:
+        number = count_noun(sum(x.run == settled.run for x in settled.proposals), "proposal")
+        print_message(options, f"{number} in one run; `vaultsync undo {settled.run}` undoes it")
     return code

@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 MAX_ACTIONS = 20
 """Maximum number of actions to list, unless `--verbose` is given."""
 SHORT = 120
-"""Seconds from which on a time is printed in minutes."""
-FEWEST_ANSWERS = 20
-"""Answers from which on `status` shows how long they took."""
+"""Seconds from which a duration is printed in minutes."""
+MIN_ANSWERS = 20
+"""Minimum number of answers for which `status` shows how long they took."""
 MAX_NAMED_NOTES = 3
 """Maximum number of notes to name when all have the same problem."""
 _COUNT_WORDS = (
@@ -72,7 +72,7 @@ _COUNT_WORDS = (
 
 
 def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | None) -> None:
-    """Print runs since a date, newest first, or the JSON of all."""
+    """Print runs, newest first; `since` only changes the message if there are none."""
     if options.json:
         print_json({"runs": runs})
         return
@@ -92,41 +92,41 @@ def print_runs(options: Options, runs: Sequence[RunSummary], *, since: str | Non
 
 
 def print_change_note(options: Options, note: ChangeNote) -> int:
-    """Print where a note of changes is, and return the exit code."""
+    """Print the path of a change note, and return the exit code."""
     if options.json:
         print_json(note)
     else:
         echo(clean_one_line(note.path))
         counts = ", ".join(f"{count:,} {name}" for name, count in note.counts.items() if count)
-        found = f"{note.status}: {counts or 'nothing changed'}"
+        summary = f"{note.status}: {counts or 'nothing changed'}"
         edited = "not updated, because it was edited: delete it to have it written again"
-        print_message(options, edited if note.status == "edited" else found)
+        print_message(options, edited if note.status == "edited" else summary)
     return EXIT_NEEDS_REVIEW if note.status == "edited" else EXIT_DONE
 
 
 def describe_run(run: RunSummary) -> str:
-    """One run in words: `the sync of 2026-02-14 13:45:00 UTC (1 note created)`."""
+    """Describe a run: `the sync of 2026-02-14 13:45:00 UTC (1 note created)`."""
     return f"the {_run_kind(run)} of {_time(run.at)} UTC ({counts_in_words(run.counts)})"
 
 
 def _time(at: str) -> str:
-    """A stored time, to the second and with a space."""
+    """Format a stored time to the second, as `2026-02-14 13:45:00`."""
     return clean_one_line(at[:19].replace("T", " "))
 
 
 _TIME_IN_ID = 13
-"""Characters of the time in the id of a run, to the millisecond. No two runs of a vault begin in
-the same one; the first 8 characters are those of all runs of a minute."""
+"""Length of the timestamp at the start of a run id. It has milliseconds and is unique in a vault;
+its first 8 characters are the same for all runs of a minute."""
 
 
 def _run_kind(run: RunSummary) -> str:
-    """The kind of a run in one word or two: that of an undo names the beginning of its run."""
+    """The kind of a run; for an undo, with the beginning of the id of the undone run."""
     kind, _, undone = clean_one_line(run.kind).partition(" ")
     return f"{kind} {undone[:_TIME_IN_ID]}".rstrip()
 
 
 def counts_in_words(counts: Mapping[str, int]) -> str:
-    """What a run did, without what it left as it is: `3 notes created, 1 conflict`."""
+    """Format the counts of what a run changed: `3 notes created, 1 conflict`."""
     return ", ".join(
         f"{count_noun(number, word)} {verb}".rstrip()
         for name, word, verb in _COUNT_WORDS
@@ -134,31 +134,31 @@ def counts_in_words(counts: Mapping[str, int]) -> str:
     )
 
 
-def run_summary(done: Report) -> str:
+def run_summary(report: Report) -> str:
     """Summarize a report in one line: `3 notes created, 1 fact updated, 1 conflict`."""
-    parts = [words] if (words := counts_in_words(done.counts)) else []
-    is_settled = [each.action == "resolve_conflict" for each in done.actions]
+    parts = [words] if (words := counts_in_words(report.counts)) else []
+    is_settled = [each.action == "resolve_conflict" for each in report.actions]
     if settled := sum(is_settled):
         parts.append(f"{count_noun(settled, 'conflict')} resolved")
     has_changes = bool(parts)
-    waiting = [each.reason for each in done.actions if each.action == "wait"]
+    waiting = [each.reason for each in report.actions if each.action == "wait"]
     if gone := waiting.count(REASON_GONE):
         facts = "its fact" if gone == 1 else "their facts"
         parts.append(f"{count_noun(gone, 'note')} gone: the next sync deletes {facts}")
-    if waits := len(waiting) - gone:
-        parts.append(f"{count_noun(waits, 'note')} waiting")
+    if other_waits := len(waiting) - gone:
+        parts.append(f"{count_noun(other_waits, 'note')} waiting")
     if not has_changes:
-        same = count_noun(done.counts.get("unchanged", 0), "fact")
+        same = count_noun(report.counts.get("unchanged", 0), "fact")
         idle = "nothing to do"
-        if done.actions:
+        if report.actions:
             idle = "nothing was changed yet" if gone else "nothing changed on either side"
         return ", ".join([idle, *parts, f"{same} unchanged"])
     line = ", ".join(parts)
-    return f"dry run, nothing was changed; planned: {line}" if done.dry_run else line
+    return f"dry run, nothing was changed; planned: {line}" if report.dry_run else line
 
 
 _MAX_LEFT_OUT = 5
-"""Facts that were left out of a block and are named."""
+"""Maximum number of facts left out of a block to list."""
 NOTHING_TO_UNDO = (
     "nothing to undo: the changes of that run have been changed again since, or belong to"
     " the user, such as the name of a note"
@@ -167,53 +167,53 @@ NOTHING_TO_UNDO = (
 
 def print_report(
     options: Options,
-    done: Report,
+    report: Report,
     open_conflicts: Sequence[ConflictRecord],
     *,
     verbose: bool,
     undone: bool = False,
 ) -> int:
-    """Print the report of a run, or (`undone`) of undoing one; return the exit code."""
-    needs_review = done.attention or open_conflicts or done.counts.get("conflicts", 0)
+    """Print the report of a run, or with `undone` that of an undo; return the exit code."""
+    needs_review = report.attention or open_conflicts or report.counts.get("conflicts", 0)
     code = EXIT_NEEDS_REVIEW if needs_review else EXIT_DONE
     if options.json:
-        print_json(done)
+        print_json(report)
         return code
     if not options.quiet:
-        line = run_summary(done)
+        line = run_summary(report)
         if undone:
-            line = NOTHING_TO_UNDO if done.quiet else f"undone: {line}"
+            line = NOTHING_TO_UNDO if report.quiet else f"undone: {line}"
         echo(style(line, bold=True))
-        _print_actions(done.actions, options, verbose=verbose)
-        if isinstance(done, MaintenanceReport) and done.pruned:
-            verb = "would remove" if done.dry_run else "removed"
-            kinds = ", ".join(f"{number:,} {kind}" for kind, number in done.pruned.items())
+        _print_actions(report.actions, options, verbose=verbose)
+        if isinstance(report, MaintenanceReport) and report.pruned:
+            verb = "would remove" if report.dry_run else "removed"
+            kinds = ", ".join(f"{number:,} {kind}" for kind, number in report.pruned.items())
             echo(f"{verb} data older than the limits in [retention]: {kinds}")
-        if isinstance(done, MaintenanceReport):
-            _print_proposed(options, done)
-        _print_memory_files(done)
-    print_notices(done.attention)
+        if isinstance(report, MaintenanceReport):
+            _print_proposed(options, report)
+        _print_memory_files(report)
+    print_notices(report.attention)
     if open_conflicts:
         number = count_noun(len(open_conflicts), "open conflict")
         print_message(options, f"\n{number}: `vaultsync conflicts` shows what differs")
-    if not done.dry_run and not done.quiet:
-        undo = f"`vaultsync undo {clean(done.run)}` undoes this run"
-        print_message(options, dim(f"\n{done.seconds:.2f} s; {undo}"))
+    if not report.dry_run and not report.quiet:
+        undo = f"`vaultsync undo {clean(report.run)}` undoes this run"
+        print_message(options, dim(f"\n{report.seconds:.2f} s; {undo}"))
     return code
 
 
-def _print_memory_files(done: Report) -> None:
-    """Print which memory files changed, or their facts, and which blocks were filled again."""
-    from vaultsync.memory_files.report import VaultReport  # noqa: PLC0415 - few reports have them
+def _print_memory_files(report: Report) -> None:
+    """Print the memory files that changed or whose facts did, and the blocks filled again."""
+    from vaultsync.memory_files.report import VaultReport  # noqa: PLC0415 - rarely used
 
-    if not isinstance(done, VaultReport) or done.memory_files is None:
+    if not isinstance(report, VaultReport) or report.memory_files is None:
         return
-    prefix = "dry run: " if done.dry_run else ""
-    for file in done.memory_files.files:
+    prefix = "dry run: " if report.dry_run else ""
+    for file in report.memory_files.files:
         counts = [f"{n:,} {name}" for name, n in file.counts.items() if n and name != "unchanged"]
         if counts or file.written:
             echo(f"{prefix}{clean(file.name)}: {', '.join(counts) or 'texts of agents written'}")
-    for block in done.memory_files.blocks:
+    for block in report.memory_files.blocks:
         if block.status == "written":
             facts = count_noun(len(block.included), "fact")
             echo(f"{prefix}{clean(block.name)}: block renewed, {facts}")
@@ -223,15 +223,15 @@ _ACTION_WORDS = {
     ("record_base", REASON_MOVED): "move",
     ("drop_base", REASON_GONE_BOTH): "both gone",
 }
-"""Action and reason -> what the action is called where its name says what happens inside."""
+"""Action and reason -> the word for the action where its own name is an internal term."""
 
 
-def _print_actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -> None:
-    if not verbose:  # changes that both sides have already are not worth a row
-        taken = [each for each in taken if each.reason != REASON_BASE_ONLY]
-    if not taken:
+def _print_actions(actions: Sequence[ActionTaken], options: Options, *, verbose: bool) -> None:
+    if not verbose:  # without changes that both sides already have
+        actions = [each for each in actions if each.reason != REASON_BASE_ONLY]
+    if not actions:
         return
-    listed = taken if verbose else taken[:MAX_ACTIONS]
+    listed = actions if verbose else actions[:MAX_ACTIONS]
     heads = ["action", "note or fact", "fields", "why"]
     rows = [
         [
@@ -246,14 +246,15 @@ def _print_actions(taken: Sequence[ActionTaken], options: Options, *, verbose: b
         echo()
         heads, rows = _fitted(heads, rows)
     table(heads, rows, whole=heads[:2])
-    if len(listed) < len(taken):
-        print_message(options, f"… and {len(taken) - len(listed):,} more: --verbose lists them all")
+    if len(listed) < len(actions):
+        rest = len(actions) - len(listed)
+        print_message(options, f"… and {rest:,} more: --verbose lists them all")
 
 
 def _fitted(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Drop empty columns, and truncate paths at their start, to fit the terminal.
+    """Drop empty columns, and truncate paths at the start, to fit the terminal.
 
-    The fields of something new are left out: they are all of its fields.
+    Rows of new notes and facts list no fields, as all fields are new.
     """
     for row in rows:
         if row[0].startswith("create"):
@@ -271,9 +272,9 @@ def _fitted(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[li
 
 
 def print_notices(notices: Sequence[ReportedNotice]) -> None:
-    """Print what needs the user's attention: where, what, and a hint.
+    """Print notices: path, message and hint.
 
-    Notices with the same message and hint are printed once, with all their notes.
+    Notices with the same message and hint are printed once, with all their paths.
     """
     grouped: dict[tuple[str, str], list[str]] = {}
     for each in notices:
@@ -298,47 +299,47 @@ def print_notices(notices: Sequence[ReportedNotice]) -> None:
             echo(f"  {style('hint:', bold=True)} {hint}")
 
 
-def print_status(options: Options, found: Status) -> int:
+def print_status(options: Options, status: Status) -> int:
     """Print the status of a vault, and return the exit code."""
-    code = EXIT_NEEDS_REVIEW if found.attention or found.conflicts else EXIT_DONE
+    code = EXIT_NEEDS_REVIEW if status.attention or status.conflicts else EXIT_DONE
     if options.json:
-        print_json(found)
+        print_json(status)
         return code
     print_pairs(
         [
-            ("facts", f"{found.facts:,}"),
-            ("notes", f"{found.notes:,}"),
-            ("pending", _with_command(found.pending, "vaultsync sync")),
-            ("conflicts", _with_command(found.conflicts, "vaultsync conflicts")),
-            *_proposals(found.proposals),
-            *_observations(found.observations),
-            *(("no proposals", each) for each in found.silent_proposals),
-            ("outbox", f"{found.outbox:,}"),
-            ("not adopted", _with_command(found.foreign, "vaultsync adopt --dry-run")),
-            ("last run", _last_run(found)),
-            ("engine", found.engine),
-            *_embedding_rows(found),
-            *_daemon_rows(found.daemon),
-            *_answer_rows(found.answers),
-            *((f"block of {each.file}", _block_text(each)) for each in found.blocks),
+            ("facts", f"{status.facts:,}"),
+            ("notes", f"{status.notes:,}"),
+            ("pending", _with_command(status.pending, "vaultsync sync")),
+            ("conflicts", _with_command(status.conflicts, "vaultsync conflicts")),
+            *_proposals(status.proposals),
+            *_observations(status.observations),
+            *(("no proposals", each) for each in status.silent_proposals),
+            ("outbox", f"{status.outbox:,}"),
+            ("not adopted", _with_command(status.foreign, "vaultsync adopt --dry-run")),
+            ("last run", _last_run(status)),
+            ("engine", status.engine),
+            *_embedding_rows(status),
+            *_daemon_rows(status.daemon),
+            *_answer_rows(status.answers),
+            *((f"block of {each.file}", _block_text(each)) for each in status.blocks),
         ]
     )
-    print_notices(found.attention)
+    print_notices(status.attention)
     return code
 
 
-def _embedding_rows(found: Status) -> list[tuple[str, str]]:
-    """The row of the vectors, where there is a text to embed."""
-    if found.embedding is None or not found.facts:
+def _embedding_rows(status: Status) -> list[tuple[str, str]]:
+    """The row that shows the progress of embedding, if there are facts to embed."""
+    if status.embedding is None or not status.facts:
         return []
-    return [("embedding", embedding_text(found.embedding))]
+    return [("embedding", embedding_text(status.embedding))]
 
 
 def _answer_rows(answers: Mapping[str, TimePercentiles]) -> Iterator[tuple[str, str]]:
-    """How long answers took, once there are enough for a 95th percentile."""
+    """The rows of response times with enough answers for a 95th percentile."""
     names = {"command": "answers to commands", "mcp": "answers by MCP"}
     for name, times in answers.items():
-        if times.count >= FEWEST_ANSWERS:
+        if times.count >= MIN_ANSWERS:
             surface, _, source = name.partition(".")
             yield from _time_rows({f"{names.get(surface, surface)}, {source}": times})
 
@@ -354,20 +355,20 @@ def _block_text(block: BlockState) -> str:
     return f"{text}; {len(block.left_out):,} left out: {names}{more}"
 
 
-def _telemetry_rows(found: Telemetry) -> list[tuple[str, str]]:
-    """The rows of what a daemon measured: medians, and what 95 of 100 do not exceed."""
+def _telemetry_rows(telemetry: Telemetry) -> list[tuple[str, str]]:
+    """The rows of a daemon's measurements: medians and 95th percentiles."""
     times = {
-        "facts to notes": found.write_through,
-        "notes to facts": found.note_to_store,
-        **{f"recall, {source}": each for source, each in found.recall.items()},
+        "facts to notes": telemetry.write_through,
+        "notes to facts": telemetry.note_to_store,
+        **{f"recall, {source}": each for source, each in telemetry.recall.items()},
     }
     rows = [*_time_rows({name: each for name, each in times.items() if each is not None})]
-    if found.edits:
-        each_1000 = f"{found.conflicts_per_1000_edits:g} of 1,000 edits"
-        rows.append(("conflicts so far", each_1000))
-    if found.restarts:
-        crashes = f", {found.crashes} of them after a crash" if found.crashes else ""
-        rows.append(("restarts", f"{found.restarts:,}{crashes}"))
+    if telemetry.edits:
+        rate = f"{telemetry.conflicts_per_1000_edits:g} of 1,000 edits"
+        rows.append(("conflicts so far", rate))
+    if telemetry.restarts:
+        crashes = f", {telemetry.crashes} of them after a crash" if telemetry.crashes else ""
+        rows.append(("restarts", f"{telemetry.restarts:,}{crashes}"))
     return rows
 
 
@@ -399,7 +400,7 @@ def _daemon_rows(state: DaemonState | None) -> list[tuple[str, str]]:
 
 
 def embedding_text(state: EmbeddingState) -> str:
-    """How far the texts are embedded: `43 % of the facts, 4,210 texts left, …`."""
+    """Describe the progress of embedding: `43 % of the facts, 4,210 texts left, …`."""
     if state.complete:
         return f"complete, {count_noun(state.facts, 'fact')}"
     if not state.share:
@@ -427,14 +428,14 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < SHORT else f"{seconds / 60:.0f} min"
 
 
-def _print_proposed(options: Options, done: MaintenanceReport) -> None:
-    if done.proposed:
-        verb = "would propose" if done.dry_run else "proposed"
-        kinds = ", ".join(f"{number} {kind}" for kind, number in done.proposed.items())
-        accepted = sum(done.accepted.values())
+def _print_proposed(options: Options, report: MaintenanceReport) -> None:
+    if report.proposed:
+        verb = "would propose" if report.dry_run else "proposed"
+        kinds = ", ".join(f"{number} {kind}" for kind, number in report.proposed.items())
+        accepted = sum(report.accepted.values())
         at_once = f", {accepted} accepted at once" if accepted else ""
         echo(f"{verb}: {kinds}{at_once}")
-    for each in done.silent:
+    for each in report.silent:
         print_message(options, f"no more proposals of {each}")
 
 
@@ -461,35 +462,35 @@ def _with_command(number: int, command: str) -> str:
     return f"{number:,} (`{command}`)" if number else "0"
 
 
-def _last_run(found: Status) -> str:
-    last = found.last_run
+def _last_run(status: Status) -> str:
+    last = status.last_run
     if last is None:
         return "none yet"
     return f"{last.at}, {last.kind}, run {last.run}"
 
 
-def print_verification(options: Options, found: Verification) -> None:
+def print_verification(options: Options, verification: Verification) -> None:
     """Print that both sides are equal, or where they differ."""
     if options.json:
-        print_json(found)
+        print_json(verification)
         return
-    if found.equal:
-        echo(f"equal: {count_noun(found.checked, 'fact')}, field by field")
+    if verification.equal:
+        echo(f"equal: {count_noun(verification.checked, 'fact')}, field by field")
     else:
-        differ = count_noun(len(found.differences), "difference")
-        echo(style(f"not equal: {differ} in {count_noun(found.checked, 'fact')}", bold=True))
-        _print_differences(found.differences)
+        differ = count_noun(len(verification.differences), "difference")
+        echo(style(f"not equal: {differ} in {count_noun(verification.checked, 'fact')}", bold=True))
+        _print_differences(verification.differences)
         print_message(
             options,
             "`vaultsync sync` makes them equal; `vaultsync status` lists what needs your decision",
         )
-    if found.held:
-        values = count_noun(len(found.held), "invalid value")
+    if verification.held:
+        values = count_noun(len(verification.held), "invalid value")
         echo(f"\n{values} in notes; the facts keep their previous values")
-        _print_differences(found.held)
+        _print_differences(verification.held)
 
 
-def _print_differences(found: Sequence[Difference]) -> None:
+def _print_differences(differences: Sequence[Difference]) -> None:
     table(
         ["note or fact", "field", "vault", "store", "base", "why"],
         [
@@ -501,29 +502,29 @@ def _print_differences(found: Sequence[Difference]) -> None:
                 display_value(each.base),
                 _without_path(each.why, each.path),
             ]
-            for each in found
+            for each in differences
         ],
         whole=("field",),
     )
 
 
 def _without_path(why: str, path: str | None) -> str:
-    """Remove the note's path from a message, for a row that names the note already."""
+    """Remove the note's path from a message, for a row that already shows it."""
     where, _, rest = why.removeprefix(path or "").partition(": ")
     if not path or not why.startswith(path) or where.strip(":0123456789"):
         return why
     return f"line {where[1:]}: {rest}" if where else rest
 
 
-def print_checks(options: Options, found: Sequence[DoctorCheck]) -> None:
-    """Print checks, each with a mark."""
+def print_checks(options: Options, checks: Sequence[DoctorCheck]) -> None:
+    """Print checks, each marked as passed or failed."""
     if options.json:
-        print_json({"checks": found})
+        print_json({"checks": checks})
         return
-    fancy = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
-    good, bad = ("✓", "✗") if fancy else ("ok", "FAILED")
-    width = max((len(each.name) for each in found), default=0)
-    for each in found:
+    is_unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    good, bad = ("✓", "✗") if is_unicode else ("ok", "FAILED")
+    width = max((len(each.name) for each in checks), default=0)
+    for each in checks:
         mark = style(good, fg="green") if each.ok else style(bad, fg="red", bold=True)
         echo(f"{mark} {clean_one_line(each.name).ljust(width)}  {clean_one_line(each.message)}")
         if each.hint and not each.ok:

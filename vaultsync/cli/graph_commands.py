@@ -37,7 +37,7 @@ MAX_LISTED = 20
 
 
 def print_exported(options: Options, export: GraphExport, file: str) -> None:
-    """Print what was written, and where."""
+    """Print the size, the file and the format of an exported graph."""
     if options.json:
         print_json(
             {"file": file, "format": export.format, "nodes": export.nodes, "links": export.links}
@@ -50,34 +50,34 @@ def print_exported(options: Options, export: GraphExport, file: str) -> None:
         echo(f"{summary} written to {clean_one_line(file)} as {export.format}")
 
 
-def print_stats(options: Options, found: GraphStats) -> None:
+def print_stats(options: Options, stats: GraphStats) -> None:
     """Print counts, hubs and orphans of the graph."""
     if options.json:
-        print_json(found)
+        print_json(stats)
         return
-    sizes = ", ".join(f"{size:,}" for size in found.components[:MAX_LISTED])
-    more = len(found.components) - MAX_LISTED
+    sizes = ", ".join(f"{size:,}" for size in stats.components[:MAX_LISTED])
+    more = len(stats.components) - MAX_LISTED
     rest = f" and {more:,} more" if more > 0 else ""
-    components = f"{len(found.components):,}" + (f", of {sizes} nodes{rest}" if sizes else "")
+    components = f"{len(stats.components):,}" + (f", of {sizes} nodes{rest}" if sizes else "")
     print_pairs(
         [
-            ("nodes", f"{found.nodes:,}"),
-            ("links", f"{found.links:,}"),
-            ("node types", _counts(found.types.items())),
-            ("link kinds", _counts(found.kinds.items())),
+            ("nodes", f"{stats.nodes:,}"),
+            ("links", f"{stats.links:,}"),
+            ("node types", _counts(stats.types.items())),
+            ("link kinds", _counts(stats.kinds.items())),
             ("components", components),
-            ("orphans", f"{len(found.orphans):,}"),
+            ("orphans", f"{len(stats.orphans):,}"),
         ]
     )
-    if found.hubs:
+    if stats.hubs:
         _heading("Hubs")
-        rows = [[f"{hub.rank:.4f}", str(hub.degree), *_cells(hub)] for hub in found.hubs]
+        rows = [[f"{hub.rank:.4f}", str(hub.degree), *_cells(hub)] for hub in stats.hubs]
         table(["PageRank", "neighbors", "name", "type", "note"], rows, whole=("PageRank",))
-    if found.orphans:
+    if stats.orphans:
         _heading("Orphans")
-        orphans = found.orphans[:MAX_LISTED]
+        orphans = stats.orphans[:MAX_LISTED]
         table(["name", "type", "note"], [_cells(node) for node in orphans])
-        _and_more(options, len(found.orphans) - len(orphans), "--json lists them all")
+        _and_more(options, len(stats.orphans) - len(orphans), "--json lists them all")
 
 
 def _counts(counts: Iterable[tuple[str, int]]) -> str:
@@ -99,15 +99,15 @@ def _and_more(options: Options, number: int, hint: str) -> None:
         print_message(options, f"… and {number:,} more: {hint}")
 
 
-def print_neighbors(options: Options, found: Neighborhood) -> None:
+def print_neighbors(options: Options, neighborhood: Neighborhood) -> None:
     """Print the neighbors of a node, nearest first."""
     if options.json:
-        print_json(found)
+        print_json(neighborhood)
         return
     if is_terminal(sys.stdout):
-        echo(style(clean_one_line(found.label), bold=True))
-        print_message(options, clean_one_line(found.path or "no note"))
-    rows = [[str(each.distance), _via(each), *_cells(each)] for each in found.neighbors]
+        echo(style(clean_one_line(neighborhood.label), bold=True))
+        print_message(options, clean_one_line(neighborhood.path or "no note"))
+    rows = [[str(each.distance), _via(each), *_cells(each)] for each in neighborhood.neighbors]
     table(["distance", "via", "name", "type", "note"], rows, whole=("distance",))
     if not rows:
         print_message(options, "no neighbors")
@@ -123,17 +123,17 @@ def _via(near: Neighbor) -> str:
 
 
 def print_link_check(
-    options: Options, found: LinkReport, *, kind: str | None = None, verbose: bool
+    options: Options, report: LinkReport, *, kind: str | None = None, verbose: bool
 ) -> int:
-    """Print the problems with links, or those of one kind, and return the exit code."""
+    """Print the problems with links, all or those of one `kind`, and return the exit code."""
     if kind is not None:
-        others = {each: () for each in found.by_kind if each != kind}
-        found = structs.replace(found, **others)
-    code = EXIT_NEEDS_REVIEW if found.problems else EXIT_DONE
+        others = {each: () for each in report.by_kind if each != kind}
+        report = structs.replace(report, **others)
+    code = EXIT_NEEDS_REVIEW if report.problems else EXIT_DONE
     if options.json:
-        print_json(found)
+        print_json(report)
         return code
-    links = sum(sum(hows.values()) for hows in found.links.values())
+    links = sum(sum(counts.values()) for counts in report.links.values())
     if not options.quiet:
         parts = [
             count_noun(len(problems), one, many=many)
@@ -142,21 +142,21 @@ def print_link_check(
                 (AMBIGUOUS, "ambiguous link", "ambiguous links"),
                 (ALIAS_ONLY, "link by alias only", "links by alias only"),
             )
-            if (problems := found.by_kind[kind])
+            if (problems := report.by_kind[kind])
         ]
         summary = ", ".join(parts) or "every link resolves"
-        where = f"{count_noun(links, 'link')} in {count_noun(found.notes, 'note')}"
+        where = f"{count_noun(links, 'link')} in {count_noun(report.notes, 'note')}"
         echo(style(f"{summary} ({where})", bold=True))
-    _print_links(options, found.fixed, "", verbose=verbose)
-    for each, problems in found.by_kind.items():  # what is broken comes first
+    _print_links(options, report.fixed, "", verbose=verbose)
+    for each, problems in report.by_kind.items():  # broken links come first
         if kind in (None, each):
             _print_links(options, problems, each, verbose=verbose)
-    if found.unreadable:
-        names = ", ".join(found.unreadable[:MAX_LISTED])
+    if report.unreadable:
+        names = ", ".join(report.unreadable[:MAX_LISTED])
         print_message(options, f"\nnotes that could not be read fully: {clean_one_line(names)}")
-    if found.run:
-        print_message(options, f"\n`vaultsync undo {found.run}` undoes the fixes")
-    elif any(each.fix for each in found.problems):
+    if report.run:
+        print_message(options, f"\n`vaultsync undo {report.run}` undoes the fixes")
+    elif any(each.fix for each in report.problems):
         print_message(
             options, "\n`vaultsync links check --fix` applies the fixes, in notes of facts only"
         )
@@ -166,14 +166,14 @@ def print_link_check(
 def _print_links(
     options: Options, problems: Sequence[LinkProblem], kind: str, *, verbose: bool
 ) -> None:
-    """Print a table of the problems of a kind, or of what was fixed (no kind)."""
+    """Print a table of the problems of a kind, or of the fixed links if `kind` is empty."""
     listed = problems if verbose else problems[:MAX_LISTED]
     if not listed:
         return
-    what = kind.replace("_", " ") or "fixed"
+    label = kind.replace("_", " ") or "fixed"
     heads = ["problem" if kind else "fixed", "note", "link", "why", "fix"]
     rows = [
-        [what, f"{each.path}:{each.line}", each.link, each.why, each.fix or ""] for each in listed
+        [label, f"{each.path}:{each.line}", each.link, each.why, each.fix or ""] for each in listed
     ]
     if is_terminal(sys.stdout):
         echo()
@@ -207,14 +207,14 @@ def check(options: Options, *, fix: bool, kind: str | None, verbose: bool) -> in
     Alias only: the name is an alias, which Obsidian does not resolve in links.
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
-        found = memory.links_check(fix=fix, progress=bar)
+        report = memory.links_check(fix=fix, progress=bar)
     kind = kind and kind.replace("-", "_")
-    return print_link_check(options, found, kind=kind, verbose=verbose)
+    return print_link_check(options, report, kind=kind, verbose=verbose)
 
 
 GRAPH_FORMATS = ("json", "graphml", "canvas", "html")
 in_scope_option = scope_option("Only facts in this scope.")
-depth_option = number_option("--depth", "Maximum number of links to follow.", least=1, default=1)
+depth_option = number_option("--depth", "Maximum number of links to follow.", minimum=1, default=1)
 
 
 @click.group()
@@ -246,7 +246,7 @@ def export_graph(
     file: str,
     form: str | None,
     force: bool,
-    **part: Any,  # noqa: ANN401 - the arguments of `Memory.graph_export`
+    **selection: Any,  # noqa: ANN401 - the arguments of `Memory.graph_export`
 ) -> None:
     """Write the graph to FILE; - is stdout.
 
@@ -259,7 +259,7 @@ def export_graph(
         message = f"{file}: unknown file extension; name the format, such as --format json"
         raise click.UsageError(message)
     with open_memory(options) as memory:
-        export = memory.graph_export(format=chosen, **part)
+        export = memory.graph_export(format=chosen, **selection)
     with open_output(file, force=force) as write:
         write(export.text)
     print_exported(options, export, file)
@@ -272,8 +272,8 @@ def export_graph(
 def stats(options: Options, *, hubs: int, scope: str | None) -> None:
     """Show counts, hubs (by PageRank) and orphans."""
     with open_memory(options) as memory:
-        found = memory.graph_stats(scope=scope, hubs=hubs)
-    print_stats(options, found)
+        counts = memory.graph_stats(scope=scope, hubs=hubs)
+    print_stats(options, counts)
 
 
 @graph.command("neighbors")
@@ -287,8 +287,8 @@ def show_neighbors(options: Options, *, name: str, depth: int, scope: str | None
     NAME is a title, an alias, an id or the path of a note.
     """
     with open_memory(options) as memory:
-        found = memory.graph_neighbors(name, depth=depth, scope=scope)
-    print_neighbors(options, found)
+        neighborhood = memory.graph_neighbors(name, depth=depth, scope=scope)
+    print_neighbors(options, neighborhood)
 
 
 @graph.command("colours")
@@ -300,13 +300,13 @@ def colours(options: Options) -> None:
     while it is open: close Obsidian first, or restart it afterwards.
     """
     with open_memory(options) as memory:
-        done = memory.graph_colours()
+        result = memory.graph_colours()
     if options.json:
-        print_json(done)
-    elif not done.changed:
-        echo(f"every type already has its colour in {clean_one_line(done.path)}")
+        print_json(result)
+    elif not result.changed:
+        echo(f"every type already has its colour in {clean_one_line(result.path)}")
     else:
-        echo(f"added a colour for each type to {clean_one_line(done.path)}")
+        echo(f"added a colour for each type to {clean_one_line(result.path)}")
         print_message(
             options,
             "if Obsidian is open, restart it now; if the colours are missing then, close"

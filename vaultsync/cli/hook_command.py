@@ -1,4 +1,4 @@
-"""`hook`: called by the hosts of agents at the start and the end of a session."""
+"""`hook`: the command that agents' hosts call at the start and end of a session."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def hook(options: Options, *, host: str, budget: int) -> None:
     events it stores what matters. It never fails the host: on an error the exit code is 0, and
     the message goes to stderr.
     """
-    given = sys.stdin.read(_MAX_INPUT)
-    event = event_of(given)
+    payload = sys.stdin.read(_MAX_INPUT)
+    event = event_of(payload)
     try:
         if is_session_start(event):
             with open_read_only(
                 options.vault, agent=options.agent, state_dir=options.state_dir
             ) as memory:
-                here = find_repository()
-                repo = None if here is None else str(here)
+                root = find_repository()
+                repo = None if root is None else str(root)
                 pack = memory.pack(ContextRequest("", budget=budget, repo=repo))
             if pack.items:
                 echo(clean(context_answer(host, event, pack.text)))
         elif event:
             with open_memory(options) as memory:
-                kept = memory.observe_hook(given).kept
-            print_message(options, f"vaultsync: {len(kept)} observations kept")
+                stored = memory.observe_hook(payload).kept
+            print_message(options, f"vaultsync: {len(stored)} observations kept")
     except VaultsyncError as error:
         print_message(options, f"vaultsync: {clean(error.message)}")

@@ -68,7 +68,7 @@ def install(
     planned = session.result
     changed = [each for each in planned.changes if each.action != "none"]
     if not options.json:
-        _print(planned)
+        _print_changes(planned)
     if changed and not dry_run:
         can_ask = is_terminal(sys.stdin) and is_terminal(sys.stderr) and not options.json
         if can_ask and not yes:
@@ -79,13 +79,13 @@ def install(
     elif not changed:
         print_message(options, "nothing to change")
     elif not dry_run:
-        did = "removed from" if remove else "installed in"
-        again = "" if remove else f"; start {HOSTS[host].title} again"
-        print_message(options, f"{did} {HOSTS[host].title}{again}")
+        outcome = "removed from" if remove else "installed in"
+        restart = "" if remove else f"; start {HOSTS[host].title} again"
+        print_message(options, f"{outcome} {HOSTS[host].title}{restart}")
     return EXIT_DONE
 
 
-def _print(planned: HostInstallation) -> None:
+def _print_changes(planned: HostInstallation) -> None:
     for change in planned.changes:
         if change.action == "none":
             echo(f"unchanged: {clean_one_line(change.path)}")

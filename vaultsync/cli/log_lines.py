@@ -1,4 +1,4 @@
-"""The log of a daemon: one line per event, as text on a terminal, otherwise as JSON."""
+"""The log of the daemon: one line per event, as text on a terminal, otherwise as JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from vaultsync.privacy.redaction import scrub
 
 EVENT_LEVELS = {"error": "error", "watcher": "info", "store": "warning", "rescan": "info"}
 MAX_LISTED_NOTICES = 20
-"""Notices that are listed one by one; the others are only counted."""
+"""Maximum number of notices to list; the others are only counted."""
 UNLOGGED_EVENTS = frozenset({"state"})
-"""Events for clients that show them; in a log they would be noise."""
+"""Events for clients of the bridge only."""
 
 
 class LogLines:
-    """Writes one line per event, at once; `words` are for a terminal, and in local time."""
+    """Writes each event as one line at once; with `words`, as text with the local time."""
 
     def __init__(
         self,
@@ -42,8 +42,8 @@ class LogLines:
         level = EVENT_LEVELS.get(kind, "info")
         if kind in UNLOGGED_EVENTS or (self._quiet and level == "info"):
             return
-        shown = _run_summary(data) if kind == "pass" else dict(data)
-        fields = {key: _scrubbed(value) for key, value in shown.items()}
+        summary = _run_summary(data) if kind == "pass" else dict(data)
+        fields = {key: _scrubbed(value) for key, value in summary.items()}
         now = self._now()
         if self._words:
             line = f"{dim(f'{now.astimezone():%H:%M:%S}')}  {event_in_words(kind, fields)}"
@@ -53,7 +53,7 @@ class LogLines:
         try:
             echo(line, file=self._stream)
         except (OSError, ValueError):
-            return  # nothing reads the log any more; the daemon goes on
+            return  # the reader has closed the log; the daemon continues
 
 
 class _LogHandler(logging.Handler):
@@ -70,7 +70,7 @@ class _LogHandler(logging.Handler):
 
 @contextmanager
 def log_as_json_lines(log: LogLines) -> Iterator[None]:
-    """Send the warnings of this package's loggers to a log, while the context is open."""
+    """Send the warnings of this package's loggers to a log during the block."""
     logger, handler = logging.getLogger("vaultsync"), _LogHandler(log)
     logger.addHandler(handler)
     before, logger.propagate = logger.propagate, False
@@ -82,9 +82,9 @@ def log_as_json_lines(log: LogLines) -> Iterator[None]:
 
 
 def event_in_words(kind: str, data: Mapping[str, Any]) -> str:
-    """An event as a line for people."""
-    say = _WORDS.get(kind)
-    return say(data) if say else clean_one_line(f"{kind}: {json.dumps(data)}")
+    """Describe an event in one line of text."""
+    describe = _WORDS.get(kind)
+    return describe(data) if describe else clean_one_line(f"{kind}: {json.dumps(data)}")
 
 
 def _watcher_in_words(data: Mapping[str, Any]) -> str:
@@ -95,12 +95,12 @@ def _watcher_in_words(data: Mapping[str, Any]) -> str:
 
 
 def _run_in_words(data: Mapping[str, Any]) -> str:
-    done = counts_in_words(data["counts"]) or "nothing changed"
+    changes = counts_in_words(data["counts"]) or "nothing changed"
     if not data["attentions"]:
-        return done
+        return changes
     first = clean_one_line(data["attention"][0]["path"])
     notices = count_noun(data["attentions"], "notice")
-    return f"{done}; {notices}, the first about {first} (`vaultsync status` explains)"
+    return f"{changes}; {notices}, the first about {first} (`vaultsync status` explains)"
 
 
 def _files_in_words(data: Mapping[str, Any]) -> str:
@@ -115,9 +115,9 @@ def _derived_in_words(data: Mapping[str, Any]) -> str:
 
 
 def _error_in_words(data: Mapping[str, Any]) -> str:
-    again = f"; trying again in {data['again_in']:.0f} s" if "again_in" in data else ""
+    retry = f"; trying again in {data['again_in']:.0f} s" if "again_in" in data else ""
     hint = clean_one_line(data.get("hint") or "")
-    error = f"{style('error:', fg='red', bold=True)} {clean_one_line(data['message'])}{again}"
+    error = f"{style('error:', fg='red', bold=True)} {clean_one_line(data['message'])}{retry}"
     return f"{error} ({hint})" if hint else error
 
 
@@ -150,7 +150,7 @@ def _scrubbed(value: object) -> object:
 
 
 def _run_summary(report: Mapping[str, object]) -> dict[str, object]:
-    """A report without its actions: how many there were, and the notices."""
+    """Reduce a report to its counts and its notices, without the actions."""
     counts, attention = report.get("counts"), report.get("attention")
     assert isinstance(counts, Mapping)  # noqa: S101 - the shape of a report
     assert isinstance(attention, (list, tuple))  # noqa: S101 - the same

@@ -1,6 +1,6 @@
-"""`mcp`: the memory as tools of an agent.
+"""`mcp`: serve the memory to an agent.
 
-The server is imported where it starts: its SDK is slow to load, and is an extra.
+The server is imported when it starts: its SDK is optional and slow to load.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import click
 
 from vaultsync.cli.options import common, number_option
 from vaultsync.cli.output import Options
-from vaultsync.cli.stop_signals import late_end, until_signal
+from vaultsync.cli.stop_signals import forced_exit, until_signal
 from vaultsync.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 @click.option("--user", metavar="U", help="Recall and store only facts about this user.")
 @click.option("--http", "over_http", is_flag=True, help="Serve on 127.0.0.1, with a token.")
-@number_option("--port", "Port for --http; default: 27126. 0 picks a free port.", most=65535)
+@number_option("--port", "Port for --http; default: 27126. 0 picks a free port.", maximum=65535)
 @click.option(
     "--agent",
     metavar="NAME",
@@ -68,7 +68,7 @@ def mcp(
     listed = choose_toolsets(toolsets or settings.mcp_toolsets, Path.cwd())
 
     def open_agent_memory() -> AgentMemory:
-        """Open the memory in the worker, while the client already gets its greeting."""
+        """Open the memory in the worker thread; the client need not wait for it to connect."""
         from vaultsync.mcp_server.agent_memory import AgentMemory
 
         return AgentMemory(settings, scope=scope)
@@ -84,8 +84,8 @@ def mcp(
         raise MissingExtraError("the MCP server", missing.name or "a package", "mcp") from None
     worker = AgentWorker(open_agent_memory)
     if not over_http:
-        with late_end() as tells:
-            serve(worker, lambda number: os.write(tells, bytes([number])), listed)
+        with forced_exit() as pipe:
+            serve(worker, lambda number: os.write(pipe, bytes([number])), listed)
         return
 
     from vaultsync.cli.bridge_commands import serve_until_stopped

@@ -46,32 +46,32 @@ _ACTION_WORDS = (
 )
 
 _MAX_NAMED = 5
-"""Sections too short that are named."""
+"""Maximum number of short sections to list."""
 
 
-def print_memory_report(options: Options, done: MemoryFileReport) -> int:
+def print_memory_report(options: Options, report: MemoryFileReport) -> int:
     """Print what a sync did, and return the exit code."""
-    code = EXIT_NEEDS_REVIEW if done.attention else EXIT_DONE
+    code = EXIT_NEEDS_REVIEW if report.attention else EXIT_DONE
     if options.json:
-        print_json(done)
+        print_json(report)
         return code
     if not options.quiet:
-        for file in done.files:
-            _print_file(options, file, done)
-    print_notices(done.attention)
-    if done.run and done.counts["forgotten"]:
-        print_message(options, f"`vaultsync undo {done.run}` restores what was forgotten")
-    if not done.quiet and not done.dry_run:
-        print_message(options, dim(f"\n{done.seconds:.2f} s"))
+        for file in report.files:
+            _print_file(options, file, report)
+    print_notices(report.attention)
+    if report.run and report.counts["forgotten"]:
+        print_message(options, f"`vaultsync undo {report.run}` restores what was forgotten")
+    if not report.quiet and not report.dry_run:
+        print_message(options, dim(f"\n{report.seconds:.2f} s"))
     return code
 
 
-def _print_file(options: Options, file: FileResult, done: MemoryFileReport) -> None:
+def _print_file(options: Options, file: FileResult, report: MemoryFileReport) -> None:
     parts = [f"{file.counts[name]} {word}" for name, word in _ACTION_WORDS if file.counts[name]]
-    notices = [each for each in done.attention if each.path == file.name]
+    notices = [each for each in report.attention if each.path == file.name]
     failed = any(each.kind.endswith("Error") for each in notices)
     line = ", ".join(parts) or ("skipped" if failed else "nothing to remember")
-    prefix = "dry run: " if done.dry_run else ""
+    prefix = "dry run: " if report.dry_run else ""
     echo(style(f"{prefix}{clean_one_line(file.name)}: {line}", bold=True))
     rows = [
         [
@@ -95,31 +95,31 @@ def _print_file(options: Options, file: FileResult, done: MemoryFileReport) -> N
         print_message(options, f"{number} too short to remember: {names}{more}")
     if file.pending:
         number = count_noun(len(file.pending), "fact")
-        found = "it" if len(file.pending) == 1 else "them"
-        print_message(options, f"{number} not embedded yet; keyword search finds {found}")
+        pronoun = "it" if len(file.pending) == 1 else "them"
+        print_message(options, f"{number} not embedded yet; keyword search finds {pronoun}")
 
 
-def print_added(options: Options, done: AddResult) -> int:
+def print_added(options: Options, added: AddResult) -> int:
     """Print what happened to an agent's text, and return the exit code."""
-    notices = done.synced and done.synced.attention
-    code = EXIT_NEEDS_REVIEW if notices or done.status == "queued" else EXIT_DONE
+    notices = added.synced and added.synced.attention
+    code = EXIT_NEEDS_REVIEW if notices or added.status == "queued" else EXIT_DONE
     if options.json:
-        print_json(done)
+        print_json(added)
         return code
-    where = f"{clean_one_line(done.name)}, section {clean_one_line(done.section)}"
-    if done.status == "queued":
-        print_message(options, f"queued for {where}: {done.reason}")
-    elif done.status == "unchanged":
+    where = f"{clean_one_line(added.name)}, section {clean_one_line(added.section)}"
+    if added.status == "queued":
+        print_message(options, f"queued for {where}: {added.reason}")
+    elif added.status == "unchanged":
         print_message(options, f"already in {where}")
     else:
         print_message(options, f"written to {where}")
-    if done.synced:
-        print_memory_report(options, done.synced)
+    if added.synced:
+        print_memory_report(options, added.synced)
     return code
 
 
 def _nothing_to_write(scopes: Sequence[str]) -> str:
-    """What to do if there is no fact for a block."""
+    """Describe how to add a fact if there is none for a block."""
     if scopes:
         where = f"the scope {scopes[0]} has" if len(scopes) == 1 else f"{', '.join(scopes)} have"
         remember = f"`vaultsync remember TEXT --scope {scopes[0]}` stores one"
@@ -130,41 +130,41 @@ def _nothing_to_write(scopes: Sequence[str]) -> str:
     return clean_one_line(text)
 
 
-def print_managed(options: Options, done: ManagedFile, scopes: Sequence[str] = ()) -> int:
-    """Print what a block holds and costs, and return the exit code.
+def print_managed(options: Options, file: ManagedFile, scopes: Sequence[str] = ()) -> int:
+    """Print the facts and the size of a block, and return the exit code.
 
-    `scopes` are those that its facts were to be from.
+    `scopes` are the scopes that were requested for its facts.
     """
-    code = EXIT_NEEDS_REVIEW if done.attention else EXIT_DONE
+    code = EXIT_NEEDS_REVIEW if file.attention else EXIT_DONE
     if options.json:
-        print_json(done)
+        print_json(file)
         return code
-    prefix = "dry run: " if done.dry_run else ""
-    echo(style(f"{prefix}{clean_one_line(done.name)}: {done.status}", bold=True))
-    if not done.attention:
-        most_bytes = f" of {done.max_bytes:,}" if done.max_bytes else ""
-        most_lines = f" of {done.max_lines:,}" if done.max_lines else ""
+    prefix = "dry run: " if file.dry_run else ""
+    echo(style(f"{prefix}{clean_one_line(file.name)}: {file.status}", bold=True))
+    if not file.attention:
+        max_bytes = f" of {file.max_bytes:,}" if file.max_bytes else ""
+        max_lines = f" of {file.max_lines:,}" if file.max_lines else ""
         line = (
-            f"{count_noun(len(done.included), 'fact')}, {done.tokens:,} of {done.budget:,} tokens"
+            f"{count_noun(len(file.included), 'fact')}, {file.tokens:,} of {file.budget:,} tokens"
         )
-        line += f"; the file has {done.bytes:,}{most_bytes} bytes and {done.lines:,}{most_lines}"
-        print_message(options, f"{line} lines ({done.host})")
-    if not (done.included or done.left_out or done.edits or done.attention):
+        line += f"; the file has {file.bytes:,}{max_bytes} bytes and {file.lines:,}{max_lines}"
+        print_message(options, f"{line} lines ({file.host})")
+    if not (file.included or file.left_out or file.edits or file.attention):
         print_message(options, _nothing_to_write(scopes))
-    if done.edits:
+    if file.edits:
         print_message(options, "\nyour edits:")
         rows = [
             [each.action.replace("_", " "), each.title, ", ".join(each.fields), each.reason]
-            for each in done.edits
+            for each in file.edits
         ]
         table(["what", "fact", "fields", "why"], rows)
-    if done.left_out:
-        print_message(options, f"\n{count_noun(len(done.left_out), 'fact')} left out:")
+    if file.left_out:
+        print_message(options, f"\n{count_noun(len(file.left_out), 'fact')} left out:")
         table(
             ["fact", "path", "why"],
-            [[each.title, each.path or each.id, each.reason] for each in done.left_out],
+            [[each.title, each.path or each.id, each.reason] for each in file.left_out],
         )
-    print_notices(done.attention)
+    print_notices(file.attention)
     return code
 
 
@@ -235,9 +235,9 @@ def add_text(
 
 @memory_file.command("manage")
 @click.argument("file", type=click.Path(dir_okay=False))
-@number_option("--budget", "Maximum size of the block.", metavar="TOKENS", least=1, default=2_000)
-@number_option("--max-bytes", "Maximum size of FILE; default: that of the host.", least=1)
-@number_option("--max-lines", "Maximum lines of FILE; default: those of the host.", least=1)
+@number_option("--budget", "Maximum size of the block.", metavar="TOKENS", minimum=1, default=2_000)
+@number_option("--max-bytes", "Maximum size of FILE; default: that of the host.", minimum=1)
+@number_option("--max-lines", "Maximum lines of FILE; default: those of the host.", minimum=1)
 @click.option(
     "--host",
     type=click.Choice(list(HOST_LIMITS)),
@@ -275,5 +275,5 @@ def manage_file(
     the block are synced to the facts.
     """
     with open_memory(options) as memory:
-        done = memory.manage_memory_file(file, scopes=scopes, **request)
-    return print_managed(options, done, scopes)
+        managed = memory.manage_memory_file(file, scopes=scopes, **request)
+    return print_managed(options, managed, scopes)

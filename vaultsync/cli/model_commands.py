@@ -1,4 +1,4 @@
-"""`model`: list the embedding models of this machine, and fetch another one."""
+"""`model`: list and download embedding models."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def model() -> None:
 @common
 def list_(options: Options) -> None:
     """List the models on this machine, and the setting for each."""
-    found = list_models()
+    listing = list_models()
     if options.json:
-        print_json(found)
+        print_json(listing)
         return
-    for each in found.models:
+    for each in listing.models:
         size = f", {each.bytes / _MEGABYTE:,.0f} MB" if each.bytes is not None else ""
         needs = "" if each.installed else f" (needs the extra {each.extra})"
         echo(f"{clean_one_line(each.embedder)}  {clean_one_line(each.name)}{size}{needs}")
-    print_message(options, f"exports and fetched models are in {clean_one_line(found.folder)}")
+    print_message(options, f"exports and fetched models are in {clean_one_line(listing.folder)}")
 
 
 @model.command()
@@ -63,17 +63,19 @@ def fetch(options: Options, *, name: str, revision: str, sha256: str, hub: str) 
     """
     with progress_bar(options) as bar:
 
-        def tell(file: str, done: int, total: int) -> None:
+        def report_progress(file: str, done: int, total: int) -> None:
             if bar is not None:
                 bar(file, done, total)
 
-        done = fetch_model(name, revision=revision, sha256=sha256, hub=hub, progress=tell)
+        fetched = fetch_model(
+            name, revision=revision, sha256=sha256, hub=hub, progress=report_progress
+        )
     if options.json:
-        print_json(done)
+        print_json(fetched)
         return
-    echo(f"embedder = {json.dumps(clean_one_line(done.embedder), ensure_ascii=False)}")
+    echo(f"embedder = {json.dumps(clean_one_line(fetched.embedder), ensure_ascii=False)}")
     print_message(
         options,
-        f"fetched {clean_one_line(done.name)}, sha256 {done.sha256}; put this line into your own"
-        " settings for the vault, then run `vaultsync index`",
+        f"fetched {clean_one_line(fetched.name)}, sha256 {fetched.sha256}; put this line into your"
+        " own settings for the vault, then run `vaultsync index`",
     )

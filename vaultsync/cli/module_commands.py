@@ -1,4 +1,4 @@
-"""`module`: layered documents of a project, and the remote that mirrors them."""
+"""`module`: layered documents of a project, mirrored to a remote."""
 
 from __future__ import annotations
 
@@ -61,17 +61,17 @@ def write(
     """
     content = text_or_stdin(text, what="text")
     with open_memory(options) as memory:
-        done = memory.modules.write(
+        written = memory.modules.write(
             topic, chunk, content, title=title, tags=tags or None, expect=expect, folder=folder
         )
     if options.json:
-        print_json(done)
+        print_json(written)
     else:
-        echo(clean_one_line(done.path))
-        why = f": {clean_one_line(done.reason)}" if done.reason else ""
-        print_message(options, f"{done.sync_status}{why}")
-        print_notices(done.attention)
-    return EXIT_NEEDS_REVIEW if done.attention else EXIT_DONE
+        echo(clean_one_line(written.path))
+        why = f": {clean_one_line(written.reason)}" if written.reason else ""
+        print_message(options, f"{written.sync_status}{why}")
+        print_notices(written.attention)
+    return EXIT_NEEDS_REVIEW if written.attention else EXIT_DONE
 
 
 @module.command()
@@ -91,9 +91,9 @@ def read(options: Options, *, topic: str, chunk: str | None, folder: str | None)
         print_json(answer)
         return
     echo(clean(answer.text.rstrip("\n")))
-    sure = "" if answer.confidence is None else f", confidence {answer.confidence:.2f}"
-    why = f" ({clean_one_line(answer.reason)})" if answer.reason else ""
-    print_message(options, f"source: {answer.source}{sure}{why}")
+    confidence = "" if answer.confidence is None else f", confidence {answer.confidence:.2f}"
+    reason = f" ({clean_one_line(answer.reason)})" if answer.reason else ""
+    print_message(options, f"source: {answer.source}{confidence}{reason}")
 
 
 @module.command()
@@ -127,17 +127,16 @@ def status(options: Options, *, folder: str | None) -> int:
     The exit code is 3 if too many modules are waiting, or one has waited too long.
     """
     with open_memory(options) as memory:
-        found = memory.modules.status(folder=folder)
+        backlog = memory.modules.status(folder=folder)
     if options.json:
-        print_json(found)
+        print_json(backlog)
     else:
-        oldest = f", the oldest for {found.oldest_hours:.1f} hours" if found.pending else ""
-        echo(
-            f"{clean_one_line(found.folder)}: {count_noun(found.pending, 'module')} pending{oldest}"
-        )
-        print_message(options, f"remote: {clean_one_line(found.remote or 'none')}")
-        print_notices(found.attention)
-    return EXIT_NEEDS_REVIEW if found.alert or found.attention else EXIT_DONE
+        oldest = f", the oldest for {backlog.oldest_hours:.1f} hours" if backlog.pending else ""
+        number = count_noun(backlog.pending, "module")
+        echo(f"{clean_one_line(backlog.folder)}: {number} pending{oldest}")
+        print_message(options, f"remote: {clean_one_line(backlog.remote or 'none')}")
+        print_notices(backlog.attention)
+    return EXIT_NEEDS_REVIEW if backlog.alert or backlog.attention else EXIT_DONE
 
 
 @module.command()

@@ -1,4 +1,4 @@
-"""`observe` and `observations`: what agents notice, and how it is classified."""
+"""`observe` and `observations`: store, classify and list what agents observe."""
 
 from __future__ import annotations
 
@@ -53,22 +53,22 @@ def observe(
     into observations, and those that are only background are not stored.
     """
     content = text_or_stdin(
-        text, what="text to store", most_bytes=MAX_HOOK_BYTES + 1 if hook else -1
+        text, what="text to store", max_bytes=MAX_HOOK_BYTES + 1 if hook else -1
     )
     with open_memory(options) as memory:
         if hook or is_hook(content):
             _print_captured(options, memory.observe_hook(content, scope=scope), hook=hook)
             return
-        done = memory.observe(content, context=context, scope=scope)
+        observation = memory.observe(content, context=context, scope=scope)
     if options.json:
-        print_json(done)
+        print_json(observation)
         return
-    echo(clean_one_line(done.id))
+    echo(clean_one_line(observation.id))
     print_message(options, "pending: `vaultsync observations process` classifies it")
 
 
 def _print_captured(options: Options, report: CaptureReport, *, hook: bool) -> None:
-    """Say what was kept; on stderr for a host, which may read stdout as an answer."""
+    """Print the stored observations; for a hook, only on stderr: the host may parse stdout."""
     if options.json:
         print_json(report)
         return
@@ -119,19 +119,19 @@ def process(options: Options, *, dry_run: bool, verbose: bool) -> int:
     type=click.Choice(LISTED_TIERS),
     help="Only observations of this tier, or pending ones.",
 )
-@number_option("--limit", "Maximum number of observations.", least=1, default=50)
+@number_option("--limit", "Maximum number of observations.", minimum=1, default=50)
 @agent_option
 @common
 def list_observations(options: Options, *, tier: str | None, limit: int) -> None:
     """List observations, newest first."""
     with open_memory(options) as memory:
-        found = memory.observations(tier=tier, limit=limit)
+        listed = memory.observations(tier=tier, limit=limit)
     if options.json:
-        print_json(Observations(found))
+        print_json(Observations(listed))
         return
-    rows = [[each.id, each.tier, each.created_at[:10], each.content] for each in found]
+    rows = [[each.id, each.tier, each.created_at[:10], each.content] for each in listed]
     table(["id", "tier", "seen", "observation"], rows)
-    if not found:
+    if not listed:
         print_message(options, "no observations")
 
 
@@ -142,13 +142,13 @@ def list_observations(options: Options, *, tier: str | None, limit: int) -> None
 def show(options: Options, *, fact_id: str) -> None:
     """Show an observation, its original text and its signals."""
     with open_memory(options) as memory:
-        found = memory.observation(fact_id)
+        observation = memory.observation(fact_id)
     if options.json:
-        print_json(found)
+        print_json(observation)
         return
-    echo(clean(found.original))
-    if found.compressed:
-        print_message(options, f"\nshortened to: {clean_one_line(found.content)}")
-    print_message(options, dim(f"\n{found.tier}, {clean_one_line(found.status)}"))
-    for each in found.why:
+    echo(clean(observation.original))
+    if observation.compressed:
+        print_message(options, f"\nshortened to: {clean_one_line(observation.content)}")
+    print_message(options, dim(f"\n{observation.tier}, {clean_one_line(observation.status)}"))
+    for each in observation.why:
         print_message(options, dim(f"- {clean_one_line(each)}"))

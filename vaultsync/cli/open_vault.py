@@ -9,13 +9,13 @@ from vaultsync.settings import Settings
 
 
 def open_memory(options: Options) -> Memory:
-    """The memory of the vault that the options name, to be used in a `with`."""
+    """Open the memory of the vault that the options name, as a context manager."""
     return opening.open(
         options.vault, agent=options.agent, state_dir=options.state_dir, one_shot=True
     )
 
 
 def load_vault_settings(options: Options) -> Settings:
-    """The settings of the vault that the options name."""
+    """Load the settings of the vault that the options name."""
     root = configuration.find_root(options.vault)
     return configuration.load_settings(root, agent=options.agent, state_dir=options.state_dir)

@@ -1,4 +1,4 @@
-"""Options that commands share, and how their values are parsed."""
+"""Options that commands share, and the parsing of their values."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 Command = Callable[..., int | None]
-"""What click calls; it returns an exit code, or nothing for 0."""
+"""A function that click calls; it returns the exit code, or None for 0."""
 
 
 details_option = click.option("-v", "--verbose", is_flag=True, help="Log details on stderr, too.")
 
 
 def common(command: Command) -> Command:
-    """Add the common options to a command, which receives them as its first argument.
+    """Add the common options to a command, which gets them as its first argument.
 
-    A command that takes `verbose` has an option for it of its own.
+    A command with a parameter `verbose` must have its own option `--verbose`.
     """
-    lists = "verbose" in inspect.signature(command).parameters
-    command = command if lists else details_option(command)
+    takes_verbose = "verbose" in inspect.signature(command).parameters
+    command = command if takes_verbose else details_option(command)
 
     @click.option(
         "--vault",
@@ -63,7 +63,7 @@ def common(command: Command) -> Command:
         **values: object,
     ) -> int | None:
         options = Options(vault, state_dir, as_json, quiet, agent, verbose)
-        if lists:
+        if takes_verbose:
             values["verbose"] = verbose
         with command_log(options):
             return command(options, **values)
@@ -79,57 +79,57 @@ agent_option = click.option(
 )
 
 
-def complete_type(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """List the types that begin with `typed`, for shell completion."""
-    return [name for name in TYPES if name.startswith(typed)]
+def complete_type(_context: click.Context, _parameter: click.Parameter, prefix: str) -> list[str]:
+    """List the types that begin with `prefix`, for shell completion."""
+    return [name for name in TYPES if name.startswith(prefix)]
 
 
 def completes(kind: str) -> Callable[..., list[CompletionItem]]:
-    """What completes the name of a `fact`, `run`, `conflict` or `scope` of the vault."""
+    """A function for shell completion of a `fact`, `run`, `conflict`, `proposal` or `scope`."""
 
     def complete(
-        context: click.Context, _parameter: click.Parameter, typed: str
+        context: click.Context, _parameter: click.Parameter, prefix: str
     ) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
         from vaultsync.api.completion import complete_name
 
-        given = context.params
-        vault, state_dir, agent = (given.get(name) for name in ("vault", "state_dir", "agent"))
+        params = context.params
+        vault, state_dir, agent = (params.get(name) for name in ("vault", "state_dir", "agent"))
         try:
-            found = complete_name(kind, typed, path=vault, state_dir=state_dir, agent=agent)
-        except (VaultsyncError, OSError) as error:  # a shell has no room for messages
+            names = complete_name(kind, prefix, path=vault, state_dir=state_dir, agent=agent)
+        except (VaultsyncError, OSError) as error:  # a shell shows no error messages
             _log.debug("nothing can be completed: %s", error)
             return []
-        # bash takes a word as it is; the other shells quote it.
+        # bash inserts a word as it is; the other shells quote it.
         bash = os.environ.get("_VAULTSYNC_COMPLETE") == "bash_complete"
         return [
-            CompletionItem(name.replace(" ", "\\ ") if bash else name, help=what)
-            for name, what in found
+            CompletionItem(name.replace(" ", "\\ ") if bash else name, help=description)
+            for name, description in names
         ]
 
     return complete
 
 
 def fact_argument(command: Command) -> Command:
-    """Add the argument ID, which names a fact, and which the shell completes."""
+    """Add the argument ID of a fact, with shell completion."""
     return click.argument("fact_id", metavar="ID", shell_complete=completes("fact"))(command)
 
 
 def scope_option(text: str) -> Callable[[Command], Command]:
-    """The option `--scope`, whose value the shell completes; `text` is its help."""
+    """The option `--scope`, with shell completion; `text` is its help."""
     return click.option("--scope", metavar="S", shell_complete=completes("scope"), help=text)
 
 
 def type_option(*names: str, text: str, multiple: bool = False) -> Callable[[Command], Command]:
-    """The option `--type`, whose value the shell completes; `text` is its help."""
+    """The option `--type`, with shell completion; `text` is its help."""
     return click.option(
         "--type", *names, metavar="T", multiple=multiple, shell_complete=complete_type, help=text
     )
 
 
 def date_option(name: str, text: str) -> Callable[[Command], Command]:
-    """An option that takes a date, which ends the sentence `text`."""
+    """An option for a date; its help begins with `text`, such as `Only facts created before`."""
     help_text = f'{text} this day, month or year, or such as 7d, monday or "last week".'
     return click.option(name, metavar="DATE", help=help_text)
 
@@ -139,15 +139,15 @@ def number_option(
     text: str,
     *,
     metavar: str = "N",
-    least: int = 0,
-    most: int | None = None,
+    minimum: int = 0,
+    maximum: int | None = None,
     default: int | None = None,
 ) -> Callable[[Command], Command]:
-    """An option for a whole number; its default is shown after `text`, its help."""
+    """An option for an integer; `text` is its help, to which a default is added."""
     return click.option(
         name,
         metavar=metavar,
-        type=click.IntRange(least, most),
+        type=click.IntRange(minimum, maximum),
         default=default,
         show_default=default is not None,
         help=text,
@@ -170,7 +170,7 @@ all_option = click.option("--all", is_flag=True, help="Include facts that are hi
 
 def filters(command: Command) -> Command:
     """Add the options that filter results: `types`, `scopes`, `tags`, `user`, `status`, `all`."""
-    several = functools.partial(click.option, multiple=True)
+    repeatable = functools.partial(click.option, multiple=True)
     for option in (
         all_option,
         click.option(
@@ -181,8 +181,8 @@ def filters(command: Command) -> Command:
             " all but retired facts.",
         ),
         click.option("--user", metavar="U", help="Only facts about this user."),
-        several("--tag", "tags", metavar="X", help="Only facts with this tag; repeatable."),
-        several(
+        repeatable("--tag", "tags", metavar="X", help="Only facts with this tag; repeatable."),
+        repeatable(
             "--scope",
             "scopes",
             metavar="S",
@@ -196,15 +196,15 @@ def filters(command: Command) -> Command:
 
 
 def _joined_question(
-    _context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+    _context: click.Context, parameter: click.Parameter, words: tuple[str, ...]
 ) -> str:
-    """The words of a question as one text.
+    """Join the words of a question.
 
     Raises:
-        click.UsageError: it is empty, or missing where there must be one.
+        click.UsageError: the question is empty, or a required one is missing.
     """
-    question = " ".join(given)
-    if (parameter.required or given) and not question.strip():
+    question = " ".join(words)
+    if (parameter.required or words) and not question.strip():
         message = "the query is empty"
         raise click.UsageError(message)
     return question
@@ -213,8 +213,8 @@ def _joined_question(
 question_argument = click.argument(
     "query", metavar="QUERY...", nargs=-1, required=True, callback=_joined_question
 )
-"""The question, in one word or several."""
+"""The question, as one or more words."""
 optional_question_argument = click.argument(
     "query", metavar="[QUERY]...", nargs=-1, callback=_joined_question
 )
-"""A question that need not be asked."""
+"""A question that may be left out."""

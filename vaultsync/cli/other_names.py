@@ -20,13 +20,13 @@ OTHER_NAMES = {
     )
     for name in names.split()
 }
-"""What similar programs call a command -> the command."""
+"""The name of a command in similar programs -> the command."""
 
 
 def no_such_command(
     name: str, commands: Collection[str], context: click.Context
 ) -> click.NoSuchCommand:
-    """The error for an unknown command, with the command of that meaning or with similar names."""
+    """The error for an unknown command; it suggests a command of that meaning or similar names."""
     if name in OTHER_NAMES:
         text = f"No such command {name!r}. Did you mean {OTHER_NAMES[name]!r}?"
         return click.NoSuchCommand(name, text, ctx=context)

@@ -1,7 +1,7 @@
-"""Printing: data on stdout, messages on stderr, without control characters from facts.
+"""Print data on stdout and messages on stderr, without control characters from facts.
 
-On a terminal, tables are drawn to its width. In a pipe, a table is one tab-separated row per
-line, without headings, and nothing is truncated. Long work shows a progress bar on stderr.
+On a terminal, tables are fitted to its width. In a pipe, a table has one tab-separated row per
+line, without headings, and nothing is truncated. Long operations show a progress bar on stderr.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import click
 
 
 class Options(NamedTuple):
-    """The options that every command takes, and `--agent` where a command has it."""
+    """The options that all commands share, and `--agent` of those that have it."""
 
     vault: str | None
     state_dir: str | None
@@ -29,15 +29,15 @@ class Options(NamedTuple):
     verbose: bool = False
 
 
-# Patterns are compiled on first use: most commands need only one of them.
+# Patterns are compiled when first used: most commands need only one of them.
 _SEQUENCES = (
     r"(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # titles, links, clipboard
     r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c]*(?:\x1b\\|\x9c)?"
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colours, cursor
     r"|\x1b[ -/]*[0-~]?"
 )
-# The remaining control characters, those that change the reading direction ("Trojan
-# Source"), and lone surrogates, which cannot be encoded.
+# The remaining control characters, those that change the text direction ("Trojan Source"),
+# and lone surrogates, which cannot be encoded.
 _CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 _IN_JSON = r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 
@@ -53,7 +53,7 @@ def clean_one_line(text: str) -> str:
 
 
 def colour() -> bool | None:
-    """False where colour is turned off; None lets click ask the stream."""
+    """False if colour is turned off; None if it depends on the stream."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return False if plain else None
 
@@ -64,17 +64,17 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def style(text: str, *, fg: str | None = None, bold: bool = False) -> str:
-    """Style a text; `echo` drops the style where the stream does not show it."""
+    """Style a text; `echo()` removes the style if the stream is not a terminal."""
     return click.style(text, fg=fg, bold=bold or None)
 
 
 def dim(text: str) -> str:
-    """Style a text as secondary."""
+    """Style a text as less important."""
     return click.style(text, dim=True)
 
 
 def echo(text: str = "", *, err: bool = False, file: TextIO | None = None) -> None:
-    """Print a text that is clean already, and may be styled; at once, and to `file` if given."""
+    """Print a text, which must be clean and may be styled, and flush the stream."""
     click.echo(text, file=file, err=err, color=colour())
 
 
@@ -103,7 +103,7 @@ def print_json(values: object) -> None:
 def table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, whole: Sequence[str] = ()
 ) -> None:
-    """Print rows; on a terminal under `heads`, truncating all but the `whole` columns."""
+    """Print rows; on a terminal, below `heads` and truncated except in the `whole` columns."""
     if not rows:
         return
     if is_terminal(sys.stdout):
@@ -134,9 +134,9 @@ def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[s
     # Every cell is a Text: in a str, rich would interpret [markup].
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for number, head in enumerate(heads):
-        keep = head in whole
-        widest = max(cell_len(clean_one_line(row[number])) for row in rows) if keep else None
-        drawn.add_column(head, no_wrap=keep, min_width=widest, overflow="ellipsis")
+        is_whole = head in whole
+        width = max(cell_len(clean_one_line(row[number])) for row in rows) if is_whole else None
+        drawn.add_column(head, no_wrap=is_whole, min_width=width, overflow="ellipsis")
     for row in rows:
         drawn.add_row(
             *(Text(clean_one_line(each), no_wrap=True, overflow="ellipsis") for each in row)
@@ -145,7 +145,7 @@ def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[s
 
 
 def _print(drawn: object) -> None:
-    import shutil  # it loads five libraries for compression
+    import shutil  # slow to load: it imports five compression libraries
 
     from rich.console import Console
 
@@ -159,28 +159,28 @@ def _print(drawn: object) -> None:
 
 
 BAR_DELAY = 0.5
-"""Seconds before a bar is shown; shorter work does not load the library that draws it."""
+"""Seconds before a bar is shown; shorter operations do not load the library that draws it."""
 
 
 class DelayedBar:
-    """A progress bar that appears only after `delay` seconds."""
+    """A progress bar that appears after `delay` seconds."""
 
     def __init__(self, *, delay: float = BAR_DELAY) -> None:
-        self._appears = monotonic() + delay
+        self._show_at = monotonic() + delay
         self._show: Callable[[str, int, int], None] | None = None
-        self._open = ExitStack()
+        self._stack = ExitStack()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Report that `done` of `total` steps of a stage are finished."""
         if self._show is None:
-            if monotonic() < self._appears:
+            if monotonic() < self._show_at:
                 return
-            self._show = _drawn(self._open)
+            self._show = _draw_bar(self._stack)
         self._show(clean(stage), done, total)
 
     def close(self) -> None:
         """Remove the bar."""
-        self._open.close()
+        self._stack.close()
 
 
 @contextmanager
@@ -196,7 +196,8 @@ def progress_bar(options: Options) -> Iterator[DelayedBar | None]:
         bar.close()
 
 
-def _drawn(until: ExitStack) -> Callable[[str, int, int], None]:
+def _draw_bar(stack: ExitStack) -> Callable[[str, int, int], None]:
+    """Show a bar until `stack` is closed; return the function that updates it."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -208,7 +209,7 @@ def _drawn(until: ExitStack) -> Callable[[str, int, int], None]:
         console=Console(stderr=True, highlight=False, no_color=colour() is False),
         transient=True,
     )
-    until.enter_context(bar)
+    stack.enter_context(bar)
     task = bar.add_task("")
 
     def show(stage: str, done: int, total: int) -> None:

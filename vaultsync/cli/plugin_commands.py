@@ -21,13 +21,13 @@ def install(options: Options) -> None:
 
     Existing settings are kept. Enable the plugin in Obsidian once.
     """
-    done = install_plugin(options.vault)
+    installed = install_plugin(options.vault)
     if options.json:
-        print_json(done)
+        print_json(installed)
         return
-    was = "installed in" if done.changed else "was already installed in"
-    echo(f"vaultsync {done.version} {was} {done.path}")
-    if done.changed:
+    outcome = "installed in" if installed.changed else "was already installed in"
+    echo(f"vaultsync {installed.version} {outcome} {installed.path}")
+    if installed.changed:
         print_message(
             options,
             "In Obsidian: Settings, Community plugins, turn on Vaultsync (reload first if"

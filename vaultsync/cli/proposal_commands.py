@@ -1,4 +1,4 @@
-"""`proposals`: what agents and rules propose, and the user decides."""
+"""`proposals`: list, accept and reject what agents and rules propose."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def proposals() -> None:
 def list_(options: Options, *, kind: str | None, settled: bool) -> None:
     """List open proposals."""
     with open_memory(options) as memory:
-        found = memory.proposals(settled=settled)
-    print_proposals(options, [each for each in found if kind in (None, each.kind)])
+        listed = memory.proposals(settled=settled)
+    print_proposals(options, [each for each in listed if kind in (None, each.kind)])
 
 
 @proposals.command()
@@ -50,8 +50,8 @@ def show(options: Options, *, proposal_id: str) -> None:
     ID is its id, the beginning of it, its title, or the path of its note.
     """
     with open_memory(options) as memory:
-        found = memory.proposal(proposal_id)
-    print_proposal(options, found)
+        proposal = memory.proposal(proposal_id)
+    print_proposal(options, proposal)
 
 
 @proposals.command()
@@ -85,8 +85,8 @@ def _answer(options: Options, ids: Sequence[str], kind: str | None, *, accepts: 
         message = f"specify the proposals to {verb}: their ids, or --kind"
         raise UsageError(message, hint="`vaultsync proposals list` shows the open ones")
     with open_memory(options) as memory:
-        found = memory.proposals() if kind else ()
-        wanted = [*ids, *(each.id for each in found if each.kind == kind)]
-        answer = memory.accept_proposals if accepts else memory.reject_proposals
-        done = answer(wanted)
-    return print_settled(options, done, verb)
+        open_proposals = memory.proposals() if kind else ()
+        chosen = [*ids, *(each.id for each in open_proposals if each.kind == kind)]
+        settle = memory.accept_proposals if accepts else memory.reject_proposals
+        settled = settle(chosen)
+    return print_settled(options, settled, verb)

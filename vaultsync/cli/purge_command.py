@@ -1,4 +1,4 @@
-"""`purge`: erase facts for good."""
+"""`purge`: erase facts permanently."""
 
 from __future__ import annotations
 
@@ -41,45 +41,49 @@ def purge(
     """
     with open_memory(options) as memory:
         if not dry_run and not yes:
-            shown = memory.purge(*ids, user=user, dry_run=True, max_delete=max_delete)
-            if shown.purged or shown.remaining:
-                _ask(options, shown)
-        done = memory.purge(*ids, user=user, dry_run=dry_run, max_delete=max_delete)
+            preview = memory.purge(*ids, user=user, dry_run=True, max_delete=max_delete)
+            if preview.purged or preview.remaining:
+                _confirm(options, preview)
+        report = memory.purge(*ids, user=user, dry_run=dry_run, max_delete=max_delete)
     if options.json:
-        print_json(done)
+        print_json(report)
     else:
-        _print(options, done)
-    return EXIT_FAILED if done.remaining and not dry_run else EXIT_DONE
+        _print(options, report)
+    return EXIT_FAILED if report.remaining and not dry_run else EXIT_DONE
 
 
-def _ask(options: Options, shown: PurgeReport) -> None:
-    """Ask on a terminal; without one, `--yes` has to say it."""
+def _confirm(options: Options, preview: PurgeReport) -> None:
+    """Ask for confirmation on a terminal.
+
+    Raises:
+        UsageError: there is no terminal, so `--yes` is required.
+    """
     if options.json or not is_terminal(sys.stdin):
-        message = f"{count_noun(len(shown.purged), 'fact')} would be erased permanently"
+        message = f"{count_noun(len(preview.purged), 'fact')} would be erased permanently"
         raise UsageError(message, hint="review them with --dry-run; to erase them, pass --yes")
-    _print(options, shown)
-    confirm(f"{_FINAL} Erase {count_noun(len(shown.purged), 'fact')}?")
+    _print(options, preview)
+    confirm(f"{_FINAL} Erase {count_noun(len(preview.purged), 'fact')}?")
 
 
-def _print(options: Options, done: PurgeReport) -> None:
-    facts = count_noun(len(done.purged), "fact")
-    if not (done.purged or done.remaining):
+def _print(options: Options, report: PurgeReport) -> None:
+    facts = count_noun(len(report.purged), "fact")
+    if not (report.purged or report.remaining):
         print_message(options, "nothing to erase")
-    elif done.dry_run:
+    elif report.dry_run:
         print_message(options, f"would erase {facts} permanently")
-    elif done.remaining:
-        print_message(options, f"{facts}: {done.remaining} traces remain")
+    elif report.remaining:
+        print_message(options, f"{facts}: {report.remaining} traces remain")
     else:
         print_message(options, f"{facts} erased; no trace remains in the data of vaultsync")
-    for name, count in done.places.items():
+    for name, count in report.places.items():
         echo(f"  {clean(name)}: {count}")
-    where = "is in" if done.dry_run else "left in"
-    for each in done.found:
+    where = "is in" if report.dry_run else "left in"
+    for each in report.found:
         echo(f"  {where} {clean(each.path)}: {each.what} ({each.hits})")
-    for path in done.quoted:
+    for path in report.quoted:
         echo(f"  the same words, not erased: {clean(path)}")
-    if not done.dry_run:
-        for kept in done.kept:
+    if not report.dry_run:
+        for kept in report.kept:
             echo(f"  kept: {clean(kept)}")
-    if done.remaining and not done.dry_run:
+    if report.remaining and not report.dry_run:
         print_message(options, "stop other programs that have the vault open, and run it again")

@@ -1,6 +1,6 @@
 """`recall` and `context`: answer questions, pack contexts.
 
-What writes is not imported here: a cold `vaultsync recall` loads only what asks.
+This module imports nothing that writes, so that `vaultsync recall` starts fast.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MAX_LEFT_OUT = 10
 
 
 def print_pack(options: Options, pack: ContextPack) -> None:
-    """Print the text of a pack; on stderr what it holds, why, and what was left out."""
+    """Print the text of a pack; on stderr its items, the reasons, and what was left out."""
     if options.json:
         print_json(pack)
         return
@@ -61,9 +61,9 @@ def print_pack(options: Options, pack: ContextPack) -> None:
 
 def _explain_pack(options: Options, pack: ContextPack) -> None:
     counter = "estimated" if pack.counter == "estimate" else f"by {clean_one_line(pack.counter)}"
-    spent = ", ".join(f"{tier} {used:,}" for tier, used in pack.by_tier.items())
+    tiers = ", ".join(f"{tier} {tokens:,}" for tier, tokens in pack.by_tier.items())
     total = f"{pack.tokens:,} of {pack.budget:,} tokens, {counter}"
-    print_message(options, f"\n{style(total, bold=True)} ({pack.intent}: {spent})")
+    print_message(options, f"\n{style(total, bold=True)} ({pack.intent}: {tiers})")
     for item in pack.items:
         print_message(options, f"{item.tokens:6,}  {item.tier:10}  {clean_one_line(item.title)}")
         print_message(options, dim(f"        {clean_one_line(item.reason)}"))
@@ -74,9 +74,9 @@ def _explain_pack(options: Options, pack: ContextPack) -> None:
     if pack.left_out:
         cost = sum(each.tokens for each in pack.left_out)
         print_message(options, f"left out: {len(pack.left_out)}, {cost:,} tokens")
-    for left in pack.left_out[:MAX_LEFT_OUT]:
-        why = f"{clean_one_line(left.title)}: {clean_one_line(left.reason)}"
-        print_message(options, f"{left.tokens:6,}  {why}")
+    for each in pack.left_out[:MAX_LEFT_OUT]:
+        why = f"{clean_one_line(each.title)}: {clean_one_line(each.reason)}"
+        print_message(options, f"{each.tokens:6,}  {why}")
     if len(pack.left_out) > MAX_LEFT_OUT:
         print_message(options, dim(f"        … and {len(pack.left_out) - MAX_LEFT_OUT} more"))
 
@@ -91,22 +91,25 @@ _SOURCES = {
 }
 
 
-def print_hits(options: Options, found: RecallResult, *, empty: bool = False) -> None:
-    """Print the hits, best first, and the confidence; or a hint if there are none."""
+def print_hits(options: Options, result: RecallResult, *, empty: bool = False) -> None:
+    """Print the hits, best first, and the confidence, or a hint if there are none.
+
+    `empty` means that the memory has no facts.
+    """
     if options.json:
-        print_json(found)
+        print_json(result)
         return
-    show = _on_terminal if is_terminal(sys.stdout) else _in_pipe
-    for rank, hit in enumerate(found, 1):
-        show(rank, hit)
-    titles = {hit.id: hit.title for hit in found}
-    for stage in found.stages:
+    print_hit = _draw_hit if is_terminal(sys.stdout) else _print_hit_row
+    for rank, hit in enumerate(result, 1):
+        print_hit(rank, hit)
+    titles = {hit.id: hit.title for hit in result}
+    for stage in result.stages:
         _print_stage(stage, titles)
-    for sentence in found.degraded:
+    for sentence in result.degraded:
         print_message(options, clean_one_line(sentence))
-    count = f"{len(found)} hit{'' if len(found) == 1 else 's'}"
-    hidden = describe_hidden(found.hidden)
-    if not found.hits:
+    count = f"{len(result)} hit{'' if len(result) == 1 else 's'}"
+    hidden = describe_hidden(result.hidden)
+    if not result.hits:
         hint = hidden.replace(" more", "", 1) or "try other words or fewer filters"
         if empty:
             hint = "the memory is empty; `vaultsync adopt` turns your notes into facts"
@@ -114,14 +117,14 @@ def print_hits(options: Options, found: RecallResult, *, empty: bool = False) ->
         return
     print_message(
         options,
-        f"{count} {_SOURCES[found.source]} in {found.seconds * 1000:.0f} ms,"
-        f" confidence {found.confidence:.2f}",
+        f"{count} {_SOURCES[result.source]} in {result.seconds * 1000:.0f} ms,"
+        f" confidence {result.confidence:.2f}",
     )
     if hidden:
         print_message(options, hidden)
 
 
-def _on_terminal(rank: int, hit: Hit) -> None:
+def _draw_hit(rank: int, hit: Hit) -> None:
     echo(
         f"{dim(f'{rank:2}.')} {style(clean_one_line(hit.title), bold=True)}"
         f"  {dim(f'{hit.type} · {hit.score:.2f}')}"
@@ -132,7 +135,7 @@ def _on_terminal(rank: int, hit: Hit) -> None:
     echo(dim(f"    {clean_one_line(hit.path or 'no note yet')}") + "\n")
 
 
-def _in_pipe(rank: int, hit: Hit) -> None:  # noqa: ARG001 - same signature as _on_terminal
+def _print_hit_row(rank: int, hit: Hit) -> None:  # noqa: ARG001 - same signature as _draw_hit
     cells = (hit.id, f"{hit.score:.4f}", hit.type, hit.title, hit.path or "", hit.why)
     echo("\t".join(clean_one_line(each) for each in (*cells, hit.snippet)))
 
@@ -189,21 +192,21 @@ def context(
     Without a query, packs the most important facts, for the start of a session. The text goes
     to stdout; the reason and citation of each item, and what was left out, go to stderr.
     """
-    with _open_read_only(options) as asked:
-        print_pack(options, asked.pack(ContextRequest(**request, repo=_repository(repo))))
+    with _open_read_only(options) as memory:
+        print_pack(options, memory.pack(ContextRequest(**request, repo=_repository(repo))))
 
 
 def _open_read_only(options: Options) -> read_only.RemoteMemory:
-    """The vault that the options name, to be asked in a `with`."""
+    """Open the vault that the options name for reading, as a context manager."""
     return read_only.open_read_only(options.vault, agent=options.agent, state_dir=options.state_dir)
 
 
-def _repository(given: str | None) -> str | None:
-    """The git repository whose branch counts: the one that is named, else the one we are in."""
-    if given is not None:
-        return str(user_path(given).absolute())
-    found = find_repository()
-    return None if found is None else str(found)
+def _repository(path: str | None) -> str | None:
+    """The git repository whose branch filters the facts; default: that of the current folder."""
+    if path is not None:
+        return str(user_path(path).absolute())
+    root = find_repository()
+    return None if root is None else str(root)
 
 
 MODE_NAMES = ("auto", "index", "vector", "fused")
@@ -211,7 +214,7 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
 
 @click.command()
 @question_argument
-@number_option("--limit", "Maximum number of results.", least=1, default=10)
+@number_option("--limit", "Maximum number of results.", minimum=1, default=10)
 @click.option(
     "--mode",
     type=click.Choice(MODE_NAMES),
@@ -223,7 +226,7 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
 @number_option(
     "--max-priority",
     "Lowest priority to include; default: all but what agents wrote for the background.",
-    most=4,
+    maximum=4,
 )
 @date_option("--since", "Only facts created on or after")
 @date_option("--as-of", "Answer with what held at the end of")
@@ -249,18 +252,17 @@ def recall(
     """
     if vault_only:
         if explain or repo or request["as_of"] or mode not in {"auto", "index"}:
-            options_given = {"--explain": explain, "--as-of": request["as_of"], "--repo": repo}
-            given = (each for each, value in options_given.items() if value)
-            option = next(given, f"--mode {mode}")
+            values = {"--explain": explain, "--as-of": request["as_of"], "--repo": repo}
+            option = next((each for each, value in values.items() if value), f"--mode {mode}")
             raise UsageError(
                 f"{option} does not work with --vault-only, which is a keyword search",
                 hint=f"leave out {option} or --vault-only",
             )
-        asked = RecallRequest(**request, agent=options.agent)
-        print_hits(options, read_only.recall_from_index_files(asked, path=options.vault))
+        question = RecallRequest(**request, agent=options.agent)
+        print_hits(options, read_only.recall_from_index_files(question, path=options.vault))
         return
     request |= {"mode": mode, "explain": explain, "repo": _repository(repo)}
-    # Printed before the memory closes, which saves the access counts.
+    # Print before the memory closes: closing it takes time to save the access counts.
     with _open_read_only(options) as memory:
-        found = memory.answer(RecallRequest(**request))
-        print_hits(options, found, empty=not found.hits and memory.is_empty)
+        result = memory.answer(RecallRequest(**request))
+        print_hits(options, result, empty=not result.hits and memory.is_empty)

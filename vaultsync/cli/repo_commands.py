@@ -1,4 +1,4 @@
-"""`repo`: what is known about a git repository."""
+"""`repo`: conventions, decisions and notes about a git repository."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ unscoped_option = click.option("--unscoped", is_flag=True, help="Apply it to eve
 
 
 def repo_options(command: Command) -> Command:
-    """Add `--repo` and `--branch-scope`, the options of all commands about one repository."""
+    """Add `--repo`, `--branch-scope` and `--agent`, which most of these commands take."""
     return repo_option(branch_scope_option(agent_option(command)))
 
 
@@ -68,13 +68,13 @@ def repo() -> None:
 def identity(options: Options, *, path: str | None, branch_scope: Any) -> None:  # noqa: ANN401
     """Show how vaultsync identifies the repository of a folder."""
     with open_memory(options) as memory:
-        found = memory.repos.identity(path, branch_scope=branch_scope)
+        identity = memory.repos.identity(path, branch_scope=branch_scope)
     if options.json:
-        print_json(found)
+        print_json(identity)
         return
     for name in ("repo_hash", "lineage", "root", "remote", "branch", "commit", "branch_scope"):
-        echo(f"{name + ':':<13} {clean_one_line(str(getattr(found, name) or '-'))}")
-    for each in found.warnings:
+        echo(f"{name + ':':<13} {clean_one_line(str(getattr(identity, name) or '-'))}")
+    for each in identity.warnings:
         print_message(options, dim(f"\n{clean(each)}"))
 
 
@@ -91,15 +91,15 @@ def add() -> None:
 @unscoped_option
 @repo_options
 @common
-def convention(options: Options, *, title: str, text: str | None, **given: Any) -> None:  # noqa: ANN401
+def convention(options: Options, *, title: str, text: str | None, **values: Any) -> None:  # noqa: ANN401
     """Record a convention.
 
     It replaces the convention of the same title on the branch. TEXT may be piped in.
     """
     content = text_or_stdin(text, what="text of the convention")
     with open_memory(options) as memory:
-        done = memory.repos.upsert_convention(title=title, content=content, **given)
-    _print_entry(options, done)
+        entry = memory.repos.upsert_convention(title=title, content=content, **values)
+    _print_entry(options, entry)
 
 
 @add.command()
@@ -118,18 +118,18 @@ def decision(
     summary: str,
     rationale: str | None,
     paths: Sequence[str],
-    **given: Any,  # noqa: ANN401
+    **values: Any,  # noqa: ANN401
 ) -> None:
     """Record a decision, and its rationale.
 
     It replaces the decision of the same summary on the branch.
     """
-    why = "" if rationale is None else text_or_stdin(rationale, what="rationale")
+    rationale_text = "" if rationale is None else text_or_stdin(rationale, what="rationale")
     with open_memory(options) as memory:
-        done = memory.repos.upsert_decision(
-            summary=summary, rationale=why, impacted_paths=paths, **given
+        entry = memory.repos.upsert_decision(
+            summary=summary, rationale=rationale_text, impacted_paths=paths, **values
         )
-    _print_entry(options, done)
+    _print_entry(options, entry)
 
 
 @add.command()
@@ -138,15 +138,15 @@ def decision(
 @unscoped_option
 @repo_options
 @common
-def note(options: Options, *, text: str | None, **given: Any) -> None:  # noqa: ANN401
+def note(options: Options, *, text: str | None, **values: Any) -> None:  # noqa: ANN401
     """Record a note.
 
     TEXT may be piped in.
     """
     content = text_or_stdin(text, what="text of the note")
     with open_memory(options) as memory:
-        done = memory.repos.add_note(content=content, **given)
-    _print_entry(options, done)
+        entry = memory.repos.add_note(content=content, **values)
+    _print_entry(options, entry)
 
 
 def _print_entry(options: Options, entry: Any) -> None:  # noqa: ANN401 - one of four structs
@@ -159,17 +159,17 @@ def _print_entry(options: Options, entry: Any) -> None:  # noqa: ANN401 - one of
 @repo.command("list")
 @repo_options
 @common
-def list_(options: Options, **given: Any) -> None:  # noqa: ANN401
+def list_(options: Options, **values: Any) -> None:  # noqa: ANN401
     """List what applies to the current branch."""
     with open_memory(options) as memory:
-        found = memory.repos.get_repo_memory(**given)
+        memories = memory.repos.get_repo_memory(**values)
     if options.json:
-        print_json(found)
+        print_json(memories)
         return
-    rows = [["convention", x.id, x.title, ""] for x in found.conventions]
-    rows += [["decision", x.id, x.summary, ", ".join(x.impacted_paths)] for x in found.decisions]
-    rows += [["note", x.id, x.content, x.source] for x in found.notes]
-    rows += [["summary", x.id, x.summary, f"{x.run_id} {x.step_id}"] for x in found.summaries]
+    rows = [["convention", x.id, x.title, ""] for x in memories.conventions]
+    rows += [["decision", x.id, x.summary, ", ".join(x.impacted_paths)] for x in memories.decisions]
+    rows += [["note", x.id, x.content, x.source] for x in memories.notes]
+    rows += [["summary", x.id, x.summary, f"{x.run_id} {x.step_id}"] for x in memories.summaries]
     table(["kind", "id", "text", "about"], rows)
     if not rows:
         print_message(options, "nothing is known about this branch")
@@ -185,7 +185,7 @@ def list_(options: Options, **given: Any) -> None:  # noqa: ANN401
 )
 @repo_options
 @common
-def summary(options: Options, *, run: str, step: str, text: str | None, **given: Any) -> None:  # noqa: ANN401
+def summary(options: Options, *, run: str, step: str, text: str | None, **values: Any) -> None:  # noqa: ANN401
     """Record a summary of completed work.
 
     Say what was done and what is left to do.
@@ -194,19 +194,19 @@ def summary(options: Options, *, run: str, step: str, text: str | None, **given:
     """
     content = text_or_stdin(text, what="summary")
     with open_memory(options) as memory:
-        done = memory.repos.append_summary(run, step, content, **given)
-    _print_entry(options, done)
+        entry = memory.repos.append_summary(run, step, content, **values)
+    _print_entry(options, entry)
 
 
 @repo.command()
-@number_option("--max-chars", "Maximum number of characters.", least=1, default=8_000)
+@number_option("--max-chars", "Maximum number of characters.", minimum=1, default=8_000)
 @paths_option
 @repo_options
 @common
-def context(options: Options, *, max_chars: int, paths: Sequence[str], **given: Any) -> None:  # noqa: ANN401
+def context(options: Options, *, max_chars: int, paths: Sequence[str], **values: Any) -> None:  # noqa: ANN401
     """Print the context for a work step."""
     with open_memory(options) as memory:
-        pack = memory.repos.context(max_chars=max_chars, paths=paths or None, **given)
+        pack = memory.repos.context(max_chars=max_chars, paths=paths or None, **values)
     if options.json:
         print_json(pack)
         return
@@ -229,14 +229,14 @@ def promote(options: Options, *, source: str | None, target: str | None, repo: s
     all clones. The daemon does this automatically. `vaultsync undo` reverts it.
     """
     with open_memory(options) as memory:
-        done = memory.repos.promote(repo, source=source, target=target)
+        report = memory.repos.promote(repo, source=source, target=target)
     if options.json:
-        print_json(done)
+        print_json(report)
         return
-    echo(f"promoted: {done.promoted}")
-    if done.run:
-        print_message(options, f"`vaultsync undo {done.run}` reverts it")
-    elif not done.promoted:
+    echo(f"promoted: {report.promoted}")
+    if report.run:
+        print_message(options, f"`vaultsync undo {report.run}` reverts it")
+    elif not report.promoted:
         print_message(options, "entries that were merged with their commits apply without it")
 
 
@@ -253,13 +253,13 @@ def copy(options: Options, *, source: str, target: str, repo: str | None) -> Non
     Use it after a branch was renamed or deleted. `vaultsync undo` reverts it.
     """
     with open_memory(options) as memory:
-        done = memory.repos.copy(repo, source=source, target=target)
+        report = memory.repos.copy(repo, source=source, target=target)
     if options.json:
-        print_json(done)
+        print_json(report)
         return
-    echo(f"copied: {done.copied}")
-    if done.run:
-        print_message(options, f"`vaultsync undo {done.run}` reverts it")
+    echo(f"copied: {report.copied}")
+    if report.run:
+        print_message(options, f"`vaultsync undo {report.run}` reverts it")
 
 
 @repo.command("map")
@@ -269,18 +269,18 @@ def copy(options: Options, *, source: str, target: str, repo: str | None) -> Non
 @repo_option
 @branch_scope_option
 @common
-def map_(options: Options, *, paths: Sequence[str], **given: Any) -> None:  # noqa: ANN401
+def map_(options: Options, *, paths: Sequence[str], **values: Any) -> None:  # noqa: ANN401
     """Print a map of the most referenced definitions in the code.
 
     Definitions that open files depend on come first. Only files tracked by git are included.
     """
     with open_memory(options) as memory:
-        found = memory.repos.map(paths=paths or None, **given)
+        code_map = memory.repos.map(paths=paths or None, **values)
     if options.json:
-        print_json(found)
+        print_json(code_map)
         return
-    echo(clean(found.text.rstrip("\n")))
-    if found.parser == "patterns":
+    echo(clean(code_map.text.rstrip("\n")))
+    if code_map.parser == "patterns":
         print_message(
             options,
             dim("definitions are guessed; to parse them: python -m pip install 'vaultsync[repo]'"),
@@ -293,23 +293,25 @@ def map_(options: Options, *, paths: Sequence[str], **given: Any) -> None:  # no
 @click.option("--dry-run", is_flag=True, help="Show the result without writing it.")
 @repo_options
 @common
-def instructions(options: Options, *, file: str, **given: Any) -> int:  # noqa: ANN401
+def instructions(options: Options, *, file: str, **values: Any) -> int:  # noqa: ANN401
     """Write the conventions into a file such as AGENTS.md.
 
     Only a managed block in the file changes. Without conventions, the block is removed. The exit
     code is 3 if some conventions did not fit into the budget.
     """
     with open_memory(options) as memory:
-        done = memory.repos.instructions(file, **given)
+        result = memory.repos.instructions(file, **values)
     if options.json:
-        print_json(done)
+        print_json(result)
     else:
-        did = "would be written" if done.dry_run else "was written"
-        state = did if done.changed else "is up to date"
-        number = len(done.included)
-        what = f"{number} convention{'' if number == 1 else 's'}"
-        what += f", {done.tokens} of {done.budget} tokens"
-        print_message(options, f"{clean_one_line(done.file)} {state}: {what}")
-        if done.left_out:
-            print_message(options, f"{len(done.left_out)} did not fit: {', '.join(done.left_out)}")
-    return EXIT_NEEDS_REVIEW if done.left_out else EXIT_DONE
+        outcome = "would be written" if result.dry_run else "was written"
+        state = outcome if result.changed else "is up to date"
+        number = len(result.included)
+        size = f"{number} convention{'' if number == 1 else 's'}"
+        size += f", {result.tokens} of {result.budget} tokens"
+        print_message(options, f"{clean_one_line(result.file)} {state}: {size}")
+        if result.left_out:
+            print_message(
+                options, f"{len(result.left_out)} did not fit: {', '.join(result.left_out)}"
+            )
+    return EXIT_NEEDS_REVIEW if result.left_out else EXIT_DONE

@@ -1,4 +1,4 @@
-"""`resolve`: settle conflicts, by options or by questions on a terminal."""
+"""`resolve`: resolve conflicts, by options or by asking on a terminal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _QuitError(Exception):
 
 
 Decision = tuple[str, str, str | None]
-"""The conflict, the side whose values it takes, and the field; None for all fields."""
+"""The id of a conflict, the side whose values to keep, and the field; None for all fields."""
 
 
 @click.command()
@@ -75,65 +75,69 @@ def resolve(
 def _ask_and_resolve(
     options: Options, memory: Memory, conflict_id: str | None, field: str | None
 ) -> int:
-    found = [each for each in memory.conflicts() if each.id.startswith(conflict_id or "")]
-    if conflict_id is not None and len(found) != 1:
+    conflicts = [each for each in memory.conflicts() if each.id.startswith(conflict_id or "")]
+    if conflict_id is not None and len(conflicts) != 1:
         raise ConflictNotFoundError(conflict_id)
     copies = memory.conflict_copies() if conflict_id is field is None else ()
-    if not (found or copies):
+    if not (conflicts or copies):
         print_message(options, "no open conflicts")
         return EXIT_DONE
     try:
-        decisions = ask(found, field) if found else []
-        answers = {each.path: _ask_about(_named(each), COPY_DECISIONS) for each in copies}
+        decisions = ask(conflicts, field) if conflicts else []
+        answers = {each.path: _ask_about(_copy_text(each), COPY_DECISIONS) for each in copies}
     except _QuitError:
         print_message(options, "stopped: nothing was resolved")
         return EXIT_NEEDS_REVIEW
-    for decided, side, one_field in decisions:
-        resolved = memory.resolve(decided, take=side, field=one_field)
+    for decided_id, side, one_field in decisions:
+        resolved = memory.resolve(decided_id, take=side, field=one_field)
         print_resolved(options, resolved, memory.conflicts())
     for path, answer in answers.items():
         if answer != LATER:
             memory.settle_copy(path, take=answer)
-    left, copies_left = memory.conflicts(), memory.conflict_copies()
+    still_open, open_copies = memory.conflicts(), memory.conflict_copies()
     if answers:
-        return print_conflicts(options, left, copies_left)
-    return EXIT_NEEDS_REVIEW if left else EXIT_DONE
+        return print_conflicts(options, still_open, open_copies)
+    return EXIT_NEEDS_REVIEW if still_open else EXIT_DONE
 
 
-def _named(copy: ShownCopy) -> str:
+def _copy_text(copy: ShownCopy) -> str:
     return f"{copy.path}, a conflict copy of {copy.note}"
 
 
 def ask(conflicts: Sequence[ConflictRecord], only: str | None) -> list[Decision]:
-    """Show conflicts and ask about each field, or about `only` one.
+    """Show conflicts and ask about each field, or only about the field `only`.
 
     Raises:
-        _QuitError: the user quits; what was answered before is not done.
+        _QuitError: the user quits; previous answers are discarded.
         click.UsageError: no conflict has that field.
     """
     decisions: list[Decision] = []
-    asked = 0
+    questions = 0
     for each in conflicts:
         names = [field.field for field in each.fields if only in (None, field.field)]
-        asked += len(names)
+        questions += len(names)
         if names:
             draw_conflict(each)
         answers = {name: _ask_about(name, SIDES) for name in names}
         decisions += _decisions(each, answers)
-    if not asked:
+    if not questions:
         message = f"no conflict is about {only}"
         raise click.UsageError(message)
     return decisions
 
 
-def _ask_about(what: str, choices: Sequence[str]) -> str:
-    """What the user chooses for a field or a copy, or `later`."""
+def _ask_about(subject: str, choices: Sequence[str]) -> str:
+    """Ask what to do with a field or a copy; returns a choice or `later`.
+
+    Raises:
+        _QuitError: the user quits.
+    """
     words = {each[0]: each for each in (*choices, LATER, QUIT)}
-    offered = ", ".join(f"[{word[0]}]{word[1:]}" for word in words.values())
+    menu = ", ".join(f"[{word[0]}]{word[1:]}" for word in words.values())
     while True:
-        given = click.prompt(f"{clean_one_line(what)}: {offered}", err=True).strip().lower()
-        word = words.get(given[:1])
-        if word is not None and (given in words or given == word):
+        answer = click.prompt(f"{clean_one_line(subject)}: {menu}", err=True).strip().lower()
+        word = words.get(answer[:1])
+        if word is not None and (answer in words or answer == word):
             break
     if word == QUIT:
         raise _QuitError
@@ -141,7 +145,7 @@ def _ask_about(what: str, choices: Sequence[str]) -> str:
 
 
 def _decisions(conflict: ConflictRecord, answers: dict[str, str]) -> Iterator[Decision]:
-    """The fewest resolutions that do what was answered."""
+    """The decisions from the answers: one for all fields if they agree, else one per field."""
     sides = {*answers.values()}
     if len(sides) == 1 and len(answers) == len(conflict.fields):
         side = sides.pop()

@@ -1,4 +1,4 @@
-"""Stop long-running commands on SIGTERM and Ctrl-C: cleanly, and soon in any case."""
+"""Stop long-running commands on SIGTERM and Ctrl-C, by force if they do not stop in time."""
 
 from __future__ import annotations
 
@@ -11,68 +11,68 @@ from contextlib import contextmanager
 from types import FrameType
 
 STOP_SECONDS = 3.5
-"""Seconds for a stop in good order. Then the process ends as by a kill, which loses nothing:
-the next run finishes what was begun."""
+"""Seconds that a clean stop may take. Then the process exits at once, which loses nothing: the
+next run finishes what was interrupted."""
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-_LEFT = b"\0"
-"""Written to the pipe when the block is left; a signal is written as its number."""
+_BLOCK_ENDED = b"\0"
+"""Written to the pipe at the end of the block; a signal is written as its number."""
 
 
 @contextmanager
-def late_end() -> Iterator[int]:
-    """End the process `STOP_SECONDS` after the number of a signal is written to a pipe.
+def forced_exit() -> Iterator[int]:
+    """Exit the process `STOP_SECONDS` after a signal number is written to a pipe.
 
-    Wherever it is then: it may wait for a store that is away, or embed. Yields the end of
-    the pipe that is written to.
+    The process may then be waiting for an unavailable store, or embedding. Yields the file
+    descriptor to write the signal number to.
     """
-    hears, tells = os.pipe()
-    os.set_blocking(tells, False)
-    watching = threading.Thread(target=_end_late, args=(hears,), name="stop", daemon=True)
-    watching.start()
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    thread = threading.Thread(target=_exit_after_signal, args=(reader,), name="stop", daemon=True)
+    thread.start()
     try:
-        yield tells
+        yield writer
     finally:
-        os.write(tells, _LEFT)
-        watching.join()
-        os.close(hears)
-        os.close(tells)
+        os.write(writer, _BLOCK_ENDED)
+        thread.join()
+        os.close(reader)
+        os.close(writer)
 
 
 @contextmanager
 def until_signal(stop: Callable[[], object]) -> Iterator[threading.Event]:
-    """Have the first SIGTERM or SIGINT call `stop`, and a second one end the process at once.
+    """Call `stop` at the first SIGTERM or SIGINT; a second one ends the process at once.
 
-    The process ends some seconds after the first one in any case, as by `late_end()`. Only
-    the main thread may use this. Yields what is set when a signal came.
+    If `stop` does not end the block in time, `forced_exit()` does. For the main thread only.
+    Yields an event that is set when a signal has arrived.
     """
-    came = threading.Event()
-    before = {each: signal.getsignal(each) for each in SIGNALS}
+    received = threading.Event()
+    handlers = {each: signal.getsignal(each) for each in SIGNALS}
 
     def stop_once(number: int, _: FrameType | None) -> None:
-        signal.signal(number, before[signal.Signals(number)])
-        came.set()
+        signal.signal(number, handlers[signal.Signals(number)])
+        received.set()
         stop()
 
-    with late_end() as tells:
-        # Handlers wait until the main thread runs Python again; this needs no thread.
-        other = signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
+    with forced_exit() as pipe:
+        # A Python handler waits while the main thread is in C code; this descriptor does not.
+        previous_fd = signal.set_wakeup_fd(pipe, warn_on_full_buffer=False)
         try:
             for each in SIGNALS:
                 signal.signal(each, stop_once)
-            yield came
+            yield received
         finally:
-            for each, handler in before.items():
+            for each, handler in handlers.items():
                 signal.signal(each, handler)
-            signal.set_wakeup_fd(other)
+            signal.set_wakeup_fd(previous_fd)
 
 
-def _end_late(hears: int) -> None:
-    message = _LEFT
+def _exit_after_signal(reader: int) -> None:
+    message = _BLOCK_ENDED
     while message[0] not in SIGNALS:  # Python writes every signal with a handler
-        message = os.read(hears, 1)
-        if message == _LEFT:
+        message = os.read(reader, 1)
+        if message == _BLOCK_ENDED:
             return
-    while message != _LEFT:
-        if not select.select([hears], [], [], STOP_SECONDS)[0]:
+    while message != _BLOCK_ENDED:
+        if not select.select([reader], [], [], STOP_SECONDS)[0]:
             os._exit(os.EX_OK)
-        message = os.read(hears, 1)
+        message = os.read(reader, 1)

@@ -1,4 +1,4 @@
-"""Commands about both sides as a whole: `sync`, `status`, `conflicts`, `undo` and others."""
+"""Commands that work on both sides: `sync`, `status`, `conflicts`, `undo` and others."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _run_and_report(
     verbose: bool,
     undone: bool = False,
 ) -> int:
-    """Run something on both sides, print its report, and return the exit code."""
+    """Run an operation on both sides, print its report, and return the exit code."""
     with open_memory(options) as memory:
         with progress_bar(options) as bar:
             report = run(memory, bar)
@@ -143,8 +143,8 @@ def adopt(
 def status(options: Options) -> int:
     """Show pending changes, conflicts and problems; changes nothing."""
     with open_memory(options) as memory:
-        found = memory.status()
-    return print_status(options, found)
+        report = memory.status()
+    return print_status(options, report)
 
 
 @click.command()
@@ -155,8 +155,8 @@ def conflicts(options: Options) -> int:
     Includes the conflict copies that sync tools create.
     """
     with open_memory(options) as memory:
-        found, copies = memory.conflicts(), memory.conflict_copies()
-    return print_conflicts(options, found, copies)
+        records, copies = memory.conflicts(), memory.conflict_copies()
+    return print_conflicts(options, records, copies)
 
 
 @click.command()
@@ -170,7 +170,7 @@ def history(options: Options, *, fact_id: str) -> None:
 
 
 @click.command()
-@number_option("--limit", "Maximum number of runs.", least=1, default=20)
+@number_option("--limit", "Maximum number of runs.", minimum=1, default=20)
 @date_option("--since", "Only runs on or after")
 @click.option(
     "--note", is_flag=True, help="Write a note of the changes instead; default: of the last 7 days."
@@ -253,7 +253,7 @@ def doctor(options: Options) -> int:
             checks = memory.doctor()
     except UsageError:
         raise
-    except VaultsyncError as error:  # even a vault that cannot be opened is checked
+    except VaultsyncError as error:  # a vault that cannot be opened is a failed check
         checks = [DoctorCheck("open", ok=False, message=error.message, hint=error.hint)]
     print_checks(options, checks)
     return EXIT_DONE if all(each.ok for each in checks) else EXIT_FAILED
@@ -292,15 +292,15 @@ def migrate(options: Options, *, to: str) -> None:
     in the new store; the old store is not changed.
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
-        done = memory.migrate(to, progress=bar)
+        report = memory.migrate(to, progress=bar)
     if options.json:
-        print_json(done)
+        print_json(report)
         return
     print_message(
         options,
-        f"{clean(done.store)} has {count_noun(done.facts, 'fact')} and"
-        f" {count_noun(done.tombstones, 'tombstone')}: {done.copied:,} copied now, with the"
-        f" vectors of {count_noun(done.vectors, 'fact')}; the vault now uses this store",
+        f"{clean(report.store)} has {count_noun(report.facts, 'fact')} and"
+        f" {count_noun(report.tombstones, 'tombstone')}: {report.copied:,} copied now, with the"
+        f" vectors of {count_noun(report.vectors, 'fact')}; the vault now uses this store",
     )
 
 
@@ -331,18 +331,18 @@ def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
 
     with open_memory(options) as memory, progress_bar(options) as bar:
         wait = wait or not memory.settings.embed_in_background
-        done = memory.index(rebuild=rebuild, wait=wait, approve=print_cost, progress=bar)
+        report = memory.index(rebuild=rebuild, wait=wait, approve=print_cost, progress=bar)
     if options.json:
-        print_json(done)
+        print_json(report)
         return
     print_message(
         options,
-        f"{done.notes} facts indexed for keyword search, {done.chunks} for semantic search;"
-        f" {done.embedded} texts embedded in {done.seconds:.1f} s",
+        f"{report.notes} facts indexed for keyword search, {report.chunks} for semantic search;"
+        f" {report.embedded} texts embedded in {report.seconds:.1f} s",
     )
-    if done.embedding is not None and not done.embedding.complete:
-        print_message(options, f"embedding: {embedding_text(done.embedding)}")
-    for why in done.degraded:
+    if report.embedding is not None and not report.embedding.complete:
+        print_message(options, f"embedding: {embedding_text(report.embedding)}")
+    for why in report.degraded:
         print_message(options, f"behind: {why}")
 
 

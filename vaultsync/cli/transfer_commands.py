@@ -1,4 +1,4 @@
-"""`export` and `import`: all facts as JSON Lines."""
+"""`export`, `import` and the exchange with other tools."""
 
 from __future__ import annotations
 
@@ -35,7 +35,11 @@ LineWriter = Callable[[str], object]
 
 
 def text_lines(source: BinaryIO) -> Iterator[str]:
-    """Decode lines; only a line feed ends one."""
+    """Decode lines, which end with a line feed only.
+
+    Raises:
+        ImportLineError: a line is not UTF-8.
+    """
     for number, line in enumerate(source, 1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -57,19 +61,17 @@ def open_input(file: str) -> Iterator[BinaryIO]:
 def open_output(file: str, *, force: bool = False) -> Iterator[LineWriter]:
     """Open a file, a pipe or (`-`) stdout, and yield a function that writes a line to it.
 
-    Args:
-        file: what the user named.
-        force: whether to overwrite a canvas in a vault.
+    With `force`, a canvas of a vault may be overwritten.
 
     Raises:
-        UsageError: it is a file of a vault that is not overwritten.
+        UsageError: the file is a note, a hidden file or an existing canvas of a vault.
     """
     if file == "-":
         yield _stream_writer(sys.stdout.buffer)
         return
     path = Path(file)
     if path.exists() and not path.is_file():
-        # A pipe or a device (`/dev/stdout`), which a rename would replace with a file.
+        # A pipe or a device such as `/dev/stdout`, which a rename would replace with a file.
         with path.open("wb") as stream:
             yield _stream_writer(stream)
         return
@@ -97,7 +99,7 @@ def _refuse_vault_files(target: Path, *, force: bool) -> None:
     elif target.suffix.lower() == ".md":
         why = "it would become a note of the vault"
     elif target.suffix.lower() == ".canvas" and target.exists() and not force:
-        # Cards and arrows may have been placed by hand, even on an earlier export.
+        # The user may have arranged it by hand, even if it began as an export.
         message = f"{target} was not written: the canvas exists, and you may have changed it"
         raise UsageError(message, hint="--force overwrites it; another name keeps both")
     if why:
@@ -130,10 +132,10 @@ def _replacement_file(target: Path) -> Iterator[BinaryIO]:
 
 
 def refuse_json_on_stdout(options: Options, file: str) -> None:
-    """Refuse to write both a file and the JSON of `--json` to stdout.
+    """Refuse `--json` together with `-`: both would write to stdout.
 
     Raises:
-        click.UsageError: they are to be written there.
+        click.UsageError: both are given.
     """
     if file == "-" and options.json:
         message = "--json needs stdout for its own object: FILE cannot be -"
@@ -154,7 +156,8 @@ def export_facts(options: Options, *, file: str, user: str | None) -> int:
     with open_memory(options) as memory, open_output(file) as write:
         count = memory.export(write, user=user)
         damaged = memory.damaged_facts()
-    print_transferred(options, count, f"written to {file}", data=file != "-", damaged=damaged)
+    outcome, is_free = f"written to {file}", file != "-"
+    print_transferred(options, count, outcome, stdout_is_free=is_free, damaged=damaged)
     return EXIT_NEEDS_REVIEW if damaged else EXIT_DONE
 
 
@@ -170,7 +173,7 @@ def import_facts(options: Options, *, file: str) -> None:
     """
     with open_memory(options) as memory, open_input(file) as source:
         count = memory.import_(text_lines(source))
-    print_transferred(options, count, f"imported from {file}", data=True)
+    print_transferred(options, count, f"imported from {file}", stdout_is_free=True)
     if count and not options.json:
         print_message(options, "`vaultsync sync` writes their notes")
 

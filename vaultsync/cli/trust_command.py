@@ -1,4 +1,4 @@
-"""`trust`: allow what a vault requests of this machine, or revoke it."""
+"""`trust`: allow the settings that a vault requests, or revoke them."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
     if revoke:
         _print(options, revoke_trust(options.vault))
         return EXIT_DONE
-    seen = read_trust(options.vault)
-    if not seen.requests or (seen.trusted and not move) or (options.json and not yes):
-        _print(options, seen)
-        return EXIT_DONE if seen.trusted else EXIT_NEEDS_REVIEW
+    reviewed = read_trust(options.vault)
+    if not reviewed.requests or (reviewed.trusted and not move) or (options.json and not yes):
+        _print(options, reviewed)
+        return EXIT_DONE if reviewed.trusted else EXIT_NEEDS_REVIEW
     if not options.json:
-        _print(options, seen)
+        _print(options, reviewed)
     if not yes:
         if not _can_ask():
             message = "there is no terminal to ask on: pass --yes, or run the command on a terminal"
             raise click.UsageError(message)
         confirm("Move these to your own settings?" if move else "Allow this?")
-    done = move_requests(seen) if move else trust_vault(seen)
+    result = move_requests(reviewed) if move else trust_vault(reviewed)
     if options.json:
-        print_json(done)
-    did = "moved to" if move else "allowed in"
-    print_message(options, f"{did} {clean_one_line(done.file)}")
+        print_json(result)
+    outcome = "moved to" if move else "allowed in"
+    print_message(options, f"{outcome} {clean_one_line(result.file)}")
     return EXIT_DONE
 
 
@@ -67,7 +67,7 @@ def _can_ask() -> bool:
 
 
 def _print(options: Options, trust: VaultTrust) -> None:
-    """Print what a vault asks for; the requests are data, what is said of them is not."""
+    """Print the requests of a vault on stdout, and messages about them on stderr."""
     if options.json:
         print_json(trust)
         return

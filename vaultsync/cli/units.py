@@ -1,4 +1,4 @@
-"""Service units that start the daemon with the user's session, for systemd and launchd."""
+"""Service units that start the daemon at login, for systemd and launchd."""
 
 from __future__ import annotations
 
@@ -13,27 +13,30 @@ from vaultsync.settings import user_path
 def unit(
     kind: str, root: str, *, state_dir: str | Path | None, config_dir: Path | None = None
 ) -> str:
-    """The text of a unit for the vault at `root`; `kind` is `systemd` or `launchd`.
+    """Generate a unit for the vault at `root`.
 
-    `state_dir` has the state of all vaults, and `config_dir` the user's own settings; both
-    are None where they are the default.
+    Args:
+        kind: `systemd` or `launchd`.
+        root: folder of the vault.
+        state_dir: folder for the state of all vaults; None for the default.
+        config_dir: folder of the user's own settings; None for the default.
     """
     environment = {} if config_dir is None else {"VAULTSYNC_CONFIG_DIR": str(config_dir)}
     words = [*program_words(), "watch", "--vault", root]
     if state_dir is not None:
         words += ["--state-dir", str(user_path(state_dir).absolute())]
-    make = _systemd if kind == "systemd" else _launchd
-    return make(words, root, environment)
+    generate = _systemd if kind == "systemd" else _launchd
+    return generate(words, root, environment)
 
 
 def program_words() -> list[str]:
-    """The words that start this installation, whatever `PATH` is."""
+    """The command line that starts this installation, independent of `PATH`."""
     script = Path(sys.executable).with_name("vaultsync")
     return [str(script)] if script.is_file() else [sys.executable, "-m", "vaultsync"]
 
 
 def _systemd(words: Sequence[str], root: str, environment: Mapping[str, str]) -> str:
-    """For `~/.config/systemd/user/`; see systemd.service(5)."""
+    """A unit file for `~/.config/systemd/user/`; see systemd.service(5)."""
     command = " ".join(_quoted(each).replace("$", "$$") for each in words)
     variables = "".join(f"Environment={_quoted(f'{k}={v}')}\n" for k, v in environment.items())
     return f"""\
@@ -55,13 +58,13 @@ WantedBy=default.target
 
 
 def _quoted(word: str) -> str:
-    """A word quoted for systemd, where `%` is special; in a command `$` is, too."""
+    """Quote a word for systemd, including `%`; in a command, `$` must be escaped as well."""
     word = word.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + word.replace("%", "%%") + '"'
 
 
 def _launchd(words: Sequence[str], root: str, environment: Mapping[str, str]) -> str:
-    """For `~/Library/LaunchAgents/`; see launchd.plist(5)."""
+    """A property list for `~/Library/LaunchAgents/`; see launchd.plist(5)."""
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in Path(root).name)
     agent = {
         "Label": f"vaultsync.{name}",

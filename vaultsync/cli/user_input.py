@@ -1,4 +1,4 @@
-"""What a user pipes in, and answers to a question."""
+"""Text from stdin, and questions to the user."""
 
 from __future__ import annotations
 
@@ -9,28 +9,31 @@ import click
 from vaultsync.cli.exit_codes import EXIT_FAILED
 
 
-def text_or_stdin(given: str | None, *, what: str, most_bytes: int = -1) -> str:
-    """Return the text that was given; `-`, or nothing in a pipe, reads stdin.
+def text_or_stdin(argument: str | None, *, what: str, max_bytes: int = -1) -> str:
+    """Return the text of an argument; read stdin if it is `-`, or is missing in a pipe.
 
-    At most `most_bytes` are read; a negative number is no limit.
+    Args:
+        argument: the argument of the command line, if any.
+        what: a name of the text for the error message.
+        max_bytes: maximum number of bytes to read; negative for no limit.
 
     Raises:
-        click.UsageError: there is none, or it is not UTF-8.
+        click.UsageError: there is no text, or it is not UTF-8.
     """
-    if given is not None and given != "-":
-        return given
-    if sys.stdin is None or (given is None and sys.stdin.isatty()):
+    if argument is not None and argument != "-":
+        return argument
+    if sys.stdin is None or (argument is None and sys.stdin.isatty()):
         message = f"no {what}: pass it as an argument, or pipe it in"
         raise click.UsageError(message)
     try:
-        return sys.stdin.buffer.read(most_bytes).decode("utf-8-sig")
+        return sys.stdin.buffer.read(max_bytes).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"standard input is not UTF-8 (byte {error.start})"
         raise click.UsageError(message) from None
 
 
 def confirm(question: str) -> None:
-    """Ask for a confirmation on the terminal, and end the command without one."""
+    """Ask for confirmation on the terminal; end the command if the user declines."""
     if not click.confirm(question, err=True):
         click.echo("nothing was changed", err=True)
         raise click.exceptions.Exit(EXIT_FAILED)

@@ -1,4 +1,4 @@
-"""`watch`: the daemon, which keeps vault and store in sync until a signal."""
+"""`watch`: the daemon, which syncs vault and store until it is stopped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from vaultsync.settings import user_path
 @click.option("--once-settled", is_flag=True, help="Stop once nothing is left to sync.")
 @click.option("--wait", is_flag=True, help="Wait while another process is syncing the vault.")
 @click.option("--no-bridge", is_flag=True, help="Do not serve the Obsidian plugin.")
-@number_option("--port", "Port of the bridge; default: 27125.", least=1024, most=65535)
+@number_option("--port", "Port of the bridge; default: 27125.", minimum=1024, maximum=65535)
 @click.option(
     "--log",
     metavar="FILE",
@@ -60,7 +60,7 @@ def watch(
     """
     settings = load_vault_settings(options)
     if print_unit is not None:
-        # A unit has none of the variables of the shell that names these folders.
+        # A service does not inherit the environment variables that may name these folders.
         config_dir = _unless(settings.machine_file.parents[1], "~/.config/vaultsync")
         state_dir = _unless(settings.state_dir.parent, "~/.local/state/vaultsync")
         text = unit(print_unit, str(settings.root), state_dir=state_dir, config_dir=config_dir)
@@ -80,7 +80,7 @@ def watch(
                 state = service.run()
             except EngineBusyError:
                 if stopped.is_set():
-                    return EXIT_DONE  # it was stopped while it waited for another process
+                    return EXIT_DONE  # stopped while waiting for another process
                 raise
     if options.json:
         print_json({"passes": state["passes"], "last_error": state["last_error"]})
@@ -97,9 +97,10 @@ def _unless(folder: Path, default: str) -> Path | None:
 
 
 def _bridge_if_installed(port: int | None, log: EventSink) -> tuple[ServeBridge | None, EventSink]:
-    """What serves a bridge, and the log; where its libraries are not installed, None.
+    """Return the function that serves the bridge, and the log.
 
-    The log then says so once the daemon watches: one that cannot has its own error.
+    If the libraries of the bridge are not installed, the function is None, and the log gets an
+    error as soon as the daemon is ready; a daemon that cannot start logs its own error.
     """
     try:
         from vaultsync.http_bridge.bridge_server import running_bridge
@@ -107,22 +108,22 @@ def _bridge_if_installed(port: int | None, log: EventSink) -> tuple[ServeBridge 
         missing = missing_extra("the bridge", error)
         if missing is None:
             raise
-        why = {"kind": "MissingExtraError", "message": missing.message, "hint": missing.hint}
-        return None, partial(_log_and_say_why, log, why)
+        fields = {"kind": "MissingExtraError", "message": missing.message, "hint": missing.hint}
+        return None, partial(_log_error_when_ready, log, fields)
     return partial(running_bridge, port=port), log
 
 
-def _log_and_say_why(
-    log: EventSink, why: Mapping[str, Value], kind: str, data: Mapping[str, Value]
+def _log_error_when_ready(
+    log: EventSink, error: Mapping[str, Value], kind: str, data: Mapping[str, Value]
 ) -> None:
     log(kind, data)
     if kind == "ready":
-        log("error", why)
+        log("error", error)
 
 
 @contextmanager
 def event_log(path: str | None, *, quiet: bool, as_json: bool = False) -> Iterator[LogLines]:
-    """The log of a daemon, to which everything logged in this process goes too."""
+    """Open the log of the daemon, which also gets the warnings of this package's loggers."""
     with nullcontext(sys.stderr) if path is None else Path(path).open("a", encoding="utf-8") as log:
         words = is_terminal(log) and not as_json
         lines = LogLines(log, current_time, quiet=quiet, words=words)
