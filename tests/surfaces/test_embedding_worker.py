@@ -268,7 +268,7 @@ def test_a_worker_goes_on_when_who_waited_gives_up(
         memory.adopt()
         worker = EmbeddingWorker(services)
         worker.idle = PATIENCE  # it is there until it is stopped, however fast it embeds
-        worker.start(asked=True)
+        worker.start(requested=True)
         _until(lambda: _worker(vault))
         pid = _worker(vault)
         assert pid is not None

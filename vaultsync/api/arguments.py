@@ -37,37 +37,37 @@ def path_in_vault(text: str, root: Path) -> VaultPath:
     return vault_path(inside.as_posix()) if inside.parts else VaultPath("")
 
 
-def check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
+def check_texts(name: str, value: Iterable[str]) -> tuple[str, ...]:
     """A list of texts; a single text is refused, because it would be read as its characters."""
-    texts = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
-    if (not texts and given) or not all(isinstance(each, str) for each in texts):
-        raise InvalidFieldError(name, given, 'a list of texts, such as ["a", "b"]')
+    texts = () if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
+    if (not texts and value) or not all(isinstance(each, str) for each in texts):
+        raise InvalidFieldError(name, value, 'a list of texts, such as ["a", "b"]')
     return texts
 
 
-def check_day(name: str, given: str | date | None) -> str | None:
+def check_day(name: str, value: str | date | None) -> str | None:
     """A day, month or time as text; accepts `date` and `datetime` too."""
-    if isinstance(given, date):
-        return given.isoformat()
-    if given is not None and not isinstance(given, str):
-        raise InvalidFieldError(name, given, "a date such as 2026-02-14")
-    return given
+    if isinstance(value, date):
+        return value.isoformat()
+    if value is not None and not isinstance(value, str):
+        raise InvalidFieldError(name, value, "a date such as 2026-02-14")
+    return value
 
 
-def check_number(name: str, given: int) -> int:
+def check_number(name: str, value: int) -> int:
     """An integer; a bool is refused."""
-    if not isinstance(given, int) or isinstance(given, bool):
-        raise InvalidFieldError(name, given, "a whole number")
-    return given
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidFieldError(name, value, "a whole number")
+    return value
 
 
-def check_limit(given: int) -> int:
+def check_limit(value: int) -> int:
     """A limit, reduced to what the databases can represent."""
-    return min(check_number("limit", given), _MOST)
+    return min(check_number("limit", value), _MOST)
 
 
-def check_text(name: str, given: str) -> str:
+def check_text(name: str, value: str) -> str:
     """A string."""
-    if not isinstance(given, str):
-        raise InvalidFieldError(name, given, "text")
-    return given
+    if not isinstance(value, str):
+        raise InvalidFieldError(name, value, "text")
+    return value

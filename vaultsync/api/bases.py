@@ -51,14 +51,14 @@ def property_types(settings: Settings, *, write: bool) -> PropertyTypes:
     path = files.types_path
     before = files.read(path)
     try:
-        found, after = typed_properties(before), with_missing_types(before)
+        types, after = typed_properties(before), with_missing_types(before)
     except ValueError as error:
         message = f"{path} does not have Obsidian's format: {error}"
         raise ConfigError(message, hint="it was not changed; fix it, or move it away") from None
-    written = write and bool(found.missing)
+    written = write and bool(types.missing)
     if written:
         files.write(path, after)
-    return PropertyTypes(str(path), found.missing, found.clashes, written)
+    return PropertyTypes(str(path), types.missing, types.clashes, written)
 
 
 def check_property_types(settings: Settings) -> str:
@@ -68,8 +68,8 @@ def check_property_types(settings: Settings) -> str:
     """
     if not ObsidianSettings(settings.root).is_there:
         return "the vault was not opened in Obsidian"
-    found = property_types(settings, write=False)
-    clashes = ", ".join(f"{each.key} as {each.found}" for each in found.clashes)
+    types = property_types(settings, write=False)
+    clashes = ", ".join(f"{each.key} as {each.found}" for each in types.clashes)
     if clashes:
         return f"Obsidian shows {clashes}, which does not fit; see `vaultsync bases types`"
     return "the property types in Obsidian fit the properties of facts"
@@ -80,11 +80,11 @@ def write_bases(ctx: SyncContext, settings: Settings, folder: str) -> BasesRepor
     place = vault_path(folder)
     facts = {(fact.type, fact.scope) for fact in ctx.store.iter_facts()}
     types, scopes = {each for each, _ in facts}, {each for _, each in facts}
-    known = json.loads(ctx.archive.setting(_SETTING) or "{}")
+    recorded = json.loads(ctx.archive.setting(_SETTING) or "{}")
     written, unchanged, edited, now = BasesFolder(settings.root, place).write(
-        base_files(types, scopes), known
+        base_files(types, scopes), recorded
     )
-    if now != known:
+    if now != recorded:
         with ctx.archive.transaction():
             ctx.archive.set_setting(_SETTING, json.dumps(now))
     return BasesReport(str(place), len(written), len(unchanged), tuple(edited), tuple(written))

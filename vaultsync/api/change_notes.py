@@ -43,8 +43,8 @@ def write_change_note(
     path = f"{place}/{name}"
     before = files.read(name)
     is_ours = before is not None and is_unedited_page(before)
-    known = {path: sha256(before).hexdigest()} if before is not None and is_ours else {}
-    written, unchanged, _, _ = files.write({name: page.text}, known)
+    recorded = {path: sha256(before).hexdigest()} if before is not None and is_ours else {}
+    written, unchanged, _, _ = files.write({name: page.text}, recorded)
     status: Literal["written", "unchanged", "edited"] = "edited"
     if written or unchanged:
         status = "written" if written else "unchanged"

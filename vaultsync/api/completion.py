@@ -100,8 +100,8 @@ def _sees_run(archive: Archive, run: RunRecord, reader: Reader) -> bool:
 
 
 def _conflicts(archive: Archive, _typed: str, reader: Reader | None) -> Offers:
-    found = archive.conflicts()
-    return ((each.id, each.path) for each in found if _sees(reader, each.path))
+    conflicts = archive.conflicts()
+    return ((each.id, each.path) for each in conflicts if _sees(reader, each.path))
 
 
 def _proposals(archive: Archive, _typed: str, reader: Reader | None) -> Offers:

@@ -62,10 +62,10 @@ class VaultFiles(Struct, frozen=True):
 def find_root(path: str | None) -> Path:
     """The nearest vault at or above a folder, the current one if None; raises NotAVaultError."""
     here = user_path(path or os.environ.get("VAULTSYNC_VAULT") or Path.cwd())
-    found = find_vault_above(here.resolve() / "_") if here.is_dir() else None
-    if found is None:
+    root = find_vault_above(here.resolve() / "_") if here.is_dir() else None
+    if root is None:
         raise NotAVaultError(str(here))
-    return found
+    return root
 
 
 def find_vault_above(folder: Path) -> Path | None:
@@ -145,8 +145,8 @@ def models_folder() -> Path:
 
 def marker_id(root: Path) -> str | None:
     """The id in the marker of a vault, without validation."""
-    found = parse_toml(read_marker(root).text, root / MARKER).get("vault_id")
-    return None if found is None else str(found)
+    vault_id = parse_toml(read_marker(root).text, root / MARKER).get("vault_id")
+    return None if vault_id is None else str(vault_id)
 
 
 def was_used(files: VaultFiles, state_dir: str | None) -> bool:
@@ -174,20 +174,20 @@ def _record(table: object, file: Path) -> TrustRecord:
         ) from None
 
 
-def _state_root(given: str | None) -> Path:
-    return _folder(given, "VAULTSYNC_STATE_DIR", "XDG_STATE_HOME", "~/.local/state")
+def _state_root(folder: str | None) -> Path:
+    return _folder(folder, "VAULTSYNC_STATE_DIR", "XDG_STATE_HOME", "~/.local/state")
 
 
-def _repos_dir(given: str | None) -> Path | None:
+def _repos_dir(folder: str | None) -> Path | None:
     """The folder for files of repositories, if a state folder was chosen."""
-    if not (given or os.environ.get("VAULTSYNC_STATE_DIR")):
+    if not (folder or os.environ.get("VAULTSYNC_STATE_DIR")):
         return None  # the default, where other tools expect them
-    return _state_root(given) / "repos"
+    return _state_root(folder) / "repos"
 
 
-def _folder(given: str | None, variable: str, home: str, default: str, *names: str) -> Path:
+def _folder(folder: str | None, variable: str, home: str, default: str, *names: str) -> Path:
     """The folder given or in a variable, or else vaultsync's in the user's base folder."""
-    chosen = given or os.environ.get(variable)
+    chosen = folder or os.environ.get(variable)
     if chosen:
         return user_path(chosen).absolute()
     base = user_path(os.environ.get(home) or default)

@@ -63,19 +63,19 @@ def ask_running_engine(
     if BridgeAddressFile(settings.state_dir).is_own():
         raise busy  # this process's own bridge waits for this call
     place = _find_bridge(settings, agent)
-    found = None
+    response = None
     if place is not None:
         try:
             check_bridge(*place)  # a suspended process would do the work when it resumes
         except TimeoutError:
             raise busy.silent(begun=False) from None
         try:
-            found = ask_bridge(*place, path, body, ENGINE_TIMEOUT)
+            response = ask_bridge(*place, path, body, ENGINE_TIMEOUT)
         except TimeoutError:
             raise busy.silent(begun=True) from None
-    if found is None or found.get("error", {}).get("kind") == "RouteError":
+    if response is None or response.get("error", {}).get("kind") == "RouteError":
         # There is no bridge, it has another version, or it does not have the route.
         raise busy.watched(_BY_BRIDGE)
-    if "error" in found:
-        raise error_from_json(found["error"])
-    return convert(found, answer)
+    if "error" in response:
+        raise error_from_json(response["error"])
+    return convert(response, answer)

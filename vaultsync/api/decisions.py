@@ -47,8 +47,8 @@ def settle_conflict(
             fields = tuple(each.field for each in settable)
             if field is not None and field not in fields:
                 raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
-            wanted = (field,) if field else fields
-            resolution = ConflictResolution(conflict, take, wanted, text)
+            chosen = (field,) if field else fields
+            resolution = ConflictResolution(conflict, take, chosen, text)
             resolved = resolve_conflict(ctx, resolution, actor=agent or "person")
             sync_once(ctx, SyncRequest.for_facts([conflict.fact_id], "resolve"))
             return redact_conflict(ctx, resolved)
@@ -56,29 +56,29 @@ def settle_conflict(
         path = f"/v1/conflicts/{quote(conflict_id, safe='')}/resolve"
         value = {"take": take} if text is None else {"text": text}
         body = {"field": field, "agent": agent, **value}
-        done = ask_running_engine(
+        result = ask_running_engine(
             engine.settings, path, body, agent=agent, busy=busy, answer=ResolveResult
-        ).resolved
-        return ConflictRecord(**structs.asdict(done), actor="", at="", run="")
+        )
+        return ConflictRecord(**structs.asdict(result.resolved), actor="", at="", run="")
 
 
 def settle_proposals(
     engine: Engine, ids: Sequence[str], *, agent: str | None, accepts: bool
 ) -> SettledProposals:
     """As `Memory.accept_proposals()` and `Memory.reject_proposals()`."""
-    wanted = dict.fromkeys(ids)
-    if not wanted:
+    chosen = dict.fromkeys(ids)
+    if not chosen:
         return SettledProposals(())
     try:
         with engine.exclusive() as ctx:
-            named = (find_proposal(ctx, each, agent=agent) for each in wanted)
-            found = [*{each.id: each for each in named}.values()]
-            check_answer(ctx, found, agent=agent, accepts=accepts)
-            return accept_proposals(ctx, found) if accepts else reject_proposals(ctx, found)
+            named = (find_proposal(ctx, each, agent=agent) for each in chosen)
+            proposals = [*{each.id: each for each in named}.values()]
+            check_answer(ctx, proposals, agent=agent, accepts=accepts)
+            return accept_proposals(ctx, proposals) if accepts else reject_proposals(ctx, proposals)
     except EngineBusyError as busy:
-        first, *others = wanted
+        first, *more = chosen
         path = f"/v1/proposals/{quote(first, safe='')}/{'accept' if accepts else 'reject'}"
-        body = {"also": others, "agent": agent}
+        body = {"also": more, "agent": agent}
         return ask_running_engine(
             engine.settings, path, body, agent=agent, busy=busy, answer=SettledProposals
         )

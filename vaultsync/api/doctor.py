@@ -54,8 +54,8 @@ def _check_index_folder(settings: Settings) -> str:
         if (settings.root / each).is_file():
             message = f"index_folder is {str(folder)!r}, but {str(each)!r} is a file"
             raise ConfigError(message, hint="use the name of a folder, or a new name")
-    given = [f"{name}: {source}" for name, source in settings.sources.items()]
-    return "; ".join([*given, "all others: default"])
+    sources = [f"{name}: {source}" for name, source in settings.sources.items()]
+    return "; ".join([*sources, "all others: default"])
 
 
 def _check_redaction(settings: Settings) -> DoctorCheck:

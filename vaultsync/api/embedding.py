@@ -57,52 +57,52 @@ class EmbeddingWorker:
         self.idle = 0.0
         """Seconds for which a worker that is done waits for more texts."""
 
-    def start(self, *, changes: int = 1, asked: bool = False) -> bool:
+    def start(self, *, changes: int = 1, requested: bool = False) -> bool:
         """Start the worker if there is something to embed and none runs; never fails.
 
         Args:
             changes: minimum number of writes for which it is started.
-            asked: whether the user requested it: then it also replaces the vectors of
+            requested: whether the user requested it: then it also replaces the vectors of
                 another model, and ignores earlier failures.
 
         Returns:
             Whether a worker is now running that has something to do, or was requested.
         """
         settings, services = self.services.settings, self.services
-        if not (settings.embed_in_background or asked):
+        if not (settings.embed_in_background or requested):
             return False
         if not (services.can_embed and services.shares_store):
             return False
-        if not (asked or self.is_behind(changes)):
+        if not (requested or self.is_behind(changes)):
             return False
         if self.files.pid() is not None:
             return True
-        if self.gave_up and not asked:
+        if self.gave_up and not requested:
             return False
-        return self._start(REPLACE if asked else KEEP)
+        return self._start(REPLACE if requested else KEEP)
 
     def is_behind(self, changes: int = 1) -> bool:
         """Whether at least `changes` writes are not embedded yet; False without a store."""
-        known = self.files.progress()
+        progress = self.files.progress()
         try:
             state = self.services.read_context.redacted_store.state()
         except StoreUnavailableError as error:
             _log.debug("nothing can be embedded now: %s", error)
             return False
-        behind = _text(known, "version") != self.version(state)
-        return behind and (changes <= 1 or abs(state.seq - _number(known, "seq")) >= changes)
+        behind = _text(progress, "version") != self.version(state)
+        return behind and (changes <= 1 or abs(state.seq - _number(progress, "seq")) >= changes)
 
     @property
     def gave_up(self) -> bool:
         """Whether a worker gave up within the last `RETRY_SECONDS`."""
-        known = self.files.progress()
-        if not _text(known, "degraded"):
+        progress = self.files.progress()
+        if not _text(progress, "degraded"):
             return False
         try:
-            gone = self.services.clock.now() - datetime.fromisoformat(_text(known, "at"))
+            elapsed = self.services.clock.now() - datetime.fromisoformat(_text(progress, "at"))
         except (ValueError, TypeError):
             return False
-        return 0 <= gone.total_seconds() < RETRY_SECONDS
+        return 0 <= elapsed.total_seconds() < RETRY_SECONDS
 
     def stop(self) -> int | None:
         """Stop the worker within a second; returns the id of its process."""
@@ -117,21 +117,21 @@ class EmbeddingWorker:
         """
         if not self.services.can_embed:
             return None
-        known = self.files.read()
-        version, names = _text(known, "version"), EmbeddingState.__struct_fields__
+        progress = self.files.read()
+        version, names = _text(progress, "version"), EmbeddingState.__struct_fields__
         try:
-            found = convert({k: known[k] for k in names if k in known}, EmbeddingState)
+            recorded = convert({k: progress[k] for k in names if k in progress}, EmbeddingState)
             now = self.services.read_context.redacted_store.state()
         except (VaultsyncError, ValueError) as error:
             _log.debug("the progress of embedding is unknown: %s", error)
-            return EmbeddingState(pid=known["pid"])
-        complete = found.pid is None and version == self.version(now)
-        if found.pid is None:
+            return EmbeddingState(pid=progress["pid"])
+        complete = recorded.pid is None and version == self.version(now)
+        if recorded.pid is None:
             pid = self._started if started and not complete else None
-            found = structs.replace(found, texts_per_second=0.0, seconds_left=None, pid=pid)
+            recorded = structs.replace(recorded, texts_per_second=0.0, seconds_left=None, pid=pid)
         # The store may have grown since the worker reported its progress.
-        share = 1.0 if complete else _share(found.facts, now.facts)
-        return structs.replace(found, complete=complete, share=share)
+        share = 1.0 if complete else _share(recorded.facts, now.facts)
+        return structs.replace(recorded, complete=complete, share=share)
 
     def version(self, state: StoreState) -> str:
         """The version of complete vectors, from the store's state and the model's setting."""
@@ -139,8 +139,8 @@ class EmbeddingWorker:
 
     def take_over(self) -> str:
         """End the background worker; returns how another one continues its work."""
-        known = self.files.read()
-        how = _text(known, "background") if known["pid"] is not None else ""
+        progress = self.files.read()
+        how = _text(progress, "background") if progress["pid"] is not None else ""
         if how:
             self.files.stop()
         return how
@@ -164,16 +164,16 @@ class EmbeddingWorker:
             aside: the result of `take_over()`.
         """
         clock = self.services.clock
-        seen, since = None, clock.monotonic()
+        previous, since = None, clock.monotonic()
         try:
             while not self.files.acquire(_ASK_SECONDS):
                 aside = self.take_over() or aside
-                known = self.files.read()
-                if known != seen:
-                    seen, since = known, clock.monotonic()
+                current = self.files.read()
+                if current != previous:
+                    previous, since = current, clock.monotonic()
                 elif clock.monotonic() - since > STALL_SECONDS:
-                    return EmbedReport(degraded=_STALLED.format(pid=known["pid"]))
-                done, left = _number(known, "texts_done"), _number(known, "texts_left")
+                    return EmbedReport(degraded=_STALLED.format(pid=current["pid"]))
+                done, left = _number(current, "texts_done"), _number(current, "texts_left")
                 if progress is not None and done + left:
                     progress("embed", done, done + left)
             return self.embed_alone(approve=approve, progress=progress)
@@ -301,11 +301,11 @@ def _share(facts: int, everything: int) -> float:
     return round(min(facts / everything, 1.0), 3) if everything else 1.0
 
 
-def _text(known: Mapping[str, Any], name: str) -> str:
-    value = known.get(name)
+def _text(progress: Mapping[str, Any], name: str) -> str:
+    value = progress.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _number(known: Mapping[str, Any], name: str) -> int:
-    value = known.get(name)
+def _number(progress: Mapping[str, Any], name: str) -> int:
+    value = progress.get(name)
     return value if isinstance(value, int) else 0

@@ -209,8 +209,8 @@ class Engine:
         if not isinstance(proposed, ProposalRecord):
             return proposed
         self.show_proposals()
-        found = self.ctx.archive.find_proposal(proposed.id) or proposed
-        shown = shown_proposal(redact_proposal(self.ctx, found))
+        proposal = self.ctx.archive.find_proposal(proposed.id) or proposed
+        shown = shown_proposal(redact_proposal(self.ctx, proposal))
         raise ProposedError(shown.title, shown.id, shown.outcome, proposal=shown)
 
     def update_tables(self) -> None:
@@ -306,8 +306,8 @@ class Engine:
         if not self._services.settings.derive or report.dry_run:
             return report
         if not (report.quiet and is_derived_current(self.ctx)):
-            done = self.update_derived(progress=progress)
-            report = structs.replace(report, seconds=round(report.seconds + done.seconds, 3))
+            derived = self.update_derived(progress=progress)
+            report = structs.replace(report, seconds=round(report.seconds + derived.seconds, 3))
             release_displaced(self.ctx, self.ctx.archive.displaced_files())
         self.embedding.start()
         return report
@@ -316,19 +316,19 @@ class Engine:
         self,
         *,
         rebuild: bool = False,
-        asked: bool = False,
+        requested: bool = False,
         approve: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
     ) -> DerivedReport:
         """Update indexes and tables; requires the lock.
 
         The vectors are left to the worker, unless only one process at a time can open the store:
-        then they are computed here, if `asked` or if the settings embed automatically.
+        then they are computed here, if `requested` or if the settings embed automatically.
         """
         from vaultsync.api.derived_data import DerivedParts, update_derived
 
         services = self._services
-        here = not services.shares_store and (asked or services.settings.embed_in_background)
+        here = not services.shares_store and (requested or services.settings.embed_in_background)
         parts = DerivedParts(
             services.note_index,
             services.link_index,
@@ -337,7 +337,7 @@ class Engine:
             lambda: services.embedder,
         )
         return update_derived(
-            self.ctx, parts, rebuild=rebuild, counts=asked, approve=approve, progress=progress
+            self.ctx, parts, rebuild=rebuild, counts=requested, approve=approve, progress=progress
         )
 
     def is_derived_current(self) -> bool:
@@ -361,14 +361,14 @@ class Engine:
             EngineBusyError: `busy`, if it makes no progress, as while it is suspended.
         """
         clock, index = self._services.clock, self._services.note_index
-        seen, since = "", clock.monotonic()
+        previous, since = "", clock.monotonic()
         while not self.is_derived_current():
             if self.lock.try_lock():
                 self.lock.unlock()
                 return False
-            now = f"{index.version()} {index.count()} {self.ctx.archive.setting('cursor')}"
-            if now != seen:
-                seen, since = now, clock.monotonic()
+            current = f"{index.version()} {index.count()} {self.ctx.archive.setting('cursor')}"
+            if current != previous:
+                previous, since = current, clock.monotonic()
             elif clock.monotonic() - since > DERIVE_STALL_SECONDS:
                 raise busy.silent(begun=False)
             if progress is not None:

@@ -56,8 +56,8 @@ def prune(services: Services, *, dry_run: bool) -> dict[str, int]:
 
     A dry run does not count tombstones in a Qdrant store.
     """
-    store, kept = services.store, structs.asdict(services.settings.retention)
-    since = KeepSince.of(services.clock.now(), **kept)
+    store, retention = services.store, structs.asdict(services.settings.retention)
+    since = KeepSince.of(services.clock.now(), **retention)
     removed = services.archive.prune(since, dry_run=dry_run)
     place = store_place(services.settings)
     if isinstance(store, SqliteStore):

@@ -45,8 +45,8 @@ def evaluate_vault(
     paths = {str(path): fact_id for path, fact_id in notes if view.sees_path(path)}
 
     def sources(at: datetime | None) -> RecallSources:
-        asked = ctx if at is None else replace(ctx, clock=FixedClock(clock, at))
-        return services.recall_sources(asked, agent)
+        question_ctx = ctx if at is None else replace(ctx, clock=FixedClock(clock, at))
+        return services.recall_sources(question_ctx, agent)
 
     def sync() -> None:
         preview_run(ctx, SyncRequest(dry_run=True))

@@ -85,6 +85,6 @@ def export_into(
     return ExportReport(format_name, str(path), *counts)
 
 
-def _unknown(name: str, known: object) -> UsageError:
-    names = ", ".join(known) if isinstance(known, dict) else ""
+def _unknown(name: str, stages: object) -> UsageError:
+    names = ", ".join(stages) if isinstance(stages, dict) else ""
     return UsageError(f"{name} is not a supported format", hint=f"use one of {names}")

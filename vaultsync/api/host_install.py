@@ -83,8 +83,8 @@ class HostSession:
             HostFileError: a file cannot be read, or does not have the host's format.
             HostEntryExistsError: the host has another server with that name.
         """
-        known = HOSTS.get(host)
-        if known is None:
+        host_entry = HOSTS.get(host)
+        if host_entry is None:
             message = f"unknown host {host}"
             raise UsageError(message, hint=f"use one of {', '.join(HOSTS)}")
         agent = agent or host
@@ -105,7 +105,7 @@ class HostSession:
         )
         folder = None if project is None else user_path(project).absolute()
         self._receipts = Receipts(config.config_folder())
-        self._decide(known, folder, remove=remove)
+        self._decide(host_entry, folder, remove=remove)
 
     def _decide(self, host: Host, project: Path | None, *, remove: bool) -> None:
         places: dict[Path, list[HostFile]] = {}
@@ -118,21 +118,21 @@ class HostSession:
                 skipped.append("instructions: this host has no file for them in this place")
             else:
                 skipped.append(f"{part.form}: this host has no file for it in this place")
-        known = self._receipts.read()
+        receipts = self._receipts.read()
         self._planned: list[tuple[Path, str | None, str | None, str | None]] = []
         changes = []
         for path, parts in places.items():
-            seen = read_host_file(path)
+            current = read_host_file(path)
             base, after = plan_file(
-                seen,
+                current,
                 str(path),
                 parts,
                 self._installation,
                 remove=remove,
-                receipt=known.get(self._key(path)),
+                receipt=receipts.get(self._key(path)),
             )
-            self._planned.append((path, seen, base, after))
-            changes.append(describe(str(path), seen, after, parts))
+            self._planned.append((path, current, base, after))
+            changes.append(describe(str(path), current, after, parts))
         self.result = HostInstallation(host.name, tuple(changes), tuple(skipped), dry_run=True)
         """The planned changes."""
 
@@ -147,14 +147,14 @@ class HostSession:
                 files are changed; another installation completes the rest.
         """
         receipts = self._receipts.read()
-        for path, seen, base, after in self._planned:
-            if after != seen:
-                write_host_file(path, after, seen=seen)
+        for path, current, base, after in self._planned:
+            if after != current:
+                write_host_file(path, after, seen=current)
             key = self._key(path)
-            known = receipts.pop(key, None)
+            recorded = receipts.pop(key, None)
             receipt = receipt_of(base, after) if after is not None and after != base else None
             if receipt is not None:
                 receipts[key] = receipt
-            if receipt != known:
+            if receipt != recorded:
                 self._receipts.write(receipts)
         return structs.replace(self.result, dry_run=False)

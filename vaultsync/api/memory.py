@@ -306,14 +306,14 @@ class Memory:
             "entities": [*check_texts("entities", entities)],
             "id": id,
         }
-        own = {fact_service.field_key(key, kind): value for key, value in (fields or {}).items()}
-        for key, value in own.items():
+        extra = {fact_service.field_key(key, kind): value for key, value in (fields or {}).items()}
+        for key, value in extra.items():
             if named.get(key) not in (None, "", [], value):
                 message = f"{key} was given twice with different values"
                 raise UsageError(message, hint="give it once")
         agent = agent or self.agent
         fact = self._engine.proposing(
-            agent, lambda ctx: fact_service.remember(ctx, named | own, agent=agent)
+            agent, lambda ctx: fact_service.remember(ctx, named | extra, agent=agent)
         )
         self._wrote = True
         self._services.access_counter.add(fact.related_fact_ids)
@@ -506,14 +506,14 @@ class Memory:
         self._engine.record_bases()
         if tier is not None and tier not in LISTED_TIERS:
             raise InvalidFieldError("tier", tier, "one of " + ", ".join(LISTED_TIERS))
-        found = newest_observations(
+        facts = newest_observations(
             self._ctx,
             self._services.note_index,
             tier=tier,
             agent=self.agent,
             limit=max(1, check_limit(limit)),
         )
-        return tuple(map(listed_observation, found))
+        return tuple(map(listed_observation, facts))
 
     def observation(self, id: str) -> ShownObservation:
         """One observation, with its original and the reason for its tier; secrets are redacted.
@@ -601,8 +601,8 @@ class Memory:
             id: of the fact.
         """
         base = self._ctx.archive.find_base(self._fact_id(id))
-        found = self._ctx.archive.notices() if base else []
-        waits = (x for x in found if base and (x.kind, x.path) == (NOT_WRITTEN, base.path))
+        notices = self._ctx.archive.notices() if base else []
+        waits = (x for x in notices if base and (x.kind, x.path) == (NOT_WRITTEN, base.path))
         return next((f"{x.message}; {x.hint}" for x in waits), "")
 
     def list(
@@ -845,22 +845,22 @@ class Memory:
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
 
         def work(ctx: SyncContext) -> ForgetResult:
-            done = fact_service.forget(ctx, fact_id, agent=agent, expect=expect)
-            if restore_previous and done.previous is not None:
-                fact_service.restore(ctx, done.previous, agent=agent)
-            return done
+            result = fact_service.forget(ctx, fact_id, agent=agent, expect=expect)
+            if restore_previous and result.previous is not None:
+                fact_service.restore(ctx, result.previous, agent=agent)
+            return result
 
-        done = self._engine.proposing(agent, work)
-        self._engine.update_notes(done.id)
-        if restore_previous and done.previous is not None:
-            self._engine.update_notes(done.previous)
-            done = ForgetResult(done.id, done.status)
+        result = self._engine.proposing(agent, work)
+        self._engine.update_notes(result.id)
+        if restore_previous and result.previous is not None:
+            self._engine.update_notes(result.previous)
+            result = ForgetResult(result.id, result.status)
         try:
-            if self._ctx.store.find_many([done.id]):
-                return ForgetResult(done.id, fact_service.STATUS_ACTIVE)
+            if self._ctx.store.find_many([result.id]):
+                return ForgetResult(result.id, fact_service.STATUS_ACTIVE)
         except VaultsyncError as error:  # the deletion remains
-            _log.debug("whether %s is still deleted is not known: %s", done.id, error)
-        return done
+            _log.debug("whether %s is still deleted is not known: %s", result.id, error)
+        return result
 
     def restore(self, id: str, *, expect: str | None = None) -> ForgetResult:
         """Restore a deleted fact and its note, or an older version.
@@ -877,10 +877,10 @@ class Memory:
         """
         self._engine.record_bases()
         fact_id = self._fact_id(id, forgotten=True)
-        done = fact_service.restore(self._ctx, fact_id, agent=self.agent, expect=expect)
-        replaced = self._ctx.store.find_many([done.id]).get(done.id)
-        self._engine.update_notes(done.id, (replaced and replaced.supersedes_id) or "")
-        return done
+        result = fact_service.restore(self._ctx, fact_id, agent=self.agent, expect=expect)
+        replaced = self._ctx.store.find_many([result.id]).get(result.id)
+        self._engine.update_notes(result.id, (replaced and replaced.supersedes_id) or "")
+        return result
 
     def purge(
         self,
@@ -918,7 +918,7 @@ class Memory:
             bases = ctx.archive.find_bases((*named, *about)).values()
             sections = self._memory_files.sections_that_stay(base.fact for base in bases)
             parts = purge_parts(self._services, self._engine, kept=sections)
-            done = purge_facts(
+            report = purge_facts(
                 ctx,
                 (*named, *about),
                 parts,
@@ -927,7 +927,7 @@ class Memory:
                 max_delete=max_delete,
             )
         # Other places with the same words may be facts and notes of others.
-        return done if self.agent is None else structs.replace(done, quoted=())
+        return report if self.agent is None else structs.replace(report, quoted=())
 
     def export(self, write: Callable[[str], object], *, user: str | None = None) -> int:
         """Export all facts, one line of JSON each. As a backup, it includes secrets.
@@ -969,9 +969,9 @@ class Memory:
         from vaultsync.operations.export_import import import_facts
 
         self._wrote = True
-        given = lines if self.agent is None else [*lines]  # a proposal reads them again
+        all_lines = lines if self.agent is None else [*lines]  # a proposal reads them again
         return self._engine.proposing(
-            self.agent, lambda ctx: import_facts(ctx, given, agent=self.agent)
+            self.agent, lambda ctx: import_facts(ctx, all_lines, agent=self.agent)
         )
 
     def import_from(
@@ -1004,12 +1004,12 @@ class Memory:
         from vaultsync.api.exchange import import_into
 
         self._wrote = True
-        wanted = scope or (None if self.agent is None else private_scope(self.agent))
+        import_scope = scope or (None if self.agent is None else private_scope(self.agent))
         return import_into(
             self._engine,
             format,
             Path(path),
-            scope=wanted,
+            scope=import_scope,
             agent=self.agent,
             dry_run=dry_run,
             progress=progress,
@@ -1284,34 +1284,34 @@ class Memory:
         embedding, services = self._engine.embedding, self._services
         # It also writes the note index, and at its low priority may keep that open for long.
         aside = embedding.take_over() if wait else ""
-        done: DerivedReport | None = None
-        while done is None:
+        report: DerivedReport | None = None
+        while report is None:
             try:
                 with self._engine.exclusive(hint=_INDEX_BY_DAEMON):
-                    done = self._engine.update_derived(
-                        rebuild=rebuild, asked=True, approve=approve, progress=progress
+                    report = self._engine.update_derived(
+                        rebuild=rebuild, requested=True, approve=approve, progress=progress
                     )
             except EngineBusyError as busy:
                 if rebuild or not wait:
                     raise
                 if self._engine.wait_for_derived(busy, progress):
-                    done = DerivedReport(services.note_index.count(), 0, 0, 0.0)
+                    report = DerivedReport(services.note_index.count(), 0, 0, 0.0)
         if not (services.shares_store and services.can_embed):
-            return done
+            return report
         started = False
         if wait:
             vectors = embedding.embed(approve=approve, progress=progress, aside=aside)
-            done = structs.replace(
-                done,
+            report = structs.replace(
+                report,
                 chunks=vectors.facts,
                 embedded=vectors.embedded,
-                seconds=done.seconds + vectors.seconds,
-                degraded=(*done.degraded, *filter(None, [vectors.degraded])),
+                seconds=report.seconds + vectors.seconds,
+                degraded=(*report.degraded, *filter(None, [vectors.degraded])),
             )
         else:
-            started = embedding.start(asked=True)
-        found = embedding.state(started=started)
-        return structs.replace(done, chunks=found.facts if found else 0, embedding=found)
+            started = embedding.start(requested=True)
+        state = embedding.state(started=started)
+        return structs.replace(report, chunks=state.facts if state else 0, embedding=state)
 
     def stop_embedding(self) -> int | None:
         """Stop the worker that embeds texts; the next run starts one again.
@@ -1384,11 +1384,11 @@ class Memory:
         from vaultsync.memory_files.report import VaultReport
 
         dry_run = report.dry_run
-        done = self._memory_files.follow(None, agent=self.agent, dry_run=dry_run, raises=False)
-        if done is None:
+        files = self._memory_files.follow(None, agent=self.agent, dry_run=dry_run, raises=False)
+        if files is None:
             return report
-        attention = (*report.attention, *done.attention)
-        whole = VaultReport(**structs.asdict(report), memory_files=done)
+        attention = (*report.attention, *files.attention)
+        whole = VaultReport(**structs.asdict(report), memory_files=files)
         return structs.replace(whole, attention=attention)
 
     def as_seen(self, report: AnyReport) -> AnyReport:
@@ -1430,12 +1430,12 @@ class Memory:
         from vaultsync.operations.adopt import adopt_notes
         from vaultsync.sync.report import Report
 
-        wanted = [path_in_vault(each, self.settings.root) for each in check_texts("paths", paths)]
+        chosen = [path_in_vault(each, self.settings.root) for each in check_texts("paths", paths)]
         try:
             with self._engine.exclusive(hint=_ADOPT_BY_DAEMON) as ctx:
                 report = adopt_notes(
                     ctx,
-                    wanted,
+                    chosen,
                     scope=scope,
                     type_name=type,
                     dry_run=dry_run,
@@ -1444,7 +1444,7 @@ class Memory:
                 )
                 return self.as_seen(self._engine.derive_after(report, progress))
         except EngineBusyError as busy:
-            if any(wanted):
+            if any(chosen):
                 raise
             arguments = {"scope": scope, "type": type, "dry_run": dry_run}
             return self.as_seen(self._ask_daemon("/v1/adopt", arguments, busy, Report))
@@ -1569,8 +1569,8 @@ class Memory:
         from vaultsync.facts.service import visible_conflicts
         from vaultsync.sync.conflicts import redact_conflict
 
-        found = visible_conflicts(self._ctx, agent=self.agent)
-        return tuple(redact_conflict(self._ctx, each) for each in found)
+        records = visible_conflicts(self._ctx, agent=self.agent)
+        return tuple(redact_conflict(self._ctx, each) for each in records)
 
     def conflict_copies(self) -> Sequence[ShownCopy]:
         """The conflict copies of sync tools that the last sync found and that are not settled."""
@@ -1680,8 +1680,8 @@ class Memory:
         from vaultsync.notes.proposal_note import shown_proposal
         from vaultsync.proposals.service import visible_proposals
 
-        found = visible_proposals(self._ctx, agent=self.agent, settled=settled)
-        return tuple(map(shown_proposal, found))
+        records = visible_proposals(self._ctx, agent=self.agent, settled=settled)
+        return tuple(map(shown_proposal, records))
 
     def proposal(self, id: str) -> ShownProposal:
         """One proposal, open or answered.
@@ -1696,8 +1696,8 @@ class Memory:
         from vaultsync.notes.proposal_note import shown_proposal
         from vaultsync.proposals.service import find_proposal, redact_proposal
 
-        found = find_proposal(self._ctx, id, agent=self.agent)
-        return shown_proposal(redact_proposal(self._ctx, found))
+        record = find_proposal(self._ctx, id, agent=self.agent)
+        return shown_proposal(redact_proposal(self._ctx, record))
 
     def accept_proposals(self, ids: Sequence[str], *, agent: str | None = None) -> SettledProposals:
         """Apply proposals in one run, which `undo()` reverts.
@@ -1839,8 +1839,8 @@ class Memory:
             run = last_undoable_run(self._ctx, agent=agent)
         else:
             run = find_run_id(self._ctx, run, agent=agent)
-        seen = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
-        if not seen:
+        is_visible = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
+        if not is_visible:
             raise self._no_run(run, agent)
         try:
             with self._engine.exclusive() as ctx:
@@ -1859,8 +1859,8 @@ class Memory:
         """The error for a run that is none, with the newest one that an agent may know of."""
         from vaultsync.sync.status import run_summaries
 
-        found = run_summaries(self._ctx, limit=1, agent=agent)
-        newest = "".join(f"{x.run} ({x.kind.partition(' ')[0]})" for x in found)
+        runs = run_summaries(self._ctx, limit=1, agent=agent)
+        newest = "".join(f"{x.run} ({x.kind.partition(' ')[0]})" for x in runs)
         return RunNotFoundError(run, newest)
 
     def verify(self, *, progress: Progress | None = None) -> Verification:
@@ -1880,13 +1880,13 @@ class Memory:
 
         try:
             with self._engine.exclusive() as ctx:
-                found = verify_all(ctx, progress=progress)
+                verification = verify_all(ctx, progress=progress)
         except EngineBusyError as busy:
-            found = self._ask_daemon("/v1/verify", None, busy, Verification)
+            verification = self._ask_daemon("/v1/verify", None, busy, Verification)
         if self.agent is None:
-            return found
+            return verification
         return AgentView(self._ctx, self.agent).verification(
-            found, facts=self._count_visible(self.agent)
+            verification, facts=self._count_visible(self.agent)
         )
 
     def evaluate(
@@ -1988,13 +1988,15 @@ class Memory:
                     purge_facts(ctx, (), purge_parts(self._services, self._engine))
                 modes = structs.asdict(self.settings.proposals)
                 rules = make_proposals(ctx, modes, dry_run=dry_run)
-                done = structs.asdict(self._engine.derive_after(report, progress))
-                found = MaintenanceReport(**done, pruned=pruned, **rules._asdict())
+                fields = structs.asdict(self._engine.derive_after(report, progress))
+                maintenance = MaintenanceReport(**fields, pruned=pruned, **rules._asdict())
         except EngineBusyError as busy:
-            found = self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
+            maintenance = self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
         if self.agent is not None:  # these counts include all facts
-            found = structs.replace(found, pruned={}, proposed={}, accepted={}, silent=())
-        return self.as_seen(found)
+            maintenance = structs.replace(
+                maintenance, pruned={}, proposed={}, accepted={}, silent=()
+            )
+        return self.as_seen(maintenance)
 
     def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
         """Copy all facts to another store, verify the copy, and switch the vault to it.
@@ -2245,12 +2247,12 @@ class Memory:
             return check_links(self._ctx, files=files, agent=self.agent, progress=progress)
         try:
             with self._engine.exclusive() as ctx:
-                done = fix_links(ctx, files=files, agent=self.agent, progress=progress)
+                fixed = fix_links(ctx, files=files, agent=self.agent, progress=progress)
         except EngineBusyError as busy:
-            done = self._ask_daemon("/v1/links/fix", {}, busy, LinkReport)
+            fixed = self._ask_daemon("/v1/links/fix", {}, busy, LinkReport)
         if self.agent is None:
-            return done
-        return fixed_links_for(self._ctx, self.agent, done, files=files)
+            return fixed
+        return fixed_links_for(self._ctx, self.agent, fixed, files=files)
 
     def graph_export(
         self,
@@ -2391,22 +2393,22 @@ class Memory:
         from vaultsync.facts.related import linked_from, linking_to
 
         links = self._services.link_index
-        found = []
+        matches = []
         if to is not None:
             called = self._called
-            found.append(linking_to(self._ctx, links, to, agent=self.agent, called=called))
+            matches.append(linking_to(self._ctx, links, to, agent=self.agent, called=called))
         if source is not None:
             called = self._called
-            found.append(linked_from(self._ctx, links, source, agent=self.agent, called=called))
-        return found[0].intersection(*found[1:]) if found else None
+            matches.append(linked_from(self._ctx, links, source, agent=self.agent, called=called))
+        return matches[0].intersection(*matches[1:]) if matches else None
 
     def _matching(self, filters: FactFilters) -> builtins.list[str] | None:
         """The matching facts, by the note index, if they are few; otherwise None."""
         index = self._services.note_index
         if catch_up_note_index(self._ctx, index).degraded:
             return None
-        found = index.browse(filters, limit=MAX_MATCHING + 1)
-        return None if len(found) > MAX_MATCHING else found
+        ids = index.browse(filters, limit=MAX_MATCHING + 1)
+        return None if len(ids) > MAX_MATCHING else ids
 
     def _called(self, name: str) -> builtins.list[str] | None:
         """The facts whose title or alias may equal a name, by the note index."""
@@ -2415,8 +2417,8 @@ class Memory:
             return None
         reader = self._permissions.reader(self.agent)
         filters = FactFilters(status=None, heads_only=False, reader=reader)
-        found = index.search(name, filters, limit=MAX_CALLED, names_only=True)
-        return [each.fact_id for each in found]
+        hits = index.search(name, filters, limit=MAX_CALLED, names_only=True)
+        return [each.fact_id for each in hits]
 
     def _ask_daemon(
         self,

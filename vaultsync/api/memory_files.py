@@ -88,13 +88,13 @@ class MemoryFiles:
         progress: Progress | None = None,
     ) -> MemoryFileReport:
         """Update the store from the files."""
-        given = [user_path(each) for each in paths]
-        found = {
-            path: find_memory_files([path], include=include, exclude=exclude) for path in given
+        folders = [user_path(each) for each in paths]
+        by_path = {
+            path: find_memory_files([path], include=include, exclude=exclude) for path in folders
         }
-        files = [self.file(path) for path in sorted({*chain(*found.values())})]
+        files = [self.file(path) for path in sorted({*chain(*by_path.values())})]
         by_agent: dict[str | None, list[DiskMemoryFile]] = defaultdict(list)
-        notices = [self._nothing_found(path) for path in found if not found[path]]
+        notices = [self._nothing_found(path) for path in by_path if not by_path[path]]
         for file in files:
             try:
                 by_agent[self._owner(file, request.agent)].append(file)
@@ -104,11 +104,13 @@ class MemoryFiles:
                 kind = type(error).__name__
                 notices.append(memory_file_notice(kind, file.name, error.message, error.hint))
         reports = [
-            self._sync(some, replace(request, agent=agent), progress, found=agent != request.agent)
+            self._sync(
+                some, replace(request, agent=agent), progress, agent_found=agent != request.agent
+            )
             for agent, some in by_agent.items()
         ]
-        done = join_file_reports(reports, attention=notices_of(notices))
-        return done or report_of_files(())
+        report = join_file_reports(reports, attention=notices_of(notices))
+        return report or report_of_files(())
 
     def _owner(self, file: DiskMemoryFile, agent: str | None) -> str | None:
         """Whose facts a file gets: without a name those of the agent whose facts it has.
@@ -130,9 +132,9 @@ class MemoryFiles:
         request: FileSyncRequest,
         progress: Progress | None,
         *,
-        found: bool,
+        agent_found: bool,
     ) -> MemoryFileReport:
-        """Sync the files of one agent; `found` says whether the agent was not named."""
+        """Sync the files of one agent; `agent_found` means that the caller did not name it."""
         from vaultsync.memory_files.service import refresh_pending, sync_files  # noqa: PLC0415 - `status` syncs nothing
 
         refits = self._refits(files)
@@ -142,14 +144,14 @@ class MemoryFiles:
         reader = FrontmatterReader().read
 
         def work(ctx: SyncContext) -> MemoryFileReport:
-            wanted = replace(request, is_draft=ctx is not self._engine.ctx)
-            return sync_files(ctx, files, wanted, reader=reader, queue=self.queue)
+            file_request = replace(request, is_draft=ctx is not self._engine.ctx)
+            return sync_files(ctx, files, file_request, reader=reader, queue=self.queue)
 
         report = self._engine.proposing(request.agent, work)
         if not request.dry_run:
             by_name = {each.name: each for each in report.files}
             self._remember([each for each in files if each.name in by_name], by_name, request)
-        if found:
+        if agent_found:
             named = [structs.replace(each, agent=request.agent) for each in report.files]
             report = structs.replace(report, files=named)
         if request.dry_run or not (report.fact_ids or report.pending):
@@ -158,9 +160,9 @@ class MemoryFiles:
         if not request.embeds:
             return report
         waits = refresh_pending(files, request, self._without_vectors)
-        done = [structs.replace(x, pending=tuple(waits.get(x.name, ()))) for x in report.files]
-        pending = sum(len(each.pending) for each in done)
-        return structs.replace(report, files=done, pending=pending)
+        results = [structs.replace(x, pending=tuple(waits.get(x.name, ()))) for x in report.files]
+        pending = sum(len(each.pending) for each in results)
+        return structs.replace(report, files=results, pending=pending)
 
     def _remember(
         self,
@@ -170,11 +172,11 @@ class MemoryFiles:
     ) -> None:
         """Register the files with managed sections, to keep them in sync from now on."""
         for file in files:
-            known = KnownFile(str(file.path), request.agent, request.scope)
+            record = KnownFile(str(file.path), request.agent, request.scope)
             if results[file.name].managed:
-                self._known.put(known)
+                self._known.put(record)
             elif file.path.exists():
-                self._known.drop(known)
+                self._known.drop(record)
 
     def check_within(self, path: str | Path, folder: str | Path, *, agent: str | None) -> Path:
         """The path of a file, if an agent without access to other files may write to it.
@@ -183,16 +185,16 @@ class MemoryFiles:
             UnreadableMemoryFileError: it is neither a watched memory file nor `MEMORY.md` in the
                 folder; or it is another agent's.
         """
-        wanted = _real_path(path, folder)
-        own = [Path(os.path.realpath(folder)) / "MEMORY.md", *self.watched()]
-        own += [Path(each.path) for each in self._known.all() if each.agent in (None, agent)]
-        file = self.file(wanted)
-        owners = agents_of(read_states(file.state()), file.key) if wanted in own else []
-        if wanted not in own or any(each not in (None, agent) for each in owners):
+        real = _real_path(path, folder)
+        allowed = [Path(os.path.realpath(folder)) / "MEMORY.md", *self.watched()]
+        allowed += [Path(each.path) for each in self._known.all() if each.agent in (None, agent)]
+        file = self.file(real)
+        owners = agents_of(read_states(file.state()), file.key) if real in allowed else []
+        if real not in allowed or any(each not in (None, agent) for each in owners):
             why = "it is not a memory file that this agent may write"
             hint = "the user must first sync it with `vaultsync memory-file sync`"
             raise UnreadableMemoryFileError(file.name, why, hint=hint)
-        return wanted
+        return real
 
     def add(
         self, path: str | Path, text: str, *, section: str, replace_all: bool, agent: str | None
@@ -232,8 +234,8 @@ class MemoryFiles:
         home = Path.home() if name.startswith("~/") else self._root
         path = home / name.removeprefix("~/")
         state = read_states(DiskMemoryFile(path, name).state())
-        known = state.files.get(state_key(path.name, fact.agent_id))
-        for number, each in enumerate(known.sections if known else ()):
+        file_state = state.files.get(state_key(path.name, fact.agent_id))
+        for number, each in enumerate(file_state.sections if file_state else ()):
             if each.id == fact.id:
                 return FactSection(name, each.title, number, each.hash, each.text is not None)
         return None
@@ -252,17 +254,17 @@ class MemoryFiles:
     ) -> ManagedFile:
         """Fill the managed block of a file, and keep it in sync from now on."""
         real = _real_path(path)
-        done = self._manage(real, request, scopes=scopes, agent=agent)
+        managed = self._manage(real, request, scopes=scopes, agent=agent)
         if not request.dry_run:
-            known = KnownFile(
+            record = KnownFile(
                 str(real),
                 agent,
                 block=asdict(replace(request, dry_run=False)),
                 scopes=tuple(scopes),
             )
-            self._known.put(known)
-            self._known.put_block(known, block_state(done, agent))
-        return done
+            self._known.put(record)
+            self._known.put_block(record, block_state(managed, agent))
+        return managed
 
     def _manage(
         self, path: Path, request: ManageRequest, *, scopes: Sequence[str], agent: str | None
@@ -270,20 +272,20 @@ class MemoryFiles:
         from vaultsync.memory_files.manage import EDITED, edited_text, manage_file  # noqa: PLC0415 - for this alone
 
         file = self.file(path)
-        known = KnownFile(str(path), agent, block={"form": request.form}, scopes=tuple(scopes))
+        record = KnownFile(str(path), agent, block={"form": request.form}, scopes=tuple(scopes))
         self._engine.record_bases()
         redact, tokens = self._engine.ctx.view.redact_text, self._services.token_counter
         edits: list[SectionResult] = []
         notices: list[Notice] = []
         for last in (False, False, True):  # includes saves in between
-            bases, text = self._known.bases(known), edited_text(file)
-            taken = None if text is None else self._take_edits(known, file, text, bases, request)
-            if taken is not None:
-                bases = structs.replace(bases, removed={**bases.removed, **taken.removed})
-                edits += taken.actions
-                notices += taken.notices
+            bases, text = self._known.bases(record), edited_text(file)
+            edited = None if text is None else self._take_edits(record, file, text, bases, request)
+            if edited is not None:
+                bases = structs.replace(bases, removed={**bases.removed, **edited.removed})
+                edits += edited.actions
+                notices += edited.notices
             facts = self._session_facts(file, scopes, agent)
-            done = manage_file(
+            managed = manage_file(
                 file,
                 self.queue,
                 facts,
@@ -291,17 +293,17 @@ class MemoryFiles:
                 tokens,
                 redact=redact,
                 bases=bases,
-                taken=None if taken is None or taken.refused else text,
-                record=partial(self._known.put_bases, known),
+                taken=None if edited is None or edited.refused else text,
+                record=partial(self._known.put_bases, record),
             )
-            if last or done.status != EDITED or taken is None or taken.refused:
+            if last or managed.status != EDITED or edited is None or edited.refused:
                 break
-        attention = [*notices_of(dict.fromkeys(notices)), *done.attention]
-        return structs.replace(done, edits=[*dict.fromkeys(edits)], attention=attention)
+        attention = [*notices_of(dict.fromkeys(notices)), *managed.attention]
+        return structs.replace(managed, edits=[*dict.fromkeys(edits)], attention=attention)
 
     def _take_edits(
         self,
-        known: KnownFile,
+        record: KnownFile,
         file: DiskMemoryFile,
         text: str,
         bases: BlockBases,
@@ -310,19 +312,19 @@ class MemoryFiles:
         """Apply the user's edits in a block to the facts; None if they cannot be determined."""
         from vaultsync.memory_files.take_block_edits import BlockOwner, take_block_edits  # noqa: PLC0415 - edits are rare
 
-        ctx, scopes = self._engine.ctx, known.scopes
+        ctx, scopes = self._engine.ctx, record.scopes
         owner = BlockOwner(
             file.name,
-            known.agent,
+            record.agent,
             scopes[0] if len(scopes) == 1 else None,
-            partial(self._propose_edit, known.agent, file.name),
+            partial(self._propose_edit, record.agent, file.name),
         )
         dry_run = request.dry_run
-        taken = take_block_edits(ctx, owner, text, bases.written, dry_run=dry_run)
-        if taken is not None and taken.actions and not dry_run:
+        edited = take_block_edits(ctx, owner, text, bases.written, dry_run=dry_run)
+        if edited is not None and edited.actions and not dry_run:
             self._engine.show_proposals()
-            self._write_notes(taken.fact_ids, None)
-        return taken
+            self._write_notes(edited.fact_ids, None)
+        return edited
 
     def _propose_edit(
         self, agent: str | None, name: str, fact: Fact, values: Mapping[str, Value]
@@ -366,21 +368,21 @@ class MemoryFiles:
 
     def _refits(self, files: Iterable[DiskMemoryFile]) -> dict[str, Callable[[str], str]]:
         """File name -> the function that makes room in a file with a managed block."""
-        known = {each.path: each for each in self._known.all() if each.block is not None}
+        records = {each.path: each for each in self._known.all() if each.block is not None}
         return {
-            file.name: partial(self._refit, file, known[str(file.path)])
+            file.name: partial(self._refit, file, records[str(file.path)])
             for file in files
-            if str(file.path) in known
+            if str(file.path) in records
         }
 
-    def _refit(self, file: DiskMemoryFile, known: KnownFile, text: str) -> str:
+    def _refit(self, file: DiskMemoryFile, record: KnownFile, text: str) -> str:
         from vaultsync.memory_files.manage import ManageRequest, refit_block  # noqa: PLC0415 - for this alone
 
         def facts() -> Sequence[Fact]:
-            found = self._session_facts(file, known.scopes, known.agent)
-            return without_removed(found, self._known.bases(known))[0]
+            session_facts = self._session_facts(file, record.scopes, record.agent)
+            return without_removed(session_facts, self._known.bases(record))[0]
 
-        request = ManageRequest(**(known.block or {}))
+        request = ManageRequest(**(record.block or {}))
         return refit_block(text, file.name, request, facts, self._services.token_counter)
 
     def watched(self) -> list[Path]:
@@ -389,7 +391,7 @@ class MemoryFiles:
         Paths inside the vault must resolve inside it: anyone who can write to the vault could
         replace such a file by a link to another file of the user.
         """
-        settings, found = self._settings, []
+        settings, paths = self._settings, []
         for each in settings.files:
             path = self._root / user_path(each)
             files = find_memory_files([path], include=settings.include, exclude=settings.exclude)
@@ -398,8 +400,8 @@ class MemoryFiles:
                 files = [file for file in files if file not in outside]
                 if outside:
                     _log.warning("%s leads out of the vault and was not followed", path)
-            found += files
-        return sorted(set(found))
+            paths += files
+        return sorted(set(paths))
 
     def follow(
         self,
@@ -416,60 +418,60 @@ class MemoryFiles:
         from vaultsync.memory_files.service import FileSyncRequest  # noqa: PLC0415 - `status` syncs nothing
 
         names = None if changed is None else {os.path.realpath(each) for each in changed}
-        known = [
+        records = [
             each
             for each in self._known.all()
             if agent in (None, each.agent) and (names is None or each.path in names)
         ]
         reports = []
-        for (owner, scope), paths in self._followed_by(agent, known).items():
+        for (owner, scope), paths in self._followed_by(agent, records).items():
             files = sorted(each for each in paths if names is None or str(each) in names)
             if files:
                 request = FileSyncRequest(owner, scope, dry_run=dry_run, raises=raises)
                 reports.append(self.sync(files, request))
         blocks, notices = [], []
-        for each in known:
+        for each in records:
             try:
-                done = self._renew(each, dry_run=dry_run)
+                managed = self._renew(each, dry_run=dry_run)
             except MemoryFileError as error:
                 kind, name = type(error).__name__, self.file(Path(each.path)).name
                 notices.append(memory_file_notice(kind, name, error.message, error.hint))
             else:
-                blocks += [] if done is None else [done]
+                blocks += [] if managed is None else [managed]
         return join_file_reports(reports, blocks, notices_of(notices))
 
     def _followed_by(
-        self, agent: str | None, known: Sequence[KnownFile]
+        self, agent: str | None, records: Sequence[KnownFile]
     ) -> Mapping[tuple[str | None, str | None], set[Path]]:
         """The files whose sections are to be synced, by owner and scope of new facts."""
-        found: dict[tuple[str | None, str | None], set[Path]] = defaultdict(set)
-        own = self._settings.agent or agent, self._settings.scope or None
+        followed: dict[tuple[str | None, str | None], set[Path]] = defaultdict(set)
+        owner = self._settings.agent or agent, self._settings.scope or None
         for path in self.watched():
-            if path.exists() or self._was_synced(path, own[0]):
-                found[own].add(path)
-        for each in known:
+            if path.exists() or self._was_synced(path, owner[0]):
+                followed[owner].add(path)
+        for each in records:
             path = Path(each.path)
             if each.block is None and path.exists():
-                is_own = path in found[own] and each.agent == own[0]
-                found[own if is_own else (each.agent, each.scope)].add(path)
-        return found
+                is_own = path in followed[owner] and each.agent == owner[0]
+                followed[owner if is_own else (each.agent, each.scope)].add(path)
+        return followed
 
-    def _renew(self, known: KnownFile, *, dry_run: bool) -> ManagedFile | None:
+    def _renew(self, record: KnownFile, *, dry_run: bool) -> ManagedFile | None:
         """Fill a block again; None if there is none, because a removed one is not recreated."""
-        if known.block is None:
+        if record.block is None:
             return None
         from vaultsync.memory_files.manage import ManageRequest, has_managed_block  # noqa: PLC0415 - for this alone
 
-        path = Path(known.path)
+        path = Path(record.path)
         if not has_managed_block(self.file(path)):
             if not dry_run:
-                self._known.drop(known)
+                self._known.drop(record)
             return None
-        request = ManageRequest(**{**known.block, "dry_run": dry_run})
-        done = self._manage(path, request, scopes=known.scopes, agent=known.agent)
+        request = ManageRequest(**{**record.block, "dry_run": dry_run})
+        managed = self._manage(path, request, scopes=record.scopes, agent=record.agent)
         if not dry_run:
-            self._known.put_block(known, block_state(done, known.agent))
-        return done
+            self._known.put_block(record, block_state(managed, record.agent))
+        return managed
 
     def blocks(self, agent: str | None) -> Sequence[BlockState]:
         """The states of the managed blocks of an agent, or of all."""
@@ -518,14 +520,14 @@ class MemoryFiles:
         """Write notes and indexes of new facts, unless another engine does it; returns the run."""
         request = SyncRequest.for_facts(fact_ids, "memory-file", guarded=False)
         try:
-            done = self._engine.sync(request, progress=progress)
+            report = self._engine.sync(request, progress=progress)
         except EngineBusyError:
             return None  # that engine writes them
         except (VaultsyncError, OSError) as error:
             # The facts are in the store; the next run reports the problem.
             _log.debug("the next run writes the notes of a memory file: %s", error)
             return None
-        return None if done.quiet else done.run
+        return None if report.quiet else report.run
 
     def _without_vectors(self, fact_ids: Sequence[str]) -> Sequence[str]:
         vectors = self._services.vector_index

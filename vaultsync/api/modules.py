@@ -91,20 +91,20 @@ class Modules:
         """
         agent = agent or self._services.settings.agent
         chosen = None if tags is None else tuple(tags)
-        asked = ModuleWrite(topic, chunk, text, title, chosen, agent, expect)
+        request = ModuleWrite(topic, chunk, text, title, chosen, agent, expect)
         written: list[str] = []
 
         def write(ctx: SyncContext) -> ModuleWritten:
             work = self._work(folder, ctx)
             if ctx is not self._engine.ctx:
-                return work.draft(asked)
-            done = work.write(asked)
+                return work.draft(request)
+            result = work.write(request)
             written.extend(work.facts.written)
-            return done
+            return result
 
-        done = self._engine.proposing(agent, write)
+        result = self._engine.proposing(agent, write)
         self._write_notes(written, folder)
-        return done
+        return result
 
     def read(
         self, topic: str, chunk: str | None = None, *, folder: str | Path | None = None
@@ -162,13 +162,13 @@ class Modules:
 
     def all_statuses(self) -> list[ModuleStatus]:
         """The status of each known folder that still exists."""
-        found = []
+        statuses = []
         for record in self._known():
             try:
-                found.append(self.status(folder=record.folder))
+                statuses.append(self.status(folder=record.folder))
             except (VaultsyncError, OSError) as error:
                 _log.debug("the modules in %s were left out: %s", record.folder, error)
-        return found
+        return statuses
 
     def alerts(self) -> list[Notice]:
         """A notice for each folder with too many waiting modules, or one that waits too long."""
@@ -194,10 +194,10 @@ class Modules:
         records = known_folders(self._services.settings.state_dir)
         return [each for each in records if each.folder and Path(each.folder).is_dir()]
 
-    def _work(self, given: str | Path | None, ctx: SyncContext | None = None) -> ModuleWork:
+    def _work(self, path: str | Path | None, ctx: SyncContext | None = None) -> ModuleWork:
         ctx = ctx or self._engine.ctx
         settings = self._services.settings
-        folder, root = modules_folder(given, settings.modules, vault=settings.root)
+        folder, root = modules_folder(path, settings.modules, vault=settings.root)
         self._engine.record_bases()
         state = ModuleStateFiles(settings.state_dir, str(folder))
         chosen = settings.modules
@@ -218,25 +218,25 @@ class Modules:
 
     def _space_of(self, root: Path) -> str:
         """The name of a repository, by its remote, or else of a folder."""
-        found = self._repository_of(root)
-        return root.name or "memories" if found is None else found.slug
+        identity = self._repository_of(root)
+        return root.name or "memories" if identity is None else identity.slug
 
     def _repository_of(self, root: Path) -> RepoIdentity | None:
         if root not in self._repositories:
-            found = None
+            identity = None
             if (root / ".git").exists():
                 try:
-                    found = identify(GitRepository(root).working_copy())
+                    identity = identify(GitRepository(root).working_copy())
                 except (RepositoryError, OSError) as error:
                     _log.debug("the space of %s has the name of its folder: %s", root, error)
-            self._repositories[root] = found
+            self._repositories[root] = identity
         return self._repositories[root]
 
     def _links(self, ctx: SyncContext, root: Path) -> tuple[dict[str, Value], bool]:
         """The links of facts to their repository, and whether its note is missing."""
-        found = self._repository_of(root)
+        identity = self._repository_of(root)
         with suppress(StoreUnavailableError):
-            return ({}, False) if found is None else repository_links(ctx, found)
+            return ({}, False) if identity is None else repository_links(ctx, identity)
         return {}, False
 
     def _open_remote(self) -> Remote | None:
@@ -250,34 +250,34 @@ class Modules:
             self._services.closing(self)
         return self._remote
 
-    def _write_notes(self, fact_ids: Sequence[str], given: str | Path | None) -> str | None:
+    def _write_notes(self, fact_ids: Sequence[str], chosen: str | Path | None) -> str | None:
         """Write the notes of facts, unless another engine does it; returns the run."""
         if not fact_ids:
             return None
         settings, ids = self._services.settings, [*dict.fromkeys(fact_ids)]
-        _, root = modules_folder(given, settings.modules, vault=settings.root)
+        _, root = modules_folder(chosen, settings.modules, vault=settings.root)
         repository = self._repository_of(root)
         try:
             if repository is not None and self._links(self._engine.ctx, root)[1]:
                 note = make_repository_note(self._engine.ctx, repository)
                 ids += [] if note is None else [note.id]
             request = SyncRequest.for_facts(ids, "module", guarded=False)
-            done = self._engine.sync(request)
+            report = self._engine.sync(request)
         except EngineBusyError:
             return None  # that engine writes them
         except (VaultsyncError, OSError) as error:
             # The facts are in the store; the next run reports the problem.
             _log.debug("the next run writes the notes of modules: %s", error)
             return None
-        return None if done.quiet else done.run
+        return None if report.quiet else report.run
 
 
 def modules_folder(
-    given: str | Path | None, settings: ModuleSettings, *, vault: Path
+    chosen: str | Path | None, settings: ModuleSettings, *, vault: Path
 ) -> tuple[Path, Path]:
     """The folder of modules, and the repository or vault that it belongs to."""
-    if given is not None:
-        folder = Path(os.path.realpath(user_path(given)))
+    if chosen is not None:
+        folder = Path(os.path.realpath(user_path(chosen)))
         above = find_repository(folder)
         if above is None or above == folder:
             depth = len(Path(settings.folder).parts)

@@ -53,5 +53,5 @@ def _redactor(settings: Settings, key: bytes) -> Redactor:
 
 def environment_values(names: Iterable[str]) -> dict[str, str]:
     """Name -> value of the environment variables that are set, with whitespace stripped."""
-    found = {name: os.environ.get(name, "").strip() for name in names}
-    return {name: value for name, value in found.items() if value}
+    values = {name: os.environ.get(name, "").strip() for name in names}
+    return {name: value for name, value in values.items() if value}

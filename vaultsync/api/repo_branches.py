@@ -68,7 +68,7 @@ class RepoBranches:
         settings: Settings,
         ctx: Callable[[], ReadContext],
         note_index: Callable[[], NoteIndex],
-        known: RepositoryFacts,
+        facts_cache: RepositoryFacts,
     ) -> None:
         """Create the branches of a vault.
 
@@ -76,13 +76,13 @@ class RepoBranches:
             settings: the settings of the vault.
             ctx: returns the context with the store.
             note_index: finds the facts of a repository.
-            known: a cache of their facts.
+            facts_cache: a cache of their facts.
         """
         self._scope = settings.repos.branch_scope
         self.root = settings.repos_dir
         self._ctx = ctx
         self._note_index = note_index
-        self._known_facts = known
+        self._known_facts = facts_cache
 
     def open(self, repo: str | Path | None, branch_scope: BranchScope | None) -> RepoHandle:
         """A repository by the path of a folder in it, or by its hash.
@@ -97,37 +97,37 @@ class RepoBranches:
         """
         scope = branch_scope or self._scope
         if isinstance(repo, str) and is_hash(repo) and not Path(repo).exists():
-            return self._known(repo)
+            return self._open_by_hash(repo)
         repository = GitRepository(Path(repo or "."))
         name = hashlib.sha256(os.fsencode(repository.root)).hexdigest()
         place = RepoFolder(self.root / _LINEAGES, name)
-        known = read_state(place.state("copy.json"), WorkingCopy("", None, None, None, None))
-        found = repository.working_copy(known)
-        plain = structs.replace(found, remote=None)  # it may contain a password
-        if plain != known and self.root.is_dir():
+        recorded = read_state(place.state("copy.json"), WorkingCopy("", None, None, None, None))
+        copy = repository.working_copy(recorded)
+        plain = structs.replace(copy, remote=None)  # it may contain a password
+        if plain != recorded and self.root.is_dir():
             self.keep(place, "copy.json", plain)
-        return self._handle(identify(found, scope), repository)
+        return self._handle(identify(copy, scope), repository)
 
     def _handle(self, identity: RepoIdentity, repository: GitRepository | None) -> RepoHandle:
         folder = RepoFolder(self.root, identity.repo_hash)
         shared = RepoFolder(self.root / _LINEAGES, identity.lineage)
         return RepoHandle(identity, folder, shared, repository)
 
-    def _known(self, repo_hash: str) -> RepoHandle:
+    def _open_by_hash(self, repo_hash: str) -> RepoHandle:
         """The repository with a known hash."""
         data = RepoFolder(self.root, repo_hash).state("repository.json")
         try:
-            known = msgspec.json.decode(data or b"", type=RepoIdentity)
+            stored = msgspec.json.decode(data or b"", type=RepoIdentity)
         except msgspec.MsgspecError:
             hint = "use its path; the hash of a repository is known only after its first use"
             raise NotARepositoryError(repo_hash, hint=hint) from None
         try:
-            repository = GitRepository(Path(known.root))
+            repository = GitRepository(Path(stored.root))
         except RepositoryError as error:
             _log.debug("the working copy of %s is gone: %s", repo_hash, error)
-            return self._handle(known, None)
-        tip = repository.resolve(f"refs/heads/{known.branch}") if known.branch else known.commit
-        return self._handle(structs.replace(known, commit=tip or known.commit), repository)
+            return self._handle(stored, None)
+        tip = repository.resolve(f"refs/heads/{stored.branch}") if stored.branch else stored.commit
+        return self._handle(structs.replace(stored, commit=tip or stored.commit), repository)
 
     def elsewhere(self, repo: str | Path | None) -> list[Fact]:
         """The facts of a repository that do not apply to the branch that is checked out."""
@@ -169,31 +169,31 @@ class RepoBranches:
             return frozenset()
         branches = dict(repository.branches())
         tips = hashlib.sha256(msgspec.json.encode(sorted(branches.items()))).hexdigest()
-        known = read_state(handle.shared.state("arrivals.json"), _Arrivals())
-        if known.head == head and known.tips == tips and known.places.issuperset(places):
-            return known.at
-        before = {_place(key): commits for key, commits in known.by.items()}
+        cached = read_state(handle.shared.state("arrivals.json"), _Arrivals())
+        if cached.head == head and cached.tips == tips and cached.places.issuperset(places):
+            return cached.at
+        before = {_place(key): commits for key, commits in cached.by.items()}
         all_tips = self.remembered_tips(handle, branches, places)
-        found = arrived(repository, head, places, all_tips, before)
-        by = {_key(place): commits for place, commits in found.by.items()}
-        state = _Arrivals(head, tips, frozenset(places), found.at, by)
+        arrivals = arrived(repository, head, places, all_tips, before)
+        by = {_key(place): commits for place, commits in arrivals.by.items()}
+        state = _Arrivals(head, tips, frozenset(places), arrivals.at, by)
         self.keep(handle.shared, "arrivals.json", state)
-        return found.at
+        return arrivals.at
 
     def remembered_tips(
         self, handle: RepoHandle, branches: dict[str, str], places: Iterable[Place]
     ) -> dict[str, list[str]]:
         """The current and former tips of the branches of places."""
         empty: dict[str, list[str]] = {}
-        known = read_state(handle.shared.state("branches.json"), empty)
+        recorded = read_state(handle.shared.state("branches.json"), empty)
         names = {place.branch for place in places if place.branch}
-        found: dict[str, list[str]] = {}
-        for name in sorted(names | known.keys()):
+        tips: dict[str, list[str]] = {}
+        for name in sorted(names | recorded.keys()):
             now = [tip for ref, tip in branches.items() if branch_of(ref) == name]
-            found[name] = [*dict.fromkeys([*now, *known.get(name, [])])][:_MOST_TIPS]
-        if found != known:
-            self.keep(handle.shared, "branches.json", found)
-        return found
+            tips[name] = [*dict.fromkeys([*now, *recorded.get(name, [])])][:_MOST_TIPS]
+        if tips != recorded:
+            self.keep(handle.shared, "branches.json", tips)
+        return tips
 
     def keep(self, folder: RepoFolder, name: str, state: object) -> None:
         """Cache the results; failures are ignored."""

@@ -126,13 +126,13 @@ class RepoFiles:
             return facts
         self.register(handle)
         with handle.folder.memory_lock(shared=True):
-            found = self._find(handle.folder)
-            is_current = found.data == self._renderer.render(facts, self._unknown(found))
+            file = self._find(handle.folder)
+            is_current = file.data == self._renderer.render(facts, self._unknown(file))
         if not is_current:
             with handle.folder.memory_lock():  # includes earlier writes by others
-                found = self._find(handle.folder)
-                facts = self._take_edits(handle, self._branches.holding(handle), found)
-                facts = self._project(handle, facts, found)
+                file = self._find(handle.folder)
+                facts = self._take_edits(handle, self._branches.holding(handle), file)
+                facts = self._project(handle, facts, file)
         with handle.folder.summaries_lock(shared=True):
             is_current = [*handle.folder.summaries()] == self._lines(facts)
         if not is_current:
@@ -167,8 +167,8 @@ class RepoFiles:
         self.register(handle)
         self._branches.facts(handle)  # slow the first time, so do it before taking the lock
         with handle.folder.memory_lock():
-            found = self._find(handle.folder)
-            facts = self._take_edits(handle, self._branches.holding(handle), found)
+            file = self._find(handle.folder)
+            facts = self._take_edits(handle, self._branches.holding(handle), file)
             old = _replaced(facts, values, fact_id)
             before: Fact | None = None
             if old is not None and (fact_id or _is_of(handle, old, unscoped=unscoped)):
@@ -176,16 +176,16 @@ class RepoFiles:
 
             def write(ctx: SyncContext) -> Fact:
                 if before is not None:
-                    kept = {key: x for key, x in values.items() if key != "type"}
-                    return fact_service.update(ctx, before.id, kept, agent=agent)
+                    fields = {key: x for key, x in values.items() if key != "type"}
+                    return fact_service.update(ctx, before.id, fields, agent=agent)
                 more: dict[str, Value] = {REPLACES: [old.id]} if old else {}
                 return self._new(ctx, handle, values | more, agent, unscoped=unscoped)
 
             fact: Fact = self._engine.proposing(agent, write)
-            gone = {fact.id, *recorded(fact).replaces}
-            shown: list[Fact] = [x for x in facts if x.id not in gone]
+            replaced = {fact.id, *recorded(fact).replaces}
+            shown: list[Fact] = [x for x in facts if x.id not in replaced]
             try:
-                self._project(handle, [*shown, self._ctx.view.redact(fact)], found)
+                self._project(handle, [*shown, self._ctx.view.redact(fact)], file)
             except BaseException:
                 self._take_back(fact, before)
                 raise
@@ -236,30 +236,30 @@ class RepoFiles:
         return _FoundFile(data, not is_ours, is_ours and is_written and last.is_plain)
 
     def _take_edits(
-        self, handle: RepoHandle, facts: Sequence[Fact], found: _FoundFile, *bases: bytes
+        self, handle: RepoHandle, facts: Sequence[Fact], file: _FoundFile, *bases: bytes
     ) -> list[Fact]:
         """Apply the edits of `memory.json` since it was written.
 
         Args:
             handle: the handle of the repository.
             facts: the facts that apply.
-            found: the file.
+            file: the file.
             bases: the versions that may have been edited; default: all that are kept.
         """
-        if not found.is_edited or found.data is None:
+        if not file.is_edited or file.data is None:
             return [*facts]
         name = str(handle.folder.path / MEMORY_FILE)
         if not bases:
             bases = _versions(handle.folder)
-            bases = bases[-1:] if found.data in bases else bases
-        entries = read_memory(found.data, name)
+            bases = bases[-1:] if file.data in bases else bases
+        entries = read_memory(file.data, name)
         by_id = {fact.id: fact for fact in facts}
         if not bases:  # the order is unknown, so entries of known facts are not edits
             entries = {
                 kind: [x for x in many if x.get("id") not in by_id]
                 for kind, many in entries.items()
             }
-        edits = memory_edits(nearest_base(bases, found.data, name), entries)
+        edits = memory_edits(nearest_base(bases, file.data, name), entries)
         if edits.is_emptied:
             _log.warning("%s was emptied: no fact is deleted, and it is written again", name)
         try:
@@ -280,8 +280,8 @@ class RepoFiles:
             new.append(fact_service.new_fact(self._ctx, values, agent=None))
         changes = {}
         for kind, before, after in edits.changed:
-            if (known := by_id.get(str(after.get("id")))) is not None:
-                changes[known.id] = changed_values(known, kind, before, after)
+            if (current := by_id.get(str(after.get("id")))) is not None:
+                changes[current.id] = changed_values(current, kind, before, after)
         for fact_id, values in changes.items():
             if values:
                 changed = fact_service.update(self._ctx, fact_id, values, agent=None)
@@ -298,17 +298,17 @@ class RepoFiles:
         if is_missing:
             self._introduce(handle.identity)
 
-    def _project(self, handle: RepoHandle, facts: Sequence[Fact], found: _FoundFile) -> list[Fact]:
+    def _project(self, handle: RepoHandle, facts: Sequence[Fact], file: _FoundFile) -> list[Fact]:
         """Write `memory.json`; returns the facts, including edits saved meanwhile.
 
         Args:
             handle: the handle of the repository.
             facts: the facts, including edits in the file.
-            found: the file with these edits.
+            file: the file with these edits.
         """
-        folder, current, expect = handle.folder, [*facts], found.data
+        folder, current, expect = handle.folder, [*facts], file.data
         for _ in range(_MOST_ROUNDS):
-            more = self._unknown(found)
+            more = self._unknown(file)
             data = self._renderer.render(current, more)
             number = folder.keep_version(data, most=_MOST_VERSIONS)
             written = _Written(number, is_plain=more is None)
@@ -319,16 +319,16 @@ class RepoFiles:
                 break
             # Any version except the one just written may have been edited.
             older = [each for each in _versions(folder) if each != data]
-            found = _FoundFile(displaced, is_edited=True, is_plain=False)
-            current = self._take_edits(handle, current, found, *older, expect or b"{}")
+            file = _FoundFile(displaced, is_edited=True, is_plain=False)
+            current = self._take_edits(handle, current, file, *older, expect or b"{}")
             expect = data
         self._branches.keep(folder, _WRITTEN, written)
         return current
 
-    def _unknown(self, found: _FoundFile) -> UnknownKeys | None:
-        if found.is_plain:
+    def _unknown(self, file: _FoundFile) -> UnknownKeys | None:
+        if file.is_plain:
             return None
-        return unknown_keys(found.data, self._ctx.view.redact_text)
+        return unknown_keys(file.data, self._ctx.view.redact_text)
 
     # --- summaries.jsonl
 
@@ -342,11 +342,11 @@ class RepoFiles:
 
     def _take_lines(self, handle: RepoHandle, facts: Sequence[Fact]) -> list[Fact]:
         """Import the lines that other programs appended to `summaries.jsonl`."""
-        found = [*facts]
+        entries = [*facts]
         lines = [x for x in map(read_summary, handle.folder.summaries()) if x and not x.id]
-        known = {(x.session_id, x.content) for x in facts if x.type == SUMMARY} if lines else set()
+        stored = {(x.session_id, x.content) for x in facts if x.type == SUMMARY} if lines else set()
         for summary in lines:
-            if (summary.run_id, summary.summary) in known:
+            if (summary.run_id, summary.summary) in stored:
                 continue
             try:
                 values = summary_values(
@@ -356,10 +356,10 @@ class RepoFiles:
                 _log.warning("a line of summaries.jsonl is no summary: %s", error)
                 continue
             fact = self._new(self._ctx, handle, {**values, "source": "tool"}, None)
-            known.add((summary.run_id, summary.summary))
-            found.append(self._ctx.view.redact(fact))
+            stored.add((summary.run_id, summary.summary))
+            entries.append(self._ctx.view.redact(fact))
             self._written(fact, None)
-        return found
+        return entries
 
     def _put_lines(self, handle: RepoHandle, facts: Sequence[Fact]) -> None:
         lines, now = self._lines(facts), [*handle.folder.summaries()]
@@ -432,10 +432,10 @@ def _versions(folder: RepoFolder) -> tuple[bytes, ...]:
 def _replaced(facts: Sequence[Fact], values: dict[str, Value], fact_id: str | None) -> Fact | None:
     """The existing entry that a new one replaces."""
     if fact_id is not None:
-        found = next((x for x in facts if x.id == fact_id), None)
-        if found is None or found.type != values["type"]:
+        fact = next((x for x in facts if x.id == fact_id), None)
+        if fact is None or fact.type != values["type"]:
             raise FactNotFoundError(fact_id)
-        return found
+        return fact
     if values["type"] not in (CONVENTION, DECISION):
         return None
     title = str(values["title"]).casefold()

@@ -60,14 +60,14 @@ def map_code(
     """
     if not isinstance(max_chars, int) or max_chars < 0:
         raise InvalidFieldError("max_chars", max_chars, "a whole number (0 or more)")
-    own = folder / _INDEX
+    index_path = folder / _INDEX
     with ExitStack() as opened:
         reader: SymbolReader = TreeSitterReader() if is_installed() else PatternReader()
         opened.callback(reader.close)
-        index = opened.enter_context(closing(SqliteCodeIndex(own)))
+        index = opened.enter_context(closing(SqliteCodeIndex(index_path)))
 
         def others() -> Iterator[CodeIndex]:
-            for path in _newest_others(own):
+            for path in _newest_others(index_path):
                 yield opened.enter_context(closing(SqliteCodeIndex(path)))
 
         mapper = CodeMapper(index, reader, scrub, others())
@@ -76,7 +76,7 @@ def map_code(
         def read_blobs(ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
             return repository.read_blobs(ids, MAX_FILE_BYTES)
 
-        found = mapper.make_map(
+        code_map = mapper.make_map(
             files,
             read_blobs,
             changed=changed,
@@ -84,20 +84,20 @@ def map_code(
             refresh=refresh,
             max_read=max_read,
         )
-        if found is not None and not found.cached:
+        if code_map is not None and not code_map.cached:
             whole = mapper.make_map(files, read_blobs)
             assert whole is not None  # noqa: S101 - nothing limits what it reads
             replace_file(folder / _TEXT, whole.text.encode(), durable=False)
-    return found
+    return code_map
 
 
-def _newest_others(own: Path) -> list[Path]:
+def _newest_others(index_path: Path) -> list[Path]:
     """The indexes of other branches and clones, the newest first."""
-    found: list[tuple[float, Path]] = []
-    for path in own.parents[2].glob(f"*/{_INDEX}"):
+    dated: list[tuple[float, Path]] = []
+    for path in index_path.parents[2].glob(f"*/{_INDEX}"):
         with suppress(OSError):
-            found.append((path.stat().st_mtime, path))
-    return [path for _, path in sorted(found, reverse=True) if path != own][:_MOST_OTHERS]
+            dated.append((path.stat().st_mtime, path))
+    return [path for _, path in sorted(dated, reverse=True) if path != index_path][:_MOST_OTHERS]
 
 
 def write_instructions(

@@ -452,29 +452,26 @@ class Repos:
         if source is not None:
             facts = self._of_branch(handle, repository, facts, source)
         places = {fact.id: places_of(fact) for fact in facts}
-        at = self._branches.arrived(
-            handle, repository, {x for many in places.values() for x in many}, tip
-        )
+        all_places = {x for many in places.values() for x in many}
+        merged = {*self._branches.arrived(handle, repository, all_places, tip)}
         if source is not None:
             last = repository.resolve(source)
-            known = {x for many in places.values() for x in many}
-            ends = {Place(last, source)} if last else known
-            if not ends <= {*self._branches.arrived(handle, repository, ends | known, tip)}:
+            ends = {Place(last, source)} if last else all_places
+            if not ends <= {*self._branches.arrived(handle, repository, ends | all_places, tip)}:
                 raise BranchNotMergedError(source, target or handle.identity.branch or tip)
-        there = {each for many in places.values() for each in many}
-        missing = repository.missing_from(tip, [each.commit for each in there])
-        direct = {each for each in there if each.commit not in missing}
-        wanted = {
+        missing = repository.missing_from(tip, [each.commit for each in all_places])
+        direct = {each for each in all_places if each.commit not in missing}
+        promoted = {
             fact_id: tip
             for fact_id, many in places.items()
-            if many and not direct & {*many} and (source is not None or {*many} & {*at})
+            if many and not direct & {*many} and (source is not None or merged & {*many})
         }
-        if not wanted:
+        if not promoted:
             return Promotion(0)
         with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
-            done = promote(ctx, wanted, actor=self._agent or "person")
+            report = promote(ctx, promoted, actor=self._agent or "person")
         self._wrote()
-        return done
+        return report
 
     def copy(self, repo: str | Path | None = None, *, source: str, target: str) -> Copied:
         """Make the facts of a branch apply to another one, too, merged or not.
@@ -493,9 +490,9 @@ class Repos:
         handle, repository, tip = self._branch(repo, target)
         facts = self._of_branch(handle, repository, self._branches.facts(handle), source)
         with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
-            done = promote(ctx, {x.id: tip for x in facts}, actor=self._agent or "person")
+            report = promote(ctx, {x.id: tip for x in facts}, actor=self._agent or "person")
         self._wrote()
-        return Copied(done.promoted, done.run, done.ids)
+        return Copied(report.promoted, report.run, report.ids)
 
     def maintain(self, repo: str | Path | None = None) -> RepoUpkeep:
         """Promote merged facts, combine old summaries, and propose to keep deleted branches' facts.
@@ -512,36 +509,36 @@ class Repos:
         promoted = self.promote(repo).promoted
         limits = self._settings
         facts = self._branches.facts(handle)
-        own = [
+        summaries = [
             fact
             for fact in sorted(facts, key=lambda x: (x.created_at, x.id), reverse=True)
             if fact.type == SUMMARY and recorded(fact).branch == handle.identity.branch
         ]
         folded = 0
-        size = sum(len(fact.content.encode("utf-8", "surrogatepass")) for fact in own)
-        if len(own) > limits.summaries_max_entries or size > limits.summaries_max_bytes:
+        size = sum(len(fact.content.encode("utf-8", "surrogatepass")) for fact in summaries)
+        if len(summaries) > limits.summaries_max_entries or size > limits.summaries_max_bytes:
             with self._engine.exclusive(hint=_BY_DAEMON) as ctx:
-                done = fold(
+                report = fold(
                     ctx,
-                    own,
+                    summaries,
                     entries=limits.summaries_max_entries,
                     size=limits.summaries_max_bytes,
                     actor=self._agent or "person",
                 )
-            folded = done.folded
+            folded = report.folded
             self._wrote()
         return RepoUpkeep(promoted, folded, self._propose(handle, handle.repository, facts))
 
     def known_roots(self) -> list[Path]:
         """The working copies that were used and still exist."""
-        found = {}
+        roots = {}
         for folder in sorted(self._branches.root.glob("?*")):
             data = RepoFolder(self._branches.root, folder.name).state("repository.json")
             with suppress(msgspec.MsgspecError):
-                known = msgspec.json.decode(data or b"", type=RepoIdentity)
-                if Path(known.root).is_dir():
-                    found[known.root] = Path(known.root)
-        return [*found.values()]
+                identity = msgspec.json.decode(data or b"", type=RepoIdentity)
+                if Path(identity.root).is_dir():
+                    roots[identity.root] = Path(identity.root)
+        return [*roots.values()]
 
     # ----------------------------------------------------------------------- private
 
@@ -561,24 +558,24 @@ class Repos:
         self, handle: RepoHandle, repository: GitRepository, facts: Iterable[Fact], name: str
     ) -> list[Fact]:
         """The facts that were written on a branch."""
-        found = [fact for fact in facts if recorded(fact).branch == name]
-        known = self._branches.remembered_tips(handle, dict(repository.branches()), ())
-        if not found and name not in known and repository.resolve(name) is None:
+        on_branch = [fact for fact in facts if recorded(fact).branch == name]
+        tips = self._branches.remembered_tips(handle, dict(repository.branches()), ())
+        if not on_branch and name not in tips and repository.resolve(name) is None:
             raise UnknownBranchError(name)
-        return found
+        return on_branch
 
     def _propose(self, handle: RepoHandle, repository: GitRepository, facts: Iterable[Fact]) -> int:
         """Propose to keep the facts of branches that were deleted without being merged."""
         branches = dict(repository.branches())
         alive = {*map(branch_of, branches)}
-        known = self._branches.remembered_tips(handle, branches, ())
-        lost: dict[str, list[Fact]] = {}
+        tips = self._branches.remembered_tips(handle, branches, ())
+        by_branch: dict[str, list[Fact]] = {}
         for fact in facts:
             name = recorded(fact).branch
-            if name and name not in alive and known.get(name) and fact.type != SUMMARY:
-                lost.setdefault(name, []).append(fact)
+            if name and name not in alive and tips.get(name) and fact.type != SUMMARY:
+                by_branch.setdefault(name, []).append(fact)
         new = 0
-        for name, many in lost.items():
+        for name, many in by_branch.items():
             places = {place for fact in many for place in places_of(fact)}
             for tip in {*branches.values()}:
                 missing = repository.missing_from(tip, [x.commit for x in places])
@@ -587,8 +584,8 @@ class Repos:
             places -= (
                 {*self._branches.arrived(handle, repository, places, head)} if places else set()
             )
-            gone = [fact for fact in many if {*places_of(fact)} <= places]
-            stored = self._ctx.store.find_many([fact.id for fact in gone])
+            unmerged = [fact for fact in many if {*places_of(fact)} <= places]
+            stored = self._ctx.store.find_many([fact.id for fact in unmerged])
             if stored:
                 draft = keep_branch(name, [*stored.values()])
                 before = {each.id for each in self._ctx.archive.proposals(settled=True)}

@@ -53,14 +53,14 @@ def read_settings(path: str | None, name: str | None = None) -> SettingsList:
         ConfigError: its settings are invalid, or none has this name.
     """
     files = _files(path)
-    found = tuple(
+    values = tuple(
         each for each in _values(files) if name is None or f"{each.name}.".startswith(f"{name}.")
     )
-    if not found:
+    if not values:
         raise ConfigError(
             f"unknown setting {str(name)[:80]!r}", hint="`vaultsync config get` lists all settings"
         )
-    return SettingsList(found)
+    return SettingsList(values)
 
 
 def change_setting(
@@ -91,9 +91,9 @@ def change_setting(
     check_file(marker, _REQUEST)
     # A setting that would be a request is set in the user's own file.
     asks = value is not None and requests_of(marker) != requests_of(files.marker)
-    own = machine or asks or name in setting_names(files.machine)
+    to_machine = machine or asks or name in setting_names(files.machine)
     check_file(_with(files.machine, keys, value), _REQUEST)
-    if own:
+    if to_machine:
         edit_machine_file(files.machine_file, {keys: value})
     else:
         edit_marker(files.root, {keys: value})
@@ -109,14 +109,14 @@ def _files(path: str | None) -> VaultFiles:
 
 def _values(files: VaultFiles) -> Iterator[SettingValue]:
     defaults = dict(_flat(structs.asdict(MachineSettings())))
-    given = {VAULT: dict(_flat(files.marker)), MACHINE: dict(_flat(files.machine))}
-    names = [*defaults, *(n for each in given.values() for n in each if n not in defaults)]
+    layers = {VAULT: dict(_flat(files.marker)), MACHINE: dict(_flat(files.machine))}
+    names = [*defaults, *(n for each in layers.values() for n in each if n not in defaults)]
     for name in dict.fromkeys(names):
         if name == _OWN:
             continue
         default = defaults.get(name)
-        source = next((each for each in (MACHINE, VAULT) if name in given[each]), DEFAULT)
-        value = given.get(source, defaults).get(name, default)
+        source = next((each for each in (MACHINE, VAULT) if name in layers[each]), DEFAULT)
+        value = layers.get(source, defaults).get(name, default)
         yield SettingValue(name, _without_secrets(value), default, source)
 
 
@@ -148,12 +148,12 @@ def _parsed(keys: tuple[str, ...], text: str) -> object:
 
 def _with(table: Table, keys: tuple[str, ...], value: object) -> dict[str, Any]:
     """A table with a changed setting, or without it if the value is None."""
-    found = dict(table)
+    changed = dict(table)
     if len(keys) > 1:
-        inner = found.get(keys[0])
-        found[keys[0]] = _with(inner if isinstance(inner, dict) else {}, keys[1:], value)
+        inner = changed.get(keys[0])
+        changed[keys[0]] = _with(inner if isinstance(inner, dict) else {}, keys[1:], value)
     elif value is None:
-        found.pop(keys[0], None)
+        changed.pop(keys[0], None)
     else:
-        found[keys[0]] = value
-    return found
+        changed[keys[0]] = value
+    return changed

@@ -59,13 +59,13 @@ class AgentView:
         facts = (action.base, action.store, action.vault, action.merged)
         return self.sees_facts(*facts) and self.sees_path(action.path or "")
 
-    def notices(self, found: Iterable[ReportedNotice]) -> list[ReportedNotice]:
+    def notices(self, notices: Iterable[ReportedNotice]) -> list[ReportedNotice]:
         """The notices that the agent may read."""
         if self.agent is None:
-            return list(found)
+            return list(notices)
         return [
             each
-            for each in found
+            for each in notices
             if self.sees_note(each.path) and self.sees_text(f"{each.message}\n{each.hint}")
         ]
 
@@ -89,13 +89,13 @@ class AgentView:
         attention = self.notices(found.attention)
         return structs.replace(found, counts=counted(counts), actions=actions, attention=attention)
 
-    def verification(self, found: Verification, *, facts: int) -> Verification:
+    def verification(self, verified: Verification, *, facts: int) -> Verification:
         """The result of `verify` for the facts that the agent may see; `facts` is their number."""
-        rows = (*found.differences, *found.held)
+        rows = (*verified.differences, *verified.held)
         hidden = self.hidden_facts({each.fact_id for each in rows})
         differences, held = (
             [x for x in each if x.fact_id not in hidden and self.sees_note(x.path or "")]
-            for each in (found.differences, found.held)
+            for each in (verified.differences, verified.held)
         )
         return proof_of(facts, differences, held)
 

@@ -177,16 +177,18 @@ class NoteComposer:
         assert note is not None and vault is not None  # noqa: S101, PT018
         if action.do in EXCHANGES or (action.do in GIVES_BACK and stale_keys(note, vault, fact)):
             # The text of a removed link shows whether vaultsync wrote it.
-            gone = set(vault.related_fact_ids) - set(fact.related_fact_ids)
-            links = self._deleted(gone) | {**self._links.to((*fact.related_fact_ids, *gone))}
+            removed = set(vault.related_fact_ids) - set(fact.related_fact_ids)
+            links = self._deleted(removed) | {**self._links.to((*fact.related_fact_ids, *removed))}
             return rewrite_note(note, vault, fact, links=links, view=self._view)
         takes_id = action.do in CREATES_FACT and note.id != fact.id
         return add_id_line(note, fact.id) if takes_id else note.parts.text.encode()
 
     def _deleted(self, fact_ids: Collection[str]) -> dict[str, str]:
         """The texts of links to notes that were deleted."""
-        found = self._ctx.archive.note_tombstones(fact_ids) if fact_ids else {}
-        names = {key: file_name_of(tombstone_path(x) or VaultPath("")) for key, x in found.items()}
+        deleted = self._ctx.archive.note_tombstones(fact_ids) if fact_ids else {}
+        names = {
+            key: file_name_of(tombstone_path(x) or VaultPath("")) for key, x in deleted.items()
+        }
         return {key: f"[[{name.removesuffix('.md')}]]" for key, name in names.items()}
 
     def _new_note(self, fact: Fact, shown: Fact) -> bytes:
@@ -570,9 +572,9 @@ def _intent(item: PendingAction) -> WriteIntent:
     action, fact = item.action, item.fact
     path, after = action.path or VaultPath(""), None if item.data is None else item.sha
     before = None if action.do is ActionKind.DELETE_FACT else action.sha
-    held = "" if item.writes_store else action.revision or ""
-    if fact.revision != held:
-        fact = fact.evolve(revision=held)
+    revision = "" if item.writes_store else action.revision or ""
+    if fact.revision != revision:
+        fact = fact.evolve(revision=revision)
     return WriteIntent(item.op, fact.id, path, before, after, fact)
 
 

@@ -118,10 +118,10 @@ def resolve_conflict(
         changes = _edited_fields(ctx, conflict, chosen, resolution.text)
     if changes is not None:
         _write_store_changes(ctx, conflict, changes, actor)
-    left = tuple(each for each in conflict.fields if each not in chosen)
-    taken = "mixed" if resolution.text is not None else resolution.take
-    outcome = "" if left else taken.replace("keep", "vault")
-    resolved = replace(conflict, fields=left or conflict.fields, outcome=outcome)
+    open_fields = tuple(each for each in conflict.fields if each not in chosen)
+    decision = "mixed" if resolution.text is not None else resolution.take
+    outcome = "" if open_fields else decision.replace("keep", "vault")
+    resolved = replace(conflict, fields=open_fields or conflict.fields, outcome=outcome)
     if outcome:
         remove_conflict_note(ctx, conflict)
         resolved = replace(resolved, conflict_path=None)
@@ -196,8 +196,8 @@ def _store_changes(chosen: Sequence[FieldConflict], take: str) -> Sequence[Field
     """The fields whose values change in the store; None if there are none."""
     deletion = next((each for each in chosen if is_deletion(each)), None)
     if deletion is not None:
-        wanted = {"vault": deletion.vault, "store": deletion.store}.get(take)
-        return chosen if wanted == DELETED_SIDE else None
+        chosen_side = {"vault": deletion.vault, "store": deletion.store}.get(take)
+        return chosen if chosen_side == DELETED_SIDE else None
     return chosen if take == "store" and chosen else None
 
 
@@ -227,8 +227,8 @@ def _written_since(ctx: SyncContext, current: Fact) -> bool:
 def _merged(current: Fact, chosen: Sequence[FieldConflict]) -> MergeResult:
     """The store's version of some fields, merged with later writes."""
     before = current.replace({each.field: each.vault for each in chosen})
-    wanted = before.replace({each.field: each.store for each in chosen})
-    return merge(before, wanted, current, peers=True)
+    store_version = before.replace({each.field: each.store for each in chosen})
+    return merge(before, store_version, current, peers=True)
 
 
 def _with_store_version(
@@ -335,15 +335,15 @@ def exchange_file(ctx: SyncContext, op: str, path: VaultPath, file: NoteFile, da
     """
     ctx.vault.stage(op, data)
     ctx.vault.sync()
-    kept = [file.data]
+    versions = [file.data]
     try:
         ctx.vault.exchange(op, path, file.sha)
     except NoteChangedError as changed:
-        kept = list(changed.displaced)
+        versions = list(changed.displaced)
         raise
     finally:
         with ctx.archive.transaction():
-            ctx.archive.put_blobs({hashlib.sha256(x).hexdigest(): x for x in kept})
+            ctx.archive.put_blobs({hashlib.sha256(x).hexdigest(): x for x in versions})
         ctx.vault.discard(op)
 
 
@@ -381,10 +381,10 @@ def redact_conflict(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecor
 def fact_versions(ctx: SyncContext, conflict: ConflictRecord) -> list[Fact | None]:
     """The fact of a conflict from the base and the store, if they have it."""
     base = ctx.archive.find_base(conflict.fact_id)
-    found = [base.fact if base else None]
+    versions = [base.fact if base else None]
     with suppress(StoreUnavailableError):  # then only the base is shown
-        found += ctx.store.find_many([conflict.fact_id]).values()
-    return found
+        versions += ctx.store.find_many([conflict.fact_id]).values()
+    return versions
 
 
 def _meta(conflict: ConflictRecord) -> VaultPath:

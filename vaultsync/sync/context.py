@@ -49,14 +49,14 @@ def map_in_two(
     """
     if background is None or len(values) < MIN_IN_TWO:
         return list(map(act, values))
-    left, found = iter(range(len(values))), dict[int, _B]()
+    indexes, results = iter(range(len(values))), dict[int, _B]()
 
     def work() -> None:
-        found.update((at, act(values[at])) for at in left)
+        results.update((at, act(values[at])) for at in indexes)
 
     with background(work):
         work()
-    return [found[at] for at in range(len(values))]
+    return [results[at] for at in range(len(values))]
 
 
 class SyncPolicy(NamedTuple):
@@ -142,12 +142,12 @@ class SyncContext(ReadContext, frozen=True, kw_only=True, eq=False):
             return {}
         paths = self.archive.paths()
         names = LinkResolver.of(paths)
-        found = {}
+        ids_by_target = {}
         for target in targets:
             path = names.resolve(target.partition("#")[0], source)
             if path is not None:
-                found[target] = paths[path]
-        return found
+                ids_by_target[target] = paths[path]
+        return ids_by_target
 
 
 class LinkTexts:
@@ -169,12 +169,12 @@ class LinkTexts:
 
     def prepare(self, fact_ids: Iterable[str]) -> None:
         """Look up all facts to link to, in one call."""
-        wanted = list(fact_ids)
-        bases = self._ctx.archive.find_bases(wanted) if wanted else {}
+        ids = list(fact_ids)
+        bases = self._ctx.archive.find_bases(ids) if ids else {}
         self._facts = {key: base.fact for key, base in bases.items()} | dict(self._planned)
-        new = [key for key in wanted if key in self._paths and key not in self._facts]
-        found = self._ctx.store.find_many(new) if new else {}
-        self._facts |= {key: x.evolve(path=self._paths[key]) for key, x in found.items()}
+        planned_ids = [key for key in ids if key in self._paths and key not in self._facts]
+        facts = self._ctx.store.find_many(planned_ids) if planned_ids else {}
+        self._facts |= {key: x.evolve(path=self._paths[key]) for key, x in facts.items()}
 
     def to(self, fact_ids: Sequence[str]) -> Mapping[str, str]:
         """The text of the link to each fact; facts without a note are omitted."""
@@ -183,15 +183,15 @@ class LinkTexts:
         if not fact_ids:
             return {}
         if self._names is None:
-            new = [fact.path for fact in self._planned.values() if fact.path]
-            new += self._paths.values()
-            self._names = LinkResolver.of({*self._ctx.archive.paths(), *new})
-        found = {}
+            paths = [fact.path for fact in self._planned.values() if fact.path]
+            paths += self._paths.values()
+            self._names = LinkResolver.of({*self._ctx.archive.paths(), *paths})
+        texts = {}
         for key in fact_ids:
             fact = self._facts.get(key)
             if fact is None or fact.path is None:
                 continue
             text = self._names.link_text(fact.path)
             if is_linkable(text):
-                found[key] = wiki_link(text, self._view.to_note(fact).title)
-        return found
+                texts[key] = wiki_link(text, self._view.to_note(fact).title)
+        return texts

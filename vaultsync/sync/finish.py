@@ -43,8 +43,8 @@ def record_absent(work: SyncRun) -> None:
     missing = [*identities.absent.values()]
     if snapshot.is_partial:
         # A note may be elsewhere, but not where another one is.
-        taken = {a.to or a.path for a in work.actions if a.do is not ActionKind.WAIT}
-        missing = [base for base in missing if base.path in taken]
+        occupied = {a.to or a.path for a in work.actions if a.do is not ActionKind.WAIT}
+        missing = [base for base in missing if base.path in occupied]
     elif identities.duplicate_ids:
         bases = ctx.archive.find_bases(identities.duplicate_ids)
         missing += [base for base in bases.values() if not snapshot.is_unreadable(base.path)]
@@ -71,8 +71,8 @@ def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
     notices = changed_notices(work, outcome)
     restamped = work.snapshot.restamped
     if restamped and outcome.done:
-        done = {action.fact_id for action in outcome.done}
-        restamped = [each for each in restamped if each.fact_id not in done]
+        applied_ids = {action.fact_id for action in outcome.done}
+        restamped = [each for each in restamped if each.fact_id not in applied_ids]
     if not (settings or folders or notices or restamped):
         return
     with archive.transaction():
@@ -94,8 +94,8 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
         before = (work.ctx.archive.setting("waiting") or "").split()
         waiting = dict.fromkeys([*(x for x in before if x not in examined), *waiting])
     settings = {"waiting": " ".join(waiting) or None}
-    if found := new_foreign_values(work):
-        settings[FOREIGN_VALUES_SETTING] = with_foreign_values(work.ctx, found)
+    if values := new_foreign_values(work):
+        settings[FOREIGN_VALUES_SETTING] = with_foreign_values(work.ctx, values)
     if not work.snapshot.is_partial:
         # The guard stops only whole runs.
         settings |= {"stopped_run": None, stopped_setting(work.request): None}
@@ -154,8 +154,8 @@ def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | No
         marks[path] = folder.fingerprint if settled and folder else b""
     for path in snapshot.gone_folders:
         marks[path] = b"" if path in unsettled else None
-    known = ctx.archive.folders()
-    return {path: mark for path, mark in marks.items() if known.get(path) != mark}
+    previous = ctx.archive.folders()
+    return {path: mark for path, mark in marks.items() if previous.get(path) != mark}
 
 
 def _unsettled_folders(work: SyncRun, outcome: ApplyOutcome) -> set[VaultPath]:
@@ -219,14 +219,14 @@ def changed_notices(
     """
     outcome = outcome or ApplyOutcome()
     old: dict[VaultPath, list[Notice]] = {}
-    kept: dict[VaultPath, list[Notice]] = {}
+    valid: dict[VaultPath, list[Notice]] = {}
     """The notices in `old` that may still be true."""
     for each in work.ctx.archive.notices():
         old.setdefault(each.path, []).append(each)
         if each.kind != "invalid_field" or not _is_explained(work.ctx, each):
-            kept.setdefault(each.path, []).append(each)
+            valid.setdefault(each.path, []).append(each)
     new: dict[VaultPath, list[Notice]] = {}
-    for each in (*work.notices, *outcome.notices, *_not_written_before(work, kept)):
+    for each in (*work.notices, *outcome.notices, *_not_written_before(work, valid)):
         # Without a sha it is about a value that the note had when it was adopted.
         if each.kind in LASTING_NOTICES and (each.sha or each.kind != "invalid_field"):
             new.setdefault(each.path, []).append(each)
@@ -242,17 +242,17 @@ def changed_notices(
         if path in in_sync and not notices:
             # An unchanged note is still readable, and still has its other defects.
             notices = [
-                each for each in kept.get(path, ()) if each.kind not in RESOLVED_BY_AGREEMENT
+                each for each in valid.get(path, ()) if each.kind not in RESOLVED_BY_AGREEMENT
             ]
         elif not notices and path not in snapshot.seen and not is_scanned:
-            notices = kept.get(path, [])
+            notices = valid.get(path, [])
         if to:
             after[to] = [
                 each._replace(path=to, message=each.message.replace(path, to, 1))
                 for each in notices
             ]
-        gone = path in outcome.removed or _notice_path_gone(work, path)
-        after.setdefault(path, [] if gone else notices)
+        is_removed = path in outcome.removed or _notice_path_gone(work, path)
+        after.setdefault(path, [] if is_removed else notices)
     return {
         path: notices
         for path, notices in after.items()
@@ -261,12 +261,12 @@ def changed_notices(
 
 
 def _not_written_before(
-    work: SyncRun, kept: Mapping[VaultPath, Sequence[Notice]]
+    work: SyncRun, valid: Mapping[VaultPath, Sequence[Notice]]
 ) -> Iterator[Notice]:
     """What a dry run knows of notes that cannot be written: the notices of what it would write."""
-    if work.request.dry_run and kept:
+    if work.request.dry_run and valid:
         for path in {each.path for each in work.actions if each.do not in IDLE and each.path}:
-            yield from (each for each in kept.get(path, ()) if each.kind == NOT_WRITTEN)
+            yield from (each for each in valid.get(path, ()) if each.kind == NOT_WRITTEN)
 
 
 def _is_explained(ctx: SyncContext, notice: Notice) -> bool:
@@ -314,34 +314,34 @@ _CONFIRM = (
 
 def make_report(
     work: SyncRun,
-    done: Sequence[PlannedAction],
+    applied: Sequence[PlannedAction],
     notices: Sequence[Notice],
     seconds: float,
     *,
     guarded: str | None = None,
     refused: Sequence[PlannedAction] = (),
 ) -> Report:
-    """The report of a run (or dry run) that did `done`, but not `refused`, with `notices`.
+    """The report of a run (or dry run) that did `applied`, but not `refused`, with `notices`.
 
     `guarded` is the reason why the guard would stop the run, or None.
     """
     counts = dict.fromkeys(REPORT_COUNTS, 0)
-    for action in done:
+    for action in applied:
         for name in _counted(action):
             counts[name] += 1
-    changed = {a.fact_id for a in done if a.do not in _NO_CHANGE or a.moved}
+    changed = {a.fact_id for a in applied if a.do not in _NO_CHANGE or a.moved}
     counts["unchanged"] = max(work.ctx.archive.count_bases() - len(changed), 0)
-    kept = work.ctx.archive.notices()
-    if work.request.dry_run and kept:
+    recorded = work.ctx.archive.notices()
+    if work.request.dry_run and recorded:
         outdated = changed_notices(work)
-        kept = [each for each in kept if each.path not in outdated]
-    lasting = {(n.kind, n.path, n.message): n for n in [*kept, *work.notices, *notices]}
+        recorded = [each for each in recorded if each.path not in outdated]
+    lasting = {(n.kind, n.path, n.message): n for n in [*recorded, *work.notices, *notices]}
     attention = [*lasting.values()]
     if guarded:
         text = f"the guard would stop this run: {guarded}"
         attention.append(Notice("guard", VaultPath(""), text, _CONFIRM))
     actions = [
-        _taken(each, tuple(_counted(each))) for each in done if each.do is not ActionKind.NOTHING
+        _taken(each, tuple(_counted(each))) for each in applied if each.do is not ActionKind.NOTHING
     ]
     if not work.request.dry_run:
         actions += [_taken(each) for each in work.actions if each.do is ActionKind.WAIT]

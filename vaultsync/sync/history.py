@@ -173,8 +173,8 @@ def unrecorded_entries(
     """The history of a crashed run, without the entries that it had written."""
     if action is None:
         return []
-    known = archive.history(fact_id=action.fact_id)
-    written = {each.field: (each.before, each.after) for each in known}
+    recorded = archive.history(fact_id=action.fact_id)
+    written = {each.field: (each.before, each.after) for each in recorded}
     fact = action.merged or action.base
     assert fact is not None  # noqa: S101 - what was done was about a fact
     return [
@@ -185,11 +185,11 @@ def unrecorded_entries(
 
 
 def readable_history(
-    found: Sequence[HistoryEntry], view: NoteView, fact: Fact | None
+    entries: Sequence[HistoryEntry], view: NoteView, fact: Fact | None
 ) -> Iterable[HistoryEntry]:
     """The history of a fact for answers: files as paths, and secrets redacted."""
     many: list[tuple[str, Value]] = []
-    for each in found:
+    for each in entries:
         is_removal = each.field == "note" and each.after is None
         before, after = tombstone_path(each) if is_removal else each.before, each.after
         if each.field == CANVAS_FIELD and isinstance(after, dict):
@@ -198,7 +198,7 @@ def readable_history(
             before = str(before["path"])
         many += (each.field, before), (each.field, after)
     values = view.redact_values(many, fact)
-    for entry, old, new in zip(found, values[::2], values[1::2], strict=True):
+    for entry, old, new in zip(entries, values[::2], values[1::2], strict=True):
         yield entry._replace(before=old, after=new)
 
 
@@ -263,45 +263,45 @@ def record_replaced(ctx: SyncContext, since: int) -> Mapping[str, Fact]:
         Per fact, the newest version without a base, which the current version replaced.
     """
     try:
-        found = _unrecorded(ctx, ctx.store.replaced_versions(), since)
+        unrecorded = _unrecorded(ctx, ctx.store.replaced_versions(), since)
     except StoreUnavailableError as error:
         _log.debug("replaced versions are recorded by the next run: %s", error)
         return {}
-    if found.entries:
+    if unrecorded.entries:
         with ctx.archive.transaction():
-            ctx.archive.add_history(found.entries)
+            ctx.archive.add_history(unrecorded.entries)
     try:
-        if found.revisions:
-            ctx.store.drop_replaced(found.revisions)
+        if unrecorded.revisions:
+            ctx.store.drop_replaced(unrecorded.revisions)
     except StoreUnavailableError as error:
         _log.debug("replaced versions are dropped by the next run: %s", error)
-    return found.newest
+    return unrecorded.newest
 
 
 def _unrecorded(ctx: SyncContext, versions: Sequence[ReplacedVersion], since: int) -> _Unrecorded:
-    found = _Unrecorded([], [], {})
+    result = _Unrecorded([], [], {})
     by_fact: dict[str, list[ReplacedVersion]] = {}
     for each in versions:
         by_fact.setdefault(each.fact.id, []).append(each)
     if not by_fact:
-        return found
+        return result
     current, bases = ctx.store.find_many(by_fact), ctx.archive.find_bases(by_fact)
-    for fact_id, every in by_fact.items():
+    for fact_id, replaced_versions in by_fact.items():
         now, base = current.get(fact_id), bases.get(fact_id)
         # The current version is about to be replaced; keep it.
-        replaced = [each for each in every if not _is_same(each.fact, now)]
-        late, fresh = _parted(replaced, base, now, since)
+        replaced = [each for each in replaced_versions if not _is_same(each.fact, now)]
+        older, newer = _parted(replaced, base, now, since)
         before = base.fact if base else None
-        found.entries.extend(_version_entries(None, late, before))
-        found.entries.extend(_version_entries(before, fresh, now))
-        found.revisions.extend(each.fact.revision for each in replaced)
-        if fresh:
-            found.newest[fact_id] = fresh[-1].fact
+        result.entries.extend(_version_entries(None, older, before))
+        result.entries.extend(_version_entries(before, newer, now))
+        result.revisions.extend(each.fact.revision for each in replaced)
+        if newer:
+            result.newest[fact_id] = newer[-1].fact
     # A crash may have occurred before the store deleted them.
-    runs = {each.run for each in found.entries}
+    runs = {each.run for each in result.entries}
     written = {run for run in runs if ctx.archive.history(run=run)}
-    new = [each for each in found.entries if each.run not in written]
-    return found._replace(entries=new)
+    missing = [each for each in result.entries if each.run not in written]
+    return result._replace(entries=missing)
 
 
 def _is_same(one: Fact, other: Fact | None) -> bool:

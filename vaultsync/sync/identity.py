@@ -60,11 +60,11 @@ def absent_bases(ctx: SyncContext, bases: Iterable[Base]) -> list[Base]:
     A rebuild uses the last text of an unreadable note. If another note took its place, there
     must not be two bases at one path.
     """
-    gone = {base.fact.id: base.path for base in ctx.archive.missing_bases()}
+    missing_paths = {base.fact.id: base.path for base in ctx.archive.missing_bases()}
     return [
         base._replace(missing_since=ctx.now())
         for base in bases
-        if gone.get(base.fact.id) == base.path and not is_note_back(ctx, base)
+        if missing_paths.get(base.fact.id) == base.path and not is_note_back(ctx, base)
     ]
 
 
@@ -197,8 +197,8 @@ def _claims_by_id(
     the facts whose paths were taken by other notes.
     """
     claims: dict[str, list[ScannedFile]] = {}
-    held = [seen.base for seen in snapshot.seen.values() if seen.base is not None]
-    bases = identities.bases = {base.fact.id: base for base in held}
+    scanned_bases = [seen.base for seen in snapshot.seen.values() if seen.base is not None]
+    bases = identities.bases = {base.fact.id: base for base in scanned_bases}
     named = {seen.id for seen in snapshot.seen.values() if seen.id}
     if new := named - bases.keys():
         bases |= ctx.archive.find_bases(new)
@@ -236,9 +236,9 @@ def _block_unreadable(ctx: SyncContext, identities: NoteIdentities, claims: Cont
                 del identities.absent[fact_id]
                 break
     unreadable = {id_in(seen.file.data) or "": seen for seen in reversed(identities.unreadable)}
-    known = ctx.archive.find_bases(unreadable)
+    bases = ctx.archive.find_bases(unreadable)
     for fact_id, seen in unreadable.items():
-        if fact_id and fact_id not in claims and fact_id not in known:
+        if fact_id and fact_id not in claims and fact_id not in bases:
             identities.blocked[fact_id] = seen
 
 
@@ -261,18 +261,18 @@ def _claimed(snapshot: VaultSnapshot, seen: ScannedFile, bases: Mapping[str, Bas
     The id of another fact counts if that fact's note is not at its path: this file was moved
     here, or two notes swapped their names.
     """
-    own = seen.id
+    claimed_id = seen.id
     if seen.base is None:
-        return own or ""
-    if own is None or own == seen.base.fact.id:
+        return claimed_id or ""
+    if claimed_id is None or claimed_id == seen.base.fact.id:
         return seen.base.fact.id
-    other = bases.get(own)
-    if other is not None and other.path == seen.path:
-        return own
-    there = snapshot.seen.get(other.path) if other else None
-    now = there.id if there else None
-    swapped = now is not None and now != own
-    return own if own in snapshot.absent or swapped else seen.base.fact.id
+    claimed_base = bases.get(claimed_id)
+    if claimed_base is not None and claimed_base.path == seen.path:
+        return claimed_id
+    occupant = snapshot.seen.get(claimed_base.path) if claimed_base else None
+    occupant_id = occupant.id if occupant else None
+    is_swapped = occupant_id is not None and occupant_id != claimed_id
+    return claimed_id if claimed_id in snapshot.absent or is_swapped else seen.base.fact.id
 
 
 def _choose_owner(
@@ -334,12 +334,12 @@ def make_cases(
     )
     if feed.is_whole:
         # A store that was restored before a run was complete may never have had them.
-        known = ctx.archive.paths().values()
-        ids |= dict.fromkeys(each for each in known if each not in rows)
+        recorded = ctx.archive.paths().values()
+        ids |= dict.fromkeys(each for each in recorded if each not in rows)
     if not (ids or rows):
         return [], unchanged
-    others = {*ids, *rows} - identities.bases.keys()
-    bases = identities.bases | (ctx.archive.find_bases(others) if others else {})
+    further_ids = {*ids, *rows} - identities.bases.keys()
+    bases = identities.bases | (ctx.archive.find_bases(further_ids) if further_ids else {})
     for fact_id, row in rows.items():
         base = bases.get(fact_id)
         if base is None or base.fact.revision != row.revision:
@@ -510,13 +510,13 @@ def untracked_note_cases(
     ctx: SyncContext,
     snapshot: VaultSnapshot,
     identities: NoteIdentities,
-    wanted: AbstractSet[VaultPath],
+    chosen: AbstractSet[VaultPath],
     *,
     store_available: bool,
 ) -> list[Case]:
     """A case with a new id for each note that becomes a fact.
 
-    These are notes in a scope, in an adopted folder or in `wanted`, and copies of notes, except
+    These are notes in a scope, in an adopted folder or in `chosen`, and copies of notes, except
     index pages and their copies, conflict copies, and notes whose adoption the user has
     undone.
     """
@@ -526,14 +526,14 @@ def untracked_note_cases(
     for each in sorted(identities.without_id, key=lambda each: each.path):
         seen = read_again(ctx, snapshot, each)
         note, path = seen.note, seen.path
-        if note is None or is_table(seen.file.data) or (path in alone and path not in wanted):
+        if note is None or is_table(seen.file.data) or (path in alone and path not in chosen):
             continue
         if any(problem.key == "id" for problem in note.problems):
             continue
-        if note.id is None and path not in wanted and not is_managed_path(path, identities.adopted):
+        if note.id is None and path not in chosen and not is_managed_path(path, identities.adopted):
             continue
         base = ctx.archive.find_base(note.id) if note.id else None
-        if base is not None and path not in wanted and conflict_copy_at(path, base):
+        if base is not None and path not in chosen and conflict_copy_at(path, base):
             continue
         if base is None:
             note = ctx.view.from_note(note)

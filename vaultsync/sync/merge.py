@@ -72,10 +72,10 @@ def _by_line(base: Value, vault: Value, store: Value) -> _ValueMerge:
 
 def _by_element(base: Value, vault: Value, store: Value) -> _ValueMerge:
     before, in_vault, in_store = (set(elements(each)) for each in (base, vault, store))
-    kept = [each for each in elements(vault) if each in in_store or each not in before]
-    seen = in_vault | before
-    added = [each for each in elements(store) if each not in seen]
-    return _ValueMerge(kept + added)
+    remaining = [each for each in elements(vault) if each in in_store or each not in before]
+    existing = in_vault | before
+    added = [each for each in elements(store) if each not in existing]
+    return _ValueMerge(remaining + added)
 
 
 def _stores(_base: Value, _vault: Value, store: Value) -> _ValueMerge:
@@ -112,8 +112,8 @@ def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -
     own: dict[str, Value] = {}
     properties: dict[str, Value] = {}
     conflicts: list[FieldConflict] = []
-    held = zip(FIELDS, _GET(ancestor), _GET(vault), _GET(store), strict=True)
-    changed = [(row.key, row) for row, before, here, there in held if not before == here == there]
+    rows = zip(FIELDS, _GET(ancestor), _GET(vault), _GET(store), strict=True)
+    changed = [(row.key, row) for row, before, here, there in rows if not before == here == there]
     for key, row in (*changed, *loose_rows(vault, store, ancestor)):
         values = ancestor.plain(key), vault.plain(key), store.plain(key)
         rule = row.rule if row else MergeRule.MAP
@@ -152,9 +152,9 @@ _LISTS = frozenset({ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS})
 
 
 def _put_back(base: Fact, vault: Fact, store: Fact) -> tuple[str, ...]:
-    held = zip(_MACHINE, _GET_MACHINE(base), _GET_MACHINE(vault), _GET_MACHINE(store), strict=True)
+    rows = zip(_MACHINE, _GET_MACHINE(base), _GET_MACHINE(vault), _GET_MACHINE(store), strict=True)
     return tuple(
         row.key
-        for row, before, here, there in held
+        for row, before, here, there in rows
         if here not in (before, there) and not (agree(row, here, before) or agree(row, here, there))
     )

@@ -72,11 +72,11 @@ def foreign_values(ctx: SyncContext) -> frozenset[str]:
 
 def new_foreign_values(work: SyncRun) -> set[str]:
     """The marks of foreign values in the notes that this run adopts."""
-    taken = {x.path for x in work.actions if x.do in CREATES_FACT or x.do is ActionKind.MERGE}
+    adopted = {x.path for x in work.actions if x.do in CREATES_FACT or x.do is ActionKind.MERGE}
     return {
         value_mark(problem)
         for seen in work.snapshot.seen.values()
-        if seen.base is None and seen.path in taken and seen.note is not None
+        if seen.base is None and seen.path in adopted and seen.note is not None
         for problem in seen.note.problems
         if problem.key != "id"
     }
@@ -136,8 +136,8 @@ def _store_unavailable_notice(ctx: SyncContext) -> Notice:
     )
 
 
-def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
-    """Files and folders that cannot be read, and invalid ids; `wanted` notes are managed."""
+def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]:
+    """Files and folders that cannot be read, and invalid ids; `chosen` notes are managed."""
     ctx, snapshot, identities = work.ctx, work.snapshot, work.identities
     copies = _copy_notices(work) if snapshot.conflict_copies else []
     if not (snapshot.seen or snapshot.scan.unreadable or snapshot.non_regular):
@@ -157,9 +157,9 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
         listed.append(Notice("odd", path, text, hint, seen=at))
     listed += copies
     for seen in snapshot.seen.values():
-        listed += _file_notices(ctx, seen, adopted, wanted)
+        listed += _file_notices(ctx, seen, adopted, chosen)
     for seen in identities.without_id:
-        base = identities.bases.get(seen.id) if seen.id and seen.path not in wanted else None
+        base = identities.bases.get(seen.id) if seen.id and seen.path not in chosen else None
         if base is not None and (copy := conflict_copy_at(seen.path, base)):
             listed.append(conflict_copy_notice(seen.path, copy.tool, base.path, exists=True, at=at))
     for fact_id, files in identities.duplicate_ids.items():
@@ -181,12 +181,12 @@ def _copy_notices(work: SyncRun) -> list[Notice]:
     ctx, listed = work.ctx, []
     adopted = adopted_folders(ctx)
     for path in work.snapshot.conflict_copies:
-        found = conflict_copy_of(file_name_of(path))
-        assert found is not None  # noqa: S101 - the scan knows it by its name
-        note = path_in(parent_folder(path), found.note)
+        copy = conflict_copy_of(file_name_of(path))
+        assert copy is not None  # noqa: S101 - the scan knows it by its name
+        note = path_in(parent_folder(path), copy.note)
         exists = work.snapshot.has(note)
         if (exists and ctx.archive.base_at(note)) or is_managed_path(path, adopted):
-            listed.append(conflict_copy_notice(path, found.tool, note, exists=exists, at=ctx.now()))
+            listed.append(conflict_copy_notice(path, copy.tool, note, exists=exists, at=ctx.now()))
     return listed
 
 
@@ -206,13 +206,13 @@ def conflict_copy_notice(
 
 
 def _file_notices(
-    ctx: SyncContext, seen: ScannedFile, adopted: Sequence[str], wanted: AbstractSet[VaultPath]
+    ctx: SyncContext, seen: ScannedFile, adopted: Sequence[str], chosen: AbstractSet[VaultPath]
 ) -> list[Notice]:
     """The problems of a file that is (or should be) a note of the vault."""
     problems = seen.note.problems if seen.note is not None else ()
     if seen.read_error is None and not problems:
         return []
-    managed = seen.base is not None or is_managed_path(seen.path, adopted) or seen.path in wanted
+    managed = seen.base is not None or is_managed_path(seen.path, adopted) or seen.path in chosen
     listed = []
     if seen.read_error is not None and (managed or _is_copy(ctx, seen)):
         listed.append(seen.read_error)

@@ -44,7 +44,7 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
     A change whose condition no longer holds is not written: its values become a conflict, and
     are in the history.
     """
-    done = Delivery()
+    delivery = Delivery()
     rows = ctx.archive.outbox()
     while rows:
         row = rows.pop(0)
@@ -54,10 +54,10 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
             break
         if delivered is None:
             break  # other writers were faster; keep the order of the queue
-        done.touched.append(row.fact_id)
+        delivery.touched.append(row.fact_id)
         what = row.kind if delivered.refused is None else f"{row.kind} refused"
         if delivered.refused is not None:
-            done.notices.append(delivered.refused)
+            delivery.notices.append(delivered.refused)
         entry = HistoryEntry(
             row.op, row.at, row.fact_id, "store", row.actor, "outbox", what, dict(row.after)
         )
@@ -68,7 +68,7 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
             ctx.archive.put_outbox(
                 x for x in rows if x.fact_id == row.fact_id and x.expect is not None
             )
-    return done
+    return delivery
 
 
 def _following(later: OutboxEntry, row: OutboxEntry, delivered: _Delivered) -> OutboxEntry:
@@ -161,10 +161,10 @@ def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWri
             return None
         current = base.fact  # the store lost it, which is not a deletion
     before = current.replace(row.before)
-    wanted = before.replace(row.after)
+    queued = before.replace(row.after)
     # The agent of this row saw `before`. Later writes by others are merged; if that is
     # impossible, they win, because they were acknowledged first.
-    merged = merge(before, current, wanted, peers=True)
+    merged = merge(before, current, queued, peers=True)
     if merged.conflicts:
         _keep_both(ctx, row, current, merged.conflicts)
     fact = merged.fact.evolve(updated_at=ctx.today())

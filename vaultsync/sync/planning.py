@@ -205,10 +205,10 @@ def values_shown(fact: Fact, note: Note) -> Fact:
         shown.add("entities")
     if note.body.related:
         shown.add("relatedFactIds")
-    held = dict(zip(_SHOWN_KEYS, _GET_SHOWN(fact), strict=True))
+    fields = dict(zip(_SHOWN_KEYS, _GET_SHOWN(fact), strict=True))
     hidden = [
         key
-        for key, value in {**held, **fact.own, **fact.properties}.items()
+        for key, value in {**fields, **fact.own, **fact.properties}.items()
         if key not in shown and value not in (None, (), "")
     ]
     return fact.replace(dict.fromkeys(hidden)) if hidden else fact
@@ -227,8 +227,8 @@ def _plan_merge(action: PlannedAction, scope: str | None, work: SyncRun) -> Plan
     if base is None and scope is None and not differing_keys(vault, store):
         same = store.evolve(path=note.path)
         return action.evolve(do=ActionKind.RECORD, vault=vault, merged=same)
-    done = merge(base, vault, store)
-    fact, from_vault = done.fact, done.from_vault
+    result = merge(base, vault, store)
+    fact, from_vault = result.fact, result.from_vault
     if scope is not None and work.request.allow_scope_moves and scope != store.scope:
         fact, from_vault = fact.evolve(scope=scope), (*from_vault, "scope")
     to = None
@@ -245,10 +245,10 @@ def _plan_merge(action: PlannedAction, scope: str | None, work: SyncRun) -> Plan
         (False, True): ActionKind.UPDATE_VAULT,
         (False, False): ActionKind.RECORD,
     }[bool(from_vault), writes_vault]
-    held = {problem.key for problem in note.problems}
-    theirs = [key for key in done.from_store if key not in held]
-    fields = dict.fromkeys([*from_vault, *theirs, *keys])
-    put_back = done.reverted
+    invalid = {problem.key for problem in note.problems}
+    from_store = [key for key in result.from_store if key not in invalid]
+    fields = dict.fromkeys([*from_vault, *from_store, *keys])
+    put_back = result.reverted
     if base is not None and note.id != base.id:
         put_back = ("id", *put_back)
     reason = action.reason
@@ -261,7 +261,7 @@ def _plan_merge(action: PlannedAction, scope: str | None, work: SyncRun) -> Plan
         merged=fact,
         to=to,
         fields=tuple(fields),
-        conflicts=done.conflicts,
+        conflicts=result.conflicts,
         reverted=put_back,
         moved=moved or to is not None,
     )

@@ -182,8 +182,8 @@ def find_older_vault(work: SyncRun) -> OlderCopy:
     exempt = work.request.exempt_from_guard
     cases = [case for case in work.cases if case.fact_id not in exempt]
     edited = [case for case in cases if case.base and case.vault.change is VaultChange.MODIFIED]
-    gone = (VaultChange.GONE, VaultChange.DELETED)
-    missing = [case for case in cases if case.base and case.vault.change in gone]
+    missing_kinds = (VaultChange.GONE, VaultChange.DELETED)
+    missing = [case for case in cases if case.base and case.vault.change in missing_kinds]
     back = [case for case in cases if _is_back(case)]
     if not (edited or missing or back):
         return OlderCopy()

@@ -57,13 +57,13 @@ def lacks_row(ctx: SyncContext, *, seen_up_to: int) -> bool:
 
 def check_vault(ctx: SyncContext, *, dry_run: bool) -> None:
     """Check that this is the known vault. Raises VaultMissingError, VaultMismatchError."""
-    found = ctx.vault.vault_id()
+    vault_id = ctx.vault.vault_id()
     expected = ctx.archive.setting("vault_id")
     if expected is None and not dry_run:
         with ctx.archive.transaction():
-            ctx.archive.set_setting("vault_id", found)
-    elif expected not in (None, found):
-        raise VaultMismatchError("the vault's folder", found, expected)
+            ctx.archive.set_setting("vault_id", vault_id)
+    elif expected not in (None, vault_id):
+        raise VaultMismatchError("the vault's folder", vault_id, expected)
 
 
 def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
@@ -77,18 +77,18 @@ def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
         state = ctx.store.state()
     except StoreUnavailableError:
         return StoreFeed(is_available=False)
-    known = ctx.archive.setting("store_id")
-    if known is None:
+    recorded_id = ctx.archive.setting("store_id")
+    if recorded_id is None:
         _set(ctx, request, {"store_id": state.store_id})
         return StoreFeed()
-    is_same = known == state.store_id
+    is_same = recorded_id == state.store_id
     since = int(ctx.archive.setting("cursor") or 0) if is_same else 0
     if not is_same and state.store_id == ctx.archive.setting("next_store_id"):
         # A migration copied the facts of the known store; the revisions are new.
         accepted = {"store_id": state.store_id, "next_store_id": None}
         _set(ctx, request, {**accepted, **_full_compare(ctx)})
     elif not is_same:
-        raise StoreMismatchError(state.store_id, known)
+        raise StoreMismatchError(state.store_id, recorded_id)
     if request.trust_store:
         return StoreFeed()
     why = _rewind_evidence(ctx, state, since, is_known=is_same)
@@ -132,8 +132,8 @@ def _rewind_evidence(
         return "it is empty"
     if state.seq < cursor:
         return f"it is at write {state.seq}, but write {cursor} was seen before"
-    seen = ctx.archive.setting("cursor_row")
-    if cursor and seen is not None and ctx.store.revision_at(cursor) != seen:
+    last_revision = ctx.archive.setting("cursor_row")
+    if cursor and last_revision is not None and ctx.store.revision_at(cursor) != last_revision:
         return "its feed differs from what was seen before"
     if is_known and lacks_row(ctx, seen_up_to=cursor):
         return "it lacks the last known write"

@@ -34,7 +34,7 @@ def recover(
     ctx: SyncContext,
     run: str,
     interrupted: Sequence[WriteIntent],
-    left: Container[str],
+    unfinished: Container[str],
     *,
     rescue: bool = True,
 ) -> list[str]:
@@ -47,7 +47,7 @@ def recover(
         ctx: both sides and the archive.
         run: the id of the run that repairs them.
         interrupted: the open intents.
-        left: the earlier result of `Archive.unfinished()`.
+        unfinished: the earlier result of `Archive.unfinished()`.
         rescue: whether to examine displaced files now.
 
     Returns:
@@ -61,7 +61,9 @@ def recover(
             _Repair(ctx, intent).apply(run)
         except StoreUnavailableError:
             unrepaired.add(intent.fact_id)  # until the store is available
-    has_displaced = bool(interrupted) or "displaced_files" in left  # repairs displace files, too
+    has_displaced = (
+        bool(interrupted) or "displaced_files" in unfinished
+    )  # repairs displace files, too
     if rescue and not (has_displaced and _must_wait(ctx)):
         if has_displaced:
             recheck += _examine_displaced_files(ctx, unrepaired)
@@ -88,12 +90,12 @@ class _Repair:
         """Complete or withdraw the write, and record the resulting base."""
         ctx, intent = self.ctx, self.intent
         base = self._base() or self._half_made()
-        done = self._done(base)
+        action = self._done(base)
         ctx.vault.sync()
         newest = newest_row_mark(ctx)
         with ctx.archive.transaction():
             ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
-            ctx.archive.add_history(unrecorded_entries(ctx.archive, done, run, ctx.now()))
+            ctx.archive.add_history(unrecorded_entries(ctx.archive, action, run, ctx.now()))
             if base is not None:
                 # The crashed run had found the note missing at whose path this one is.
                 there = ctx.archive.base_at(base.path)
@@ -123,8 +125,8 @@ class _Repair:
         same = current and current.scope == intent.fact.scope
         if current and same and not differing_keys(current, intent.fact):
             return current
-        ours = intent.fact.revision or ctx.store.was_applied(intent.fact_id, intent.op)
-        return intent.fact if ours else None
+        is_applied = intent.fact.revision or ctx.store.was_applied(intent.fact_id, intent.op)
+        return intent.fact if is_applied else None
 
     def _base(self) -> Base | None:
         """The base after the repair, as far as the store and the staged file show it."""
@@ -159,18 +161,18 @@ class _Repair:
             return PlannedAction(do, old.fact.id, "", old.path, sha=old.sha, base=old.fact)
         if self.dropped or base is None:
             return None
-        done = PlannedAction(ActionKind.MERGE, base.fact.id, "", base.path, merged=base.fact)
+        action = PlannedAction(ActionKind.MERGE, base.fact.id, "", base.path, merged=base.fact)
         if intent.before is None:
-            return done.evolve(do=ActionKind.CREATE_NOTE, base=old.fact if old else None)
+            return action.evolve(do=ActionKind.CREATE_NOTE, base=old.fact if old else None)
         if old is None:
             # If note and fact existed before, their earlier values are unknown.
             is_new = not self.carries_id
-            return done.evolve(do=ActionKind.CREATE_FACT, new_id=True) if is_new else None
+            return action.evolve(do=ActionKind.CREATE_FACT, new_id=True) if is_new else None
         vault = self._base_of_before(old).fact
         edits = differing_keys(old.fact, vault)
-        theirs = [key for key in differing_keys(old.fact, base.fact) if key not in edits]
-        store = old.fact.replace(base.fact.values_at(theirs))
-        return done.evolve(base=old.fact, vault=vault, store=store)
+        from_store = [key for key in differing_keys(old.fact, base.fact) if key not in edits]
+        store = old.fact.replace(base.fact.values_at(from_store))
+        return action.evolve(base=old.fact, vault=vault, store=store)
 
     def _half_made(self) -> Base | None:
         """The base of a new note whose fact was created, if one of the two changed since."""
@@ -248,7 +250,7 @@ class _Repair:
             self.ctx.archive.put_blobs({torn.sha: torn.data})
         if not _try_exchange(self.ctx, intent.op, intent.path, torn.sha):
             return self._base_of_unwritten()
-        self._keep_displaced(torn, held=torn.sha)
+        self._keep_displaced(torn, sha=torn.sha)
         return Base(stored.evolve(path=intent.path), intent.after or "", None)
 
     def _finish_new(self, stored: Fact) -> Base | None:
@@ -268,23 +270,23 @@ class _Repair:
 
     def _exchanged(self, displaced: NoteFile) -> Base | None:
         """The base after a completed exchange, which displaced what was read, or a newer save."""
-        intent, stored, ours = self.intent, self.stored, self.intent.after or ""
+        intent, stored, written_sha = self.intent, self.stored, self.intent.after or ""
         is_newer = displaced.sha != intent.before
         # A newer save is restored if the note is still ours; our text is then staged again.
-        if is_newer and _try_exchange(self.ctx, intent.op, intent.path, ours):
+        if is_newer and _try_exchange(self.ctx, intent.op, intent.path, written_sha):
             return self._base_of_unwritten()
         self._keep_displaced(displaced)
         if stored is None:
             return None
-        return Base(stored.evolve(path=intent.fact.path or intent.path), ours, None)
+        return Base(stored.evolve(path=intent.fact.path or intent.path), written_sha, None)
 
-    def _keep_displaced(self, file: NoteFile | None, *, held: str | None = None) -> None:
-        """Keep a displaced file; `held` is its sha if not the one of the intent."""
+    def _keep_displaced(self, file: NoteFile | None, *, sha: str | None = None) -> None:
+        """Keep a displaced file; `sha` is its sha if not the one of the intent."""
         if file is not None:
             intent = self.intent
             due = self.ctx.clock.now().timestamp() + self.ctx.policy.linger_seconds
-            was = held or intent.before or ""
-            self.displaced = DisplacedFile(intent.op, intent.fact_id, intent.path, was, due)
+            file_sha = sha or intent.before or ""
+            self.displaced = DisplacedFile(intent.op, intent.fact_id, intent.path, file_sha, due)
 
 
 def _try_exchange(ctx: SyncContext, op: str, path: VaultPath, expect: str) -> bool:
@@ -305,14 +307,14 @@ def _sweep(ctx: SyncContext) -> None:
     ops = ctx.vault.ops()
     if not ops:
         return
-    known = {x.op for x in ctx.archive.intents()}
-    known |= {x.op for x in ctx.archive.displaced_files()}
-    unknown = [op for op in ops if op not in known]
-    found = [file for op in unknown if (file := ctx.vault.staged(op))]
-    if found:
+    recorded = {x.op for x in ctx.archive.intents()}
+    recorded |= {x.op for x in ctx.archive.displaced_files()}
+    orphans = [op for op in ops if op not in recorded]
+    files = [file for op in orphans if (file := ctx.vault.staged(op))]
+    if files:
         with ctx.archive.transaction():
-            ctx.archive.put_blobs({file.sha: file.data for file in found})
-    for op in unknown:
+            ctx.archive.put_blobs({file.sha: file.data for file in files})
+    for op in orphans:
         ctx.vault.discard(op)
 
 
@@ -331,18 +333,18 @@ OPENING_SECONDS = 1.0
 
 def release_displaced(ctx: SyncContext, files: Sequence[DisplacedFile]) -> list[DisplacedFile]:
     """Remove displaced files that no program can still save into; returns the others."""
-    gone = [each for each in files if _is_released(ctx, each)]
-    if gone:
+    released = [each for each in files if _is_released(ctx, each)]
+    if released:
         with ctx.archive.transaction():
-            ctx.archive.drop_displaced_files([each.op for each in gone])
-        for each in gone:
+            ctx.archive.drop_displaced_files([each.op for each in released])
+        for each in released:
             ctx.vault.discard(each.op)
-    removed = {each.op for each in gone}
-    left = [each for each in files if each.op not in removed]
-    if gone and len(left) <= FEW_DISPLACED and len(ctx.archive.displaced_files()) == len(left):
+    released_ops = {each.op for each in released}
+    others = [each for each in files if each.op not in released_ops]
+    if released and len(ctx.archive.displaced_files()) == len(others) <= FEW_DISPLACED:
         with ctx.archive.transaction():
             ctx.archive.set_setting(DISPLACED_WAIT_SETTING, None)
-    return left
+    return others
 
 
 def _is_released(ctx: SyncContext, displaced: DisplacedFile) -> bool:
@@ -386,14 +388,14 @@ def _examine_displaced_files(ctx: SyncContext, unrepaired: AbstractSet[str]) -> 
     for displaced in files[:MAX_EXAMINED]:
         if displaced.fact_id in unrepaired:
             continue
-        due = now >= displaced.due or _is_released(ctx, displaced)
+        is_removable = now >= displaced.due or _is_released(ctx, displaced)
         file = ctx.vault.staged(displaced.op)
         # An emptied file is about to be written, so it stays until it is due.
         if file is not None and file.sha != displaced.sha and file.data.strip():
             _adopt_late_save(ctx, displaced, file)
             rescued.append(displaced.fact_id)
-            due = True
-        if due or file is None:
+            is_removable = True
+        if is_removable or file is None:
             expired.append(displaced)
     if rescued:
         ctx.vault.sync()  # the save must be durable before its record is removed

@@ -66,9 +66,9 @@ class ReportedNotice(Struct, frozen=True):
     hint: str
 
 
-def notices_of(found: Iterable[Notice]) -> list[ReportedNotice]:
+def notices_of(notices: Iterable[Notice]) -> list[ReportedNotice]:
     """The notices in the archive, as they are reported."""
-    return [ReportedNotice(n.kind, n.path, n.line, n.message, n.hint) for n in found]
+    return [ReportedNotice(n.kind, n.path, n.line, n.message, n.hint) for n in notices]
 
 
 class Report(Struct, frozen=True):
@@ -317,15 +317,15 @@ class ProposedWrite(Struct, frozen=True):
 
 
 def conflicts_and_copies(
-    found: Iterable[ConflictRecord], copies: Sequence[ShownCopy]
+    conflicts: Iterable[ConflictRecord], copies: Sequence[ShownCopy]
 ) -> ConflictsAndCopies:
     """Open conflicts and conflict copies, as they are reported."""
-    return ConflictsAndCopies([shown_conflict(each) for each in found], copies)
+    return ConflictsAndCopies([shown_conflict(each) for each in conflicts], copies)
 
 
-def resolved_conflict(resolved: ConflictRecord, left: Iterable[ConflictRecord]) -> ResolveResult:
+def resolved_conflict(resolved: ConflictRecord, others: Iterable[ConflictRecord]) -> ResolveResult:
     """A resolved conflict and those that are still open, as they are reported."""
-    return ResolveResult([shown_conflict(each) for each in left], shown_conflict(resolved))
+    return ResolveResult([shown_conflict(each) for each in others], shown_conflict(resolved))
 
 
 def error_summary(error: Exception) -> Trouble:
@@ -381,5 +381,5 @@ class DaemonState(Struct):
         """Record an error. Returns it as JSON."""
         summary = error_summary(error)
         self.last_error = LastError(at, summary["kind"], summary["message"], summary["hint"])
-        found: dict[str, Value] = to_builtins(self.last_error)
-        return found
+        values: dict[str, Value] = to_builtins(self.last_error)
+        return values

@@ -43,7 +43,7 @@ def create_review_note(ctx: SyncContext, place: ReviewPlace, data: bytes) -> Vau
     op = f"{place.kind}-{place.id}"
     ctx.vault.stage(op, data)
     ctx.vault.sync()  # it must never be visible half-written
-    taken: frozenset[str] = frozenset()
+    occupied: frozenset[str] = frozenset()
     path = review_path(place.beside, place.suffix)
     while True:
         try:
@@ -51,8 +51,8 @@ def create_review_note(ctx: SyncContext, place: ReviewPlace, data: bytes) -> Vau
         except NoteExistsError:
             if is_review_note_of(ctx, path, place.kind, place.id):
                 break
-            taken |= {path.casefold()}
-            path = review_path(place.beside, place.suffix, taken=taken, review_id=place.id)
+            occupied |= {path.casefold()}
+            path = review_path(place.beside, place.suffix, taken=occupied, review_id=place.id)
         else:
             break
     ctx.vault.discard(op)

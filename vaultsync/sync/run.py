@@ -90,16 +90,16 @@ def sync_once(
     check_vault(ctx, dry_run=False)
     feed = check_store(ctx, run, request)
     unseen: dict[str, Fact] = {}
-    left = ctx.archive.unfinished()  # usually empty
-    interrupted = ctx.archive.intents() if "intents" in left else []
+    unfinished = ctx.archive.unfinished()  # usually empty
+    interrupted = ctx.archive.intents() if "intents" in unfinished else []
     if feed.is_available and interrupted:
         unseen |= record_replaced(ctx, feed.since)  # the repair moves bases
-    recheck = recover(ctx, run, interrupted, left, rescue=not request.trust_store)
+    recheck = recover(ctx, run, interrupted, unfinished, rescue=not request.trust_store)
     if interrupted and ctx.archive.intents():
         # It stopped responding, and a merge before the repair would have a wrong base.
         feed = StoreFeed(is_available=False)
     delivery = Delivery()
-    if feed.is_available and request.drain_outbox_first and "outbox" in left:
+    if feed.is_available and request.drain_outbox_first and "outbox" in unfinished:
         delivery = drain_outbox(ctx)
         recheck += delivery.touched
     work = observe(ctx, request, run, feed, recheck, progress=progress)
@@ -166,13 +166,13 @@ def observe(
     would have then. The facts in `recheck` are examined even if nothing seems to have
     changed.
     """
-    wanted = dict.fromkeys([*recheck, *request.fact_ids])
+    checked_ids = dict.fromkeys([*recheck, *request.fact_ids])
     folders: AbstractSet[VaultPath] | None = None
     if request.facts_only:
-        folders = folders_of_facts(ctx, list(wanted))
+        folders = folders_of_facts(ctx, list(checked_ids))
     elif request.folders is not None and feed.is_available and _is_followed(ctx, feed):
         feed = replace(feed, rows=ctx.store.feed(feed.since))
-        touched = [*(row.fact_id for row in feed.rows), *wanted]
+        touched = [*(row.fact_id for row in feed.rows), *checked_ids]
         folders = request.folders | folders_of_facts(ctx, touched)
     reread = request.reread | request.adopt
     if request.allow_scope_moves:
@@ -203,13 +203,13 @@ def observe(
         # Read after the resolutions, to include the rows that they wrote.
         feed = replace(feed, rows=ctx.store.feed(feed.since), is_whole=feed.since == 0)
     waiting = [] if request.facts_only else _waiting_facts(ctx, snapshot)
-    wanted = dict.fromkeys([*waiting, *recheck, *resolved, *previews, *request.fact_ids])
+    checked_ids = dict.fromkeys([*waiting, *recheck, *resolved, *previews, *request.fact_ids])
     cases, unchanged = make_cases(
         ctx,
         snapshot,
         identities,
         feed,
-        recheck=wanted,
+        recheck=checked_ids,
         brief=not request.trust_store,  # its guard needs the facts again
     )
     if previews:
@@ -238,14 +238,14 @@ def _waiting_facts(ctx: SyncContext, snapshot: VaultSnapshot) -> list[str]:
 
 def _confirm_absences(ctx: SyncContext, identities: NoteIdentities) -> None:
     """Check once more, after a grace period, for notes that were missing in an earlier run."""
-    due = [base for base in identities.absent.values() if base.missing_since]
-    if not due:
+    missing = [base for base in identities.absent.values() if base.missing_since]
+    if not missing:
         return
-    newest = max(datetime.fromisoformat(base.missing_since or "").timestamp() for base in due)
-    left = newest + ctx.policy.grace_seconds - ctx.clock.now().timestamp()
-    if left > 0:
-        ctx.clock.sleep(min(left, ctx.policy.grace_seconds))
-    for base in due:
+    newest = max(datetime.fromisoformat(base.missing_since or "").timestamp() for base in missing)
+    wait = newest + ctx.policy.grace_seconds - ctx.clock.now().timestamp()
+    if wait > 0:
+        ctx.clock.sleep(min(wait, ctx.policy.grace_seconds))
+    for base in missing:
         if is_note_back(ctx, base):
             del identities.absent[base.fact.id]
 

@@ -206,7 +206,7 @@ def folders_of_facts(ctx: SyncContext, fact_ids: Sequence[str]) -> set[VaultPath
 
 
 def parts_by_folder(
-    paths: Iterable[VaultPath], most: int, *, size_of: Callable[[VaultPath], int] = lambda _: 1
+    paths: Iterable[VaultPath], max_size: int, *, size_of: Callable[[VaultPath], int] = lambda _: 1
 ) -> Iterator[list[VaultPath]]:
     """Divide notes into parts of a maximum size, for consecutive runs.
 
@@ -220,7 +220,7 @@ def parts_by_folder(
     for _, group in groupby(ordered, parent_folder):
         notes = list(group)
         more = sum(map(size_of, notes))
-        if part and size + more > most:
+        if part and size + more > max_size:
             yield part
             part, size = [], 0
         part += notes
@@ -240,18 +240,18 @@ def take_snapshot(
         listed = {path: ctx.vault.folder(path) for path in scope.folders}
         scan = VaultScan({p: f for p, f in listed.items() if f is not None}, {}, at_ns)
     snapshot = VaultSnapshot(scan, is_partial=scope.folders is not None)
-    known = ctx.archive.folders()
+    recorded = ctx.archive.folders()
     reread = {parent_folder(path) for path in scope.reread}
     for number, (path, folder) in enumerate(scan.folders.items()):
         snapshot.conflict_copies += [path_in(path, name) for name in folder.copies]
-        if known.get(path) != folder.fingerprint or path in reread or scope.read_all:
+        if recorded.get(path) != folder.fingerprint or path in reread or scope.read_all:
             snapshot.scanned_folders[path] = folder
             _scan_folder(ctx, snapshot, folder, scope)
         if progress is not None:
             progress("scan", number, len(scan.folders))
     _identify_new_files(ctx, snapshot, scope)
     _pack(ctx, snapshot)
-    for path in known:
+    for path in recorded:
         if path not in scan.folders and not snapshot.is_unreadable(path):
             bases = ctx.archive.bases_in(path).values()
             first = next(iter(bases), None)
@@ -312,14 +312,14 @@ def _read_untracked_files(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
 def _scan_folder(
     ctx: SyncContext, snapshot: VaultSnapshot, folder: FolderListing, scope: ScanScope
 ) -> None:
-    held = ctx.archive.stamps_in(folder.path)
+    stamps = ctx.archive.stamps_in(folder.path)
     to_read: list[tuple[VaultPath, FileStamp, str]] = []
     for name, stamp in folder.files.items():
         path = path_in(folder.path, name)
-        fact_id, last = held.pop(name, ("", None))
+        fact_id, recorded_stamp = stamps.pop(name, ("", None))
         if not fact_id and is_review_note(name):
             snapshot.review_notes.add(path)
-        elif last != stamp or scope.read_all or path in scope.reread:
+        elif recorded_stamp != stamp or scope.read_all or path in scope.reread:
             to_read.append((path, stamp, fact_id))
         else:
             snapshot.known.add(path)
@@ -334,9 +334,9 @@ def _scan_folder(
                 _pack(ctx, snapshot)
     for name, what in folder.non_regular.items():
         snapshot.non_regular[path_in(folder.path, name)] = what
-        held.pop(name, None)
-    if held:
-        snapshot.absent |= ctx.archive.find_bases(fact_id for fact_id, _ in held.values())
+        stamps.pop(name, None)
+    if stamps:
+        snapshot.absent |= ctx.archive.find_bases(fact_id for fact_id, _ in stamps.values())
 
 
 def _look_at_file(
@@ -453,9 +453,9 @@ def bytes_again(ctx: SyncContext, seen: ScannedFile) -> NoteFile | None:
 
 def leave_unsettled(snapshot: VaultSnapshot, seen: ScannedFile) -> ScannedFile:
     """Leave a file to the next run, which will scan its folder again."""
-    left = ScannedFile(seen.path, seen.file, seen.base, is_settled=False)
-    snapshot.seen[seen.path] = left
-    return left
+    unsettled = ScannedFile(seen.path, seen.file, seen.base, is_settled=False)
+    snapshot.seen[seen.path] = unsettled
+    return unsettled
 
 
 def trusted_stamp(stamp: FileStamp, at_ns: int) -> FileStamp | None:

@@ -83,9 +83,9 @@ def run_summaries(
     An agent gets runs with actions that it may know of, and only these are counted.
     """
     if agent is not None:
-        found = _runs_of_agent(ctx, prefix, AgentView(ctx, agent))
+        runs = _runs_of_agent(ctx, prefix, AgentView(ctx, agent))
     else:
-        found = (
+        runs = (
             RunSummary(
                 each.run,
                 each.at,
@@ -94,7 +94,7 @@ def run_summaries(
             )
             for each in ctx.archive.runs(limit=limit, prefix=prefix)
         )
-    return tuple(islice((each for each in found if span.holds(each.at)), limit))
+    return tuple(islice((each for each in runs if span.holds(each.at)), limit))
 
 
 def _runs_of_agent(ctx: SyncContext, prefix: str, view: AgentView) -> Iterator[RunSummary]:

@@ -154,12 +154,12 @@ class TelemetryRecorder:
         with self._lock:
             saved = self._saved
             sources = sorted(saved.recall.items())
-            found = {name: times for name, each in sources if (times := each.percentiles())}
+            recall_times = {name: times for name, each in sources if (times := each.percentiles())}
             return Telemetry(
                 since=saved.since,
                 write_through=saved.write_through.percentiles(),
                 note_to_store=saved.note_to_store.percentiles(),
-                recall=found,
+                recall=recall_times,
                 edits=saved.edits,
                 conflicts=saved.conflicts,
                 conflicts_per_1000_edits=round(1000 * saved.conflicts / max(saved.edits, 1), 2),

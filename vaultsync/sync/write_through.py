@@ -97,23 +97,23 @@ class NoteWriter:
         except StoreUnavailableError:
             return  # the next run records them, because both sides are equal
         ctx.vault.sync()
-        known = ctx.archive.find_bases([each.fact.id for each in pending])
+        existing = ctx.archive.find_bases([each.fact.id for each in pending])
         run, at = ctx.clock.new_id(), ctx.now()
         bases, blobs, history = [], {}, []
         for each in pending:
             sha = hashlib.sha256(each.data).hexdigest()
             base = self._base(each, sha)
-            if each.fact.id in known or base is None:
+            if each.fact.id in existing or base is None:
                 continue
             blobs[sha] = each.data
             bases.append(base)
             history.append(
                 HistoryEntry(run, at, each.fact.id, "store", each.actor, "note", None, base.path)
             )
-        gone = [base._replace(missing_since=at) for base in self._replaced(bases)]
+        replaced = [base._replace(missing_since=at) for base in self._replaced(bases)]
         with ctx.archive.transaction():
             ctx.archive.put_blobs(blobs)
-            ctx.archive.put_bases([*gone, *bases])
+            ctx.archive.put_bases([*replaced, *bases])
             ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
             ctx.archive.add_history(history)
             ctx.archive.set_folders({parent_folder(base.path): b"" for base in bases})
