@@ -1,7 +1,7 @@
-"""Apps that a person has open: faithful ones, and others.
+"""Fake Obsidian apps that have notes open: correct ones, and faulty ones.
 
-An app writes into the file itself, as Obsidian does, and says the sha of what it holds
-when that is not what was expected.
+An app writes into the file itself, as Obsidian does, and returns the sha of its text
+if that is not the expected one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from vaultsync.backends.obsidian.vault_through_app import WriteOffer, WriteReply
 
 
 class Files(Protocol):
-    """The files of the vault, as a person has them."""
+    """The files of the vault, as the user sees them."""
 
     def content(self, path: str) -> bytes | None: ...
     def save_in_place(self, path: str, data: bytes) -> None: ...
@@ -27,16 +27,16 @@ APPS = ("applies", "refuses", "lies", "is slow", "holds unsaved text", "adds a w
 
 @dataclass
 class FakeApp:
-    """An app that does what its `kind` says with every offer."""
+    """An app that treats every write as its `kind` says."""
 
     files: Files
     kind: str
     digest: Callable[[bytes], str]
     is_open: bool = True
     before: Callable[[], None] = lambda: None
-    """Happens once, right before the app looks at the file."""
+    """Called once, right before the app reads the file."""
     after: Callable[[], None] = lambda: None
-    """Happens once, when the app has done what it does."""
+    """Called once, when the app is done."""
     offers: list[WriteOffer] = field(default_factory=list)
 
     def offer(self, offer: WriteOffer) -> WriteReply | None:
@@ -60,7 +60,7 @@ class FakeApp:
                 return self.apply(offer)
 
     def apply(self, offer: WriteOffer) -> WriteReply:
-        """As the plugin does: compare with what is there, then write or rename."""
+        """Compare with the current text, then write or rename, as the plugin does."""
         data = self.files.content(offer.path)
         if data is None or self.digest(data) != offer.expect:
             return WriteReply(False, None if data is None else self.digest(data), "changed")

@@ -1,4 +1,4 @@
-"""Archives to test, and what to put into them."""
+"""Archives to test, and rows to put into them."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 
 @dataclass
 class Client:
-    """Asks a bridge as the plugin does; a test may override each header."""
+    """A client like the plugin, whose headers a test may override."""
 
     port: int
     token: str
@@ -92,7 +92,7 @@ def open_bridge(root: Path, *, agent: str | None = None) -> Iterator[Client]:
 
 
 class Heard:
-    """A listener to the stream of events."""
+    """A client of the event stream."""
 
     def __init__(self, client: Client, *, app: bool = False) -> None:
         self._link = http.client.HTTPConnection("127.0.0.1", client.port, timeout=30)

@@ -1,7 +1,7 @@
-"""A service with OpenAI's chat API in a process of its own, for tests of the model classifier.
+"""A service with OpenAI's chat API in its own process, for tests of the model classifier.
 
-Run as a program, it serves: `python tests/chat_service.py`. It prints its port. The name of the
-model that a request asks for says how it answers; every request is a line on stdout.
+`python tests/chat_service.py` runs it, and prints its port. The name of the
+requested model determines the answer; every request is printed as a line on stdout.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def _completion(content: str) -> dict[str, object]:
 
 
 class ChatService(NamedTuple):
-    """The service, as its clients see it."""
+    """The running service."""
 
     url: str
     process: subprocess.Popen[str]
 
     def requests(self) -> list[dict[str, Any]]:
-        """What it was asked; it is stopped for it."""
+        """Stop the service, and return the requests that it got."""
         self.process.terminate()
         said, _ = self.process.communicate(timeout=10)
         return [json.loads(line) for line in said.splitlines()]

@@ -1,18 +1,18 @@
-"""How hard hypothesis tries, where tests keep files, and what the collector looks at.
+"""The profiles of hypothesis, the folder of test files, and settings of the whole run.
 
 HYPOTHESIS_PROFILE is `dev`, `ci` or `thorough`.
 
-No profile has a deadline: a shared machine is slow at times, and a hang is caught by
-the timeout of the test. `ci` tries the same examples in every run, so that a green
+No profile has a deadline: a shared machine is slow at times, and the timeout of the test
+catches a hang. `ci` tries the same examples in every run, so that a green
 build stays green; `dev` and `thorough` try new ones each time, and print how to repeat
-a failure. A test that wants a number of its own multiplies `settings().max_examples`,
+a failure. A test that needs another number of examples multiplies `settings().max_examples`,
 so that the profile still counts.
 
 `--short` leaves out most cases of the tests that are marked `long`; `make test` does, and `make
 check` tries all.
 
-All but the thorough tests keep their files in memory where there is enough of it; those
-that prove what a disk does ask for a `disk`.
+All but the thorough tests keep their files in memory if there is enough of it; those
+that test the behaviour of a disk use the fixture `disk`.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ DISK = tempfile.gettempdir()
 MEMORY = Path("/dev/shm")  # noqa: S108 - each run makes a folder of its own below it
 REAL = Path(__file__).parent / "real"
 NEEDED = 2 << 30
-"""Bytes; all tests at once keep less than half of that."""
+"""Bytes; all tests together need less than half of that."""
 
 
 @pytest.fixture
 def disk(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A folder that is not in memory; it is left where a test failed."""
+    """A folder that is not in memory; it is kept if the test fails."""
     folder = Path(tempfile.mkdtemp(prefix="vaultsync-", dir=DISK)).resolve()
     failed = request.session.testsfailed
     yield folder
@@ -60,7 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What waits more than it computes begins first, in one worker; the others compute."""
+    """Start the tests that mostly wait first, in one worker, while the others compute."""
     if config.getoption("--short"):
         left_out = {*_left_out(items)}
         config.hook.pytest_deselected(items=[*left_out])
@@ -69,7 +69,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _left_out(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    """Of each long test all cases but one in N, or all; each turn keeps other cases."""
+    """The cases of each long test to leave out; each turn keeps other ones."""
     seen = Counter[str]()
     for item in items:
         if mark := item.get_closest_marker("long"):
@@ -80,18 +80,18 @@ def _left_out(items: list[pytest.Item]) -> Iterator[pytest.Item]:
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays to the end: it need not be looked through ever again."""
+    """Exclude what was collected, which stays to the end, from garbage collection."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto`: while one test waits for a program or the disk, another one computes."""
+    """Start more workers than cores: while one test waits, another one computes."""
     return (os.cpu_count() or 1) + 1
 
 
-# A tenth of all time goes by with looking for garbage where ten thousand tests lie about.
+# Otherwise garbage collection among ten thousand collected tests takes a tenth of all time.
 gc.disable()
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= NEEDED and not THOROUGH:
     tempfile.tempdir = str(MEMORY)
@@ -99,16 +99,16 @@ settings.register_profile("dev", deadline=None, print_blob=True, max_examples=40
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True, max_examples=40)
 settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
-# Tests, and programs that tests start, load what was compiled once, as an installation does.
+# Tests, and programs that they start, use compiled files, as an installation does.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# Passes of tests make no vectors; those that are about vectors say which model.
+# The runs of tests embed nothing; tests of vectors choose a model.
 os.environ.setdefault("VAULTSYNC_EMBEDDER", "none")
-# No test starts a process that embeds, but those that are about it.
+# Only the tests of the background process start one.
 os.environ["VAULTSYNC_EMBED_IN_BACKGROUND"] = "off"
-# What this machine does for the vaults of tests is never that of the person who runs them.
+# The user's own settings must not affect the tests.
 os.environ["VAULTSYNC_CONFIG_DIR"] = tempfile.mkdtemp(prefix="vaultsync-config-")
 atexit.register(shutil.rmtree, os.environ["VAULTSYNC_CONFIG_DIR"], ignore_errors=True)
-# A note that a test opens is opened by this.
+# The editor of tests.
 os.environ["EDITOR"] = "true"
 os.environ.pop("VISUAL", None)

@@ -1,4 +1,4 @@
-"""`vaultsync watch` with its bridge, in a process of its own."""
+"""`vaultsync watch` with its bridge, in a separate process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATIENCE = 30.0
 
 
 def wait_until(holds: Callable[[], object]) -> None:
-    """Wait for what another process or thread does."""
+    """Wait for another process or thread."""
     end = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < end
@@ -28,9 +28,9 @@ def wait_until(holds: Callable[[], object]) -> None:
 def watched(
     *words: str, env: Mapping[str, str] | None = None, log: list[dict[str, Any]] | None = None
 ) -> Iterator[str]:
-    """The address of the bridge of a daemon that listens, while it is needed.
+    """Run a daemon during the block; yields the address of its bridge.
 
-    At the end `log` has what it told since.
+    At the end, `log` contains what the daemon logged meanwhile.
     """
     started = start_program(
         [sys.executable, "-m", "vaultsync", "watch", *words],

@@ -29,7 +29,7 @@ NORDKABEL = (
     "We order cable glands from Nordkabel, because theirs were dry inside after a winter of rain."
 )
 LINKED = "[[Oskar Brandvold|Oskar]], if asked"
-"""What indy writes about Oskar: vaultsync links the people that an agent mentions."""
+"""A fact by indy about Oskar: vaultsync links the people that an agent mentions."""
 
 
 def take_in(stage: Stage) -> None:
@@ -235,7 +235,7 @@ def undo(stage: Stage) -> None:
 
 
 def _undated(data: bytes) -> bytes:
-    """A note without the time of its last change, which goes on."""
+    """A note without the time of its last change, which differs in each run."""
     return re.sub(rb"(?m)^updatedAt: .*\n", b"", data)
 
 
@@ -308,7 +308,7 @@ SEEN = (
     "Renamed a variable in the importer.",
     "Good morning, what is next?",
 )
-"""What indy observes in an hour."""
+"""The observations of indy in an hour."""
 
 
 def observe(stage: Stage) -> None:
@@ -478,7 +478,7 @@ STORY = (
 
 
 def main() -> int:
-    """Tell the story; 1 when a step does not show what it claims."""
+    """Run the demo; returns 1 if a claim does not hold."""
     parser = argparse.ArgumentParser(prog="python -m tests.demo", description=__doc__)
     parser.add_argument("--keep", action="store_true", help="keep the folder")
     parser.add_argument("--store", help="the URL of the store; else SQLite")

@@ -1,4 +1,4 @@
-"""A conflict about one line, as tests need it, and what a person does with its note."""
+"""A conflict about one line, and the user's edits of its note."""
 
 from __future__ import annotations
 

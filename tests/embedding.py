@@ -1,4 +1,4 @@
-"""What tests of embedders share: an export made once, and a service that misbehaves."""
+"""Helpers for tests of embedders: a shared export, and a faulty service."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def cosine(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def need(*packages: str) -> None:
-    """Skip where a package is not installed; to import one may take ten seconds."""
+    """Skip the test if a package is not installed, without the cost of importing it."""
     for package in packages:
         if find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
 
 
 def local_embedder(config: pytest.Config) -> Embedder:
-    """The export of the packaged model, made by the first run that needs it."""
+    """The export of the packaged model, created by the first run that needs it."""
     need(*PACKAGES)
     assert config.cache is not None
     models = config.cache.mkdir("models")
@@ -56,7 +56,7 @@ class Service:
     requests: list[dict[str, object]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
     answers: list[Callable[[Answer], Answer]] = field(default_factory=list)
-    """What is done to the next answers, one after the other."""
+    """Faults of the next answers, one for each."""
     at_once: int = 0
     most_at_once: int = 0
     gate: threading.Barrier | None = None
@@ -122,7 +122,7 @@ def serving() -> Iterator[Service]:
 
 
 Loads = list[tuple[str, dict[str, object], str | None]]
-"""The model, the options, and whether the hub may not be asked, of each load."""
+"""Of each load: the model, the options, and whether access to the hub is off."""
 
 
 def fake_sentence_transformers(
@@ -132,7 +132,7 @@ def fake_sentence_transformers(
     version: str = "6.0.0",
     **methods: Callable[..., object],
 ) -> Loads:
-    """A sentence-transformers with one class, which notes what it is asked to load."""
+    """A fake sentence-transformers, which records what it should load."""
     loads: Loads = []
 
     class Loaded:

@@ -1,4 +1,4 @@
-"""Entries kept in memory, and what the tables of a world are made with."""
+"""Entries in memory, and the inputs of the tables of a world."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vaultsync.model.paths import VaultPath
 
 
 class EntriesInMemory(MemoryEntries):
-    """Entries that tell how often they were brought up to date."""
+    """Entries that count how often they are updated."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,16 +27,16 @@ class EntriesInMemory(MemoryEntries):
 
 
 def render_index(entries: Iterable[IndexEntry], paths: Mapping[str, VaultPath]) -> dict[str, str]:
-    """Name of an index file -> its text, of all entries whose facts have a path."""
+    """Name of an index file -> its text, for all facts with a path."""
     listed = (ListedEntry.of(each, paths[each.id]) for each in entries if each.id in paths)
     return render_listed(listed, MemoryEntries())
 
 
 def making(entries: EntryTable | None = None) -> TableInputs:
-    """What tables are made with; a word is a token."""
+    """The inputs of tables; each word is a token."""
     return TableInputs(entries or EntriesInMemory(), in_memory, words)
 
 
 def in_memory() -> AbstractContextManager[EntryTable]:
-    """An empty table for a moment."""
+    """An empty table, for the block."""
     return nullcontext(MemoryEntries())

@@ -1,4 +1,4 @@
-"""Stand-ins for the world that tests can steer."""
+"""A clock that tests control."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 class FakeClock:
-    """Stands still until a test moves it; its ids repeat from run to run."""
+    """A clock that stands still until a test moves it; its ids are the same in every run."""
 
     def __init__(self, start: datetime = START, *, seed: int = 0) -> None:
         self._start = start
@@ -27,20 +27,20 @@ class FakeClock:
         return self._start + self._set_by + timedelta(seconds=self._passed)
 
     def monotonic(self) -> float:
-        """Seconds since the clock was made."""
+        """Seconds since the clock was created."""
         return self._passed
 
     def sleep(self, seconds: float) -> None:
-        """Let the time pass at once."""
+        """Advance the time at once."""
         self.advance(max(0.0, seconds))
 
     def new_id(self) -> str:
-        """The next id; the same in every run that does the same."""
+        """The next id of a fixed sequence."""
         return self._ids.new()
 
     def advance(self, seconds: float) -> None:
         self._passed += seconds
 
     def set_back(self, seconds: float) -> None:
-        """Set the wall clock back, as a person or NTP does; `monotonic` goes on."""
+        """Set the wall clock back, as a user or NTP may; `monotonic` continues."""
         self._set_by -= timedelta(seconds=seconds)

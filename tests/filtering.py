@@ -1,4 +1,4 @@
-"""Facts and filters of all kinds: what a filter means has to be the same everywhere."""
+"""Facts and filters of all kinds: every index must interpret a filter in the same way."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXPIRIES = (None, "2026-02-14T13:45:00Z", "2999-01-01")
 
 
 def _fact(number: int) -> Fact:
-    # Steps without a common divisor, so that all of these meet each other.
+    # Steps without a common divisor, so that all combinations occur.
     values = {
         "id": IDS[number],
         "title": "Tea",
@@ -63,7 +63,7 @@ SEEDS = (
     FactFilters(since="2026-02-14T13:45:00.000001Z", status=None, heads_only=False),
     FactFilters(since="2026-02-14", until="2026-02-14T13:45:00.000001Z", status=None),
 )
-"""Filters that an index once could have meant otherwise, beside those that are drawn."""
+"""Filters that indexes once interpreted differently, in addition to random ones."""
 _tags = st.sampled_from(["hot", "#HOT", "Hot/tea", "a", "A/b", "#a/b/C", "SS", "ä\\", "x"])
 _times = st.none() | st.sampled_from(
     [*TIMES[1:], "2026-02-14T11:45:00Z", "2026-02-14T13:45:00-02:00", "9999-12-30"]
@@ -90,7 +90,7 @@ filters = st.builds(
 
 
 def check_found(found: Collection[str], asked: FactFilters) -> None:
-    """All that pass were found, and nothing else but what an index may leave to others."""
+    """Check that an index finds all matches, and only extra facts that callers filter out."""
     loose = asked.unhidden._replace(
         user=None,
         tiers=frozenset(),
@@ -104,7 +104,7 @@ def check_found(found: Collection[str], asked: FactFilters) -> None:
 
 
 def with_seeds(test: Callable[..., None]) -> Callable[..., None]:
-    """A test that draws `asked`, which is asked the seeds, too."""
+    """A test with random `asked` filters, which also runs with the seeds."""
     for each in SEEDS:
         test = example(asked=each)(test)
     return test

@@ -1,4 +1,4 @@
-"""Every test of a contract is held against each of those that may differ in it."""
+"""Run every test of a contract on each implementation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vaultsync.storage.archive import Archive
 from vaultsync.storage.vault import Vault
 
 EVERYWHERE = ("sim", "fs")
-"""All other worlds are `fs` but in how they change a note that is there."""
+"""The other worlds differ from `fs` only in how they change existing notes."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,4 +1,4 @@
-"""Stories of single facts begin in an empty world."""
+"""Fixtures for tests of single facts: an empty world."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worlds that tests of memory files begin with."""
+"""Fixtures for tests of memory files."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def world() -> MemoryWorld:
 
 @pytest.fixture
 def synced(world: MemoryWorld) -> MemoryWorld:
-    """Its file, `ALL`, was synced."""
+    """A world whose file, `ALL`, was synced."""
     world.takes(ALL)
     return world

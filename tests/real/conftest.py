@@ -1,4 +1,4 @@
-"""What a kill or a fault leaves on a disk is proved on a disk."""
+"""Fixtures for tests of kills and faults, which need a real disk."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _no_daemon_is_left() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """The vault of which each kill and each fault meets a copy."""
+    """The vault of which each kill and fault gets a copy."""
     home = everything(tmp_path_factory.mktemp("struck") / "template")
     yield home
     shutil.rmtree(home.where)

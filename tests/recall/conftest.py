@@ -1,4 +1,4 @@
-"""Stories of recall begin in an empty world that can be asked."""
+"""Fixtures for tests of recall: an empty world that answers questions."""
 
 from __future__ import annotations
 

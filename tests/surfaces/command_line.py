@@ -1,4 +1,4 @@
-"""The command line before a memory that answers as a test says."""
+"""The command line with a fake memory, whose answers a test chooses."""
 
 from __future__ import annotations
 
@@ -239,14 +239,14 @@ ANSWERS: Mapping[str, Any] = {
     "add_to_memory_file": AddResult(FILE, "Lessons", "written"),
     "doctor": (DoctorCheck("python", ok=True, message="Python 3.14"),),
 }
-"""What each method answers when a test says nothing else: all is well."""
+"""The default answer of each method: no problems."""
 
 DIFFERENCE = Difference(ID, NOTE, "title", "a", "b", None, "the sides differ")
 BAD_CHECK = DoctorCheck("space", ok=False, message="the disk is full", hint="make room")
 
 
 class FakeMemory:
-    """Answers as told; refuses calls that the real `Memory` does not take."""
+    """A memory with fixed answers, which refuses calls that the real `Memory` does not take."""
 
     is_empty = False
 
@@ -289,7 +289,7 @@ def run(
     env: Mapping[str, str | None] | None = None,
     color: bool = False,
 ) -> Result:
-    """Run a command on a memory; nothing of the caller's environment counts."""
+    """Run a command on a memory, without the caller's environment."""
     held = memory or FakeMemory()
 
     def opened(path: str | None = None, **named: object) -> FakeMemory:
@@ -311,7 +311,7 @@ def run(
 
 
 def one_object(result: Result) -> dict[str, Any]:
-    """The one JSON object that is all of stdout."""
+    """The single JSON object that stdout consists of."""
     found = json.loads(result.stdout)
     assert isinstance(found, dict)
     return found

@@ -1,4 +1,4 @@
-"""What tests of the surfaces begin with: vaults, and a bridge."""
+"""Fixtures for tests of the surfaces: vaults, and a bridge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How most stories begin: an empty world, or one with a fact on both sides or a conflict."""
+"""Fixtures for tests of sync: an empty world, one with a fact, one with a conflict."""
 
 from __future__ import annotations
 
