@@ -116,7 +116,7 @@ def test_what_is_left_keeps_the_intent_and_the_next_purge_takes_it_up(
     fact = world.mirrored(WEDDING)
     kept.search.remnants = (
         Remnant("/state/x", "text", 2),
-        Remnant("diary.md", "text", theirs=True),
+        Remnant("diary.md", "text", of_user=True),
     )
     done = kept.purge(world, fact.id)
     assert (done.remaining, done.quoted) == (2, ("diary.md",))

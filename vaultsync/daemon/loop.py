@@ -187,7 +187,7 @@ class DaemonLoop:
         if now < self._due.ask_at:
             return
         try:
-            found = self._work.ctx.store.state()
+            state = self._work.ctx.store.state()
         except VaultsyncError as error:
             self._due.ask_at = now + self._absences.next()
             if not self.state.store_away:
@@ -203,7 +203,7 @@ class DaemonLoop:
             self._want_all("the store is available again")
             self._emit("store", {"away": ""})
         # An agent's proposal is only in the archive, and has no note yet.
-        is_behind = found.seq != self._due.cursor or has_new_proposals(self._work.ctx)
+        is_behind = state.seq != self._due.cursor or has_new_proposals(self._work.ctx)
         if is_behind and self._due.behind_since is None:
             self._due.behind_since = now
 
@@ -237,18 +237,18 @@ class DaemonLoop:
 
     def _folders_changed(self, now: float) -> bool:
         """Whether one of the other paths is a folder that changed."""
-        others = self._others.pop_due(now)
-        if not others:
+        changed = self._others.pop_due(now)
+        if not changed:
             return False
         ctx = self._work.ctx
-        known = ctx.archive.folders()
-        for path in others:
+        recorded = ctx.archive.folders()
+        for path in changed:
             folder = ctx.vault.folder(path)
-            below = any(each.startswith(path + "/") for each in known)
+            below = any(each.startswith(path + "/") for each in recorded)
             if folder is None:
-                if below or path in known:
+                if below or path in recorded:
                     return True
-            elif below or not path or known.get(path) != folder.fingerprint:
+            elif below or not path or recorded.get(path) != folder.fingerprint:
                 return True
         return False
 

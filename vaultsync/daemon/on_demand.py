@@ -112,10 +112,10 @@ class OnDemandSync:
         if self._watcher is None:
             return
         events = self._watcher.drain()
-        lost = events.lost or self._watcher.failure()
-        if lost:
+        reason = events.lost or self._watcher.failure()
+        if reason:
             self.close()
-            self._due.all = lost
+            self._due.all = reason
         self._dirty.update(dict.fromkeys(map(parent_folder, events.notes), now))
         if events.others or any(map(is_review_note, events.notes)):
             self._due.all = "a folder or a conflict note changed"

@@ -67,10 +67,10 @@ class Debouncer:
 
     def pop_due(self, now: float) -> frozenset[VaultPath]:
         """Remove and return the paths that are due."""
-        due = frozenset(path for path in self._first if self._due(path) <= now)
-        for path in due:
+        paths = frozenset(path for path in self._first if self._due(path) <= now)
+        for path in paths:
             del self._first[path], self._last[path]
-        return due
+        return paths
 
     def pending(self) -> frozenset[VaultPath]:
         """The paths that are not due yet."""
@@ -149,10 +149,10 @@ class DueTimes:
 
     def wait(self, now: float, *settle: float | None) -> float:
         """Seconds until something is due."""
-        due = [self.rescan_at, self.retry_at, self.derive_at, self.hash_at]
-        due += [at for at in settle if at is not None]
+        times = [self.rescan_at, self.retry_at, self.derive_at, self.hash_at]
+        times += [at for at in settle if at is not None]
         if self.all or self.to_hash or self.behind_since is not None:
-            due.append(now)
-        soonest = max(min(due), self.not_before)
+            times.append(now)
+        soonest = max(min(times), self.not_before)
         poll = max(self.ask_at - now, 0.0)
         return min(max(soonest - now, 0.0), poll, self._intervals.check)

@@ -61,8 +61,8 @@ def adopt_notes(
     if type_name is not None:
         type_name = Fact("").replace({"type": type_name}).type
     scan = ctx.vault.scan()
-    known = ctx.archive.paths()
-    wanted: dict[VaultPath, int] = {}
+    adopted_paths = ctx.archive.paths()
+    sizes: dict[VaultPath, int] = {}
     folders: list[VaultPath] = []
     named: list[VaultPath] = []
     for path in paths or (VaultPath(""),):
@@ -73,33 +73,35 @@ def adopt_notes(
         }
         if path == "" or path in scan.folders:
             folders.append(path)
-            wanted.update(inside)
+            sizes.update(inside)
         elif (stamp := ctx.vault.stamp(path)) is not None:
-            wanted[path] = max(stamp.size, BYTES_PER_NOTE)
+            sizes[path] = max(stamp.size, BYTES_PER_NOTE)
             named.append(path)
         else:
             raise NoteMissingError(path)
     request = SyncRequest(
         kind="adopt",
         dry_run=dry_run,
-        adopt=frozenset(path for path in wanted if path not in known),
+        adopt=frozenset(path for path in sizes if path not in adopted_paths),
         adopt_scope=scope,
         adopt_type=type_name,
         actor=actor,
     )
     unadopted = unadopted_paths(ctx)
-    if unadopted & wanted.keys() and not dry_run:
-        remember_unadopted(ctx, unadopted - wanted.keys())
+    if unadopted & sizes.keys() and not dry_run:
+        remember_unadopted(ctx, unadopted - sizes.keys())
     if folders and not dry_run:
         adopted = dict.fromkeys([*adopted_folders(ctx), *folders])
         with ctx.archive.transaction():
             ctx.archive.set_setting("adopted_folders", "\n".join(adopted))
     del scan  # it is as large as the vault
-    report = _adopt_in_parts(ctx, request, wanted, progress)
+    report = _adopt_in_parts(ctx, request, sizes, progress)
     reported = {action.path for action in report.actions}
     reported |= {notice.path for notice in report.attention}
-    left = [_refusal(ctx, path) for path in named if path not in reported | known.keys()]
-    return structs.replace(report, attention=[*report.attention, *notices_of(left)])
+    refusals = [
+        _refusal(ctx, path) for path in named if path not in reported | adopted_paths.keys()
+    ]
+    return structs.replace(report, attention=[*report.attention, *notices_of(refusals)])
 
 
 def _adopt_in_parts(
@@ -112,19 +114,19 @@ def _adopt_in_parts(
 
     At the end, the whole vault is synced, which finds little left to do.
     """
-    done: Report | None = None
+    total: Report | None = None
     if not request.dry_run and sum(map(sizes.__getitem__, request.adopt)) > BYTES_IN_MEMORY:
         for some in parts_by_folder(request.adopt, BYTES_IN_MEMORY, size_of=sizes.__getitem__):
             folders = frozenset(parent_folder(path) for path in some)
-            part = replace(request, folders=folders, adopt=frozenset(some), after=done)
+            part = replace(request, folders=folders, adopt=frozenset(some), after=total)
             report = sync_once(ctx, part, progress=progress)
-            done = done if report.quiet else report
-        known = ctx.archive.paths()  # those are not read again
-        left = frozenset(path for path in request.adopt if path not in known)
-        request = replace(request, adopt=left)
-        del known
-    last = sync_once(ctx, replace(request, after=done), progress=progress)
-    return last if done is None or not last.quiet else join_reports(done, last)
+            total = total if report.quiet else report
+        adopted_paths = ctx.archive.paths()  # those are not read again
+        remaining = frozenset(path for path in request.adopt if path not in adopted_paths)
+        request = replace(request, adopt=remaining)
+        del adopted_paths
+    last = sync_once(ctx, replace(request, after=total), progress=progress)
+    return last if total is None or not last.quiet else join_reports(total, last)
 
 
 def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:
@@ -160,9 +162,9 @@ def find_note_with_id(ctx: SyncContext, fact_id: str) -> VaultPath:
     if base is not None and _has_id(ctx, base.path, fact_id):
         return base.path
     newest = sorted((-stamp.mtime_ns, path) for path, stamp in ctx.vault.scan().notes())
-    known = ctx.archive.paths()
+    adopted_paths = ctx.archive.paths()
     for _, path in newest:
-        if path not in known and not is_review_note(path) and _has_id(ctx, path, fact_id):
+        if path not in adopted_paths and not is_review_note(path) and _has_id(ctx, path, fact_id):
             return path
     raise IdNotInVaultError(fact_id)
 

@@ -84,8 +84,8 @@ class LinkReport(Struct, frozen=True):
     @property
     def problems(self) -> tuple[LinkProblem, ...]:
         """All problems, by path and line."""
-        found = (*self.broken, *self.ambiguous, *self.alias_only)
-        return tuple(sorted(found, key=lambda each: (each.path, each.line)))
+        unsorted = (*self.broken, *self.ambiguous, *self.alias_only)
+        return tuple(sorted(unsorted, key=lambda each: (each.path, each.line)))
 
 
 def check_links(
@@ -106,14 +106,14 @@ def check_links(
 
 
 def fixed_links_for(
-    ctx: SyncContext, agent: str, done: LinkReport, *, files: VaultFiles = tuple
+    ctx: SyncContext, agent: str, report: LinkReport, *, files: VaultFiles = tuple
 ) -> LinkReport:
     """The part of a report of `fix_links()` that an agent may see, with the remaining problems."""
     view = AgentView(ctx, agent)
     fixed = tuple(
-        each for each in done.fixed if all(map(view.sees_note, (each.path, *each.candidates)))
+        each for each in report.fixed if all(map(view.sees_note, (each.path, *each.candidates)))
     )
-    run = done.run if fixed else None
+    run = report.run if fixed else None
     return structs.replace(check_links(ctx, files=files, agent=agent), fixed=fixed, run=run)
 
 
@@ -131,24 +131,24 @@ def fix_links(
     Raises: as `sync_once()`.
     """
     check = _LinkChecker(ctx, files, progress)
-    found = check.report()
+    before = check.report()
     bases = ctx.archive.paths()
     denied = AgentView(ctx, agent).unwritable_facts({*bases.values()})
     fixable = [
         p
-        for p in found.problems
+        for p in before.problems
         if p.fix is not None and p.path in bases and bases[p.path] not in denied
     ]
     if not fixable:
-        return found
+        return before
     survey, fact_ids = check.survey, {bases[problem.path] for problem in fixable}
     resolve = survey.resolver.resolve
     fixes = LinkTargets(lambda path: lambda link: survey.check(link, path).fix, resolve, resolve)
-    done = rewrite_note_links_of(ctx, fact_ids, fixes, reason=FIX_REASON, progress=progress)
-    left = _LinkChecker(ctx, files, progress).report()
-    still = {(each.path, each.property, each.link) for each in left.problems}
+    run_report = rewrite_note_links_of(ctx, fact_ids, fixes, reason=FIX_REASON, progress=progress)
+    after = _LinkChecker(ctx, files, progress).report()
+    still = {(each.path, each.property, each.link) for each in after.problems}
     fixed = tuple(p for p in fixable if (p.path, p.property, p.link) not in still)
-    return structs.replace(left, fixed=fixed, run=done.run if done else None)
+    return structs.replace(after, fixed=fixed, run=run_report.run if run_report else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +244,8 @@ class _LinkChecker:
                 kind = "property" if key else "embed" if link.embed else link.kind
                 tally[kind, _how(resolution, link)] += 1
                 if resolution.problem:
-                    found = self._problem(note, kind, key, link, resolution)
-                    problems[resolution.problem].append(found)
+                    problem = self._problem(note, kind, key, link, resolution)
+                    problems[resolution.problem].append(problem)
         for canvas in self._canvases:
             for each in canvas.links:
                 resolution = self.survey.check(each.link, canvas.path)
@@ -257,12 +257,12 @@ class _LinkChecker:
         return problems
 
     def _on_canvas(
-        self, path: VaultPath, found: CanvasLink, resolution: LinkTargetCheck
+        self, path: VaultPath, link: CanvasLink, resolution: LinkTargetCheck
     ) -> LinkProblem:
         """The problem of a link on a canvas; it is never fixed, because canvases are the user's."""
         redact, candidates = self._ctx.view.redact_text, resolution.candidates
-        written, why = redact(found.written), redact(resolution.why)
-        return LinkProblem(path, found.line, written, CANVAS_KIND, None, why, candidates, None)
+        written, why = redact(link.written), redact(resolution.why)
+        return LinkProblem(path, link.line, written, CANVAS_KIND, None, why, candidates, None)
 
     def _problem(
         self, note: _CheckedNote, kind: str, key: str, link: Link, resolution: LinkTargetCheck

@@ -146,33 +146,33 @@ def evaluate(
     Raises:
         UsageError: an expected note is not in the vault.
     """
-    asked = [_Asked(parts, each) for each in questions]
+    cases = [_PreparedQuestion(parts, each) for each in questions]
     figures: dict[str, Figure] = {}
     missing = []
     timed = list(parts.others)
     for way in ASKED_MODES:
-        reason = asked[0].reason_against(way)
+        reason = cases[0].reason_against(way)
         if reason:
             missing.append(f"{way} was not measured: {reason}")
             continue
-        figures |= _retrieval(way, asked, parts.tokens.count)
+        figures |= _retrieval(way, cases, parts.tokens.count)
         if way in ("index", "fused"):
-            timed += [each.paired(way) for each in asked]
-    figures |= _context(asked, budget)
-    timed += [each.paired_pack(budget) for each in asked]
+            timed += [each.paired(way) for each in cases]
+    figures |= _context(cases, budget)
+    timed += [each.paired_pack(budget) for each in cases]
     if rounds:
         figures |= _ratios(timed, parts.seconds, rounds)
     return Evaluation(
-        questions=len(asked),
-        unanswerable=sum(not each.expected for each in asked),
+        questions=len(cases),
+        unanswerable=sum(not each.expected for each in cases),
         digest=_digest(questions),
         figures={name: _rounded(each) for name, each in figures.items()},
         missing=tuple(missing),
     )
 
 
-class _Asked:
-    """One question, ready to be asked."""
+class _PreparedQuestion:
+    """A question of the evaluation, prepared for the search."""
 
     def __init__(self, parts: EvaluationParts, question: EvalQuestion) -> None:
         self.text, self._all = question.question, question.all
@@ -251,18 +251,20 @@ class _Asked:
         vectors.search(vector, FactFilters(), limit=RANKED_HITS)
 
 
-def _retrieval(way: str, asked: Sequence[_Asked], count: Callable[[str], int]) -> dict[str, Figure]:
+def _retrieval(
+    way: str, cases: Sequence[_PreparedQuestion], count: Callable[[str], int]
+) -> dict[str, Figure]:
     answers = []
-    for each in asked:
+    for each in cases:
         search = each.search(way)
         answer = search.answer()
         tokens = sum(count(f"{fact.title}\n{fact.content}") for fact in search.facts)
-        found = [hit.id for hit in answer]
-        answers.append(_Found(each.expected, found, answer.seconds, tokens))
+        ids = [hit.id for hit in answer]
+        answers.append(_RankedAnswer(each.expected, ids, answer.seconds, tokens))
     return _found_figures(f"retrieval/{way}", answers)
 
 
-class _Found(NamedTuple):
+class _RankedAnswer(NamedTuple):
     """The hits for a question."""
 
     expected: Collection[str]
@@ -272,18 +274,18 @@ class _Found(NamedTuple):
     tokens: float | None
 
 
-def _found_figures(name: str, answers: Sequence[_Found]) -> dict[str, Figure]:
+def _found_figures(name: str, answers: Sequence[_RankedAnswer]) -> dict[str, Figure]:
     """The figures of retrieval: recall, ranks and time."""
     shares, hits, ranks = [], [], []
     tokens: list[float] = []
     for each in answers:
         if not each.expected:
             continue
-        found = each.found[:RANKED_HITS]
-        first = set(each.expected).intersection(found[:FIRST_HITS])
+        ids = each.found[:RANKED_HITS]
+        first = set(each.expected).intersection(ids[:FIRST_HITS])
         shares.append(len(first) / min(len(each.expected), FIRST_HITS))
         hits.append(float(bool(first)))
-        ranks.append(next((1 / n for n, x in enumerate(found, 1) if x in each.expected), 0.0))
+        ranks.append(next((1 / n for n, x in enumerate(ids, 1) if x in each.expected), 0.0))
         if each.tokens is not None:
             tokens.append(each.tokens)
     figures = _means(
@@ -301,9 +303,9 @@ def _found_figures(name: str, answers: Sequence[_Found]) -> dict[str, Figure]:
     return figures
 
 
-def _context(asked: Sequence[_Asked], budget: int) -> dict[str, Figure]:
+def _context(cases: Sequence[_PreparedQuestion], budget: int) -> dict[str, Figure]:
     packs = []
-    for each in asked:
+    for each in cases:
         cost, packed = each.packed(each.context_request(budget))
         packs.append(_Pack(each.expected, packed, cost))
     return _pack_figures(packs)
@@ -325,10 +327,10 @@ def _pack_figures(packs: Sequence[_Pack]) -> dict[str, Figure]:
         if not each.expected:
             silent.append(float(not each.packed))
             continue
-        wanted = len(set(each.expected).intersection(each.packed))
-        recall.append(wanted / len(each.expected))
+        relevant = len(set(each.expected).intersection(each.packed))
+        recall.append(relevant / len(each.expected))
         if each.packed:
-            precision.append(wanted / len(each.packed))
+            precision.append(relevant / len(each.packed))
         if each.tokens is not None:
             tokens.append(each.tokens)
     return _means(
@@ -364,19 +366,19 @@ def parse_answers(text: str) -> tuple[ToolAnswer, ...]:
     Raises:
         UsageError: a line is no answer; the error names it.
     """
-    found = []
+    answers = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         try:
-            found.append(json.decode(line, type=ToolAnswer))
+            answers.append(json.decode(line, type=ToolAnswer))
         except DecodeError as error:
             raise UsageError(
                 f"line {number} of the answers cannot be read: {error}",
                 hint='write an object on each line, such as {"question": "Who won the regatta?",'
                 ' "found": ["public/facts/2026-05-02-regatta.md"]}',
             ) from None
-    return tuple(found)
+    return tuple(answers)
 
 
 def score_answers(questions: Sequence[EvalQuestion], answers: Sequence[ToolAnswer]) -> Evaluation:
@@ -403,8 +405,8 @@ def score_answers(questions: Sequence[EvalQuestion], answers: Sequence[ToolAnswe
     left_out = f"{empty} of the questions have no answer, as if nothing was found"
     nothing = ToolAnswer("")
     pairs = [(x.expected, by_question.get(at, nothing)) for at, x in enumerate(questions)]
-    found = [_Found(each, one.found, one.seconds, one.found_tokens) for each, one in pairs]
-    figures = _found_figures("retrieval/tool", found)
+    results = [_RankedAnswer(each, one.found, one.seconds, one.found_tokens) for each, one in pairs]
+    figures = _found_figures("retrieval/tool", results)
     if any(each.packed is not None for each in answers):
         packs = [_Pack(each, one.packed or (), one.packed_tokens) for each, one in pairs]
         figures |= _pack_figures(packs)
@@ -428,13 +430,13 @@ def _ratios(
     Each round gives one ratio, that of the medians. The figure is their median; its noise is half
     of their range.
     """
-    found: dict[str, list[float]] = {}
+    by_name: dict[str, list[float]] = {}
     for _ in range(rounds):
         for name, ratio in _one_round(timed, seconds):
-            found.setdefault(name, []).append(ratio)
+            by_name.setdefault(name, []).append(ratio)
     return {
         f"{name}/times its floor": Figure(median(values), LOWER, (max(values) - min(values)) / 2)
-        for name, values in found.items()
+        for name, values in by_name.items()
     }
 
 
@@ -442,16 +444,16 @@ def _one_round(
     timed: Sequence[Paired], seconds: Callable[[], float]
 ) -> Iterator[tuple[str, float]]:
     floors: dict[str, list[float]] = {}
-    ours: dict[str, list[float]] = {}
+    measured: dict[str, list[float]] = {}
     for name, *acts in timed:
-        for times, act in zip((floors, ours), acts, strict=True):
+        for times, act in zip((floors, measured), acts, strict=True):
             began = seconds()
             act()
             times.setdefault(name, []).append(seconds() - began)
     for name, values in floors.items():
-        least = median(values)
-        if least > 0:
-            yield name, median(ours[name]) / least
+        floor = median(values)
+        if floor > 0:
+            yield name, median(measured[name]) / floor
 
 
 def _means(figures: Mapping[str, tuple[Sequence[float], str]]) -> dict[str, Figure]:

@@ -93,9 +93,9 @@ def _unpacked(batch: bytes) -> list[Fact]:
 
 def _check_visible(ctx: SyncContext, numbers: Mapping[str, int], agent: str) -> None:
     """Refuse lines that would overwrite, or restore, facts that the agent may not write."""
-    known, permissions = ctx.store.find_many(numbers), ctx.policy.permissions
+    stored_facts, permissions = ctx.store.find_many(numbers), ctx.policy.permissions
     for fact_id, number in numbers.items():
-        stored = known.get(fact_id) or ctx.store.tombstone(fact_id)
+        stored = stored_facts.get(fact_id) or ctx.store.tombstone(fact_id)
         if stored is None:
             continue
         if not permissions.may_read(agent, stored.scope):
@@ -174,10 +174,10 @@ def write_imported(ctx: SyncContext, facts: list[Fact], agent: str | None) -> No
     """
     pending = facts
     for _ in range(MAX_UPDATE_TRIES):
-        known = ctx.store.find_many([fact.id for fact in pending])
+        stored_facts = ctx.store.find_many([fact.id for fact in pending])
         writes = []
         for fact in pending:
-            stored = known.get(fact.id)
+            stored = stored_facts.get(fact.id)
             counted = with_count_of(fact, stored)
             if stored is not None and fact_to_values(stored) == fact_to_values(counted):
                 continue

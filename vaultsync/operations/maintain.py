@@ -42,8 +42,8 @@ def full_compare(ctx: SyncContext) -> list[str]:
     """
     rows = ctx.store.feed()
     stored = {row.fact_id: row.revision for row in rows if not row.deleted}
-    known = {base.fact.id: base.fact.revision for base in ctx.archive.iter_bases()}
-    differing = [each for each in {**known, **stored} if known.get(each) != stored.get(each)]
+    based = {base.fact.id: base.fact.revision for base in ctx.archive.iter_bases()}
+    differing = [each for each in {**based, **stored} if based.get(each) != stored.get(each)]
     if differing:
         waiting = (ctx.archive.setting("waiting") or "").split()
         with ctx.archive.transaction():
@@ -92,17 +92,17 @@ def run_maintenance(
             _guard(ctx, request, planned)
         planned = _carry_out(ctx, planned, actor, progress)
         _record_stopped(ctx, None)
-    done = _report(ctx, request, planned, began, dry_run=dry_run)
+    report = _report(ctx, request, planned, began, dry_run=dry_run)
     if dry_run or not planned:
-        return done
+        return report
     named = tuple(action.fact.id for action in planned)
     after = replace(request, fact_ids=named, exempt_from_guard=frozenset(named), confirm=None)
     followed = sync_once(ctx, after, progress=progress)
     whole = structs.replace(
         followed,
         seconds=round(ctx.clock.monotonic() - began, 3),
-        counts=counted(Counter(done.counts) + Counter(followed.counts)),
-        actions=[*done.actions, *followed.actions],
+        counts=counted(Counter(report.counts) + Counter(followed.counts)),
+        actions=[*report.actions, *followed.actions],
     )
     record_run(ctx, request, whole)
     return whole
@@ -142,7 +142,7 @@ def _carry_out(
     ctx: SyncContext, planned: Sequence[RetentionAction], actor: str, progress: Progress | None
 ) -> list[RetentionAction]:
     """Write to the store; returns what was done. Facts that others changed are left alone."""
-    done: list[RetentionAction] = []
+    carried_out: list[RetentionAction] = []
     at = ctx.today()
     for start in range(0, len(planned), FACTS_PER_BATCH):
         batch = planned[start : start + FACTS_PER_BATCH]
@@ -156,14 +156,14 @@ def _carry_out(
             for action in batch
         ]
         results = ctx.store.write(writes)
-        done += [
+        carried_out += [
             action
             for action, result in zip(batch, results, strict=True)
             if not isinstance(result, RevisionMismatch)
         ]
         if progress is not None:
             progress("maintain", start + len(batch), len(planned))
-    return done
+    return carried_out
 
 
 def _report(

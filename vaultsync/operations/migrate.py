@@ -64,24 +64,24 @@ def copy_store(source: Store, target: Store, *, progress: Progress | None = None
 
 
 def _missing_writes(
-    source: Store, target: Store, page: Sequence[FeedRow], known: Mapping[str, FeedRow]
+    source: Store, target: Store, page: Sequence[FeedRow], rows: Mapping[str, FeedRow]
 ) -> list[StoreWrite]:
-    """The writes that the target, whose last writes are `known`, lacks for rows of the source.
+    """The writes that the target, whose last writes are `rows`, lacks for rows of the source.
 
     A tombstone keeps the last version of its fact, so it takes two writes: first that
     version, then its deletion.
     """
-    wanted = _last_versions(source, page)
+    facts = _last_versions(source, page)
     for row in page:
         if row.fact_id in source.damaged():
             raise DamagedFactError(row.fact_id, source.damaged()[row.fact_id])
-    existing = _last_versions(target, [known[e.fact_id] for e in page if e.fact_id in known])
+    existing = _last_versions(target, [rows[e.fact_id] for e in page if e.fact_id in rows])
     writes = []
     for row in page:
-        last = known.get(row.fact_id)
+        last = rows.get(row.fact_id)
         if last is not None and last.actor != MIGRATION_ACTOR:
             continue
-        fact = wanted.get(row.fact_id)
+        fact = facts.get(row.fact_id)
         there = existing.get(row.fact_id)
         same = _text(fact and with_count_of(fact, there)) == _text(there)
         if last is not None and same and last.deleted == row.deleted:
@@ -94,13 +94,13 @@ def _missing_writes(
 
 def _last_versions(store: Store, page: Sequence[FeedRow]) -> dict[str, Fact]:
     """The facts of some rows; of deleted ones, the last versions."""
-    found = store.find_many([row.fact_id for row in page])
+    versions = store.find_many([row.fact_id for row in page])
     for row in page:
-        if row.fact_id not in found:
+        if row.fact_id not in versions:
             tombstone = store.tombstone(row.fact_id)
             if tombstone is not None:
-                found[row.fact_id] = tombstone
-    return found
+                versions[row.fact_id] = tombstone
+    return versions
 
 
 def _text(fact: Fact | None) -> str | None:

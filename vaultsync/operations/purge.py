@@ -124,10 +124,10 @@ def purge_facts(
     if dry_run:
         traces = Traces(ids, _pieces(ctx, ids))
         notes = tuple(f"/{base.path}" for base in ctx.archive.find_bases(ids).values())
-        found = parts.search.find(traces, erased=False)
-        ours = (x._replace(theirs=x.theirs and not x.path.endswith(notes)) for x in found)
-        shown = _searched(ids, [*ours])
-        return structs.replace(shown, dry_run=True, seconds=_since(ctx, began))
+        remnants = parts.search.find(traces, erased=False)
+        own = (x._replace(of_user=x.of_user and not x.path.endswith(notes)) for x in remnants)
+        preview = _searched(ids, [*own])
+        return structs.replace(preview, dry_run=True, seconds=_since(ctx, began))
     if not ids:
         return PurgeReport((), {}, 0)
     _check_notes_writable(ctx, named)
@@ -146,11 +146,11 @@ def purge_facts(
     for part in parts.sides:
         places.update(part.erase(traces))
     sought = Traces(traces.fact_ids - common, traces.pieces)
-    done = _searched(ids, [*parts.search.find(sought, erased=True)], quoting)
-    if not done.remaining:
+    report = _searched(ids, [*parts.search.find(sought, erased=True)], quoting)
+    if not report.remaining:
         parts.intent.end()
     return structs.replace(
-        done,
+        report,
         places={name: count for name, count in places.items() if count},
         kept=tuple(parts.kept),
         seconds=_since(ctx, began),
@@ -249,8 +249,8 @@ def _forget(ctx: SyncContext, ids: Sequence[str]) -> Counter[str]:
     places: Counter[str] = Counter()
 
     def references() -> list[StoreWrite]:
-        others = (_without_references(each, ids) for each in ctx.store.iter_facts())
-        return [StoreWrite(x.id, x, x.revision, PURGE_ACTOR) for x in others if x is not None]
+        changed = (_without_references(each, ids) for each in ctx.store.iter_facts())
+        return [StoreWrite(x.id, x, x.revision, PURGE_ACTOR) for x in changed if x is not None]
 
     def facts() -> list[StoreWrite]:
         alive = ctx.store.find_many(ids).values()
@@ -322,15 +322,15 @@ def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
 
 
 def _searched(
-    ids: Sequence[str], found: Sequence[Remnant], quoting: Iterable[str] = ()
+    ids: Sequence[str], remnants: Sequence[Remnant], quoting: Iterable[str] = ()
 ) -> PurgeReport:
     """The remnants that a search found: in vaultsync's files, and in the user's."""
-    left = [each for each in found if not each.theirs]
-    theirs = [each.path for each in found if each.theirs]
+    own = [each for each in remnants if not each.of_user]
+    foreign_paths = [each.path for each in remnants if each.of_user]
     return PurgeReport(
         tuple(ids),
         places={},
-        remaining=sum(each.hits for each in left),
-        found=tuple(FoundTrace(each.path, each.what, each.hits) for each in left),
-        quoted=tuple(dict.fromkeys((*theirs, *quoting))),
+        remaining=sum(each.hits for each in own),
+        found=tuple(FoundTrace(each.path, each.what, each.hits) for each in own),
+        quoted=tuple(dict.fromkeys((*foreign_paths, *quoting))),
     )

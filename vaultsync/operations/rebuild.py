@@ -156,8 +156,8 @@ def _plan_without_note(
     assert fact is not None  # noqa: S101 - it is in the store
     if is_store_older and any(deleted_before(work.ctx, [fact])):
         reason = "it was deleted since, and the store is older"
-        gone = fact.evolve(path=case.last_path)
-        return action.evolve(do=ActionKind.DELETE_FACT, vault=gone, reason=reason)
+        deleted = fact.evolve(path=case.last_path)
+        return action.evolve(do=ActionKind.DELETE_FACT, vault=deleted, reason=reason)
     action = plan_note(action, work, was_at=case.last_path)
     return action.evolve(do=ActionKind.CREATE_NOTE, reason="a new fact")
 
@@ -197,8 +197,8 @@ def _overruling(action: PlannedAction, work: SyncRun) -> PlannedAction:
     assert store is not None  # noqa: S101 - it exists, or has a tombstone
     vault = action.vault or overlay_note(store, action, work)
     edits = None if base is None else differing_keys(base, vault)
-    lost = (x for x in differing_keys(vault, store) if edits is None or x in edits)
-    return action.evolve(vault=vault, discarded_fields=tuple(lost))
+    discarded = (x for x in differing_keys(vault, store) if edits is None or x in edits)
+    return action.evolve(vault=vault, discarded_fields=tuple(discarded))
 
 
 # -------------------------------------------------------------------------- the guards
@@ -210,7 +210,7 @@ _OVERRULES_FACT = (ActionKind.UPDATE_STORE, ActionKind.MERGE, ActionKind.RESTORE
 def guard_notes(work: SyncRun, *, is_store_older: bool) -> Implausible | None:
     """What a rebuild from the store would undo: edits that only notes have, and newer notes."""
     ctx = work.ctx
-    lost: list[VaultPath] = []
+    overwritten: list[VaultPath] = []
     older: list[VaultPath] = []
     for case, action in zip(work.cases, work.actions, strict=True):
         path, now, vault = action.path, action.base or action.store, action.vault
@@ -218,24 +218,24 @@ def guard_notes(work: SyncRun, *, is_store_older: bool) -> Implausible | None:
             continue
         history = ctx.archive.history(fact_id=case.fact_id)
         if action.discarded_fields and not is_former(now, vault, history):
-            lost.append(path)
+            overwritten.append(path)
         elif is_store_older and case.base is not None and _is_outdated(ctx, case, case.base):
             older.append(path)
     new = [a.store for a in work.actions if a.do is ActionKind.CREATE_NOTE and a.store]
     back = tuple(deleted_before(ctx, new)) if is_store_older else ()
     what = "edits of notes that were never synced"
-    return _judged("store", lost, what, OlderCopy(older, (), back))
+    return _judged("store", overwritten, what, OlderCopy(older, (), back))
 
 
 def guard_store(work: SyncRun) -> Implausible | None:
     """What a rebuild from the vault would undo: changes that only the store has, newer facts."""
-    lost = [
+    overwritten = [
         action.path
         for case, action in zip(work.cases, work.actions, strict=True)
         if action.path and action.do in _OVERRULES_FACT and _is_unsynced(work.ctx, case)
     ]
     what = "changes of facts that were never synced"
-    return _judged("vault", lost, what, find_older_vault(work))
+    return _judged("vault", overwritten, what, find_older_vault(work))
 
 
 def _is_unsynced(ctx: SyncContext, case: Case) -> bool:
@@ -247,16 +247,16 @@ def _is_unsynced(ctx: SyncContext, case: Case) -> bool:
 
 
 def _judged(
-    source: str, lost: Sequence[VaultPath], what: str, older: OlderCopy
+    source: str, overwritten: Sequence[VaultPath], what: str, older: OlderCopy
 ) -> Implausible | None:
     """Why a rebuild is not plausible: what it would overwrite, or that its source is older."""
-    other = "vault" if source == "store" else "store"
+    other_side = "vault" if source == "store" else "store"
     if older:
         of = "facts" if source == "store" else "notes"
         why = f"the {source} looks like an older copy: of its {of} {older}"
-        first = f"`vaultsync rebuild --from {other}` keeps what is newer"
-    elif lost:
-        why = f"it would overwrite {len(lost)} {what}"
+        first = f"`vaultsync rebuild --from {other_side}` keeps what is newer"
+    elif overwritten:
+        why = f"it would overwrite {len(overwritten)} {what}"
         first = "`vaultsync sync` merges both sides without losing anything"
     else:
         return None
@@ -264,4 +264,4 @@ def _judged(
         f"{first}; to rebuild anyway, run `vaultsync rebuild --from {source}"
         " --confirm RUN`, which `vaultsync undo RUN` reverts"
     )
-    return Implausible(why, hint, older.examples() or tuple(map(str, lost[:MAX_EXAMPLES])))
+    return Implausible(why, hint, older.examples() or tuple(map(str, overwritten[:MAX_EXAMPLES])))

@@ -57,8 +57,10 @@ def parse_baseline(text: str) -> Evaluation:
 def write_baseline(evaluation: Evaluation) -> str:
     """The text of a baseline: the figures that can become worse."""
     judged = {name: each for name, each in evaluation.figures.items() if each.better}
-    kept = Evaluation(evaluation.questions, evaluation.unanswerable, evaluation.digest, judged, ())
-    return json.format(json.encode(kept), indent=2).decode() + "\n"
+    baseline = Evaluation(
+        evaluation.questions, evaluation.unanswerable, evaluation.digest, judged, ()
+    )
+    return json.format(json.encode(baseline), indent=2).decode() + "\n"
 
 
 def compare(now: Evaluation, baseline: Evaluation) -> GateReport:
@@ -75,10 +77,10 @@ def compare(now: Evaluation, baseline: Evaluation) -> GateReport:
     return GateReport(not regressions, regressions, missing, rows, now)
 
 
-def list_figures(found: Evaluation) -> tuple[ComparedFigure, ...]:
+def list_figures(evaluation: Evaluation) -> tuple[ComparedFigure, ...]:
     """The figures of an evaluation, without a baseline."""
     return tuple(
-        ComparedFigure(name, each.value, None, SHOWN) for name, each in found.figures.items()
+        ComparedFigure(name, each.value, None, SHOWN) for name, each in evaluation.figures.items()
     )
 
 

@@ -77,16 +77,16 @@ def rewrite_note_links_of(
     Raises: as `sync_once()`.
     """
     named = set(fact_ids)
-    done = after
+    total = after
     for _ in range(MAX_REWRITE_ROUNDS):
         rewriter = LinkRewriter(targets, reason)
         for part in _parts(ctx, named):
-            request = SyncRequest.for_facts(part, "links", actor=LINKS_ACTOR, after=done)
+            request = SyncRequest.for_facts(part, "links", actor=LINKS_ACTOR, after=total)
             report = sync_once(ctx, request, plan=rewriter.plan, progress=progress)
             if not report.quiet:
-                done = report
+                total = report
         named.intersection_update(rewriter.later)
-    return done if done is not after else None
+    return total if total is not after else None
 
 
 def _parts(ctx: SyncContext, fact_ids: Collection[str]) -> Iterator[list[str]]:
@@ -142,7 +142,7 @@ class LinkRewriter:
         """The facts that links under Related Facts led to before, and lead to now."""
         if self._paths is None:
             self._paths = ctx.archive.paths()
-        found = {}
+        ids_by_target = {}
         for links, resolve in (
             (before.links - now.links, self._targets.before),
             (now.links - before.links, self._targets.now),
@@ -150,8 +150,8 @@ class LinkRewriter:
             for target in links:
                 path = resolve(target.partition("#")[0], now.path)
                 if path is not None and path in self._paths:
-                    found[target] = self._paths[path]
-        return found
+                    ids_by_target[target] = self._paths[path]
+        return ids_by_target
 
 
 def sync_and_relink(
@@ -186,10 +186,10 @@ def sync_and_relink(
         _log.warning("links to moved notes were not rewritten: %s", error)
         return report
     targets = LinkTargets(retarget, moves.target_before, moves.target_now)
-    done = rewrite_note_links_of(
+    relinked = rewrite_note_links_of(
         ctx, fact_ids, targets, reason=RELINK_REASON, after=report, progress=progress
     )
-    return done or report
+    return relinked or report
 
 
 def moved_files(ctx: SyncContext, run: str, files: VaultFiles) -> MovedFiles:

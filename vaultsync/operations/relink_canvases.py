@@ -39,7 +39,7 @@ def relink_canvases(
     Returns: an action for each canvas that was rewritten.
     """
     ids, rewriting = ctx.archive.paths(), _Rewriting(ctx, run, actor)
-    done = []
+    actions = []
     for path in ctx.vault.canvases():
         try:
             file = ctx.vault.read(path)
@@ -56,8 +56,8 @@ def relink_canvases(
         except (NoteError, UnicodeError, OSError) as error:
             _log.warning("%s: its links to moved notes were not rewritten: %s", path, error)
         else:
-            done.append(_taken(fact_id, path, reason))
-    return done
+            actions.append(_taken(fact_id, path, reason))
+    return actions
 
 
 def undo_canvases(
@@ -67,7 +67,7 @@ def undo_canvases(
 
     Returns: an action for each canvas, and one for each that was changed since and is kept.
     """
-    done, kept, rewriting = [], [], _Rewriting(ctx, run, actor)
+    undone, conflicting, rewriting = [], [], _Rewriting(ctx, run, actor)
     for entry in entries:
         if entry.field != CANVAS_FIELD:
             continue
@@ -79,10 +79,10 @@ def undo_canvases(
             rewriting.exchange(path, file, data, entry.fact_id)
         except NoteError:
             why = "it was changed since, and is kept"
-            kept.append(ActionTaken("keep", entry.fact_id, path, (), why))
+            conflicting.append(ActionTaken("keep", entry.fact_id, path, (), why))
         else:
-            done.append(_taken(entry.fact_id, path, "undone"))
-    return done, kept
+            undone.append(_taken(entry.fact_id, path, "undone"))
+    return undone, conflicting
 
 
 class _Rewriting(NamedTuple):

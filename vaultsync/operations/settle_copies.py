@@ -51,10 +51,10 @@ def copied_note(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) 
         NoteError: it cannot be read.
     """
     file = ctx.find_file(path)
-    found = conflict_copy_of(file_name_of(path))
+    copy = conflict_copy_of(file_name_of(path))
     base = None
-    if file is not None and found is not None:
-        base = ctx.archive.base_at(path_in(parent_folder(path), found.note))
+    if file is not None and copy is not None:
+        base = ctx.archive.base_at(path_in(parent_folder(path), copy.note))
     elif file is not None:
         base = ctx.archive.find_base(read_note(file.data, path).id or "")
         base = base if base is not None and conflict_copy_at(path, base) else None
@@ -67,13 +67,13 @@ def copied_note(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) 
 
 def open_copies(ctx: SyncContext, *, agent: str | None = None) -> list[ShownCopy]:
     """The conflict copies that the last run found and that are there still, for an agent."""
-    found = []
+    copies = []
     for notice in ctx.archive.notices():
         if notice.kind == COPY_NOTICE:
             with suppress(UsageError, NoteError):  # it is gone, or no copy of a fact's note
                 base = copied_note(ctx, notice.path, agent=agent)
-                found.append(ShownCopy(notice.path, base.path, base.fact.id))
-    return found
+                copies.append(ShownCopy(notice.path, base.path, base.fact.id))
+    return copies
 
 
 def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "person") -> Report:
@@ -115,12 +115,12 @@ def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "p
     )
     with ctx.archive.transaction():
         ctx.archive.add_history([entry])
-    done = ActionTaken("settle_copy", base.fact.id, path, (), f"{take}: a copy of {base.path}")
+    action = ActionTaken("settle_copy", base.fact.id, path, (), f"{take}: a copy of {base.path}")
     if report is None:
         counts = counted({"unchanged": ctx.archive.count_bases()})
         report = Report(run, dry_run=False, seconds=0.0, counts=counts, actions=[])
-    left = [each for each in report.attention if each.path != path]
-    whole = structs.replace(report, actions=[*report.actions, done], attention=left)
+    attention = [each for each in report.attention if each.path != path]
+    whole = structs.replace(report, actions=[*report.actions, action], attention=attention)
     record_run(ctx, request, whole)
     return whole
 
@@ -135,8 +135,8 @@ def _merge(
     copy = fact_of_text(ctx, base, file.data, base.path)
     ancestor = before.fact
     if note is None or note.sha == before.sha:
-        known = [x.before for x in ctx.archive.history(fact_id=fact_id) if x.field == "content"]
-        ancestor = _ancestor(base.fact, copy, [x for x in known if isinstance(x, str)])
+        texts = [x.before for x in ctx.archive.history(fact_id=fact_id) if x.field == "content"]
+        ancestor = _ancestor(base.fact, copy, [x for x in texts if isinstance(x, str)])
     merged = merge(ancestor, base.fact, copy.evolve(revision=base.fact.revision), peers=True)
     if differing_keys(merged.fact, base.fact):
         fact = merged.fact.evolve(updated_at=ctx.today())
@@ -161,22 +161,22 @@ def _merge(
     return sync_once(ctx, request)
 
 
-def _ancestor(note: Fact, copy: Fact, known: Sequence[str]) -> Fact:
+def _ancestor(note: Fact, copy: Fact, former_texts: Sequence[str]) -> Fact:
     """The merge base of a copy and its note: the fields that are equal, and a text.
 
     That is the former text of the note that the copy is nearest to, if it is not nearer to the
     note as it is; otherwise the lines that both have.
     """
-    theirs = copy.content.split("\n")
+    copy_lines = copy.content.split("\n")
 
     def matcher(text: str) -> SequenceMatcher[str]:
-        return SequenceMatcher(None, text.split("\n"), theirs, autojunk=False)
+        return SequenceMatcher(None, text.split("\n"), copy_lines, autojunk=False)
 
-    former = max(known, key=lambda text: matcher(text).ratio(), default=None)
+    former = max(former_texts, key=lambda text: matcher(text).ratio(), default=None)
     blocks = matcher(note.content)
     if former is None or matcher(former).ratio() < blocks.ratio():
-        ours = note.content.split("\n")
-        lines = [x for a, _, size in blocks.get_matching_blocks() for x in ours[a : a + size]]
+        note_lines = note.content.split("\n")
+        lines = [x for a, _, size in blocks.get_matching_blocks() for x in note_lines[a : a + size]]
         former = "\n".join(lines)
     different = {key: None for key in differing_keys(note, copy) if key != "content"}
     return note.replace({**different, "content": former})
@@ -184,8 +184,8 @@ def _ancestor(note: Fact, copy: Fact, known: Sequence[str]) -> Fact:
 
 def _keep(ctx: SyncContext, path: VaultPath, file: NoteFile, actor: str) -> Report:
     """Turn a copy into a separate note, under a free name and without the id."""
-    found = conflict_copy_of(file_name_of(path))
-    stem = _template(found.note if found else file_name_of(path))
+    copy = conflict_copy_of(file_name_of(path))
+    stem = _template(copy.note if copy else file_name_of(path))
     data = remove_id_line(read_note(file.data, path))
     to = _create(ctx, data, parent_folder(path), stem + " (copy {}).md")
     _remove(ctx, path, file)
@@ -210,7 +210,7 @@ def undo_copies(
 
     Returns: an action for each, and one for each that is not kept any more.
     """
-    done, kept = [], []
+    undone, conflicting = [], []
     for entry in entries:
         if entry.field != COPY_FIELD or not isinstance(entry.before, dict):
             continue
@@ -219,11 +219,11 @@ def undo_copies(
         base = ctx.archive.find_base(entry.fact_id)
         if data is None or base is None:
             why = "its bytes are no longer kept, or its note is gone"
-            kept.append(ActionTaken("keep", entry.fact_id, path, (), why))
+            conflicting.append(ActionTaken("keep", entry.fact_id, path, (), why))
             continue
         to = _create(ctx, data, parent_folder(base.path), _template(base.path) + " {}.md")
-        done.append(ActionTaken("restore_copy", entry.fact_id, to, (), f"was {path}"))
-    return done, kept
+        undone.append(ActionTaken("restore_copy", entry.fact_id, to, (), f"was {path}"))
+    return undone, conflicting
 
 
 def _create(ctx: SyncContext, data: bytes, folder: VaultPath, name: str) -> VaultPath:

@@ -115,12 +115,12 @@ def _without_ids(
 
 
 def _with_ids(ctx: SyncContext, notes: Mapping[str, VaultPath]) -> Iterator[_NoteSwap]:
-    known = ctx.archive.paths()
+    adopted_paths = ctx.archive.paths()
     for fact_id, path in notes.items():
         try:
             file = ctx.vault.read(path)
             note = read_note(file.data, path)
-            if note.id is None and path not in known:
+            if note.id is None and path not in adopted_paths:
                 yield _NoteSwap(fact_id, path, _op(ctx), file, add_id_line(note, fact_id))
         except NoteError:
             continue  # it moved or cannot be read: the fact gets a new note

@@ -93,12 +93,12 @@ def undo_run(
     work = _Undo(ctx, request)
     work.undo(run, by_fact)
     work.keep(denied)
-    done, kept = undo_canvases(ctx, chain(*by_fact.values()), str(request.run), actor)
-    work.actions += done
-    work.kept += kept
-    done, kept = undo_copies(ctx, chain(*by_fact.values()))
-    work.actions += done
-    work.kept += kept
+    undone, conflicting = undo_canvases(ctx, chain(*by_fact.values()), str(request.run), actor)
+    work.actions += undone
+    work.kept += conflicting
+    undone, conflicting = undo_copies(ctx, chain(*by_fact.values()))
+    work.actions += undone
+    work.kept += conflicting
     report = _sync_in_batches(ctx, request, progress)
     combined = structs.replace(
         report,
@@ -120,8 +120,8 @@ def _sync_in_batches(ctx: SyncContext, request: SyncRequest, progress: Progress 
     ids = request.fact_ids
     for start in range(0, len(ids), NOTES_PER_PASS) if len(ids) > NOTES_PER_PASS else ():
         some = ids[start : start + NOTES_PER_PASS]
-        found = sync_once(ctx, replace(request, fact_ids=some, facts_only=True, after=report))
-        report = report if found.quiet else found
+        batch = sync_once(ctx, replace(request, fact_ids=some, facts_only=True, after=report))
+        report = report if batch.quiet else batch
         if progress is not None:
             progress("apply", min(start + NOTES_PER_PASS, len(ids)), len(ids))
     last = sync_once(ctx, replace(request, after=report), progress=progress)
@@ -153,8 +153,8 @@ class _Undo:
 
     def undo(self, run: str, by_fact: Mapping[str, HistoryEntries]) -> None:
         """Undo every change that was not changed again."""
-        found = self.ctx.archive.find_run(run)
-        rebuilt = found is not None and found.kind.startswith("rebuild")
+        record = self.ctx.archive.find_run(run)
+        rebuilt = record is not None and record.kind.startswith("rebuild")
         adopted: dict[str, VaultPath] = {}
         unadopted: dict[str, VaultPath] = {}
         for fact_id, entries in by_fact.items():
@@ -205,11 +205,11 @@ class _Undo:
         word = do.value.replace(" ", "_") if do else ACTION_KEEP
         counted = (_COUNTED[do], *(["updated_in_vault"] if unadopts else [])) if do else ()
         place = base.path if base else path
-        taken = ActionTaken(word, fact_id, place, fields, reason, counted)
+        action = ActionTaken(word, fact_id, place, fields, reason, counted)
         if do:
-            self.actions.append(taken)
+            self.actions.append(action)
         else:
-            self.kept.append(taken)
+            self.kept.append(action)
 
     def _restore(self, fact_id: str, entries: HistoryEntries, path: str | None) -> None:
         def restored(tombstone: Fact) -> Fact:
@@ -288,10 +288,10 @@ class _Undo:
     def _restore_fields(self, fact_id: str, entries: HistoryEntries) -> None:
         earlier = current = fact = None
 
-        def reverted(found: Fact) -> Fact:
+        def reverted(current_fact: Fact) -> Fact:
             nonlocal earlier, current, fact
-            current = found
-            earlier, fact = _reverted_fact(found, entries)
+            current = current_fact
+            earlier, fact = _reverted_fact(current_fact, entries)
             return fact
 
         changed = self._write(fact_id, self._current, reverted, unless_equal=True)
@@ -301,10 +301,10 @@ class _Undo:
         fields = differing_keys(current, fact)
         if changed:
             self._record(ActionKind.UPDATE_STORE, fact_id, "undone", fields=fields)
-        kept = tuple(key for key in differing_keys(fact, earlier) if key not in fields)
-        if kept:
+        not_restored = tuple(key for key in differing_keys(fact, earlier) if key not in fields)
+        if not_restored:
             reason = "changed again since, and kept"
-            self._record(None, fact_id, reason, fields=kept)
+            self._record(None, fact_id, reason, fields=not_restored)
 
 
 _COUNTED = {

@@ -30,13 +30,13 @@ def verify_all(ctx: SyncContext, *, progress: Progress | None = None) -> Verific
     """
     ctx.vault.vault_id()
     differences: list[Difference] = []
-    held: list[Difference] = []
+    invalid: list[Difference] = []
     total, checked = ctx.archive.count_bases(), 0
     with_base: set[str] = set()
     bases = ctx.archive.iter_bases()
     while chunk := list(islice(bases, FACTS_PER_CHUNK)):
         with_base.update(base.fact.id for base in chunk)
-        differences += _chunk(ctx, chunk, held)
+        differences += _chunk(ctx, chunk, invalid)
         checked += len(chunk)
         if progress is not None:
             progress("verify", checked, total)
@@ -51,36 +51,36 @@ def verify_all(ctx: SyncContext, *, progress: Progress | None = None) -> Verific
             checked += 1
             why = DamagedFactError(fact_id, reason).message
             differences.append(Difference(fact_id, None, "fact", None, None, None, why))
-    return proof_of(checked, differences, held)
+    return proof_of(checked, differences, invalid)
 
 
-def _chunk(ctx: SyncContext, bases: list[Base], held: list[Difference]) -> Iterator[Difference]:
-    """The differences of some facts; invalid values are added to `held` instead."""
+def _chunk(ctx: SyncContext, bases: list[Base], invalid: list[Difference]) -> Iterator[Difference]:
+    """The differences of some facts; invalid values are added to `invalid` instead."""
     facts = ctx.store.find_many([base.fact.id for base in bases])
     for base in bases:
         store = facts.get(base.fact.id)
-        kept: list[Difference] = []
-        found = list(_compare(ctx, base, store, kept))
-        shown = [*_redacted_difference(ctx.view, [*found, *kept], base.fact, store)]
-        yield from shown[: len(found)]
-        held += shown[len(found) :]
+        chunk_invalid: list[Difference] = []
+        differences = list(_compare(ctx, base, store, chunk_invalid))
+        shown = [*_redacted_difference(ctx.view, [*differences, *chunk_invalid], base.fact, store)]
+        yield from shown[: len(differences)]
+        invalid += shown[len(differences) :]
 
 
 def _redacted_difference(
-    view: NoteView, found: Sequence[Difference], *facts: Fact | None
+    view: NoteView, differences: Sequence[Difference], *facts: Fact | None
 ) -> Iterator[Difference]:
     """The differences without the secrets of the facts."""
     sides = (
-        view.redact_values([(each.field, getattr(each, side)) for each in found], *facts)
+        view.redact_values([(each.field, getattr(each, side)) for each in differences], *facts)
         for side in ("vault", "store", "base")
     )
-    for each, vault, store, base in zip(found, *sides, strict=True):
+    for each, vault, store, base in zip(differences, *sides, strict=True):
         why = view.redact_text(each.why, *facts)
         yield replace(each, vault=vault, store=store, base=base, why=why)
 
 
 def _compare(
-    ctx: SyncContext, base: Base, store: Fact | None, held: list[Difference]
+    ctx: SyncContext, base: Base, store: Fact | None, invalid: list[Difference]
 ) -> Iterator[Difference]:
     fact_id, path, title = base.fact.id, base.path, base.fact.title
     if store is None:
@@ -99,7 +99,7 @@ def _compare(
     for problem in note.problems:
         key = problem.key
         values = note.raw.get(key), store.value(key), base.fact.value(key)
-        held.append(Difference(fact_id, path, key, *values, problem.message))
+        invalid.append(Difference(fact_id, path, key, *values, problem.message))
     vault = base.fact
     if file.sha == base.sha and not differing_keys(base.fact, store):
         return

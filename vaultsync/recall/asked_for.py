@@ -217,13 +217,13 @@ def asked_for(text: str, *, is_narrowed: bool = False) -> AskedFor:
     if state != REPLACED and not types & _WITH_STATE:
         state = ""
     order = next((_ORDER_OF_WORD[word] for word in words if word in _ORDER_OF_WORD), "")
-    asked = {at for at, name in (*nouns, *verbs) if name in types}
-    if not order and any(words[at - 1] in _LAST for at in asked if at):
+    named_at = {at for at, name in (*nouns, *verbs) if name in types}
+    if not order and any(words[at - 1] in _LAST for at in named_at if at):
         order = NEWEST
     unordered = [
         words[at]
         for at in content
-        if at not in asked
+        if at not in named_at
         and words[at] not in _ORDER_OF_WORD
         and not (types and words[at] in _LAST)
     ]
@@ -252,9 +252,9 @@ def _function_words(words: Iterable[str]) -> frozenset[str]:
 
     English ones are always included, because questions in other languages contain some.
     """
-    found = {each: len(FUNCTION_WORDS[each].intersection(words)) for each in _LANGUAGES}
-    most = max(found.values())
-    likely = [FUNCTION_WORDS[each] for each in _LANGUAGES if found[each] == most]
+    counts = {each: len(FUNCTION_WORDS[each].intersection(words)) for each in _LANGUAGES}
+    highest = max(counts.values())
+    likely = [FUNCTION_WORDS[each] for each in _LANGUAGES if counts[each] == highest]
     return FUNCTION_WORDS[ENGLISH].union(*likely)
 
 

@@ -246,20 +246,20 @@ _MIN_STEM = 3
 
 
 def statement_of(
-    fact: Fact, about: Collection[str] = (), *, least: int = 0, with_value: bool = False
+    fact: Fact, about: Collection[str] = (), *, min_about: int = 0, with_value: bool = False
 ) -> Statement:
     """Parse the claims of a fact from the beginning of its text, without fenced code.
 
     Args:
         fact: the fact.
-        about: stems; sentences with fewer than `least` of them are skipped, which costs much
+        about: stems; sentences with fewer than `min_about` of them are skipped, which costs much
             less than parsing them.
-        least: minimum number of these stems in a sentence.
+        min_about: minimum number of these stems in a sentence.
         with_value: whether to skip sentences that only a denial can contradict: those
             without a number, a day, a state or a denial.
     """
     text = fact.content[:EXAMINED_CHARS]
-    if sum(map(text.casefold().__contains__, about)) < least:
+    if sum(map(text.casefold().__contains__, about)) < min_about:
         return Statement(fact, frozenset(), frozenset(), ())
     if "```" in text or "~~~" in text:
         # Questions load this module, and do not need the Markdown parser.
@@ -274,15 +274,17 @@ def statement_of(
     sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
     if not text.strip():
         sentences = [fact.title]
-    if least:
-        sentences = [x for x in sentences if sum(map(x.casefold().__contains__, about)) >= least]
+    if min_about:
+        sentences = [
+            x for x in sentences if sum(map(x.casefold().__contains__, about)) >= min_about
+        ]
     if with_value:
         sentences = [x for x in sentences if _has_value(x.casefold())]
-    if least and not any(sentences):
+    if min_about and not any(sentences):
         return Statement(fact, frozenset(), frozenset(), ())
     title = own_title(fact)
-    known = stems_of(title) | frozenset(_stems(" ".join(fact.entities)))
-    claims = tuple(_claim(each, known, speaker, titled=bool(title)) for each in sentences if each)
+    subject = stems_of(title) | frozenset(_stems(" ".join(fact.entities)))
+    claims = tuple(_claim(each, subject, speaker, titled=bool(title)) for each in sentences if each)
     entities = frozenset(each.casefold() for each in fact.entities)
     return Statement(fact, stems_of(title), entities, claims)
 
@@ -299,10 +301,10 @@ def contradiction(one: Statement, other: Statement) -> str:
             value, another = first.own[key], second.own[key]
             if key.endswith(("DueDate", "Status", "Outcome")) and value != another:
                 return f"{value} against {another}"
-    for mine in one.claims:
-        for theirs in other.claims:
-            if _disagree(mine, theirs):
-                return f"“{_quoted(mine)}” against “{_quoted(theirs)}”"
+    for claim in one.claims:
+        for other_claim in other.claims:
+            if _disagree(claim, other_claim):
+                return f"“{_quoted(claim)}” against “{_quoted(other_claim)}”"
     return ""
 
 
@@ -360,8 +362,8 @@ class Glance:
             or (claim.dates and any(map(has, _WEEKDAYS)))
             or any(has(_OPPOSITES[at][1 - side]) for at, side in claim.states)
         )
-        least = MIN_SUBJECT_OVERLAP * len(claim.words)
-        return bool(has_value and 0 < self._shared(claim.words) >= least)
+        min_shared = MIN_SUBJECT_OVERLAP * len(claim.words)
+        return bool(has_value and 0 < self._shared(claim.words) >= min_shared)
 
     def _shared(self, stems: Iterable[str]) -> int:
         return sum(map(self._text.__contains__, stems))
@@ -391,48 +393,48 @@ def _may_share_subject(one: Statement, other: Statement) -> bool:
     return not (one.title and other.title) or bool(one.title & other.title)
 
 
-def _disagree(mine: Claim, theirs: Claim) -> bool:
+def _disagree(one: Claim, other: Claim) -> bool:
     """Whether two claims contradict each other."""
-    if mine.speaker and theirs.speaker and mine.speaker != theirs.speaker:
+    if one.speaker and other.speaker and one.speaker != other.speaker:
         return False
-    if mine.never or theirs.never:
-        denial, instance = (mine, theirs) if mine.never else (theirs, mine)
+    if one.never or other.never:
+        denial, instance = (one, other) if one.never else (other, one)
         return not instance.never and instance_share(denial, instance) > 0
-    is_denial = mine.denied != theirs.denied
-    least = MIN_DENIED_OVERLAP if is_denial else MIN_SUBJECT_OVERLAP
-    if not _same_subject(mine.words, theirs.words, least):
+    is_denial = one.denied != other.denied
+    min_overlap = MIN_DENIED_OVERLAP if is_denial else MIN_SUBJECT_OVERLAP
+    if not _same_subject(one.words, other.words, min_overlap):
         return False
-    units = mine.amounts.keys() & theirs.amounts.keys()
-    differing = [unit for unit in units if mine.amounts[unit] != theirs.amounts[unit]]
-    has_other_date = _has_other_date(mine, theirs)
-    opposed = any((at, 1 - side) in theirs.states for at, side in mine.states)
+    units = one.amounts.keys() & other.amounts.keys()
+    differing = [unit for unit in units if one.amounts[unit] != other.amounts[unit]]
+    has_other_date = _has_other_date(one, other)
+    opposed = any((at, 1 - side) in other.states for at, side in one.states)
     values = len(differing) + has_other_date + opposed
     if is_denial:
-        shared = [mine.words & theirs.words, mine.states & theirs.states, mine.dates & theirs.dates]
-        return not values and mine.dates == theirs.dates and sum(map(len, shared)) > 1
+        shared = [one.words & other.words, one.states & other.states, one.dates & other.dates]
+        return not values and one.dates == other.dates and sum(map(len, shared)) > 1
     if values != 1:
         return False  # if two values differ, one is part of the subject
     if has_other_date:
-        return mine.is_scheduled and theirs.is_scheduled
-    return mine.dates == theirs.dates or not (mine.dates and theirs.dates)
+        return one.is_scheduled and other.is_scheduled
+    return one.dates == other.dates or not (one.dates and other.dates)
 
 
-def _same_subject(mine: frozenset[str], theirs: frozenset[str], least: float) -> bool:
-    shared = mine & theirs
-    if not shared or (mine - theirs and theirs - mine):
+def _same_subject(one: frozenset[str], other: frozenset[str], min_overlap: float) -> bool:
+    shared = one & other
+    if not shared or (one - other and other - one):
         return False
-    return len(shared) >= least * len(mine | theirs)
+    return len(shared) >= min_overlap * len(one | other)
 
 
-def _has_other_date(mine: Claim, theirs: Claim) -> bool:
+def _has_other_date(one: Claim, other: Claim) -> bool:
     """Whether each has one date, and these are different days or times of day."""
-    if len(mine.dates) != 1 or len(theirs.dates) != 1:
+    if len(one.dates) != 1 or len(other.dates) != 1:
         return False
-    (one,), (other,) = mine.dates, theirs.dates
-    if one == other or (":" in one, "-" in one) != (":" in other, "-" in other):
+    (date,), (other_date,) = one.dates, other.dates
+    if date == other_date or (":" in date, "-" in date) != (":" in other_date, "-" in other_date):
         return False
-    is_same_day = "-" in one and one[-5:] == other[-5:]
-    return not (is_same_day and "" in (one[:-6], other[:-6]))  # one of them has no year
+    is_same_day = "-" in date and date[-5:] == other_date[-5:]
+    return not (is_same_day and "" in (date[:-6], other_date[:-6]))  # one of them has no year
 
 
 def instance_share(denial: Claim, instance: Claim) -> float:
@@ -466,12 +468,12 @@ def _quoted(claim: Claim) -> str:
 # ------------------------------------------------------------------------- a sentence
 
 
-def _claim(text: str, known: frozenset[str], speaker: str, *, titled: bool) -> Claim:
+def _claim(text: str, subject_stems: frozenset[str], speaker: str, *, titled: bool) -> Claim:
     """Parse the claim of a sentence.
 
     Args:
         text: the sentence.
-        known: the stems of the fact's subject.
+        subject_stems: the stems of the fact's subject.
         speaker: who *I* is.
         titled: whether the fact has a title; then the sentence may lack a verb.
     """
@@ -486,7 +488,7 @@ def _claim(text: str, known: frozenset[str], speaker: str, *, titled: bool) -> C
     is_mine = bool(lowered & _FIRST_PERSON)
     is_question = text.rstrip().endswith("?") and not is_mine
     if not words or tokens[0] in _PRONOUNS or (titled and not is_stative):
-        words |= known
+        words |= subject_stems
     return Claim(
         text=text,
         words=words,
@@ -541,21 +543,21 @@ def stem(word: str) -> str:
 
 def _dates(text: str) -> tuple[frozenset[str], str]:
     """The days and times in a text, and the text without them."""
-    found = set()
+    dates = set()
 
     def iso(match: re.Match[str]) -> str:
-        found.add(match[0])
+        dates.add(match[0])
         return " "
 
     def time(match: re.Match[str]) -> str:
-        found.add(match[1].lstrip("0"))
+        dates.add(match[1].lstrip("0"))
         return " "
 
     def named(day: int, month: int, match: re.Match[str]) -> str:
         number = _MONTHS.get(match[month].casefold())
         if number is None:
             return match[0]
-        found.add(f"{match[3] or ''}-{number:02}-{int(match[day]):02}")
+        dates.add(f"{match[3] or ''}-{number:02}-{int(match[day]):02}")
         return " "
 
     if re.search(r"\d", text):
@@ -567,19 +569,19 @@ def _dates(text: str) -> tuple[frozenset[str], str]:
         name = word.casefold()
         day = _WEEKDAYS.get(name) or _WEEKDAYS.get(name.removesuffix("s"))
         if day:
-            found.add(day)
+            dates.add(day)
             text = text.replace(word, " ")
-    return frozenset(found), text
+    return frozenset(dates), text
 
 
 def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[str, str]]:
     """The stems of the content words, and stem of the counted noun -> amount."""
-    words, amounts, taken, several = [], dict[str, str](), set[int](), set[str]()
+    words, amounts, used, several = [], dict[str, str](), set[int](), set[str]()
     last_content, is_past = "", "ago" in tokens
     for at, token in enumerate(tokens):
         before_it, last_content = last_content, token if _is_content(token) else last_content
         value = _number(token)
-        if value is None or at in taken:
+        if value is None or at in used:
             continue
         before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""
         unit = next((each for each in "€$£%" if each in token), "")
@@ -587,7 +589,7 @@ def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[s
             unit = after
         if not unit and after and _is_content(after):
             unit = stem(after)
-            taken.add(at + 1)
+            used.add(at + 1)
         elif not unit and before_it and (before in _LINKING or stem(before) in _NAMED_BY_VALUE):
             unit = stem(before_it)
         elif not unit:
@@ -597,9 +599,9 @@ def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[s
             continue
         several |= {unit} & amounts.keys()
         amounts[unit] = value
-    words += [stem(x) for at, x in enumerate(tokens) if at not in taken and _is_content(x)]
-    kept = frozenset(x for x in words if x not in amounts and x not in _NUMBERS)
-    return kept, {unit: value for unit, value in amounts.items() if unit not in several}
+    words += [stem(x) for at, x in enumerate(tokens) if at not in used and _is_content(x)]
+    content = frozenset(x for x in words if x not in amounts and x not in _NUMBERS)
+    return content, {unit: value for unit, value in amounts.items() if unit not in several}
 
 
 def _number(token: str) -> str | None:
@@ -635,7 +637,7 @@ def _asserted(text: str) -> frozenset[str]:
 
     A clause may continue after a comma.
     """
-    found, is_real = set[str](), True
+    stems, is_real = set[str](), True
     for clause in re.split(_CLAUSE_END, text):
         tokens = _tokens(clause)
         if not tokens:
@@ -649,5 +651,5 @@ def _asserted(text: str) -> frozenset[str]:
         elif tokens[0] in _FIRST_PERSON or clause is text:
             is_real = True
         if is_real:
-            found.update(_stems(clause))
-    return frozenset(found)
+            stems.update(_stems(clause))
+    return frozenset(stems)

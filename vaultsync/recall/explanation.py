@@ -84,9 +84,9 @@ class QueryTerms:
             spans.setdefault(number, []).append((start, end))
         quoted = []
         for chain in self._chains:
-            found = sorted({span for number in chain for span in spans.get(number, ())})
+            matches = sorted({span for number in chain for span in spans.get(number, ())})
             longest = max(
-                _joined(found), key=lambda span: (span[1] - span[0], -span[0]), default=None
+                _joined(matches), key=lambda span: (span[1] - span[0], -span[0]), default=None
             )
             if longest is not None:
                 quoted.append(text[slice(*longest)])
@@ -192,10 +192,10 @@ def _densest_window(positions: Sequence[tuple[int, int, int]], length: int) -> i
     for begin, _, number in positions:
         inside[number] = inside.get(number, 0) + 1
         while begin - positions[first][0] > length:
-            left = positions[first][2]
-            inside[left] -= 1
-            if not inside[left]:
-                del inside[left]
+            leaving = positions[first][2]
+            inside[leaving] -= 1
+            if not inside[leaving]:
+                del inside[leaving]
             first += 1
         if len(inside) > best:
             best, start = len(inside), positions[first][0]

@@ -60,20 +60,21 @@ def translated_terms(question: str, index: NoteIndex) -> tuple[str, QueryTerms, 
     Returns: None, unless for most words the English occurs in more facts; so a question in
         the language of the facts is not translated.
     """
-    found = glosses(question)
-    translated = [each for each in found if each.english]
-    asked = (x for each in translated for x in (each.word.lower(), *each.english))
-    known, lead = index.facts_with(asked), 0
+    glossed = glosses(question)
+    translated = [each for each in glossed if each.english]
+    looked_up = (x for each in translated for x in (each.word.lower(), *each.english))
+    counts, lead = index.facts_with(looked_up), 0
     for each in translated:
-        own, english = known[each.word.lower()], max(map(known.__getitem__, each.english))
-        lead += (english > own) - (english < own)
+        own_count = counts[each.word.lower()]
+        english_count = max(map(counts.__getitem__, each.english))
+        lead += (english_count > own_count) - (english_count < own_count)
     if lead <= 0:
         return None
-    text = " ".join(each.best for each in found)
+    text = " ".join(each.best for each in glossed)
     terms = QueryTerms(index.tokens(text))
     for each in translated:
-        first, *others = (index.tokens(x) for x in (*each.english, each.word))
-        for stem in chain.from_iterable(others):
+        first, *alternatives = (index.tokens(x) for x in (*each.english, each.word))
+        for stem in chain.from_iterable(alternatives):
             if first and first[0] in terms.stems:
                 terms.add_spelling(first[0], stem)
     return text, terms, " ".join(x for each in translated for x in each.english)
@@ -96,21 +97,21 @@ def glosses(text: str) -> list[Gloss]:
     language = language_of(text, least=1)
     if language not in GLOSSED:
         return []
-    known, skipped = _dictionary()[language], FUNCTION_WORDS[language]
+    entries, skipped = _dictionary()[language], FUNCTION_WORDS[language]
     words = (each for each in split_words(text) if each.lower() not in skipped)
-    return [Gloss(each, _english(_bare(each), known, language)) for each in words]
+    return [Gloss(each, _english(_bare(each), entries, language)) for each in words]
 
 
 def _japanese(text: str) -> list[Gloss]:
     """The dictionary's words in a text, and what is between them except grammar."""
-    known, found = _dictionary()[JAPANESE], []
+    entries, glossed = _dictionary()[JAPANESE], []
     for number, part in enumerate(_japanese_words().split(text)):
         if number % 2:
-            found.append(Gloss(part, known[part]))
+            glossed.append(Gloss(part, entries[part]))
         else:
             words = (word for piece in _HIRAGANA.split(part) for word in split_words(piece))
-            found += [Gloss(word, ()) for word in words]
-    return found
+            glossed += [Gloss(word, ()) for word in words]
+    return glossed
 
 
 @cache
@@ -119,36 +120,36 @@ def _japanese_words() -> re.Pattern[str]:
     return re.compile(f"({'|'.join(words)})")
 
 
-def _english(word: str, known: _Beginnings, language: str) -> tuple[str, ...]:
+def _english(word: str, entries: _Beginnings, language: str) -> tuple[str, ...]:
     if len(word) > MAX_WORD:
         return ()
     if language != GERMAN:
-        return _begun(word, known)
+        return _begun(word, entries)
     participle = _PARTICIPLE.match(word)
     base = participle[1] + word[participle.end() :] if participle else word
     return (
-        _begun(word, known, ending=_ENDING_OF_WORD)
-        or _begun(base, known, ending=_ENDING_OF_WORD)
-        or _compound(word, known)
-        or _begun(word, known)
+        _begun(word, entries, ending=_ENDING_OF_WORD)
+        or _begun(base, entries, ending=_ENDING_OF_WORD)
+        or _compound(word, entries)
+        or _begun(word, entries)
     )
 
 
-def _compound(word: str, known: _Beginnings) -> tuple[str, ...]:
+def _compound(word: str, entries: _Beginnings) -> tuple[str, ...]:
     """The translation of a German compound, as two words, and their alternatives."""
     for at in range(len(word) - _LEAST_PART, _LEAST_PART - 1, -1):
-        last = _begun(word[at:], known)
-        first = last and _begun(word[:at], known, ending=_ENDING_OF_WORD)
+        last = _begun(word[at:], entries)
+        first = last and _begun(word[:at], entries, ending=_ENDING_OF_WORD)
         if first:
             return (f"{first[0]} {last[0]}", *first[1:], *last[1:])
     return ()
 
 
-def _begun(word: str, known: _Beginnings, *, ending: int = _ENDINGS[-1]) -> tuple[str, ...]:
+def _begun(word: str, entries: _Beginnings, *, ending: int = _ENDINGS[-1]) -> tuple[str, ...]:
     """The translation of a word's longest known beginning, if only an ending follows."""
     for end in range(len(word), max(1, len(word) - ending - 1), -1):
-        if word[:end] in known and len(word) - end <= _ENDINGS[min(end, len(_ENDINGS) - 1)]:
-            return known[word[:end]]
+        if word[:end] in entries and len(word) - end <= _ENDINGS[min(end, len(_ENDINGS) - 1)]:
+            return entries[word[:end]]
     return ()
 
 
@@ -161,13 +162,13 @@ def _bare(word: str) -> str:
 @cache
 def _dictionary() -> Mapping[str, _Beginnings]:
     """Language -> word beginning -> its English translations."""
-    known: dict[str, dict[str, tuple[str, ...]]] = {each: {} for each in GLOSSED}
+    by_language: dict[str, dict[str, tuple[str, ...]]] = {each: {} for each in GLOSSED}
     lines = (pkgutil.get_data(__package__, "english_words.txt") or b"").decode().splitlines()
     for line in lines:
         if not line.startswith("#"):
             english, *columns = (each.split() for each in line.split("|"))
             for language, words in zip(GLOSSED, columns, strict=True):
                 for word in words:
-                    others = known[language].get(word, ())
-                    known[language][word] = tuple(dict.fromkeys((*others, *english)))
-    return MappingProxyType(known)
+                    previous = by_language[language].get(word, ())
+                    by_language[language][word] = tuple(dict.fromkeys((*previous, *english)))
+    return MappingProxyType(by_language)

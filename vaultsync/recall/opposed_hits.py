@@ -73,17 +73,17 @@ def find_contradictions(
         words = f"{fact.title}\n{fact.content}"[:SEARCHED_CHARS]
         matches = index.search(words, filters, limit=CANDIDATES + 1)
         ids = [each.fact_id for each in matches if each.fact_id != fact.id][:CANDIDATES]
-        known = ctx.redacted_store.find_many(ids)
+        facts = ctx.redacted_store.find_many(ids)
     except (StoreUnavailableError, DerivedError, OSError):
         return ()
-    statement, found = statement_of(ctx.view.redact(fact)), list[Contradiction]()
-    newest_first = sorted(known.values(), key=lambda each: (each.created_at, each.id), reverse=True)
+    statement, contradictions = statement_of(ctx.view.redact(fact)), list[Contradiction]()
+    newest_first = sorted(facts.values(), key=lambda each: (each.created_at, each.id), reverse=True)
     for other in filter(filters.admits, newest_first):
         why = contradiction(statement, statement_of(other))
         if why:
             day = other.created_at[:DAY_LENGTH]
-            found.append(Contradiction(other.id, other.title, day, why))
-    return tuple(found)
+            contradictions.append(Contradiction(other.id, other.title, day, why))
+    return tuple(contradictions)
 
 
 class OpposedHits:
@@ -134,16 +134,16 @@ class OpposedHits:
         statement = self._statement(fact_id, self._most)
         if not statement.claims:
             return
-        others = self._contradicting(statement)[:MAX_BESIDE]
-        if not others:
+        opposed = self._contradicting(statement)[:MAX_BESIDE]
+        if not opposed:
             return
-        group = sorted([fact_id, *others], key=self._age, reverse=True)
+        group = sorted([fact_id, *opposed], key=self._age, reverse=True)
         if not self._keep_order:
             at = min(map(self.order.index, filter(self.order.__contains__, group)))
             self.order = [each for each in self.order if each not in group]
             self.order[at:at] = group
-        self.contradicts[fact_id] = others
-        for each in others:
+        self.contradicts[fact_id] = opposed
+        for each in opposed:
             self.contradicts.setdefault(each, []).append(fact_id)
 
     def _contradicting(self, statement: Statement) -> list[str]:
@@ -158,12 +158,12 @@ class OpposedHits:
                 self._facts.setdefault(fact.id, fact)
                 if fact.id not in self.order:
                     candidates.append(fact.id)
-        found = [each for each in candidates if self._contradicts(statement, each)]
+        opposed = [each for each in candidates if self._contradicts(statement, each)]
         if denied:
             # An earlier fact contradicts it; a later one may only be a change.
             age = self._age(statement.fact.id)
-            found.sort(key=lambda each: (self._age(each) > age, -self._share(denied, each)))
-        return found
+            opposed.sort(key=lambda each: (self._age(each) > age, -self._share(denied, each)))
+        return opposed
 
     def _contradicts(self, statement: Statement, fact_id: str) -> bool:
         if not any(map(self._glance(fact_id).may_contradict, statement.claims)):
@@ -192,13 +192,13 @@ class OpposedHits:
     def _asked_share(self, claim: Claim) -> float:
         return len(self._question & claim.asserted) / max(1, len(self._question))
 
-    def _statement(self, fact_id: str, least: int) -> Statement:
+    def _statement(self, fact_id: str, min_about: int) -> Statement:
         """The claims of a fact on the subject of the question."""
-        key = fact_id, least
+        key = fact_id, min_about
         if key not in self._statements:
             fact = self._facts[fact_id]
             self._statements[key] = statement_of(
-                fact, self._question, least=least, with_value=not self._has_denial
+                fact, self._question, min_about=min_about, with_value=not self._has_denial
             )
         return self._statements[key]
 

@@ -114,11 +114,11 @@ def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
 
 def _oldest_since(versions: Iterable[ReplacedVersion], at: str) -> dict[str, ReplacedVersion]:
     """Each fact's last version at a time, or else the first one after it."""
-    found: dict[str, ReplacedVersion] = {}
+    oldest: dict[str, ReplacedVersion] = {}
     for each in versions:
-        if each.fact.id not in found or not _is_later(each.at, at):
-            found[each.fact.id] = each
-    return found
+        if each.fact.id not in oldest or not _is_later(each.at, at):
+            oldest[each.fact.id] = each
+    return oldest
 
 
 def _is_later(time: str, at: str) -> bool:

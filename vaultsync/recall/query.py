@@ -87,8 +87,8 @@ class ParsedQuery(Struct, frozen=True):
     @property
     def has_filters(self) -> bool:
         """Whether the question has filters of its own."""
-        given = self.types or self.tags or self.tiers or self.themes
-        return bool(given or self.span != TimeSpan())
+        has_any = self.types or self.tags or self.tiers or self.themes
+        return bool(has_any or self.span != TimeSpan())
 
     @property
     def has_hints(self) -> bool:
@@ -207,7 +207,7 @@ def parse_request(
     span = query.span.within(time_span(request.since, request.until, today=now.date()))
     # A hint at a tier below the request's adds that tier; a filter replaces the request's.
     priorities = [each for tier in query.tiers or query.hinted_tiers for each in TIERS[tier]]
-    most = LOWEST_PRIORITY if request.max_priority is None else request.max_priority
+    lowest = LOWEST_PRIORITY if request.max_priority is None else request.max_priority
     is_replaced = query.asked.state == REPLACED and request.status == ""
     wants_superseded = request.status == SUPERSEDED or is_replaced
     hides = not request.all
@@ -216,7 +216,7 @@ def parse_request(
         types=frozenset(map(check_type, request.types)) | query.types,
         tags=frozenset(request.tags) | query.tags,
         status=None if wants_superseded else request.status or None,
-        max_priority=max(priorities if query.tiers else [most, *priorities]),
+        max_priority=max(priorities if query.tiers else [lowest, *priorities]),
         since=span.since,
         until=span.until,
         heads_only=request.heads_only and hides and not wants_superseded,

@@ -323,10 +323,10 @@ def answer_signs(
         unknown: the sum of the rarities of terms that no fact has.
         fact_count: number of facts in the index.
     """
-    asked = fsum(rarities) or 1.0
+    total = fsum(rarities) or 1.0
     best = max(keyword_scores, default=0.0)
     return AnswerSigns(
-        unknown / asked, max(0.0, *cosines, 0.0), log1p(best / (asked * _rare_term(fact_count)))
+        unknown / total, max(0.0, *cosines, 0.0), log1p(best / (total * _rare_term(fact_count)))
     )
 
 

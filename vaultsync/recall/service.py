@@ -129,8 +129,8 @@ class RecallSearch:
             request, now=self._now, permissions=sources.ctx.policy.permissions
         )
         if browse and not request.query.strip():
-            asked = structs.replace(query.asked, order=IMPORTANT)
-            query = structs.replace(query, asked=asked)
+            asked_for = structs.replace(query.asked, order=IMPORTANT)
+            query = structs.replace(query, asked=asked_for)
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
         self._ask(query)
         self._keyword_scores: dict[str, float] = {}
@@ -263,16 +263,16 @@ class RecallSearch:
             since=None,
             until=None,
         )
-        found = self.index.search(event.words, filters, limit=EVENT_HITS)
+        hits = self.index.search(event.words, filters, limit=EVENT_HITS)
         try:
-            facts = self._sources.ctx.redacted_store.find_many([each.fact_id for each in found])
+            facts = self._sources.ctx.redacted_store.find_many([each.fact_id for each in hits])
         except StoreUnavailableError:
             return
         self.ask_branch(facts.values())
         filters = filters._replace(without=self._filters.without)
         terms = QueryTerms(self.index.tokens(event.words))
         telling = []
-        for each in found:
+        for each in hits:
             fact = facts.get(each.fact_id)
             if fact is None or not fact.created_at or not filters.admits(fact):
                 continue
@@ -315,20 +315,20 @@ class RecallSearch:
         """
         self._catch_up()
         filters, order = self._filters_to_ask[-1], self._query.asked.order or IMPORTANT
-        wanted = self._request.limit
+        count = self._request.limit
         while True:
-            wanted *= 4
-            ids = self.index.browse(filters, order=order, limit=wanted)
+            count *= 4
+            ids = self.index.browse(filters, order=order, limit=count)
             self._load([each for each in ids if not self._is_loaded(each)])
-            found = [
+            matches = [
                 each
                 for each in ids
                 if each in self._facts and self._query.matches_hints(self._facts[each])
             ]
-            if len(found) >= self._request.limit or len(ids) < wanted:
+            if len(matches) >= self._request.limit or len(ids) < count:
                 break
-        self._similarities = dict.fromkeys(found[: self._request.limit], 1.0)
-        self._confidence = float(bool(found))
+        self._similarities = dict.fromkeys(matches[: self._request.limit], 1.0)
+        self._confidence = float(bool(matches))
         self._record_stage("browse", self._similarities)
         return "index"
 
@@ -348,8 +348,8 @@ class RecallSearch:
         # Most questions do not need the dictionary.
         from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415
 
-        if found := translated_terms(words, self.index):
-            self._in_english, self._terms, more = found
+        if translation := translated_terms(words, self.index):
+            self._in_english, self._terms, more = translation
             self._words += f" {more}"
 
     def _correct_spelling(self) -> None:
@@ -368,9 +368,9 @@ class RecallSearch:
 
     def _missing_stems(self) -> list[str]:
         """The terms of the question that none of the best candidates contains."""
-        known = [each for each in self._similarities if each in self._facts]
-        found = {number for each in known[:10] for number in self._words_of(self._facts[each])}
-        return [stem for number, stem in enumerate(self._terms.stems) if number not in found]
+        hits = [each for each in self._similarities if each in self._facts]
+        numbers = {number for each in hits[:10] for number in self._words_of(self._facts[each])}
+        return [stem for number, stem in enumerate(self._terms.stems) if number not in numbers]
 
     def _catch_up(self) -> None:
         if self._sources.visible_index is not None:
@@ -397,8 +397,8 @@ class RecallSearch:
             if identity != embedding_identity(embedder):
                 return "the vectors are from another model; `vaultsync index` replaces them"
             before = instructions_for(embedder.model).question
-            asked = filter(None, (self._query.text_without_filters, self._in_english))
-            vector, *others = embedder.embed([before + each for each in asked])
+            texts = filter(None, (self._query.text_without_filters, self._in_english))
+            vector, *others = embedder.embed([before + each for each in texts])
             if others:
                 from vaultsync.recall.glosses import mean_direction  # noqa: PLC0415
 
@@ -446,21 +446,21 @@ class RecallSearch:
         """Find keyword matches; returns the total number."""
         if self._keyword_limit < limit:
             for filters in self._filters_to_ask:
-                found = self.index.search(
+                hits = self.index.search(
                     self._words, filters, phrases=self._query.phrases, limit=limit
                 )
-                self._keyword_scores.update(found)
+                self._keyword_scores.update(hits)
                 if filters is not self._filters:
-                    self._hinted.update([each.fact_id for each in found])
+                    self._hinted.update([each.fact_id for each in hits])
             self._keyword_limit = limit
         return len(self._keyword_scores)
 
     def _query_vector_index(self, vectors: VectorIndex, vector: Sequence[float], limit: int) -> int:
         """Find the nearest chunks; returns the total number of facts."""
         for filters in self._filters_to_ask:
-            found = self._visible_nearest(vectors, vector, filters, limit)
-            cosines = vectors.cosines(vector, [each.fact_id for each in found])
-            for fact_id, chunk_id, cosine in found:
+            nearest = self._visible_nearest(vectors, vector, filters, limit)
+            cosines = vectors.cosines(vector, [each.fact_id for each in nearest])
+            for fact_id, chunk_id, cosine in nearest:
                 self._cosines[fact_id] = chunks_similarity(cosines.get(fact_id) or [cosine])
                 self._nearest_chunks[fact_id] = chunk_id
                 if filters is not self._filters:
@@ -472,19 +472,19 @@ class RecallSearch:
     ) -> list[NearFact]:
         """The nearest facts that the agent may see, because others must not shift its scores."""
         # The remaining checks are not in the columns, because they depend on the time.
-        asked = filters._replace(
+        vector_filters = filters._replace(
             hidden_statuses=frozenset(), hide_background=False, alive_at=None, reader=None
         )
-        wanted = limit
+        count = limit
         while True:
-            found = vectors.search(vector, asked, limit=wanted)
+            nearest = vectors.search(vector, vector_filters, limit=count)
             if self._request.agent is None:
-                return found
-            self._load([x.fact_id for x in found if not self._is_loaded(x.fact_id)])
-            seen = [each for each in found if each.fact_id not in self._invisible]
-            if len(seen) >= limit or len(found) < wanted:
-                return seen[:limit]
-            wanted *= 4
+                return nearest
+            self._load([x.fact_id for x in nearest if not self._is_loaded(x.fact_id)])
+            visible = [each for each in nearest if each.fact_id not in self._invisible]
+            if len(visible) >= limit or len(nearest) < count:
+                return visible[:limit]
+            count *= 4
 
     def _is_loaded(self, fact_id: str) -> bool:
         return fact_id in self._facts or fact_id in self._rejected
@@ -557,10 +557,10 @@ class RecallSearch:
         """
         query, filters = self._query, self._filters
         if query.is_set:
-            found = self.index.count_hidden(None, hinted_filters(query, filters))
+            hidden = self.index.count_hidden(None, hinted_filters(query, filters))
         else:
-            found = self.index.count_hidden(query.words, filters, phrases=query.phrases)
-        counts = {**found, BRANCH: len(self._of_other_branches)}
+            hidden = self.index.count_hidden(query.words, filters, phrases=query.phrases)
+        counts = {**hidden, BRANCH: len(self._of_other_branches)}
         return tuple(
             HiddenMatches(counts[reason], reason)
             for reason in (*RETIRED_STATUSES, BACKGROUND, BRANCH)
@@ -579,13 +579,13 @@ class RecallSearch:
             scores = {each: score * self._factors.get(each, 1.0) for each, score in fused.items()}
             ranked = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
             allowed = filterfalse(self._rejected.__contains__, ranked)
-            kept = list(islice(allowed, self._pool_size + 1))
-            is_full = len(kept) > self._pool_size
+            pool = list(islice(allowed, self._pool_size + 1))
+            is_full = len(pool) > self._pool_size
             self._similarities = rescale_similarities(
-                {each: scores[each] for each in kept[: self._pool_size]},
-                floor=scores[kept[POOL_SIZE]] if len(kept) > POOL_SIZE else 0.0,
+                {each: scores[each] for each in pool[: self._pool_size]},
+                floor=scores[pool[POOL_SIZE]] if len(pool) > POOL_SIZE else 0.0,
             )
-            unread = [each for each in kept if each not in self._facts]
+            unread = [each for each in pool if each not in self._facts]
             if not unread:
                 return is_full
             self._load(unread)
@@ -620,14 +620,14 @@ class RecallSearch:
         """
         ctx = self._sources.ctx
         try:
-            found = ctx.redacted_store.find_many(fact_ids)
+            facts = ctx.redacted_store.find_many(fact_ids)
         except StoreUnavailableError as error:
             self._degraded.append(f"Facts are as of the last sync run: {error.message}.")
             bases = ctx.archive.find_bases(fact_ids)
-            found = {each: ctx.view.redact(base.fact) for each, base in bases.items()}
-        self.ask_branch(found.values())
+            facts = {each: ctx.view.redact(base.fact) for each, base in bases.items()}
+        self.ask_branch(facts.values())
         for each in fact_ids:
-            fact = found.get(each)
+            fact = facts.get(each)
             if (
                 fact is not None
                 and self._filters.admits(fact)
@@ -726,26 +726,26 @@ class RecallSearch:
         self, ranked: Sequence[_RankedFact]
     ) -> tuple[list[_RankedFact], Mapping[str, Sequence[str]]]:
         """The first hits, each next to the facts that contradict it, and those facts by id."""
-        limit, known = self._request.limit, {each[1]: each for each in ranked}
+        limit, hits_by_id = self._request.limit, {each[1]: each for each in ranked}
         is_set = self._query.is_set
-        found = OpposedHits(
+        opposed = OpposedHits(
             self._in_english or self._query.words,
-            [*known],
-            {each: self._facts[each] for each in known},
+            [*hits_by_id],
+            {each: self._facts[each] for each in hits_by_id},
             None if is_set else self._matches,
             shown=limit,
             keep_order=is_set and bool(self._query.asked.order),
         )
-        shown = found.order[:limit]
-        for each in filterfalse(known.__contains__, shown):
+        shown = opposed.order[:limit]
+        for each in filterfalse(hits_by_id.__contains__, shown):
             fact = self._facts[each]
             signals = RankingSignals(0.0, _recency(fact, self._now), self._utility(fact))
-            known[each] = -weighted_score(signals, self._sources.weights), each, signals
+            hits_by_id[each] = -weighted_score(signals, self._sources.weights), each, signals
         contradicts = {
-            each: [other for other in found.contradicts.get(each, ()) if other in shown]
+            each: [other for other in opposed.contradicts.get(each, ()) if other in shown]
             for each in shown
         }
-        return [known[each] for each in shown], contradicts
+        return [hits_by_id[each] for each in shown], contradicts
 
     def _dated(self, fact_id: str) -> str:
         """The title of a fact and its date."""
@@ -754,8 +754,8 @@ class RecallSearch:
 
     def _matches(self, words: str) -> list[Fact]:
         """The facts that match some words best, among those that may be shown."""
-        found = self.index.search(words, self._filters, limit=OPPOSED_CANDIDATES)
-        ids = [each.fact_id for each in found]
+        hits = self.index.search(words, self._filters, limit=OPPOSED_CANDIDATES)
+        ids = [each.fact_id for each in hits]
         self._load([each for each in ids if not self._is_loaded(each)])
         return [self._facts[each] for each in ids if each in self._facts]
 
@@ -783,9 +783,9 @@ class RecallSearch:
         roles = roles_of(fact)
         if not roles or len(self._words_of(fact)) < len(self._terms.stems):
             return False
-        least = 1 if "person" in self._query.hinted_types else _ROLE_WORDS
+        min_words = 1 if "person" in self._query.hinted_types else _ROLE_WORDS
         named = map(set, map(self.index.tokens, roles))
-        return any(len(each) >= least and each <= set(self._terms.stems) for each in named)
+        return any(len(each) >= min_words and each <= set(self._terms.stems) for each in named)
 
     def _rank_set(self) -> list[_RankedFact]:
         """The facts of a set in its order, with scores that decrease in that order."""

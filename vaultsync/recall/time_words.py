@@ -126,7 +126,7 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
         today: the day of the question.
         is_near: whether a month without a year is the nearest one, not the last one.
     """
-    found = []
+    spans = []
     for words in _DATES:
         needed = (*"0123456789", *(name[:3] for name in words.months))
         pattern = _date_pattern(words, "|".join(words.prepositions.values()))
@@ -139,7 +139,7 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
             if how in ("in", "since"):
                 days, end = _extended(text, days, end, words, today, is_near=is_near)
                 how = how if end == match.end() else "in"
-            found.append(NamedSpan(_span(how, *days), match.start(), end))
+            spans.append(NamedSpan(_span(how, *days), match.start(), end))
     for match in find_all(_JAPANESE_DATE, text, "年", "月"):
         year, month = match["year"], match["month"] or match["month2"]
         days = days_between(
@@ -148,26 +148,26 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
             int(match["day"]) if match["day"] else None,
         )
         if days:
-            found.append(
+            spans.append(
                 NamedSpan(_span(_JAPANESE_HOW.get(match["how"], "in"), *days), *match.span())
             )
             break
-    found += islice(_quarters(text, today, is_near=is_near), 1)
-    return min(found, key=lambda each: each.begin, default=None)
+    spans += islice(_quarters(text, today, is_near=is_near), 1)
+    return min(spans, key=lambda each: each.begin, default=None)
 
 
 def _extended(
     text: str, days: tuple[str, str], end: int, words: _DateWords, today: date, *, is_near: bool
 ) -> tuple[tuple[str, str], int]:
     """Extend a span by a last date, such as `to June`; also returns the end of the match."""
-    rest = re.compile(rf"\s+{_date_pattern(words, words.upto)}", re.IGNORECASE).match(text, end)
-    last = _days(rest, words, today, is_near=is_near) if rest else None
-    if not rest or not last:
+    until = re.compile(rf"\s+{_date_pattern(words, words.upto)}", re.IGNORECASE).match(text, end)
+    last = _days(until, words, today, is_near=is_near) if until else None
+    if not until or not last:
         return days, end
     first = days[0]
     if first >= last[1]:  # a month without a year, before one with a year
         first = f"{int(last[0][:4]) - (first[4:] > last[0][4:]):04}{first[4:]}"
-    return (first, last[1]), rest.end()
+    return (first, last[1]), until.end()
 
 
 _QUARTER = (
@@ -201,9 +201,9 @@ def _span(how: str, first: str, after: str) -> TimeSpan:
 _HALF_YEAR = 6
 
 
-def _year(given: str | None, month: int, today: date, *, is_near: bool) -> int:
-    if given:
-        return int(given)
+def _year(digits: str | None, month: int, today: date, *, is_near: bool) -> int:
+    if digits:
+        return int(digits)
     if is_near:
         return today.year + (month - today.month < -_HALF_YEAR) - (month - today.month > _HALF_YEAR)
     return today.year - (month > today.month)

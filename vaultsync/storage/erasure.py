@@ -102,7 +102,7 @@ class Remnant(NamedTuple):
     what: str
     """What was found, in words: `id`, `text`, or why the file counts as holding either."""
     hits: int = 1
-    theirs: bool = False
+    of_user: bool = False
     """Whether it is a file of the user, which is not erased."""
 
 

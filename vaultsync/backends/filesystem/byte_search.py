@@ -76,9 +76,9 @@ class FileByteSearch:
         texts = sum(n for name, n in found.items() if name not in fact_ids)
         if ids:
             copy = path.suffix.lower() == ".md" and _names_in_head(path, fact_ids)
-            yield Remnant(str(path), "id", ids, theirs=not (ours or copy))
+            yield Remnant(str(path), "id", ids, of_user=not (ours or copy))
         if texts:
-            yield Remnant(str(path), "text", texts, theirs=not ours)
+            yield Remnant(str(path), "text", texts, of_user=not ours)
 
     def _search_rows(self, path: Path, traces: Traces) -> Mapping[str, int]:
         """Search unpacked rows: SQLite may split a packed row over several pages of the file."""
