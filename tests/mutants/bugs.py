@@ -95,7 +95,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "no look at the marker",
         "sync/preconditions.py",
-        "    elif expected not in (None, found):\n",
+        "    elif expected not in (None, vault_id):\n",
         "    elif False:\n",
         "sync/test_vault_errors.py::test_another_vault_at_the_same_place_stops_the_pass",
     ),
@@ -151,8 +151,8 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "the outbox keeps copies and no deltas",
         "sync/outbox.py",
-        "    merged = merge(before, current, wanted, peers=True)\n",
-        "    merged = merge(current, current, wanted)\n",
+        "    merged = merge(before, current, queued, peers=True)\n",
+        "    merged = merge(current, current, queued)\n",
         "sync/test_store_errors.py::test_what_others_wrote_is_not_overwritten_by_the_outbox",
     ),
     Bug(
@@ -165,7 +165,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a replaced version is dropped without a record",
         "sync/history.py",
-        "            ctx.archive.add_history(found.entries)\n",
+        "            ctx.archive.add_history(unrecorded.entries)\n",
         "            ctx.archive.add_history([])\n",
         "sync/test_replaced_versions.py::"
         "test_a_blind_update_over_an_unseen_one_leaves_both_in_the_history",

@@ -67,7 +67,7 @@ PROJECT_BUGS: tuple[Bug, ...] = (
     Bug(
         "what was saved meanwhile is taken for what was read",
         "api/repo_files.py",
-        "        folder, current, expect = handle.folder, [*facts], found.data\n",
+        "        folder, current, expect = handle.folder, [*facts], file.data\n",
         "        folder, current = handle.folder, [*facts]\n        expect = folder.memory()\n",
         "surfaces/test_repositories.py"
         "::test_what_a_person_saves_while_a_fact_is_written_is_taken_over",
