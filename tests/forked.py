@@ -1,9 +1,9 @@
-"""Programs of these tests, as copies of a process that has loaded vaultsync once.
+"""Start programs quickly, as forks of a process that has already loaded vaultsync.
 
-To start Python and load what a daemon needs takes longer than most of what tests do with it. A
-program that is started here is a process of its own as any other, with its own arguments,
-environment, folder and files; only its modules were loaded before. What is about the start of a
-program, or about what it loads, starts an interpreter.
+Starting Python and loading a daemon takes longer than most tests of it. A
+program that is started here is an ordinary process with its own arguments,
+environment, folder and files; only its modules are already loaded. Tests of the start of a
+program, or of its imports, start an interpreter instead.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ LOADED = (
     "vaultsync.daemon", "vaultsync.http_bridge", "vaultsync.mcp_server", "vaultsync.observations",
     "vaultsync.operations", "vaultsync.service", "vaultsync.sync",
 )  # fmt: skip
-"""Packages that programs load; no library among what they load has threads of its own."""
+"""Packages that programs need; none of their libraries starts threads."""
 LIBRARIES = (
     "uvicorn.lifespan.off", "uvicorn.loops.auto", "uvicorn.protocols.http.auto", "qdrant_client",
 )  # fmt: skip
 _STATUS = 16
-"""Bytes of each of the two numbers that are told of a program: its id, and how it ended."""
+"""Size in bytes of the process id and of the exit status, which are sent for each program."""
 
 
 class Forked(subprocess.Popen[AnyStr]):
-    """As `Popen` of `[sys.executable, "-m", MODULE, …]`, or of `-c` and code."""
+    """A `Popen` of `[sys.executable, "-m", MODULE, …]`, or of `-c` and code, that forks."""
 
     _told: int
-    """Where the process tells its id, and how it ended."""
+    """The connection that transmits the process id and the exit status."""
     _ended: int
 
     def _execute_child(
@@ -54,7 +54,7 @@ class Forked(subprocess.Popen[AnyStr]):
         args: Sequence[str],
         *more: Any,  # noqa: ANN401 - as subprocess calls it
     ) -> None:
-        """Ask the loaded process for a copy.
+        """Ask the loaded process to fork.
 
         `more` is executable, preexec_fn, close_fds, pass_fds, cwd, env, startupinfo,
         creationflags, shell, and the ends of the pipes: those of the child, each before or after
@@ -83,7 +83,7 @@ class Forked(subprocess.Popen[AnyStr]):
         return self.returncode
 
     def _try_wait(self, wait_flags: int) -> tuple[int, int]:
-        """As `os.waitpid`, which knows the own children only."""
+        """A replacement for `os.waitpid`, which knows only direct children."""
         if self.returncode is not None:
             return self.pid, self._ended
         os.set_blocking(self._told, not wait_flags & os.WNOHANG)
@@ -116,7 +116,7 @@ def run_program(
     timeout: float | None = None,
     **more: Any,  # noqa: ANN401 - as Popen
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end, as `subprocess.run` with text and what it says."""
+    """Run a program to its end, as `subprocess.run` does with text and captured output."""
     pipe = subprocess.PIPE
     with start_program(line, stdout=pipe, stderr=pipe, text=True, **more) as program:
         try:
@@ -129,7 +129,7 @@ def run_program(
 
 @cache
 def _loaded() -> socket.socket:
-    """A loaded process that makes copies until this one ends; where to ask it."""
+    """Start the process that forks until this one ends; returns its address."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("VAULTSYNC_")}
     subprocess.Popen(
@@ -138,14 +138,14 @@ def _loaded() -> socket.socket:
         env={**environment, "OPENBLAS_NUM_THREADS": "1"},
         stdin=subprocess.DEVNULL,
         pass_fds=[its.fileno()],
-    ).returncode = 0  # it ends with the connection, and nobody waits for it
+    ).returncode = 0  # it ends with the connection; no process waits for it
     its.close()
     atexit.register(ours.close)
     return ours
 
 
 def _copy(asked: socket.socket) -> list[str] | None:
-    """Make copies until there is nobody who asks; in a copy, the words of its program."""
+    """Fork on request until the client has gone; in a fork, return its command line."""
     while True:
         data, files, _, _ = socket.recv_fds(asked, 1 << 20, 4)
         with suppress(ChildProcessError):  # there is none
@@ -161,7 +161,7 @@ def _copy(asked: socket.socket) -> list[str] | None:
 
 
 def _keep(request: dict[str, Any], files: Sequence[int]) -> list[str]:
-    """Tell which process the program is, and how it ended; in that process, its words."""
+    """Send the process id and the exit status; in the forked process, return its command line."""
     *child, told = files
     if pid := os.fork():
         for each in (0, 1, 2, *child):

@@ -1,4 +1,4 @@
-"""Frontmatters as people, programs and monkeys write them, for tests of any."""
+"""Valid and random frontmatter for property tests."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def note(yaml: str, body: str = "body\n") -> NoteParts:
 
 
 def written(values: Mapping[str, Value], eol: str = "\n") -> str:
-    """A whole frontmatter with both fences, as new notes have it."""
+    """A complete frontmatter with both fences, as in new notes."""
     lines = [emit_property(key, value, eol) for key, value in values.items()]
     return f"---{eol}{''.join(lines)}---{eol}"
 
 
 def same(left: object, right: object) -> bool:
-    """Equal in type, value and order, which `==` is not."""
+    """Whether values are equal in type, value and order, unlike `==`."""
     return repr(left) == repr(right)
 
 
-# How a value can stand behind `key:`; a comment may follow where the flag says so.
+# Ways to write a value after `key:`; the flag says whether a comment may follow.
 SPELLINGS: list[tuple[str, bool]] = [
     *(("", True), (" 5", True), (" plain text", True), (" a:b#c", True), (" - 5"[2:], True)),
     *((' "double # quoted\\" "', True), (" 'single # ''quoted'''", True)),
@@ -111,4 +111,4 @@ yamlish = st.lists(
     ),
     max_size=24,
 ).map("".join)
-"""What a monkey would write who knows YAML."""
+"""Random text from fragments of YAML."""

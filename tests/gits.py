@@ -1,4 +1,4 @@
-"""Repositories of git, made with its command: for tests of what reads them."""
+"""Git repositories for tests, created with the `git` command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENVIRONMENT = {
 
 
 class GitFolder:
-    """A working copy, and short names for what people do in one."""
+    """A working copy, with short names for git commands."""
 
     def __init__(self, root: Path, *, init: bool = True) -> None:
         self.root = root
@@ -28,7 +28,7 @@ class GitFolder:
             self("init", "-q", "-b", "main")
 
     def __call__(self, *words: str, root: Path | None = None) -> str:
-        """What git says; each commit is a minute later than the one before."""
+        """Run git, and return its output; each commit is a minute later than the previous one."""
         self._minute += 1
         day, minute = divmod(self._minute, 1440)
         at = f"2026-02-{1 + day:02}T{minute // 60:02}:{minute % 60:02}:00Z"
@@ -52,11 +52,11 @@ class GitFolder:
         return self.head()
 
     def head(self) -> str:
-        """The commit that is checked out."""
+        """The commit that HEAD points to."""
         return self("rev-parse", "HEAD")
 
     def branch(self, name: str, at: str | None = None) -> None:
-        """Make a branch, and check it out."""
+        """Create a branch, and check it out."""
         self("checkout", "-q", "-b", name, *([at] if at else []))
 
     def checkout(self, name: str) -> None:

@@ -1,8 +1,8 @@
-"""How golden pages are read and written.
+"""Read and write golden pages.
 
-A page has a title, a word on why, its inputs as fenced texts under `##` headings, and
-under `## expected` what comes of them. With VAULTSYNC_UPDATE_GOLDEN=1 the expectations
-are written anew.
+A page has a title, an explanation, its inputs as fenced texts under `##` headings, and
+under `## expected` the expected result. With VAULTSYNC_UPDATE_GOLDEN=1, the results
+are written again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ GOLDEN = Path(__file__).parent.parent / "golden"
 EXPECTED = "\n## expected\n\n"
 RENEW = os.environ.get("VAULTSYNC_UPDATE_GOLDEN") == "1"
 VISIBLE = "visible"
-"""The language of a fence whose text shows what cannot be seen."""
+"""The language of a fence whose text shows invisible characters."""
 
 _SECTION = re.compile(r"^## (\w+)\n\n(`{3,})(\w*)\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
 _SIGNS = {"\r": "␍", "\t": "␉", "\ufeff": "␂", "\u202e": "␛"}
@@ -25,7 +25,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{1
 
 
 def visible(text: str) -> str:
-    """Text in which carriage returns, tabs, trailing blanks and a missing end show."""
+    """Make carriage returns, tabs, trailing spaces and a missing final newline visible."""
     for sign, shown in _SIGNS.items():
         text = text.replace(sign, shown)
     text = re.sub(r" +(?=␍?$)", lambda m: "␠" * len(m[0]), text, flags=re.MULTILINE)
@@ -33,14 +33,14 @@ def visible(text: str) -> str:
 
 
 def invisible(text: str) -> str:
-    """What `visible()` made that of."""
+    """The inverse of `visible()`."""
     for sign, shown in _SIGNS.items():
         text = text.replace(shown, sign)
     return text.replace("␠", " ").removesuffix(f"{_NO_END}\n")
 
 
 def sections(page: str) -> dict[str, str]:
-    """The text of each section, as it is: with its last line feed, or without."""
+    """The exact text of each section, with or without a final newline."""
     return {
         name: invisible(text) if language == VISIBLE else text
         for name, _, language, text in _SECTION.findall(page)
@@ -48,7 +48,7 @@ def sections(page: str) -> dict[str, str]:
 
 
 def fenced(text: str, language: str) -> str:
-    """The text in a fence, one that shows everything when there is a need."""
+    """The text in a fence, with invisible characters shown if it has any."""
     if visible(text) != text:
         text, language = visible(text), VISIBLE
     longest = max(map(len, re.findall("`+", text)), default=0)
@@ -57,7 +57,7 @@ def fenced(text: str, language: str) -> str:
 
 
 def check(case: Path, answer: Callable[[dict[str, str]], str]) -> None:
-    """Hold what comes of the inputs of a page against what the page expects."""
+    """Compare the result with the expectation of a page."""
     page = case.read_text(encoding="utf-8")
     head, found, expected = page.partition(EXPECTED)
     assert re.match("# .+\n\n.+\n", page), "a page begins with a title and a why"
@@ -72,7 +72,7 @@ def check(case: Path, answer: Callable[[dict[str, str]], str]) -> None:
 
 
 class Placeholders:
-    """Names for ids that are new in each run; those of the inputs stay."""
+    """Placeholders for ids that differ in each run; ids of the inputs are kept."""
 
     def __init__(self, known: str) -> None:
         self._known = set(_UUID.findall(known))
@@ -80,11 +80,11 @@ class Placeholders:
         self._ids: dict[str, str] = {}
 
     def run(self, run: str) -> None:
-        """An id that is known to be a run's."""
+        """Register an id as the id of a run."""
         self._runs.setdefault(run, f"<run {len(self._runs) + 1}>")
 
     def __call__(self, text: str) -> str:
-        """The text with ids replaced in the order in which they appear."""
+        """Replace the ids in a text by placeholders, numbered in order of appearance."""
         return _UUID.sub(self._named, text)
 
     def _named(self, found: re.Match[str]) -> str:

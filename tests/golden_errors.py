@@ -1,7 +1,7 @@
-"""What a person sees who makes a mistake: the commands of `golden/errors.md`, run.
+"""Run the commands of `golden/errors.md`, which shows the error messages of mistakes.
 
-Each section of the page has a title, one of `SITUATIONS` by its name, and a command with
-what comes of it.
+Each section of the page has a title, the name of one of `SITUATIONS`, and a command with
+its output.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SECTION = re.compile(
 
 
 class Place:
-    """A vault with one fact, and the shell of the person who works on it."""
+    """A vault with one fact, and the shell of its user."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -54,11 +54,11 @@ class Place:
 
     @property
     def kept(self) -> Path:
-        """The state of this vault."""
+        """The state folder of this vault."""
         return self.state / VAULT_ID
 
     def type(self, command: str) -> str:
-        """What a command prints, with its exit code; nothing in it is new each time."""
+        """The output and exit code of a command, the same in every run."""
         env = {
             "VAULTSYNC_VAULT": str(self.vault),
             "VAULTSYNC_STATE_DIR": str(self.state),
@@ -129,7 +129,7 @@ def _store_gone(place: Place) -> None:
 
 @contextlib.contextmanager
 def _machine(place: Place, text: str) -> Iterator[None]:
-    """Settings of this machine, for as long as it takes: all places have one vault id."""
+    """Write settings of this machine for the block: all places have the same vault id."""
     configure_machine(place.vault, text)
     try:
         yield
@@ -209,7 +209,7 @@ SITUATIONS: Mapping[str, Situation] = {
 
 
 def play(page: str, root: Path) -> str:
-    """The page with what its commands say now."""
+    """The page with the current output of its commands."""
     number = 0
 
     def answer(found: re.Match[str]) -> str:

@@ -1,8 +1,8 @@
-"""Whole passes for `golden/sync`: real files, a clock that stands still, then a look.
+"""Complete runs for `golden/sync`, with real files and a fixed clock.
 
-The notes of `base/` are what both sides agree on. Then the agents act, as `store.json`
-says; the person's tree becomes that of `vault/`; and the passes of `case.md` run. What
-comes of it is held against `expected/`.
+The notes of `base/` are the base. Then the agents act, as `store.json`
+says; the user's tree becomes that of `vault/`; and the runs of `case.md` follow. The
+result is compared with `expected/`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from vaultsync.sync.sync_request import SyncRequest
 
 MARKER = 'vault_id = "0193f6c2-0000-7000-8000-000000000000"\n'
 STEP = 60
-"""Seconds between what anybody does."""
+"""Seconds between two actions."""
 PARTS = frozenset({"case.md", "base", "vault", "store.json", "expected"})
 
 
@@ -48,7 +48,7 @@ class Scene:
 
     @classmethod
     def of(cls, case: Path, root: Path) -> Scene:
-        """The scene in which both sides say what `base/` says."""
+        """The scene in which both sides equal `base/`."""
         (root / ".meta").mkdir(parents=True)
         (root / ".meta" / "config.toml").write_text(MARKER, encoding="utf-8")
         if (case / "base").is_dir():
@@ -88,7 +88,7 @@ class Scene:
                 (self.root / path).write_bytes(data)
 
     def lose_the_archive(self) -> None:
-        """What both sides last agreed on is gone."""
+        """Delete the archive, and with it all bases."""
         ctx = self.ctx
         self.ctx = SyncContext(ctx.store, MemoryArchive(), self.clock, OPEN_POLICY, vault=ctx.vault)
 
@@ -103,7 +103,7 @@ class Scene:
 
 
 def tree(root: Path) -> dict[str, bytes]:
-    """All files below a folder but those of vaultsync."""
+    """All files below a folder, except those of vaultsync."""
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for path in sorted(root.rglob("*"))
@@ -112,7 +112,7 @@ def tree(root: Path) -> dict[str, bytes]:
 
 
 def play(case: Path, root: Path) -> None:
-    """Play a case, and hold what comes of it against what is expected."""
+    """Run a case, and compare the result with the expected one."""
     assert {path.name for path in case.iterdir()} <= PARTS
     page = (case / "case.md").read_text(encoding="utf-8")
     assert page.startswith("# ")
@@ -137,7 +137,7 @@ def play(case: Path, root: Path) -> None:
 
 
 def outcome(scene: Scene, case: Path, known: set[str], reports: list[Report]) -> dict[str, bytes]:
-    """The files of `expected/`, with placeholders for what is new in each run."""
+    """The resulting files, with placeholders for what differs in each run."""
     alive = sorted(scene.ctx.store.iter_facts(), key=lambda fact: fact.id)
     inputs = b"\n".join(
         data for path, data in tree(case).items() if not path.startswith("expected/")
@@ -170,7 +170,7 @@ def _text(data: bytes, named: Callable[[str], str]) -> bytes:
 
 
 def compare(expected: Path, actual: Mapping[str, bytes]) -> None:
-    """Hold files against those of a folder, or write them there."""
+    """Compare files with those of a folder, or write them there."""
     if RENEW:
         shutil.rmtree(expected, ignore_errors=True)
         for path, data in actual.items():

@@ -1,8 +1,8 @@
-"""A server that stores and finds knowledge over MCP, with the documented tools of two products.
+"""An MCP server that stores and finds knowledge, with the documented tools of two products.
 
 `python -m tests.knowledge_server byterover FILE` speaks stdio; with `--http PORT` streamable HTTP.
-It keeps texts in a file, finds them by their words, and has no keys: the same module stored twice
-is there twice, until the tool `forget` is called with an id.
+It keeps texts in a file, finds them by their words, and has no keys: a module that is stored twice
+exists twice, until the tool `forget` is called with an id.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mcp.server.fastmcp import FastMCP
 
 
 class Knowledge:
-    """Texts in a file, found by the share of the words of a question that they have."""
+    """Texts in a file, ranked by their share of the words of a question."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

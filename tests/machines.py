@@ -1,4 +1,4 @@
-"""The settings of this machine for a vault, as its user would write them."""
+"""The user's own settings for a vault."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.mcp_server.server import AgentWorker, make_server
 
 MCP = ("mcp", "--http", "--port", "0")
-"""The words of a server of the protocol over HTTP."""
+"""The command line of an HTTP server."""
 
 
 @dataclass(frozen=True)

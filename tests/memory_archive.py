@@ -1,4 +1,4 @@
-"""An archive in memory: the contract in its shortest form, for simulations."""
+"""An archive in memory: the simplest implementation of the contract, for simulations."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class _Rows:
     moves: dict[str, int] = field(default_factory=dict)
 
     def copy(self) -> _Rows:
-        """The rows are frozen values, so that copies of their containers are enough."""
+        """Copy the containers; their rows are immutable."""
         return _Rows(**{name: copy.copy(rows) for name, rows in vars(self).items()})
 
 
 class MemoryArchive:
-    """An `Archive` whose transactions are all or nothing, like the real one's."""
+    """An `Archive` whose transactions are atomic, like those of the real one."""
 
     def __init__(self) -> None:
         self._rows = _Rows()

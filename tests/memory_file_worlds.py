@@ -1,4 +1,4 @@
-"""A memory file in memory, and the people who save it at the worst moment."""
+"""A memory file in memory, which users save at the worst moments."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ NAME = "~/work/MEMORY.md"
 
 
 def _nothing(_: str) -> None:
-    """What happens before a step unless a test says otherwise."""
+    """The default action before a step."""
 
 
 @dataclass
 class SimFile:
-    """A `MemoryFile`. `before` is called with the name of a step before it is done."""
+    """A `MemoryFile` in memory. `before` is called with the name of each step."""
 
     name: str = NAME
     data: bytes | None = None
     kept: bytes | None = None
     """The state beside it."""
     left: list[bytes] = field(default_factory=list)
-    """What lies in the staging folder."""
+    """The contents of the staging folder."""
     busy: bool = False
     writable: bool = True
     why_not: str = ""
@@ -47,7 +47,7 @@ class SimFile:
         return self.name.rpartition("/")[2]
 
     def at(self, step: str, act: Callable[[], object]) -> None:
-        """Let something happen once, right before a step is done."""
+        """Call a function once, right before a step."""
 
         def before(now: str) -> None:
             if now == step:
@@ -212,7 +212,7 @@ class MemoryWorld(World):
         )
 
     def takes(self, text: str) -> FileResult:
-        """A person saves the file, and it is synced."""
+        """Save the file as the user, and sync it."""
         self.file.says(text)
         return self.syncs().files[0]
 
@@ -231,12 +231,12 @@ class MemoryWorld(World):
         )
 
     def gives_back(self, fact_id: str) -> None:
-        """A person restores a fact that was deleted."""
+        """Restore a deleted fact as the user."""
         self.clock.advance(1)
         fact_work.restore(self.ctx, fact_id, agent="indy")
 
     def remembered(self, file: SimFile | None = None) -> list[Fact]:
-        """The facts that came from the file, by title."""
+        """The facts of the file, by title."""
         source = SOURCE_PREFIX + (file or self.file).name
         found = [each for each in self.store.iter_facts() if each.source == source]
         return sorted(found, key=lambda fact: (fact.title, fact.content, fact.id))
@@ -259,5 +259,5 @@ TEXT = "Ask the harbour master before the database."
 
 
 def kinds(report: MemoryFileReport) -> list[str]:
-    """The kinds of what waits for a person."""
+    """The kinds of the notices."""
     return [each.kind for each in report.attention]

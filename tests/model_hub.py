@@ -1,4 +1,4 @@
-"""A hub of models on this machine, which misbehaves on demand."""
+"""A hub of models on this machine, which fails on demand."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Hub:
     asked: list[tuple[str, str | None]] = field(default_factory=list)
     """File and range of each request."""
     cut: dict[str, list[int]] = field(default_factory=dict)
-    """File -> after how many bytes the next answers end."""
+    """File -> numbers of bytes after which the next answers are cut off."""
     redirect: str = ""
-    """Where all files are, if not here."""
+    """The address to which all requests are redirected, if any."""
     status: int = 0
     tag: Callable[[bytes], str] = lambda data: f'"{sha256(data).hexdigest()}"'
 

@@ -1,4 +1,4 @@
-"""A service that speaks the HTTP protocol of remotes, and can be told to fail."""
+"""A service with the HTTP protocol of remotes, which fails on demand."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from urllib.parse import unquote
 
 @dataclass
 class ModuleService:
-    """The modules by space and chunk, and what was asked."""
+    """The modules by space and chunk, and the requests."""
 
     url: str = ""
     held: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     keys: list[str | None] = field(default_factory=list)
     status: int = 0
-    """Every answer has it, if it is set."""
+    """The status of every answer, if it is set."""
     raw: bytes | None = None
-    """Every answer is this, if it is set."""
+    """The body of every answer, if it is set."""
     location: str = ""
     silent: bool = False
-    """It takes requests and does not answer."""
+    """Whether it accepts requests and never answers."""
 
 
 @contextmanager

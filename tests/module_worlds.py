@@ -1,4 +1,4 @@
-"""A folder of modules in memory, its state, a remote that misbehaves, and a world around them."""
+"""A folder of modules in memory, its state, and a remote that fails on demand."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ FOLDER = "docs/memories"
 
 
 class Crash(BaseException):
-    """The process ends here."""
+    """Simulates the end of the process."""
 
 
 def _nothing(_: str) -> None:
-    """What happens before a step unless a test says otherwise."""
+    """The default action before a step."""
 
 
 @dataclass
@@ -129,13 +129,13 @@ class SimRemote:
 
     stored: dict[tuple[str, str], RemoteRecord] = field(default_factory=dict)
     away: bool = False
-    """It takes no request."""
+    """It refuses every request."""
     loses_answers: bool = False
-    """It does what it is asked, and the answer is lost."""
+    """It carries out a request, and the answer is lost."""
     pretends: bool = False
-    """It says that it stored and removed what it did not."""
+    """It confirms writes and deletions without doing them."""
     garbles: bool = False
-    """It gives back another text."""
+    """It returns another text."""
     refuses: bool = False
     gives_no_id: bool = False
     confidence: float = 0.9

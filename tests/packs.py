@@ -1,4 +1,4 @@
-"""Facts to pack, and token counters that are hard to plan with."""
+"""Facts to pack, and token counters that are difficult to plan with."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def words(text: str) -> int:
 
 
 def quarters(text: str) -> int:
-    """The rule of thumb; rounding makes it not additive."""
+    """A quarter of the characters; because of rounding, it is not additive."""
     return math.ceil(len(text) / 4)
 
 
 def swelling(text: str) -> int:
-    """A whole costs more than its parts, and the more so the longer it is."""
+    """Superadditive: a text costs more than its parts, and more so the longer it is."""
     return len(text) + len(text) ** 2 // 500
 
 
 def erratic(text: str) -> int:
-    """Costs more or less by up to a half, as if by chance, but always the same."""
+    """Deterministic noise: each text costs up to a half more or less."""
     if not text:
         return 0
     factor = hashlib.sha256(text.encode("utf-8", "replace")).digest()[0]
@@ -96,7 +96,7 @@ def contents() -> st.SearchStrategy[str]:
 
 @st.composite
 def candidates(draw: st.DrawFn, most: int = 8) -> list[PackCandidate]:
-    """Facts that were found, each once; some say the same, some are of any type."""
+    """Distinct facts of all types, some with the same text."""
     found: dict[str, PackCandidate] = {}
     for number in range(draw(st.integers(0, most))):
         if draw(st.booleans()):
@@ -116,7 +116,7 @@ def candidates(draw: st.DrawFn, most: int = 8) -> list[PackCandidate]:
 
 @st.composite
 def entities(draw: st.DrawFn, named_by: list[PackCandidate]) -> list[PackCandidate]:
-    """Entities that some of the facts name, and some that none names."""
+    """Entities that some of the facts mention, and some that no fact mentions."""
     drawn = []
     for number in range(draw(st.integers(0, 4))):
         ids = [each.fact.id for each in named_by]
@@ -127,7 +127,7 @@ def entities(draw: st.DrawFn, named_by: list[PackCandidate]) -> list[PackCandida
 
 
 def titles_in(pack: ContextPack) -> list[str]:
-    """The titles of the facts in the text of a pack, read as its form is read."""
+    """The titles of the facts in the text of a pack, parsed according to its format."""
     if not pack.text:
         return []
     if pack.format == "json":

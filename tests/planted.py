@@ -1,4 +1,4 @@
-"""A vault in which secrets stand wherever something can be written."""
+"""A vault with secrets in every place that can be written to."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ TOKEN, OTHER = secrets.token("github", DICE), secrets.token("stripe", DICE)
 WORD = "a-word-of-the-env"
 CODE = "ACME-" + "7731"
 NAMED = secrets.of(secrets.ALNUM, 20)(DICE) + "7x"
-"""A secret for the name of its property alone."""
+"""A secret only because of the name of its property."""
 SAID = "hunter2zebra"
-"""A secret for the word before it; elsewhere in the fact it stands alone."""
+"""A secret because of the word before it; elsewhere in the fact it has no such word."""
 PLANTED = (TOKEN, OTHER, WORD, CODE, NAMED, SAID)
 SETTINGS = """
 [hygiene]
@@ -58,7 +58,7 @@ def make_vault(folder: Path, patch: pytest.MonkeyPatch) -> None:
 
 
 def leaks(text: object) -> list[str]:
-    """The secrets that stand in something, as it is printed."""
+    """The secrets in the printed form of a value."""
     said = str(text)
     return [each for each in PLANTED if each in said]
 
@@ -72,7 +72,7 @@ def _value(row: Field) -> Value:
 
 
 def _fields(type_name: str) -> dict[str, Value]:
-    """All that holds texts and that an agent may set, each with secrets."""
+    """All text fields that an agent may set, each with secrets."""
     rows = [each for each in FIELDS if each.key not in _GIVEN | _STAYS]
     rows = [each for each in rows if each.owner in (FieldOwner.SHARED, FieldOwner.MACHINE)]
     rows += TYPES[type_name].own
@@ -99,7 +99,7 @@ class Planted:
     run: str
     memory_file: Path
     typed: list[Path]
-    """Files in which a person typed secrets, who may."""
+    """Files in which the user wrote secrets, which is allowed."""
 
     @property
     def vault(self) -> str:
@@ -107,7 +107,7 @@ class Planted:
 
 
 def plant(folder: Path) -> Planted:
-    """Facts, notes, conflicts, history, things that are wrong: all with secrets."""
+    """Create facts, notes, conflicts, history and notices, all with secrets."""
     root = folder / "vault"
     with vaultsync.open(str(root), agent="indy") as memory:
         fact = _remember(memory, "decision", "Deploy")

@@ -1,4 +1,4 @@
-"""Qdrants of all kinds for tests, each empty."""
+"""Empty Qdrant collections of all kinds for tests."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def emptied(clock: Clock | None = None) -> PointCollection:
 
 
 def lent(clock: Clock | None = None, name: str = "") -> PointCollection:
-    """That shard as it is."""
+    """The same shard, with its points."""
     shared = _shard(name)
     opened = _Lent(shared._place, clock=clock or FakeClock())
     opened._shard = shared._shard
@@ -61,7 +61,7 @@ def lent(clock: Clock | None = None, name: str = "") -> PointCollection:
 
 @cache
 def _shard(name: str) -> EdgePointCollection:
-    """To make a shard takes longer than most tests."""
+    """Creating a shard takes longer than most tests, so there is one per process."""
     folder = TemporaryDirectory(prefix="qdrant-edge-")
     made = in_process(Path(folder.name))
     made.make(3)
@@ -115,7 +115,7 @@ def store_in(points: PointCollection, clock: Clock | None = None) -> QdrantStore
 
 
 SERVER = os.environ.get("VAULTSYNC_TEST_QDRANT_URL", "").rstrip("/")
-"""A server that is there, which the contracts are held against, too."""
+"""The address of a real server, with which the contracts are also tested."""
 needs_server = pytest.mark.skipif(
     not SERVER,
     reason="VAULTSYNC_TEST_QDRANT_URL names no server of Qdrant: neither this nor the"
@@ -136,7 +136,7 @@ def at_server(clock: Clock | None = None) -> PointCollection:
 
 @cache
 def served() -> FakeQdrant:
-    """A server for all tests of this process; whoever wants it empty clears it."""
+    """A server for all tests of this process; a test that needs it empty clears it."""
     server = FakeQdrant()
     server.start()
     return server

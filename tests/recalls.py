@@ -1,4 +1,4 @@
-"""A world in which questions are asked: indexes in memory, a model of hashes."""
+"""A world for questions: indexes in memory, and a model of hashes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from vaultsync.recall.service import RecallSearch
 
 
 class BrokenEmbedder(HashEmbedder):
-    """A model that is gone when it is asked."""
+    """A model that fails when it is used."""
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         raise EmbedderError("the model is gone")
 
 
 class LengthReranker:
-    """Finds the longest text best."""
+    """Ranks the longest text first."""
 
     model = "length"
     candidates, share = 20, 0.5
@@ -54,7 +54,7 @@ class RecallWorld(World):
         self.elsewhere: Callable[[], Collection[str]] | None = None
 
     def embed(self) -> None:
-        """Make the vectors of all facts there are."""
+        """Embed all facts."""
         self.vectors = self.vectors or MemoryVectors()
         self.embedder = self.embedder or HashEmbedder()
         catch_up_note_index(self.ctx, self.index)

@@ -1,4 +1,4 @@
-"""A small cross-encoder in files, for the runtime that real ones are run by."""
+"""A small cross-encoder in files, for the runtime of real ones."""
 
 from __future__ import annotations
 

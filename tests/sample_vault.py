@@ -1,4 +1,4 @@
-"""The notes of the sample vault, read with plain patterns: no engine."""
+"""The notes of the sample vault, parsed with simple patterns, independent of vaultsync."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def links(note: Note) -> list[tuple[bool, str]]:
 
 
 def target_of(note: Note, target: str) -> Note | None:
-    """The note a link leads to, by file name or by path from the root."""
+    """The target of a link, by file name or by path from the root."""
     name = target.partition("#")[0].strip().removesuffix(".md").casefold()
     if not name:
         return note
@@ -128,7 +128,7 @@ def by_path(note: Note) -> str:
 def all_of(
     rows: Iterable[T], name: Callable[[T], str]
 ) -> Callable[[Callable[[T], None]], Callable[[], None]]:
-    """Hold every row to a rule in one test, which names all the rows that break it."""
+    """Check every row against a rule in one test, which reports all violations."""
 
     def ruled(rule: Callable[[T], None]) -> Callable[[], None]:
         def test() -> None:

@@ -1,7 +1,7 @@
-"""Secrets of every kind, made while the tests run, and lines that are none.
+"""Secrets of every kind, generated while the tests run, and lines without secrets.
 
-No token stands in any file: what looks like one would be refused by those who guard
-repositories, and rightly so.
+No file contains a token: secret scanners of code hosts would rightly reject the
+repository.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
     "zuplo": (form("zp", "ka_", of(ALNUM, 32), "_", of(HEX, 8)),),
     "bearer": (form("Authorization: Bea", "rer ", of(HEX, 40)),),
 }
-"""How tokens of each kind of the table look."""
+"""The format of tokens of each kind of the table."""
 
 OTHERS: Mapping[str, tuple[Make, ...]] = {
     "private-key": (
@@ -216,7 +216,7 @@ OTHERS: Mapping[str, tuple[Make, ...]] = {
         form('"auth_token": "', of(HEX, 30), '3d"'),
     ),
 }
-"""Secrets that are told by what stands around them."""
+"""Secrets that are recognised by their context."""
 
 
 def _pem(dice: random.Random, name: str) -> str:
@@ -226,7 +226,7 @@ def _pem(dice: random.Random, name: str) -> str:
 
 
 def token(kind: str, dice: random.Random) -> str:
-    """A token of a kind of the table."""
+    """Generate a token of a kind of the table."""
     return dice.choice(TOKENS[kind])(dice)
 
 
@@ -235,7 +235,7 @@ AROUND = (
     *("curl -H 'X-Key: {}' https://api.example.org/v1", "(see {}, valid until May)"),
     *("| prod | {} | rotated |", "- {}", "Schlüssel: {} — nicht weitergeben"),
 )
-"""Where tokens stand."""
+"""Contexts of tokens."""
 
 
 _PROSE = (
@@ -293,7 +293,7 @@ _FALSE: tuple[tuple[tuple[str, ...], Make], ...] = (
     (("{}",), _word),
     (("{}",), form(_LINK, "#", of(LOWER, 9))),
 )
-"""Lines that hold no secret, and what stands in them."""
+"""Lines without secrets, and the values in them."""
 
 
 def false_lines(dice: random.Random, count: int) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""A daemon that is told to stop at each moment of its waiting, one after the other.
+"""A daemon that gets a stop signal at each point of its waiting, one after the other.
 
-`python -m tests.signalled VAULT STATE_DIR`: in a process of its own, for what is wrong
-with this hangs.
+`python -m tests.signalled VAULT STATE_DIR`: in a separate process, because a bug
+would make it hang.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 MOMENTS = 20
 PATIENCE = 60.0
 NEAR = 3
-"""So deep below the loop of the daemon is all by which it waits, and nothing else."""
+"""The call depth below the daemon's loop that covers its waits and nothing else."""
 
 
 class Moment:
-    """Raises a signal before a line of what the daemon waits by between its steps."""
+    """Raises a signal before one line of the code with which the daemon waits."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
     def called(self, frame: FrameType, _event: str, _arg: object) -> TraceFunction | None:
-        """Something was called: its lines are moments when the loop waits by it."""
+        """Trace a call: if the loop waits in it, a signal may come before each of its lines."""
         code = frame.f_code
         if code.co_filename != threading.__file__ and not code.co_qualname.startswith("WakeEvent."):
             return None

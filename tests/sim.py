@@ -1,4 +1,4 @@
-"""A vault in memory: `Vault`, on a disk that people edit and that may fail."""
+"""A `Vault` in memory, on a disk that users edit and that may fail."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SWAPS = 64
 
 
 def nothing(_: object) -> None:
-    """What happens before an effect unless a test says otherwise."""
+    """The default action before an effect."""
 
 
 @dataclass(slots=True)
@@ -44,12 +44,12 @@ class SimVault(Disk):
     `before` is called with the name of a method before it does anything, and with
     `exchange.swap`, `exchange.examine`, `exchange.back`, `withdraw.take`,
     `withdraw.examine` and `withdraw.back` before those steps. It may raise, or let a
-    person do something.
+    user do something.
     """
 
     vault_uuid: str = "0193f6c2-0000-7000-8000-000000000001"
     quota: int | None = None
-    """Bytes; beyond them staging fails as on a full disk."""
+    """Capacity in bytes; beyond it, staging fails as on a full disk."""
     before: Callable[[str], None] = nothing
     ignore: frozenset[str] = frozenset()
     max_bytes: int = 4 << 20
@@ -147,7 +147,7 @@ class SimVault(Disk):
         self._check_readable(path)
         if self._regular(path, self._note(path)).sha != expect:
             raise NoteChangedError(path)
-        # Until what comes out of the note is what was last put in.
+        # Repeat until the displaced file is the one that was last put in.
         our_sha, size, mtime_ns = ours.sha, len(ours.data), ours.mtime_ns
         put, under, met = (our_sha, mtime_ns), ("", 0), dict[str, bytes]()
         for swaps in range(_SWAPS):
@@ -246,7 +246,7 @@ class SimVault(Disk):
         self._begin("touched")
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: no resource is open."""
 
     def sync(self) -> None:
         self._begin("sync")
@@ -321,7 +321,7 @@ class SimVault(Disk):
         return tuple(n for n in copies if not self._is_ignored(f"{folder}/{n}".lstrip("/")))
 
     def _is_unseen(self, folder: VaultPath) -> bool:
-        """Whether a scan passes over a folder: refused, ignored, or named as a note."""
+        """Whether a scan skips a folder: unreadable, ignored, or with the name of a note."""
         return (
             self._is_broken(folder)
             or self._is_ignored(folder)

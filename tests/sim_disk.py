@@ -1,7 +1,7 @@
-"""A disk in memory, with the people who edit what is on it, and its accidents.
+"""A disk in memory, with the editors of its users, and its failures.
 
-Names point to inodes, so that an editor may hold on to a file that was displaced. What
-was not synced is lost in a crash, in part and torn; what a person did is taken as
+Names point to inodes, so that an editor may keep a displaced file open. A crash loses what
+was not synced, partially or completely; the edits of users count as
 synced.
 """
 
@@ -20,20 +20,20 @@ MARKER = ".meta/config.toml"
 
 
 def lose_all(_: bytes) -> bytes:
-    """What a crash leaves of a new file that was not synced."""
+    """The default result of a crash for a new file that was not synced."""
     return b""
 
 
 @dataclass(eq=False, slots=True)
 class Inode:
-    """A file, whatever its names."""
+    """A file, independent of its names."""
 
     number: int
     data: bytes
     mtime_ns: int
     ctime_ns: int
     kind: str = "file"
-    """What an odd one is: `a link`, `a hard link`, `a folder`, …"""
+    """The kind of one that is no regular file: `a link`, `a hard link`, `a folder`, …"""
     synced: bytes | None = None
     """The data that survives a crash; None while there is none."""
 
@@ -48,7 +48,7 @@ class Inode:
 
 @dataclass(slots=True)
 class Handle:
-    """An editor's open file: writing goes to the inode, whatever its name is now."""
+    """An editor's open file: it writes to the inode, even if that was renamed."""
 
     _disk: Disk
     inode: Inode
@@ -62,7 +62,7 @@ class Handle:
 
 @dataclass(slots=True)
 class Disk:
-    """What is on it, and what of that is sure to be there after a crash."""
+    """The current contents of a disk, and those that certainly survive a crash."""
 
     case_insensitive: bool = False
     now_ns: Callable[[], int] = lambda: 0
@@ -70,16 +70,16 @@ class Disk:
     files_ahead: float = 0.0
     """Seconds by which the clock of the files is ahead, as that of a file server may be."""
     names: dict[str, Inode] = field(default_factory=dict)
-    """Everything there is, staged and derived files too."""
+    """All files, including staged and derived ones."""
     folders: set[str] = field(default_factory=set)
-    """A folder stays when what was in it is gone."""
+    """Existing folders, even if they are empty."""
     broken: set[str] = field(default_factory=set)
     read_only: set[str] = field(default_factory=set)
     missing: bool = False
     knows_writers: bool = False
-    """Whether the system can tell which files are open."""
+    """Whether the system knows which files are open."""
     handles: list[Handle] = field(default_factory=list)
-    """The files that editors have open."""
+    """The files that are open in editors."""
     _last_ns: int = 0
     _inodes: int = 0
     _safe: dict[str, Inode] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class Disk:
             self.make_odd(path, "a folder")
 
     def make_odd(self, path: str, kind: str) -> None:
-        """Put something there that is no regular file: `a link`, `a hard link`, …"""
+        """Create something that is no regular file: `a link`, `a hard link`, …"""
         inode = self._new(b"", synced=True)
         inode.kind = kind
         self._person({path: inode})
@@ -160,7 +160,7 @@ class Disk:
         self.read_only.remove(path)
 
     def break_folder(self, path: str) -> None:
-        """Let the system refuse a folder and all below it."""
+        """Make a folder and everything below it unreadable."""
         self.broken.add(path)
 
     def mend_folder(self, path: str) -> None:
@@ -181,7 +181,7 @@ class Disk:
         *,
         torn: Callable[[bytes], bytes] = lose_all,
     ) -> None:
-        """Stop the machine; only what was synced is sure to be there afterwards.
+        """Stop the machine; only what was synced certainly survives.
 
         `keep` says of each step since the last sync whether it survives; None means
         that only the program died, so that all does. `torn` says what is left of the
@@ -207,7 +207,7 @@ class Disk:
     # --- for the vault ----------------------------------------------------------------
 
     def _tick(self) -> int:
-        """The time by the clock of the files."""
+        """The current time of the file system."""
         self._last_ns = max(self._last_ns + 1, self._files_ns())
         return self._last_ns
 
@@ -232,7 +232,7 @@ class Disk:
                 self.folders.update(above(name))
 
     def _person(self, step: Mapping[str, Inode | None]) -> None:
-        """Do what survives a crash, with all that led to the files it is done to."""
+        """Do something that survives a crash, together with the steps that created its files."""
         sure = dict(step)
         for earlier in self._volatile:
             if any(i is not None and i in sure.values() for i in earlier.values()):
@@ -251,7 +251,7 @@ class Disk:
         self._set({staged: other, name: one})
 
     def _find(self, path: str) -> str | None:
-        """The name as listed."""
+        """The name as the folder lists it."""
         if path in self.names or not self.case_insensitive:
             return path if path in self.names else None
         return next((n for n in self.names if _key(n) == _key(path)), None)
@@ -278,13 +278,13 @@ def above(path: str) -> list[str]:
 
 
 def is_note(path: str) -> bool:
-    """Whether a scan shall find it."""
+    """Whether a scan should find a file."""
     hidden = any(name.startswith(".") for name in path.split("/"))
     return path.lower().endswith(".md") and not hidden and not is_foreign(path)
 
 
 def is_foreign(path: str) -> bool:
-    """Whether Office, Syncthing or Dropbox made it."""
+    """Whether Office, Syncthing or Dropbox created a file."""
     name = path.rpartition("/")[2]
     return name.startswith("~$") or is_foreign_conflict_copy(name)
 

@@ -1,4 +1,4 @@
-"""Snippets of Python, each run in a process of its own."""
+"""Run snippets of Python, each in a separate process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def run(code: str, *args: object) -> str:
-    """What a snippet prints; it must end well."""
+    """Run a snippet, which must succeed, and return its output."""
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, args)],
         cwd=ROOT,
@@ -25,7 +25,7 @@ def run(code: str, *args: object) -> str:
 
 
 def killed(code: str, *args: object, after: int) -> list[str]:
-    """The lines of a snippet that is killed once it has printed some of them."""
+    """Kill a snippet once it has printed some lines, and return these."""
     command = [sys.executable, "-c", code, *map(str, args)]
     with start_program(command, stdout=subprocess.PIPE, cwd=ROOT, text=True) as writer:
         assert writer.stdout is not None
@@ -35,10 +35,10 @@ def killed(code: str, *args: object, after: int) -> list[str]:
 
 
 def modules_after(code: str) -> set[str]:
-    """The modules that are loaded once a snippet has run."""
+    """The modules that are loaded after a snippet."""
     return set(run(f"{code}\nimport sys\nprint(*sys.modules)").split())
 
 
 def packages_after(code: str) -> set[str]:
-    """The packages of those modules."""
+    """The packages of the modules that are loaded after a snippet."""
     return {name.partition(".")[0] for name in modules_after(code)}

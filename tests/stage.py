@@ -1,4 +1,4 @@
-"""Where `tests.demo` plays: a folder, the real command line, and plain text to read."""
+"""The environment of `tests.demo`: a folder, the real command line, and plain text output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from vaultsync.backends.state.settings_files import edit_machine_file
 ROOT = Path(__file__).parents[1]
 WIDTH = 88
 LONG = 14
-"""Lines that are shown of an output or a file, unless a step says otherwise."""
+"""Default number of lines to show of an output or a file."""
 
 
 class NotAsToldError(Exception):
@@ -30,7 +30,7 @@ class NotAsToldError(Exception):
 
 
 class Stage:
-    """A copy of the sample vault, and everybody's hands on it."""
+    """A copy of the sample vault, and the actions of its users and agents."""
 
     def __init__(self, folder: Path, *, store: str | None = None) -> None:
         self.folder = folder
@@ -58,7 +58,7 @@ class Stage:
         tell(textwrap.fill(words, WIDTH, break_on_hyphens=False) + "\n")
 
     def claim(self, what: str, *, holds: bool) -> None:
-        """Say what can be seen now, and end the demo if it cannot."""
+        """State a claim, and end the demo if it does not hold."""
         if not holds:
             raise NotAsToldError(what)
         tell(f"  ✓ {what}\n")
@@ -95,7 +95,7 @@ class Stage:
         return answer
 
     def name(self, name: str, value: str) -> None:
-        """Keep an id or a run under a name, for `$NAME`."""
+        """Store an id or a run under a name, for `$NAME`."""
         self._ids[name] = value
         tell(f"  $ {name}={value}\n")
 
@@ -124,7 +124,7 @@ class Stage:
     # --- notes -----------------------------------------------------------------------
 
     def note(self, name: str) -> Path:
-        """The note of a kept id; no note is moved in this story."""
+        """The note of a stored id; the demo moves no notes."""
         if name not in self._notes:
             self._notes[name] = self.vault / str(self.ask("get", name)["path"])
         return self._notes[name]
@@ -137,7 +137,7 @@ class Stage:
         tell(_framed(path.read_text(encoding="utf-8"), lines))
 
     def edit(self, path: Path, *changes: tuple[str, str]) -> None:
-        """A person edits a note: texts and what they become."""
+        """Edit a note as the user: old texts and their replacements."""
         before = path.read_text(encoding="utf-8")
         text = before
         for old, new in changes:
@@ -148,7 +148,7 @@ class Stage:
         self.show_change(path, before)
 
     def show_change(self, path: Path, before: str) -> None:
-        """Show which lines of a file are not what they were."""
+        """Show the changed lines of a file."""
         tell(f"  {self._place(path)}\n")
         after = path.read_text(encoding="utf-8")
         differing = list(
@@ -173,14 +173,14 @@ def _quoted(word: str) -> str:
 
 
 def _wrapped(line: str) -> str:
-    """A command as one types it, broken when it is long."""
+    """A command as a user types it, wrapped if it is long."""
     rows = [_pieces(row, WIDTH - 6) for row in line.split("\n")]
     text = "\n      ".join(" \\\n      ".join(row) for row in rows)
     return "\n".join(row.rstrip() for row in f"  $ {text}".split("\n"))
 
 
 def _pieces(text: str, width: int) -> list[str]:
-    """A line broken at blanks only."""
+    """Wrap a line at spaces only."""
     wrap = textwrap.TextWrapper(
         width, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
     )
@@ -204,7 +204,7 @@ def _framed(text: str, lines: int) -> str:
 
 
 def _environment() -> Mapping[str, str]:
-    """A terminal without colours, and nothing of the caller's own vaults."""
+    """A terminal without colours, and without the caller's own vaults."""
     mine = {name: value for name, value in os.environ.items() if not name.startswith("VAULTSYNC_")}
     width = str(WIDTH - 4)
     path = os.pathsep.join(filter(None, (str(ROOT), mine.get("PYTHONPATH"))))
@@ -228,7 +228,7 @@ def _stdout(*, on_terminal: bool) -> Iterator[tuple[int, int]]:
 
 def _all_of(read: int) -> str:
     found = b""
-    with contextlib.suppress(OSError):  # how the end of a terminal is told on Linux
+    with contextlib.suppress(OSError):  # Linux reports the end of a terminal in this way
         while piece := os.read(read, 1 << 16):
             found += piece
     return found.decode(errors="replace").replace("\r\n", "\n")

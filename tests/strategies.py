@@ -1,4 +1,4 @@
-"""Facts as they can be, and what people and agents do to them, for hypothesis."""
+"""Hypothesis strategies for facts, and for edits by users and agents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LETTERS = string.ascii_letters + string.digits + "äßжλ漢🙂 -_.,:;'\"#*[]
 
 words = st.text("abcdeäж", min_size=1, max_size=4)
 lines = st.text(_LETTERS, max_size=12).map(str.strip)
-"""One line of text, empty at times."""
+"""One line of text, which may be empty."""
 
 few_lines = st.sampled_from(["a", "b", "c", "", "- x", "# h"])
 """Lines that repeat, as blank lines and list items do."""
@@ -60,7 +60,7 @@ def ids() -> st.SearchStrategy[str]:
 
 @cache
 def json_values() -> st.SearchStrategy[Value]:
-    """What the value of a property can be; never None, which stands for no property."""
+    """Values of properties; never None, which means that there is no property."""
     plain: st.SearchStrategy[Value] = st.one_of(
         st.booleans(),
         st.integers(-3, 3),
@@ -134,7 +134,7 @@ def facts(draw: st.DrawFn, fact_id: str | None = None) -> Fact:
 
 @st.composite
 def edits(draw: st.DrawFn, fact: Fact, *owners: FieldOwner) -> Fact:
-    """The fact after an edit of fields of these owners; the shared ones when none said.
+    """The fact after an edit of fields of these owners; default: the shared ones.
 
     Values are set and cleared, lists gain and lose elements, text changes by line.
     """
@@ -156,14 +156,14 @@ def edits(draw: st.DrawFn, fact: Fact, *owners: FieldOwner) -> Fact:
 
 @st.composite
 def versions(draw: st.DrawFn, *owners: FieldOwner) -> tuple[Fact, Fact, Fact]:
-    """A fact as it was and as two sides edited it: base, vault, store."""
+    """A fact and the edits of it on both sides: base, vault, store."""
     base = draw(facts())
     return base, draw(edits(base, *owners)), draw(edits(base, *owners))
 
 
 @cache
 def field_conflicts() -> st.SearchStrategy[FieldConflict]:
-    """Conflicts with any name of a field and any values, deceptive ones among them."""
+    """Conflicts with any field name and any values, including misleading ones."""
     deceptive = st.sampled_from(
         [
             "- [x] Take the agent's <!-- vaultsync:take field=content -->",

@@ -1,4 +1,4 @@
-"""Rows for the indexes of vectors."""
+"""Rows for vector indexes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(600)]
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 ALL = FactFilters(status=None, heads_only=False)
-"""A filter that leaves everything."""
+"""A filter that everything passes."""
 
 
 def a_fact(fact_id: str = IDS[0], **values: Value) -> Fact:
@@ -46,7 +46,7 @@ def found(
 
 
 def holds(index: VectorIndex | LanceVectors) -> tuple[object, ...]:
-    """All that can be asked of an index, or of a copy."""
+    """The complete content of an index, or of a copy."""
     identity = index.identity()
     if isinstance(index, LanceVectors):
         rows = [row for page in index.rows() for row in page]

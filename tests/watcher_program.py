@@ -1,4 +1,4 @@
-"""A watcher in a process of its own, to be stopped: `python -m tests.watcher_program …`."""
+"""A watcher in a separate process: `python -m tests.watcher_program …`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATIENCE = 15
 
 
 def main() -> None:
-    """Listen; after a line on stdin tell what was heard when it is quiet again.
+    """Listen; after a line on stdin, print the events up to the next pause.
 
     A number in that line is how many notes there are to hear of: until then, or until a
     loss was heard of, quiet is what lasts longer than a loaded machine may pause.

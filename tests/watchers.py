@@ -1,4 +1,4 @@
-"""The watchers, made alike."""
+"""The watchers, constructed in the same way."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from vaultsync.daemon.ports import Watcher
 
 ASKED = ("inotify",) if sys.platform == "linux" else ()
-"""Those that read the queue of the system when they are asked."""
+"""The watchers that read the event queue of the system on demand."""
 TOLD = ("watchfiles", "watchdog", *ASKED)
 KINDS = (*TOLD, "watchdog-polling")
 INTERVAL = 0.2
-"""Seconds; how often those look that look by themselves."""
+"""Seconds between scans of the polling watchers."""
 
 
 def make(kind: str, root: Path, state: Path, wake: Callable[[], None] = lambda: None) -> Watcher:

@@ -1,4 +1,4 @@
-"""A daemon in a small world whose time a test lets go by, with a watcher that tests steer."""
+"""A daemon in a small world with a simulated clock, and a watcher that tests control."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from vaultsync.sync.sync_request import SyncRequest
 
 @dataclass
 class FakeWatcher:
-    """Hears what a test tells it, as long as the test lets it live."""
+    """A watcher whose events and failures a test chooses."""
 
     polls: bool = False
     name: str = "fake"
     answers: bool = True
-    """Whether it hears its probes."""
+    """Whether it reports its probes."""
     ill: str = ""
     starts: Callable[[], None] = lambda: None
     heard: list[WatchEvents] = field(default_factory=list)
@@ -60,7 +60,7 @@ class FakeWatcher:
 
 
 class Daemonic:
-    """A world with a daemon; time goes by in steps as long as the daemon says."""
+    """A world with a daemon; the clock advances by the waits of the daemon."""
 
     def __init__(self, intervals: Intervals | None = None) -> None:
         self.world = World(SyncPolicy())
@@ -79,7 +79,7 @@ class Daemonic:
             self, self._make, self.intervals, emit=self._tell, jitter=lambda: 1.0
         )
 
-    # --- what the daemon has done for it ----------------------------------------------
+    # --- the environment of the daemon ------------------------------------------------
 
     @property
     def ctx(self) -> SyncContext:
@@ -122,21 +122,21 @@ class Daemonic:
         self.watcher.heard.append(WatchEvents(store=True))
 
     def person_edits(self, path: str, old: str, new: str) -> None:
-        """An edit at this very moment, and its event."""
+        """Edit a note now, and report the event."""
         text = self.world.text(path)
         assert old in text
         self.world.vault.save_in_place(path, text.replace(old, new, 1).encode())
         self.hears(path)
 
     def runs(self, seconds: float) -> None:
-        """Let the daemon do what it wants for some time."""
+        """Run the daemon for some time."""
         end = self.world.clock.monotonic() + seconds
         while (now := self.world.clock.monotonic()) < end:
             wait = self.daemon.tick()
             self.world.clock.advance(min(max(wait, 0.001), end - now + 0.001))
 
     def rests(self) -> None:
-        """Let the daemon come to rest, and forget what it did for that."""
+        """Run the daemon until it is idle, and clear its log."""
         self.runs(8)
         assert self.daemon.is_idle
         self.forget()
@@ -164,4 +164,4 @@ class Daemonic:
 
 
 def _nothing(_: str) -> None:
-    """What happens in the middle of a pass unless a test says otherwise."""
+    """The default action in the middle of a run."""

@@ -1,4 +1,4 @@
-"""A small world: a vault, a store, a person, some agents, and a mirror between them."""
+"""A small world: a vault, a store, a user, some agents, and the sync between them."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ from vaultsync.sync.sync_request import SyncRequest
 
 SCOPE = "team-core"
 OBSERVED = "project-core"
-"""Where agents observe: never in a team."""
+"""The scopes in which agents observe."""
 OPEN = Permissions({EVERY_AGENT: AgentPermissions(write=("*",))})
-"""What agents may do in these worlds: write wherever they read."""
+"""The permissions of agents in these worlds: they may write wherever they may read."""
 OPEN_POLICY = SyncPolicy(permissions=OPEN)
 PASSES = 12
-"""How many passes a world may need to come to rest."""
+"""Maximum number of runs until nothing is left to do."""
 _VAULT_WRITES = frozenset(
     {"stage", "create", "exchange", "move", "stage_removal", "write_meta", "drop_meta"}
 )
 
 LINES = "Alpha says this.\n\nBravo says that.\n\nCharlie says more."
-"""A content of which a person edits the first line and an agent the last."""
+"""A content of which the user edits the first line and an agent the last one."""
 PERSONS = LINES.replace("Alpha says this.", "Alpha says what the person says.")
 AGENTS = LINES.replace("Charlie says more.", "Charlie says what the agent says.")
 ALPHA, PERSONS_ALPHA = LINES.split("\n", maxsplit=1)[0], PERSONS.split("\n")[0]
@@ -57,7 +57,7 @@ MERGED = PERSONS.replace("Charlie says more.", "Charlie says what the agent says
 
 
 class World:
-    """Both sides and everybody who writes to them; time moves when somebody acts."""
+    """Both sides, the user and the agents; each action advances the clock."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class World:
         self.vault.copy(path, to)
 
     def person_deletes_for_good(self, path: str) -> None:
-        """Delete, and let both looks that a deletion needs see it."""
+        """Delete a note, and run the two scans that a deletion requires."""
         self.person_deletes(path)
         self.sync()
         self.clock.advance(5)
@@ -160,7 +160,7 @@ class World:
         fact_work.forget(self.ctx, fact_id, agent=agent)
 
     def at_store(self, method: str, act: Callable[[], object]) -> None:
-        """Let something happen once, right before a method of the store is called."""
+        """Call a function once, right before a method of the store."""
 
         def before(now: str) -> None:
             if now == method:
@@ -170,7 +170,7 @@ class World:
         self.store.before = before
 
     def others_write_first(self, fact_id: str, *, times: int) -> None:
-        """Let another agent be faster than each of the next writes to the store."""
+        """Make another agent write before each of the next writes to the store."""
         left = times
 
         def before(method: str) -> None:
@@ -194,20 +194,20 @@ class World:
         self.store.away = False
 
     def sync_without_answer(self) -> None:
-        """A pass whose write to the store is done, and the answer lost."""
+        """Sync with a write to the store that succeeds, but whose answer is lost."""
         self.store.lose_ack = True
         with pytest.raises(StoreUnavailableError):
             self.sync()
         self.store.lose_ack = False
 
     def confirm(self) -> None:
-        """A pass that is stopped because the store lost something, and then confirmed."""
+        """Sync, and confirm the run, which is stopped because the store lost facts."""
         with pytest.raises(StoreRewoundError) as stopped:
             self.sync()
         self.sync(SyncRequest(confirm=stopped.value.run))
 
     def lose_archive(self) -> None:
-        """Begin with an archive that knows nothing, as after a reinstallation."""
+        """Replace the archive with an empty one, as after a reinstallation."""
         self.archive = MemoryArchive()
         self.ctx = replace(self.ctx, archive=self.archive)
 
@@ -218,7 +218,7 @@ class World:
         return sync_once(self.ctx, request or SyncRequest())
 
     def quiesce(self) -> list[Report]:
-        """Passes until one has nothing to do and nothing waits but for a person."""
+        """Sync until nothing is left to do, except what waits for the user."""
         reports: list[Report] = []
         for _ in range(PASSES):
             self.clock.advance(61)
@@ -230,7 +230,7 @@ class World:
         raise AssertionError(f"no rest after {PASSES} passes: {seen}")
 
     def mirrored(self, content: str = LINES, *, agent: str = "indy", **values: Value) -> Fact:
-        """A fact that is on both sides, and at rest."""
+        """A fact on both sides, completely synced."""
         title: Value = values.pop("title", "A plain fact")
         fact = self.agent_remembers(content, agent=agent, title=title, **values)
         self.quiesce()
@@ -245,7 +245,7 @@ class World:
         return self.data(path).decode()
 
     def notes(self) -> list[str]:
-        """The paths of all notes but conflict notes."""
+        """The paths of all notes except conflict notes."""
         return sorted(
             path for path in self.vault.files if path.endswith(".md") and not is_review_note(path)
         )
@@ -257,7 +257,7 @@ class World:
         return self.archive.conflicts()
 
     def fact(self, fact_id: str) -> Fact:
-        """What the store says, with the path of the note."""
+        """The fact in the store, with the path of its note."""
         fact = self.store.get(fact_id)
         base = self.archive.find_base(fact_id)
         return fact.evolve(path=base.path if base else None)
@@ -274,14 +274,14 @@ class World:
         return base
 
     def path(self, fact_id: str) -> VaultPath:
-        """Where the note of a fact lies."""
+        """The path of the note of a fact."""
         return self.base(fact_id).path
 
     def note(self, fact_id: str) -> str:
         return self.text(self.path(fact_id))
 
     def everything_kept(self) -> str:
-        """All text that can still be found: notes, store, conflicts, history, blobs."""
+        """All text that can still be recovered: notes, store, conflicts, history, blobs."""
         rows = self.archive._rows
         return "\n".join(
             [
@@ -314,7 +314,7 @@ class World:
 
     @contextlib.contextmanager
     def nobody_writes(self) -> Iterator[None]:
-        """Any write to the vault, the store or the archive is an error."""
+        """Make every write to the vault, the store or the archive an error."""
 
         def no_vault_write(step: str) -> None:
             assert step.partition(".")[0] not in _VAULT_WRITES, f"vault: {step}"
@@ -334,7 +334,7 @@ class World:
             self.vault.before = self.store.before = self.archive.before = _nothing
 
     def assert_at_rest(self) -> None:
-        """Come to rest; both sides are equal then, and another pass writes nothing."""
+        """Sync completely; check that both sides are equal, and that another run writes nothing."""
         self.quiesce()
         self.assert_equal_sides()
         self.assert_second_pass_writes_nothing()
@@ -354,21 +354,21 @@ class LinkedWorld(World):
 
 
 def _nothing(_: str) -> None:
-    """Let everything go on."""
+    """Do nothing."""
 
 
 def die() -> None:
-    """The program is killed."""
+    """Simulate that the program is killed."""
     raise KeyboardInterrupt
 
 
 def refuse() -> None:
-    """The system denies a step."""
+    """Simulate that the system denies a step."""
     raise PermissionError(13, "Permission denied")
 
 
 def open_scopes(vault: Path) -> None:
-    """Let all agents write wherever they read, by the user's own settings for a vault."""
+    """Allow agents to write wherever they may read, by the user's own settings for a vault."""
     file = machine_file(str(marker_id(vault)))
     edit_machine_file(file, {})
     text, table = file.read_text("utf-8"), '[permissions.agents."*"]\nwrite = ["*"]\n'
@@ -377,7 +377,7 @@ def open_scopes(vault: Path) -> None:
 
 
 def rebuild_anyway(ctx: SyncContext, source: str) -> Report:
-    """A rebuild that is stopped if it overwrites what only the other side has, and confirmed."""
+    """Rebuild, and confirm the run if it is stopped because it overwrites newer values."""
     try:
         return rebuild(ctx, source)
     except GuardError as stopped:
@@ -385,18 +385,18 @@ def rebuild_anyway(ctx: SyncContext, source: str) -> Report:
 
 
 def taken(report: Report, fact_id: str) -> list[str]:
-    """What a report says was done about a fact."""
+    """The actions of a report on a fact."""
     return [each.action for each in report.actions if each.fact_id == fact_id]
 
 
 def action(report: Report, fact_id: str) -> ActionTaken:
-    """The only line of a report about a fact."""
+    """The only action of a report on a fact."""
     (found,) = [each for each in report.actions if each.fact_id == fact_id]
     return found
 
 
 def kinds(report: Report) -> list[str]:
-    """The kinds of what waits for a person."""
+    """The kinds of the notices of a report."""
     return sorted(each.kind for each in report.attention)
 
 
@@ -407,6 +407,6 @@ def notice(report: Report, kind: str) -> ReportedNotice:
 
 
 def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
-    """The lines that are only in the one, and only in the other."""
+    """The lines that are only in one of two texts."""
     old, new = before.split("\n"), after.split("\n")
     return ([line for line in old if line not in new], [line for line in new if line not in old])

@@ -1,6 +1,6 @@
-"""Vaults to hold to the words of `Vault`: each with the people who edit it.
+"""Implementations of `Vault` for contract tests, each with the editors of its user.
 
-A *world* is a vault and what a test can let happen to it, between calls and within one.
+A *world* is a vault and the events that a test can cause, between calls and within one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def sha(data: bytes) -> str:
 
 
 def staged_text(vault: Vault) -> bytes | None:
-    """What is staged under `op`."""
+    """The text that is staged under `op`."""
     staged = vault.staged("op")
     return staged and staged.data
 
@@ -58,7 +58,7 @@ class SimWorld(SimVault):
 
 
 class FsWorld:
-    """A real folder, in which another program saves as editors do."""
+    """A real folder, in which another program saves like editors."""
 
     def __init__(
         self, root: Path, patch: pytest.MonkeyPatch, *, exchange: bool, app: str = ""
@@ -96,7 +96,7 @@ class FsWorld:
         temp.replace(self.root / path)
 
     def _date(self, file: Path) -> None:
-        """No two saves in one tick of the clock, as it is with people."""
+        """Give each save its own clock tick, as with real users."""
         self._last_ns = max(self._last_ns + 1, time.time_ns())
         os.utime(file, ns=(self._last_ns, self._last_ns))
 
@@ -153,7 +153,7 @@ class FsWorld:
         self._waiting = (step, act)
 
     def _watch(self, method: str, steps: Callable[[], str]) -> None:
-        """Call a method of the vault only after what waits for its step happened."""
+        """Wrap a method of the vault so that a waiting event happens before it."""
         real = getattr(self.files, method)
 
         def watched(*args: object, **named: object) -> object:
@@ -196,7 +196,7 @@ class FsEditor:
 
 
 World: TypeAlias = SimWorld | FsWorld
-"""A vault with the people who edit it, in the same words."""
+"""A vault with its editors, with the same methods for every kind."""
 WORLDS = (
     "sim",
     "fs",
@@ -205,14 +205,14 @@ WORLDS = (
     "fs, an app that lies",
     "fs, an app that is slow",
 )
-"""Those in which a note is swapped, at the end at least."""
+"""The worlds that exchange a note, at least as the last step."""
 APPLYING = "fs, an app that applies"
-"""The one in which an app writes into the note itself."""
+"""The world in which an app writes into the note itself."""
 
 
 @contextlib.contextmanager
 def open_world(kind: str, root: Path, patch: pytest.MonkeyPatch) -> Iterator[World]:
-    """A fresh vault of a kind, where even root must ask before entering a folder."""
+    """A new vault of a kind; permissions of folders also apply to root."""
     if kind == "sim":
         yield SimWorld(vault_uuid=VAULT_ID, ignore=frozenset({IGNORED}), max_bytes=MAX_BYTES)
         return
@@ -225,7 +225,7 @@ def open_world(kind: str, root: Path, patch: pytest.MonkeyPatch) -> Iterator[Wor
 
 @contextlib.contextmanager
 def _ordinary() -> Iterator[None]:
-    """Without the right of root to pass over modes (CAP_DAC_*), while it lasts."""
+    """Drop the capabilities of root to ignore file modes (CAP_DAC_*), for the block."""
     if os.geteuid():
         yield
         return

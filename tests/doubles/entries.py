@@ -1,4 +1,4 @@
-"""Listed entries in memory: the simplest implementation, with which others are compared."""
+"""Listed entries in memory: the simplest implementation, which serves as a reference."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Key = TypeVar("_Key")
 
 
 class MemoryEntries:
-    """An `EntryTable` that is gone with its process."""
+    """An `EntryTable` in memory."""
 
     def __init__(self) -> None:
         self._version: str | None = None

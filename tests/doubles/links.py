@@ -1,4 +1,4 @@
-"""A link index in memory: the reference for the other."""
+"""A link index in memory, which serves as a reference."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vaultsync.storage.erasure import Traces
 
 
 class MemoryLinks:
-    """A `LinkIndex` that is gone with the process."""
+    """A `LinkIndex` in memory."""
 
     def __init__(self) -> None:
         self._version: str | None = None
@@ -71,4 +71,4 @@ class MemoryLinks:
         return {}
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: no resource is open."""

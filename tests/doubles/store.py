@@ -1,4 +1,4 @@
-"""A store in memory: the reference for the others, and one that fails on demand."""
+"""A store in memory, which serves as a reference and fails on demand."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from vaultsync.storage.store import (
 class _Row:
     feed_row: FeedRow
     body: str | None
-    """As text, so that nobody who holds a fact can change the store through it."""
+    """As text, so that changes to a returned fact do not change the store."""
     op: str
 
 
 @dataclass(frozen=True, slots=True)
 class StoreBackup:
-    """What `MemoryStore.snapshot()` kept."""
+    """A backup by `MemoryStore.snapshot()`."""
 
     rows: tuple[tuple[str, _Row], ...]
     seq: int
@@ -180,7 +180,7 @@ class MemoryStore:
         self._replaced = dict(backup.replaced)
 
     def damage(self, fact_id: str) -> None:
-        """Leave half of what the row of a fact holds."""
+        """Truncate the row of a fact."""
         row = self._rows[fact_id]
         self._rows[fact_id] = replace(row, body=(row.body or "")[: len(row.body or "") // 2])
 
@@ -238,4 +238,4 @@ class MemoryStore:
 
 
 def _nothing(method: str) -> None:
-    """Let every method go on."""
+    """Do nothing."""

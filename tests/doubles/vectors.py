@@ -1,4 +1,4 @@
-"""Vectors in memory: the reference for the other adapters, in as few words as possible."""
+"""Vectors in memory: the simplest implementation, which serves as a reference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vaultsync.storage.erasure import Traces
 
 
 class MemoryVectors:
-    """A `VectorIndex` that is gone with the process."""
+    """A `VectorIndex` in memory."""
 
     def __init__(self) -> None:
         self._identity: str | None = None
@@ -103,7 +103,7 @@ class MemoryVectors:
         return {}
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: no resource is open."""
 
 
 def _dot(one: Sequence[float], other: Sequence[float]) -> float:

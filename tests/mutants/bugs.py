@@ -137,7 +137,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a full disk is swallowed",
         "sync/apply.py",
-        "        except PermissionError as denied:\n            self._half_done(item)\n",
+        "        except PermissionError as denied:\n            self._keep_read_base(item)\n",
         "        except OSError as denied:\n            return\n",
         FAULTS,
     ),

@@ -33,21 +33,21 @@ LIVE_BUGS: tuple[Bug, ...] = (
     Bug(
         "lost events are nobody's business",
         "daemon/loop.py",
-        "        if events.lost:\n            self._want_all(events.lost)\n",
+        "        if events.lost:\n            self._request_full_scan(events.lost)\n",
         "",
         f"{DAEMON}::test_lost_events_mean_a_rescan_now",
     ),
     Bug(
         "a sleep of the machine goes unnoticed",
         "daemon/loop.py",
-        "        gap = max(now - expected, abs(self._wall() - wall))\n",
+        "        gap = max(now - expected, abs(self._wall_time() - wall))\n",
         "        gap = now - expected\n",
         f"{DAEMON}::test_after_a_gap_in_time_the_vault_is_looked_at",
     ),
     Bug(
         "a failed pass is forgotten",
         "daemon/loop.py",
-        '        self._want_all("the last sync failed")\n',
+        '        self._request_full_scan("the last sync failed")\n',
         "",
         f"{DAEMON}::test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next",
     ),
@@ -61,8 +61,8 @@ LIVE_BUGS: tuple[Bug, ...] = (
     Bug(
         "a dead watcher is trusted",
         "daemon/watcher_supervisor.py",
-        "            why = self._watcher.failure() or self._unheard(now)\n",
-        "            why = self._unheard(now)\n",
+        "            why = self._watcher.failure() or self._missed_probe(now)\n",
+        "            why = self._missed_probe(now)\n",
         f"{KEEPING}::test_a_dead_watcher_is_noticed_within_five_seconds_and_started_again",
     ),
     Bug(

@@ -1,4 +1,4 @@
-"""What agents do to a fact: each takes the fact as it is and a new word."""
+"""Edits of facts by agents: each takes the current fact and a new word."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def append(fact: Fact, word: str) -> dict[str, Value]:
 
 
 def first_line(fact: Fact, word: str) -> dict[str, Value]:
-    """The first line says something else."""
+    """Change the first line of the content."""
     _, _, rest = fact.content.partition("\n")
     return {"content": f"Agent {word}.\n{rest}"}
 
@@ -43,27 +43,27 @@ def title(fact: Fact, word: str) -> dict[str, Value]:
 
 
 def mood(fact: Fact, word: str) -> dict[str, Value]:
-    """A property that is no field."""
+    """Set a property that is no field."""
     return {"mood": word}
 
 
 def source(fact: Fact, word: str) -> dict[str, Value]:
-    """A field that is the store's alone."""
+    """Set a field that only the store may change."""
     return {"source": word}
 
 
 def context(fact: Fact, word: str) -> dict[str, Value]:
-    """The line below the heading."""
+    """Set the line below the heading."""
     return {"context": word}
 
 
 def access(fact: Fact, word: str) -> dict[str, Value]:
-    """A field that no note is written for."""
+    """Set a field whose change writes no note."""
     return {"accessCount": fact.access_count + 1}
 
 
 def priority(fact: Fact, word: str) -> dict[str, Value]:
-    """A number; of an observation, the folder."""
+    """Set the priority, which determines the folder of an observation."""
     return {"priority": (fact.priority + 1) % 5}
 
 

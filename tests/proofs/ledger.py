@@ -1,13 +1,13 @@
-"""An independent ledger of all that anybody ever wrote, and the invariants.
+"""An independent ledger of everything that was ever written, and the invariants.
 
-Everything that an actor writes carries *words* (`w7w`), each made once. A word is found
-again by looking for its letters in bytes, with none of our own readers. The ledger knows
-of each word what is owed for it:
+Everything that an actor writes contains unique *words* (`w7w`). A word is found
+by searching for its letters in bytes, without vaultsync's own readers. The ledger records
+where each word must be found:
 
-- `SEEN`: whoever can see a side must find it: in a note, in the store, in a conflict.
-- `KEPT`: it must be in the archive at least. An editor saved an old buffer over it,
-  a person settled its conflict, or it was written again after somebody had removed it.
-- `FREE`: an actor who could see it took it away.
+- `SEEN`: on one of the sides: in a note, in the store, in a conflict.
+- `KEPT`: at least in the archive. An editor saved an old buffer over it,
+  the user resolved its conflict, or it was written again after it had been removed.
+- `FREE`: nowhere. An actor who could see it removed it.
 
 | invariant | checked by | where |
 |---|---|---|
@@ -63,22 +63,22 @@ def words(data: bytes | str) -> set[str]:
 
 @dataclass(slots=True)
 class Ledger:
-    """What is owed for each word."""
+    """The places where each word must be found."""
 
     owed: dict[str, str] = field(default_factory=dict)
     story: list[str] = field(default_factory=list)
-    """What was done, for a reader of a failure."""
+    """The actions so far, to explain a failure."""
     made: int = 0
     known: Callable[[], set[str]] = set
-    """The words that the engine has met."""
+    """The words that the engine has read."""
 
     def word(self) -> str:
-        """A word that nobody ever wrote."""
+        """A new, unique word."""
         self.made += 1
         return f"w{self.made}w"
 
     def wrote(self, who: str, *, saw: bytes | str, over: bytes | str, after: bytes | str) -> None:
-        """An actor who saw `saw` put `after` where `over` was."""
+        """Record that an actor who had seen `saw` replaced `over` with `after`."""
         seen, there, now = words(saw), words(over), words(after)
         for word in now - seen:
             before = self.owed.get(word)
@@ -88,27 +88,27 @@ class Ledger:
         blind = there - seen - now
         known = self.known() if blind else set()
         self.at_least_kept(blind & known)
-        # What people overwrite themselves before anybody read it is their own affair.
+        # The user may overwrite what no program has read.
         self.forgive(blind - known)
         self.story.append(f"{who}: {sorted(there)} -> {sorted(now)}")
 
     def at_least_kept(self, some: Iterable[str]) -> None:
-        """From now on, the archive is enough for these words."""
+        """Require these words only in the archive from now on."""
         for word in some:
             if self.owed.get(word) == SEEN:
                 self.owed[word] = KEPT
 
     def forgive(self, some: Iterable[str]) -> None:
-        """An accident took these words from where only they were."""
+        """Require these words no longer: a failure destroyed their only copy."""
         for word in some:
             self.owed[word] = FREE
 
     def archive_lost(self) -> None:
-        """What only the archive had to keep is gone."""
+        """Require the words that only the archive had no longer."""
         self.forgive(word for word, owed in self.owed.items() if owed == KEPT)
 
     def due(self, what: str) -> set[str]:
-        """The words of which this is owed."""
+        """The words with this requirement."""
         return {word for word, owed in self.owed.items() if owed == what}
 
 
@@ -116,7 +116,7 @@ class Ledger:
 
 
 def in_vault(world: Sides) -> set[str]:
-    """The words in notes and conflict notes; what a proposal quotes is not kept by that."""
+    """The words in notes and conflict notes; quotations in proposals do not count."""
     files = world.vault.files.items()
     kept = (i.data for path, i in files if not path.endswith(PROPOSAL_SUFFIX))
     return set[str]().union(*map(words, kept))
@@ -144,8 +144,8 @@ def in_replaced(world: Sides) -> set[str]:
 
 
 def in_archive(world: Sides) -> set[str]:
-    """The words in blobs, history, tombstones and replaced versions: what can be brought back."""
-    # What a transaction has not committed yet is not kept.
+    """The words in blobs, history, tombstones and replaced versions, which can be restored."""
+    # Uncommitted changes of a transaction do not count.
     rows = world.archive._saved or world.archive._rows
     found = words(repr([rows.history, rows.outbox, rows.conflicts, rows.bases]))
     for blob in rows.blobs.values():
@@ -159,7 +159,7 @@ def in_archive(world: Sides) -> set[str]:
 
 
 def no_word_is_lost(world: Sides) -> None:
-    """I2, I3: what is owed for each word is given."""
+    """I2, I3: each word is where the ledger requires it."""
     seen = in_vault(world) | in_store(world) | in_conflicts(world)
     lost = world.ledger.due(SEEN) - seen
     assert not lost, f"lost from sight: {sorted(lost)}\n{world.tell()}"
@@ -168,7 +168,7 @@ def no_word_is_lost(world: Sides) -> None:
 
 
 def nothing_displaced_is_lost(world: Sides) -> None:
-    """I1, I11: every complete content that the engine displaced can be found again."""
+    """I1, I11: every complete content that the engine displaced can be recovered."""
     held = {inode.sha for inode in world.vault.names.values()}
     for path, data in world.vault.displaced:
         sha = hashlib.sha256(data).hexdigest()
@@ -177,7 +177,7 @@ def nothing_displaced_is_lost(world: Sides) -> None:
 
 
 def bases_are_sound(world: Sides) -> None:
-    """I4: a base has its bytes, and the vault did hold them there."""
+    """I4: the bytes of each base are stored, and were once in the vault."""
     for base in world.archive.iter_bases():
         kept = world.archive.blob(base.sha)
         assert kept is not None, f"no bytes of {base.path}\n{world.tell()}"
@@ -186,7 +186,7 @@ def bases_are_sound(world: Sides) -> None:
 
 
 def files_are_complete(world: Sides) -> None:
-    """I12: every note is some complete content, whatever the power cut."""
+    """I12: every note has some complete content, even after a power loss."""
     for path, inode in world.vault.files.items():
         whole = inode.sha in world.vault.held
         assert whole, f"{path} is torn: {inode.data!r}\n{world.tell()}"
@@ -216,7 +216,7 @@ def scopes_stay(world: Sides) -> None:
 
 
 def sides_are_equal(world: World, report: Report) -> None:
-    """I6, I10: vault, store and base say the same, or what differs is listed."""
+    """I6, I10: vault, store and base are equal, or the differences are listed."""
     listed = {notice.path for notice in report.attention}
     told = " ".join(notice.message for notice in report.attention)
     notes = world.notes_by_id()
@@ -225,7 +225,7 @@ def sides_are_equal(world: World, report: Report) -> None:
         paths = {each.path, *notes.get(each.fact_id, [])}
         known = paths & listed or each.fact_id in told
         assert known, f"{each}\n{report.attention}\n{world.tell()}"
-    # And once more without any of our readers: by the words in the bytes.
+    # The same without vaultsync's readers: by the words in the bytes.
     for fact in world.facts().values():
         files = notes.get(fact.id, [])
         if any(path in listed for path in files) or fact.id in told:
@@ -237,7 +237,7 @@ def sides_are_equal(world: World, report: Report) -> None:
         assert shown - named <= said - named, (
             f"{files[0]} shows {sorted(shown)}, its fact says {sorted(said)}\n{world.tell()}"
         )
-        # A note that we have no memory of is not given what it never showed.
+        # A note without a base does not get values that it never showed.
         assert world.archives > 1 or shown - named == said - named, (
             f"{files[0]} shows {sorted(shown)}, its fact says {sorted(said)}\n{world.tell()}"
         )
@@ -253,7 +253,7 @@ def sides_are_equal(world: World, report: Report) -> None:
 
 
 def rests(world: World) -> None:
-    """I5, I9, I17: a pass over two equal sides writes nothing anywhere."""
+    """I5, I9, I17: a run over two equal sides writes nothing."""
     before = world.picture()
     report = world.sync()
     assert report.quiet, f"{report.actions}\n{world.tell()}"

@@ -1,4 +1,4 @@
-"""What people do to notes. Each deed tells the ledger what its actor saw and wrote."""
+"""Actions of users on notes. Each tells the ledger what the user saw and wrote."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
 
 
 class People(Sides):
-    """Both sides, and persons with their editors."""
+    """Both sides, and users with their editors."""
 
     def save(
         self, path: str, data: bytes, *, saw: bytes | None = None, rename: bool = False
     ) -> None:
-        """A person saves a note, having seen `saw` of it (all there is, if not said)."""
+        """Save a note as a user who has seen `saw` of it; default: all of it."""
         self.clock.advance(0.002)
         over = self.data(path) if path in self.vault.names else b""
         saw = over if saw is None else saw
@@ -30,19 +30,19 @@ class People(Sides):
             self.vault.save_in_place(path, data)
         if texts.BROKEN in data and path in self.broken:
             self.broken[path] = data
-        else:  # an editor that had it open when it was whole saved it over
+        else:  # an editor that had the complete note open overwrote it
             self.broken.pop(path, None)
 
     def edit(
         self, path: str, change: Callable[[bytes, str], bytes], *, rename: bool = False
     ) -> None:
-        """A person changes a note by one of the `texts` with a new word."""
+        """Change a note as the user, by one of the `texts`, with a new word."""
         if path in self.half:
             return
         word = self.ledger.word()
         self.save(path, change(self.data(path), word), rename=rename)
         if change is texts.source:
-            # It will be put back: what the person wrote stays in the history alone.
+            # It will be reverted: only the history keeps the user's value.
             self.ledger.at_least_kept([word])
 
     def new_note(self, path: str, *, front: bool = False) -> None:
@@ -53,7 +53,7 @@ class People(Sides):
         self.save(path, f"{head}A note that says {word}.\n".encode())
 
     def begin_save(self, path: str, *, empty: bool) -> None:
-        """An editor truncates the file; what it had to say comes later."""
+        """Truncate the file, as an editor does before it writes."""
         if path in self.half or path in self.broken:
             return
         view = self.data(path)
@@ -68,20 +68,20 @@ class People(Sides):
         if path in self.vault.names:
             self.save(path, goal, saw=view)
         else:
-            # It rested for so long that it was taken for an edit, and went with its fact:
-            # what was never seen is in the editor alone, which would save it now.
+            # It stayed so long that it counted as an edit, and was deleted with its fact:
+            # only the editor, which would save it now, has the unsaved text.
             seen = in_archive(self)
             self.ledger.at_least_kept(words(view) & seen)
             self.ledger.forgive(words(view) - seen)
 
     def open(self, path: str) -> None:
-        """An editor opens a note and holds on to the file."""
+        """Open a note in an editor, which keeps the file open."""
         if path not in self.half:
             handle = self.vault.open_handle(path)
             self.editors.append(Editor(path, self.data(path), handle))
 
     def save_through_handle(self, editor: Editor) -> None:
-        """It writes into the file it opened, wherever that is by now."""
+        """Save into the open file, which may have been renamed since."""
         self.editors.remove(editor)
         inode = editor.handle.inode
         alive = [name for name, i in self.vault.names.items() if i is inode]
@@ -94,12 +94,12 @@ class People(Sides):
         self.ledger.wrote(who, saw=editor.view, over=over, after=after)
         lingering = {f".meta/staging/{each.op}" for each in self.archive.displaced_files()}
         if alive[0].startswith(".meta/") and alive[0] not in lingering:
-            # The archive that knew whose note it was is lost.
+            # The archive with the base of the note is lost.
             self.ledger.at_least_kept(words(after))
         editor.handle.write(after)
 
     def save_stale(self, editor: Editor) -> None:
-        """It writes an old text over whatever is at the path now."""
+        """Save an old text over the current file at the path."""
         self.editors.remove(editor)
         if editor.path not in self.vault.names or editor.path in self.half:
             return
@@ -132,7 +132,7 @@ class People(Sides):
         data = self.data(path)
         self.trash.append((path, data))
         if self.archives > 1:
-            # A note that we have no memory of may not show all of its fact.
+            # A note without a base may not show all values of its fact.
             fact = self.facts().get(texts.id_of(data) or "")
             self.ledger.at_least_kept(words(wire.fact_to_json(fact)) if fact else ())
         self.ledger.wrote(f"person deletes {path}", saw=data, over=data, after=b"")
@@ -157,7 +157,7 @@ class People(Sides):
         self.save(path, data)
 
     def tick(self, path: str) -> None:
-        """A person ticks all boxes of a conflict note."""
+        """Tick all boxes of a conflict note."""
         data = self.data(path)
         self.ledger.at_least_kept(words(data))
         for record in self.archive.conflicts():
@@ -172,24 +172,24 @@ class People(Sides):
         self.ledger.story.append(f"person ticks {path}")
 
     def dismiss(self, path: str) -> None:
-        """A person deletes a conflict note."""
+        """Delete a conflict note."""
         read = words(self.data(path))
         self.ledger.at_least_kept(read)
         self.clock.advance(0.002)
         self.vault.delete(path)
-        # After the loss of the archive, the conflict note may have been the only place.
+        # After the loss of the archive, the conflict note may have had the only copy.
         self.ledger.forgive(read - self.ledger.known() - in_vault(self))
         self.ledger.story.append(f"person dismisses {path}")
 
     def command(self, take: str) -> None:
-        """A person settles the oldest conflict by a command."""
+        """Resolve the oldest conflict by a command."""
         found = self.archive.conflicts()
         if not found:
             return
         conflict = found[0]
         self.ledger.at_least_kept(words(repr(conflict.fields)))
         for path in self.notes_by_id().get(conflict.fact_id, []):
-            # The agent may have wanted it deleted, and the person agrees.
+            # The agent may have deleted it, and the user confirms that.
             self.ledger.at_least_kept(words(self.data(path)))
         everything = tuple(each.field for each in conflict.fields)
         self.ledger.story.append(f"person settles {conflict.id}: {take}")

@@ -1,4 +1,4 @@
-"""Both sides, the archive and the clock, and the engine between them, to be disturbed."""
+"""Both sides, the archive, the clock and the engine, whose runs can be interrupted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Editor:
-    """A person's program that has a note open."""
+    """An editor that has a note open."""
 
     path: str
     view: bytes
@@ -33,7 +33,7 @@ class Editor:
 
 
 class Sides:
-    """What there is, and how it can be looked at."""
+    """The state of a world, and queries on it."""
 
     def __init__(self, *, batch: int = 1000, case_insensitive: bool = False) -> None:
         self.clock = FakeClock()
@@ -88,7 +88,7 @@ class Sides:
                 self._inside = True
 
     def run(self, work: Callable[[], T], at: Mapping[int, Callable[[], None]] | None = None) -> T:
-        """Let the engine work; `at` names deeds that fall before its n-th effect."""
+        """Run the engine; `at` contains actions to perform before its n-th effect."""
         self.trail, self.at, self._inside = [], dict(at or {}), True
         try:
             return work()
@@ -100,11 +100,11 @@ class Sides:
             proofs.writes_are_confined(self)
 
     def tell(self) -> str:
-        """The story, for a reader of a failure."""
+        """The actions so far, to explain a failure."""
         return "\n".join(self.ledger.story[-40:])
 
     def picture(self) -> object:
-        """All that a pass with nothing to do must leave alone."""
+        """Everything that a run with nothing to do must not change."""
         notes = {name: (i.number, i.stamp, i.data) for name, i in self.vault.names.items()}
         return notes, len(self.vault.written), self.store._seq
 
@@ -128,7 +128,7 @@ class Sides:
         return [path for path in sorted(self.vault.files) if is_review_note(path)]
 
     def facts(self) -> dict[str, Fact]:
-        """What the store says, whether it answers or not."""
+        """The facts of the store, even while it is unavailable."""
         alive = {}
         for fact_id, row in sorted(self.store._rows.items()):
             if row.body is not None and not row.feed_row.deleted:
@@ -136,7 +136,7 @@ class Sides:
         return alive
 
     def notes_by_id(self) -> dict[str, list[str]]:
-        """The paths of the notes by the ids they carry."""
+        """Id -> the paths of the notes that have it."""
         found: dict[str, list[str]] = {}
         for path in self.notes():
             fact_id = texts.id_of(self.vault.names[path].data)

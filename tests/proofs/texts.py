@@ -1,4 +1,4 @@
-"""What people do to the text of a note, with none of our own readers."""
+"""Edits of the text of a note, without vaultsync's own readers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _body_at(data: bytes) -> int:
 
 
 def append(data: bytes, word: str) -> bytes:
-    """A line more at the end of the content."""
+    """Append a line to the content."""
     line = f"And {word}.\n".encode()
     at = data.find(MANAGED)
     if at < 0:
@@ -50,7 +50,7 @@ def _replace_line(data: bytes, number: int, line: str, word: str) -> bytes:
 
 
 def change_line(data: bytes, word: str) -> bytes:
-    """The first line of the content says something else."""
+    """Change the first line of the content."""
     return _replace_line(data, 0, f"Now {word}.", word)
 
 
@@ -59,7 +59,7 @@ def change_last_line(data: bytes, word: str) -> bytes:
 
 
 def drop_line(data: bytes, word: str) -> bytes:
-    """The first of several lines of the content goes."""
+    """Remove the first of several lines of the content."""
     lines = _content_lines(data)
     if len(lines) < 2:
         return append(data, word)
@@ -88,12 +88,12 @@ def status(data: bytes, word: str) -> bytes:
 
 
 def mood(data: bytes, word: str) -> bytes:
-    """A property of the author's own."""
+    """Set a property of the user's own."""
     return _set(data, "mood", word)
 
 
 def source(data: bytes, word: str) -> bytes:
-    """A field that is not a person's to change."""
+    """Set a field that only the store may change."""
     return _set(data, "source", word)
 
 
@@ -108,12 +108,12 @@ def untag(data: bytes, word: str) -> bytes:
 
 
 def reformat(data: bytes, word: str) -> bytes:
-    """What a linter does: other quotes, the same meaning."""
+    """Reformat the frontmatter as a linter does: other quotes, the same values."""
     return re.sub(rb"(?m)^(status|type|mood): (\w+)$", rb'\1: "\2"', data)
 
 
 def same(data: bytes, word: str) -> bytes:
-    """A save that changes nothing."""
+    """Save without a change."""
     return data
 
 
@@ -121,7 +121,7 @@ BROKEN = b"broken: [unclosed\n"
 
 
 def break_yaml(data: bytes) -> bytes:
-    """Frontmatter that is no YAML."""
+    """Write frontmatter that is no valid YAML."""
     return b"---\n" + BROKEN + data.removeprefix(b"---\n")
 
 
@@ -146,5 +146,5 @@ EDITS = (
 
 
 def without_times(data: bytes) -> bytes:
-    """The text without the times that a pass writes."""
+    """The text without the times that a run writes."""
     return re.sub(rb"(?m)^updatedAt: .*\n", b"", data)

@@ -1,7 +1,7 @@
-"""How much of all that could be tried is tried: HYPOTHESIS_PROFILE=thorough tries all.
+"""The share of all cases that tests try: HYPOTHESIS_PROFILE=thorough tries all.
 
-Else samples are taken, the same in every run. TEST_TURN=N takes other samples: those of all
-turns are all that could be tried.
+Otherwise they try samples, the same in every run. TEST_TURN=N selects other samples; those of
+all turns cover all cases.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def in_turns(choices: Sequence[T], number: int) -> Sequence[T]:
-    """All choices where much is tried; else one, and for the next number the next one."""
+    """All choices in a thorough run; else the one of this turn and number."""
     return choices if THOROUGH else [choices[(number + TURN) % len(choices)]]
 
 
@@ -36,10 +36,10 @@ def sampled(choices: Sequence[T], one_in: int, number: int = 0) -> Sequence[T]:
 def tell_stories(
     machine: type[RuleBasedStateMachine], examples: tuple[int, int], steps: tuple[int, int]
 ) -> None:
-    """Run a state machine: how many examples of how many steps, and how many if thorough.
+    """Run a state machine with a number of examples and steps, and another if thorough.
 
-    Hypothesis tries constants of the modules that are loaded: all are, so that the stories it
-    tells do not depend on the tests that ran before in the same process.
+    Hypothesis tries constants of loaded modules, so all modules are loaded: the examples must not
+    depend on the tests that ran before in the same process.
     """
     for each in pkgutil.walk_packages(vaultsync.__path__, "vaultsync."):
         if not each.name.endswith(".__main__"):

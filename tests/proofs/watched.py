@@ -9,7 +9,7 @@ from tests.sim import SimVault
 from tests.sim_disk import Inode
 
 TICK_NS = 10_000_000
-"""File systems see time in steps like this: two saves may have the same stamp."""
+"""The clock resolution of the file system: two saves may have the same timestamp."""
 
 
 @dataclass(slots=True)
@@ -17,11 +17,11 @@ class WatchedVault(SimVault):
     """A vault that remembers what happened in it, on a disk with a coarse clock."""
 
     displaced: list[tuple[str, bytes]] = field(default_factory=list)
-    """What the engine replaced or took away."""
+    """The contents that the engine replaced or removed."""
     held: set[str] = field(default_factory=set)
-    """The shas of all complete contents that any note ever had."""
+    """The sha of every complete content that a note ever had."""
     written: list[str] = field(default_factory=list)
-    """All names that the engine gave or took."""
+    """All names that the engine created or removed."""
     by_person: bool = False
 
     def _set(self, step: dict[str, Inode | None]) -> None:
@@ -29,7 +29,7 @@ class WatchedVault(SimVault):
             old = self.names.get(name)
             seen = bool(name) and not name.startswith(".")
             if seen and not self.by_person and inode is not None:
-                # What is put back was not displaced.
+                # A file that is restored was not displaced.
                 back = inode.data
                 self.displaced = [x for x in self.displaced if x[1] != back]
             if not self.by_person and name:

@@ -1,7 +1,7 @@
-"""A whole world in memory: both sides, the archive, the clock, and who acts in it.
+"""A complete world in memory: both sides, the archive, the clock, users and agents.
 
-People and agents act through methods, each of which tells the ledger what its actor saw
-and wrote. A pass of the engine can be stopped, or disturbed, before each of its effects.
+Users and agents act through methods, each of which tells the ledger what its actor saw
+and wrote. A run of the engine can be stopped or disturbed before each of its effects.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
 PASSES = 12
-"""Within how many passes everything must be done once people and faults rest."""
+"""Maximum number of runs until everything is synced once users and failures have stopped."""
 AGENT, OTHER_AGENT = "indy", "ada"
 
 
 class Crash(BaseException):
-    """The process is gone; no handler of errors may see it."""
+    """Simulates the end of the process; no error handler may catch it."""
 
 
 class World(People):
-    """Both sides, and everybody who writes."""
+    """Both sides, and all that write to them."""
 
     # --- the engine --------------------------------------------------------------------
 
     def sync(
         self, request: SyncRequest | None = None, at: Mapping[int, Callable[[], None]] | None = None
     ) -> Report:
-        """One pass, after what the user decided about proposals, as the engine does it."""
+        """One run, after the user's decisions about proposals, as the engine does it."""
         return self.run(lambda: self._pass(request), at)
 
     def _pass(self, request: SyncRequest | None) -> Report:
@@ -62,7 +62,7 @@ class World(People):
         return report if settled is None else join_reports(settled, report)
 
     def turn(self, at: Mapping[int, Callable[[], None]] | None = None) -> Report | None:
-        """One pass by somebody who knows what to do when it refuses."""
+        """One run, confirmed or repaired as its error message asks."""
         try:
             try:
                 return self.sync(at=at)
@@ -85,7 +85,7 @@ class World(People):
         facts = self.facts()
         archive, known = self.told
         if archive != self.archives:
-            known = set()  # this archive never saw the older facts
+            known = set()  # this archive has never had the older facts
         hidden = [
             *self.broken.values(),
             *(saw for saw, _ in self.half.values()),
@@ -104,7 +104,7 @@ class World(People):
         return proofs.words(said) - proofs.in_store(self)
 
     def crash_at(self, effect: int) -> None:
-        """Begin a pass and let the process die before its n-th effect."""
+        """Start a run, and end the process before its n-th effect."""
         with suppress(Crash):
             self.turn({effect: self.die})
         self.ledger.story.append(f"crash before effect {effect}: {self.trail[-1:]}")
@@ -113,15 +113,15 @@ class World(People):
         raise Crash
 
     def power_loss(self, keep: Callable[[int], bool]) -> None:
-        """The machine stops; what was not synced may be gone."""
+        """Stop the machine; what was not synced may be lost."""
         before = proofs.in_vault(self)
         self.vault.crash(keep)
         if self.older:
-            # Notes showed what an older store cannot say again.
+            # Notes showed values that an older store does not have.
             gone = before - proofs.in_vault(self) - proofs.in_store(self)
             self.ledger.at_least_kept(gone)
         for name, inode in self.vault.names.items():
-            # What was never synced is the engine's to do again, but never half.
+            # The engine must repeat what was not synced, and never leave half of it.
             if name.startswith("."):
                 self.vault.held.add(inode.sha)
         self.ledger.story.append("power loss")
@@ -129,7 +129,7 @@ class World(People):
         proofs.bases_are_sound(self)
 
     def mend(self) -> None:
-        """All faults end, and everybody finishes what they began."""
+        """End all failures, and let all actors finish their actions."""
         self.store.away = self.store.lose_ack = False
         self.vault.quota = None
         self.vault.return_()
@@ -139,12 +139,12 @@ class World(People):
         for path in list(self.broken):
             self.mend_yaml(path)
         for path in self.notes():
-            # An editor may have saved what it read while that was broken.
+            # An editor may have saved the broken text that it had read.
             if texts.BROKEN in self.data(path):
                 self.save(path, texts.mend_yaml(self.data(path)))
 
     def quiesce(self) -> Report:
-        """Passes until nothing is left to do, and all the invariants then."""
+        """Sync until nothing is left to do, then check all invariants."""
         self.mend()
         self.clock.advance(self.set_back)
         self.set_back = 0.0
@@ -193,12 +193,12 @@ class World(People):
         self.remember({"title": "Plan", "content": lines, "tags": [word()], **more})
 
     def _must_wait(self) -> bool:
-        """Whether the archive is locked while its outbox would be needed."""
+        """Whether the archive is locked while the outbox is needed."""
         locked = self.archive._saved is not None
         return locked and (self.store.away or self.store.lose_ack)
 
     def sees(self, fact_id: str) -> Fact | None:
-        """What an agent sees of a fact that it is going to write."""
+        """The values of a fact that an agent sees before it writes."""
         self.clock.advance(0.002)
         if not self._must_wait():
             with suppress(StoreUnavailableError, FactNotFoundError):
@@ -224,13 +224,13 @@ class World(People):
         except RevisionMismatchError:
             return
         except (StoreUnavailableError, FactNotFoundError):
-            # It may have been written or not: the agent has no word of it.
+            # The agent does not learn whether it was written.
             self.ledger.forgive(proofs.words(before) - proofs.words(wanted))
             return
         who = f"agent changes {fact_id}"
         self.ledger.wrote(who, saw=before, over=before, after=wanted)
         if conditional and (self.store.away or self.store.lose_ack):
-            # Should the fact be deleted meanwhile, the history alone has it.
+            # If the fact is deleted meanwhile, only the history has it.
             self.ledger.at_least_kept(proofs.words(wanted) - proofs.words(before))
 
     def update_blindly(
@@ -248,7 +248,7 @@ class World(People):
     def write_blindly(
         self, agent: str, saw: Fact, change: Callable[[Fact], Mapping[str, Value]]
     ) -> None:
-        """An agent changes what it saw some time ago, whatever the fact says by now."""
+        """Change a fact as an agent that saw an older version of it."""
         found = self.sees(saw.id)
         if found is None:
             return
@@ -262,7 +262,7 @@ class World(People):
             self.ledger.forgive(unsure)  # it may have been done or not
             return
         self.ledger.wrote(f"{agent} changes {saw.id}", saw=before, over=before, after=after)
-        # What this one did not see was acknowledged: it is never without a trace.
+        # The unseen write was acknowledged, so it must leave a trace.
         unseen = proofs.words(there) - proofs.words(before)
         self.ledger.at_least_kept(unseen - proofs.words(after))
 
@@ -288,7 +288,7 @@ class World(People):
         self.ledger.wrote(f"agent deletes {fact_id}", saw=text, over=text, after="")
 
     def unearth(self, fact_id: str) -> None:
-        """An agent brings a fact back."""
+        """Restore a fact as an agent."""
         with suppress(StoreUnavailableError, FactNotFoundError):
             facts.restore(self.ctx, fact_id, agent=AGENT)
             self.ledger.story.append(f"agent brings back {fact_id}")
@@ -309,7 +309,7 @@ class World(People):
         self.ledger.story.append(f"agent proposes {after} for {fact_id}")
 
     def answer(self, path: str, *, accept: bool) -> None:
-        """A person ticks a box of a proposal: it may remove what is there."""
+        """Tick a box of a proposal, which may remove values."""
         data = self.data(path)
         for record in self.archive.proposals():
             for each in record.changes if record.note_path == path and accept else ():
@@ -326,10 +326,10 @@ class World(People):
     # --- accidents ---------------------------------------------------------------------
 
     def drop_archive(self) -> None:
-        """The archive is lost with all it knew."""
+        """Delete the archive."""
         self.ledger.archive_lost()
         self.ledger.forgive(proofs.in_archive(self) - proofs.in_vault(self) - proofs.in_store(self))
-        # Saves into files that were displaced: nobody knows any more whose notes these are.
+        # Saves into displaced files: their facts are no longer known.
         self.ledger.at_least_kept(
             proofs.in_staging(self) - proofs.in_vault(self) - proofs.in_store(self)
         )
@@ -348,11 +348,11 @@ class World(People):
         self.told = self.archives, same | told
 
     def restore_backup(self) -> None:
-        """Somebody puts an old backup of the store in its place."""
+        """Replace the store with an old backup of it."""
         if self.backup is None:
             return
         before, unrecorded = proofs.in_store(self), proofs.in_replaced(self)
-        # What is the store's alone is put back in the notes that still show it.
+        # Values that only the store may change are restored from the notes that show them.
         own = proofs.words("".join(f.source or "" for f in self.facts().values()))
         self.store.restore(self.backup)
         self.older = self.facts()
@@ -370,7 +370,7 @@ class World(People):
 
 
 def mirrored(count: int = 1, *, batch: int = 1000) -> World:
-    """A world in which some facts have had their notes for a second."""
+    """A world with some synced facts."""
     world = World(batch=batch)
     for _ in range(count):
         world.plan()

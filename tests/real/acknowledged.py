@@ -1,4 +1,4 @@
-"""The ledger of what was acknowledged, outside of the vault and of the store, and who writes.
+"""The ledger of acknowledged writes, outside of the vault and of the store, and the writers.
 
 Each writer is a process of its own and says on its output, line by line, each word that it was
 told is kept. One that is killed has said what it had said.
@@ -26,15 +26,15 @@ from vaultsync.api.memory import Memory
 from vaultsync.errors import NotFoundError, RevisionMismatchError
 
 MOST = 150
-"""An agent remembers no more facts than this; it changes them then."""
+"""Maximum number of facts of an agent, which then changes them instead."""
 FORGETS = 3
 """All of them together are what no guard of a small vault stops at."""
 AHEAD = (0.0, 0.0, 40.0, 3600.0)
-"""Seconds by which the time of a saved note is ahead of the machine's."""
+"""Seconds by which the mtime of a saved note is ahead of the machine's clock."""
 
 
 class Writer:
-    """A process that writes, and the words that it said so far."""
+    """A process that writes, and the words that it has acknowledged so far."""
 
     started: ClassVar[list[Writer]] = []
 
@@ -57,7 +57,7 @@ class Writer:
     def _listen(self) -> None:
         assert self.process.stdout
         with self.process.stdout as said:
-            # The last line of a killed process may be half a line: it was not acknowledged.
+            # The last line of a killed process may be incomplete: it was not acknowledged.
             self.lines.extend(line[:-1] for line in said if line.endswith("\n"))
 
     def _read(self) -> None:
@@ -70,7 +70,7 @@ class Writer:
         self.end()
 
     def end(self) -> int:
-        """Wait until it has ended and everything it said is here; returns its exit code."""
+        """Wait until it has ended, and read the rest of its output; returns its exit code."""
         code = self.process.wait(60)
         for thread in self._threads:
             thread.join()
@@ -82,7 +82,7 @@ class Writer:
 
     @property
     def withdrawn(self) -> set[str]:
-        """What a person deleted before any program read it."""
+        """The words that the user deleted before any program read them."""
         return {line[1:] for line in self.lines if line[0] == "-"}
 
 
@@ -108,12 +108,12 @@ def agent(home: Home, number: str, *shared: str) -> None:
                 else:
                     _update(memory, chance.choice([*own, *shared]), word, careful=deed > 0.9)
             except (RevisionMismatchError, NotFoundError):
-                continue  # another one was faster: it was told so
+                continue  # another writer was faster, and this one got an error
             say(word)
 
 
 def _update(memory: Memory, fact_id: str, word: str, *, careful: bool) -> None:
-    """Add a word to what a fact says, or write it in place of that."""
+    """Add a word to the content of a fact, or replace the content with it."""
     if careful:
         fact = memory.get(fact_id)
         memory.update(fact_id, content=f"{fact.content}\n\n{word}", expect=fact.revision)
@@ -139,7 +139,7 @@ def person(home: Home, number: str) -> None:
             path = chance.choice(paths)
             try:
                 text = home.text(path)
-            except FileNotFoundError:  # it was forgotten, or renamed with its title
+            except FileNotFoundError:  # it was deleted, or renamed with its title
                 continue
             head, mark, block = text.partition("<!-- vaultsync")
             _save(home, path, f"{head.rstrip()}\n\nMine {word}.\n\n{mark}{block}", chance)
@@ -155,7 +155,7 @@ def _save(home: Home, path: str, text: str, chance: random.Random) -> None:
 
 
 def _delete(home: Home, path: str) -> set[str]:
-    """Delete a note; returns the words in it that only it has."""
+    """Delete a note; returns the words that only it has."""
     try:
         data = home.data(path)
         (home.root / path).unlink()

@@ -1,8 +1,8 @@
-"""A real vault with its real store, the people and agents who write, and the ledger.
+"""A real vault with its real store, the users and agents who write, and the ledger.
 
-Everything anybody writes carries words of `tests.proofs.ledger`, each made once. Where a
+Everything that is written contains unique words of `tests.proofs.ledger`. Where a
 word is now is read from the raw bytes of the files and the raw rows of the databases,
-with none of our own readers.
+without vaultsync's own readers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Picture = tuple[dict[str, tuple[object, ...]], list[tuple[object, ...]]]
 
 
 def say(text: str) -> None:
-    """A line for whoever reads the output."""
+    """Print a line for the reader of the output."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
@@ -65,7 +65,7 @@ class Home:
         return cls(where)
 
     def copy(self, where: Path) -> Home:
-        """The same once more, with the same ledger up to now."""
+        """A copy of the vault and its state, with a copy of the ledger."""
         shutil.copytree(self.where, where, symlinks=True)
         ledger = Ledger(dict(self.ledger.owed), [*self.ledger.story], self.ledger.made)
         return Home(where, ledger)
@@ -76,7 +76,7 @@ class Home:
         return vaultsync.open(str(self.root), AGENT, str(self.state))
 
     def sync(self) -> Report:
-        """One pass by an engine that starts and ends with it."""
+        """One run, by a new engine."""
         with self.open() as memory:
             return memory.sync()
 
@@ -93,7 +93,7 @@ class Home:
     # --- people ----------------------------------------------------------------------
 
     def notes(self) -> list[str]:
-        """The notes, conflict notes not among them."""
+        """The notes, without conflict notes."""
         found = []
         for folder, below, names in os.walk(self.root):
             below[:] = sorted(x for x in below if not x.startswith("."))
@@ -118,7 +118,7 @@ class Home:
     def edit(
         self, path: str, change: Callable[[bytes, str], bytes], *, rename: bool = False
     ) -> str:
-        """A person edits a note; returns the word they wrote."""
+        """Edit a note as the user; returns the new word."""
         word, before = self.ledger.word(), self.data(path)
         after = change(before, word)
         self.save(path, after, rename=rename)
@@ -126,7 +126,7 @@ class Home:
         return word
 
     def save(self, path: str, data: bytes, *, rename: bool = False) -> None:
-        """Save in place, or beside and rename."""
+        """Save in place, or write a new file and rename it."""
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         if rename:
@@ -137,7 +137,7 @@ class Home:
             file.write_bytes(data)
 
     def new_note(self, path: str, text: str = "A note of mine with {}.\n") -> str:
-        """A person writes a note; returns its word."""
+        """Create a note as the user; returns its word."""
         word = self.ledger.word()
         data = text.format(word).encode()
         self.save(path, data)
@@ -145,10 +145,12 @@ class Home:
         return word
 
     def delete(self, path: str) -> None:
-        """A person deletes a note; what it said has to stay in the archive."""
+        """Delete a note as the user; the archive must keep its words."""
         gone = words(self.data(path))
         (self.root / path).unlink()
-        held = self.in_archive()  # asked once: an engine may be reading the note now
+        held = (
+            self.in_archive()
+        )  # read only once: an engine may be reading the note at the same time
         self.ledger.at_least_kept(gone & held)
         self.ledger.forgive(gone - held)
         self.ledger.story.append(f"person deletes {path}: {sorted(gone)}")
@@ -161,14 +163,14 @@ class Home:
     # --- agents, who write to the store alone ----------------------------------------
 
     def remember(self, memory: Memory, values: dict[str, Value]) -> str:
-        """An agent makes a fact; returns its id."""
+        """Create a fact as an agent; returns its id."""
         fact = fact_work.remember(memory._ctx, {"scope": "public", **values}, agent=AGENT)
         said = wire.fact_to_json(fact)
         self.ledger.wrote("agent", saw="", over="", after=said)
         return fact.id
 
     def update(self, memory: Memory, fact_id: str, change: agents.Change) -> str:
-        """An agent changes a fact; returns the word they wrote."""
+        """Change a fact as an agent; returns the new word."""
         word = self.ledger.word()
         old = fact_work.get(memory._ctx, fact_id, agent=AGENT)
         new = fact_work.update(
@@ -188,7 +190,7 @@ class Home:
     # --- where words are -------------------------------------------------------------
 
     def in_vault(self) -> set[str]:
-        """The words in all that a person can see in the vault."""
+        """The words in all files of the vault that the user can see."""
         return words(b"\n".join(self._files(hidden=False)))
 
     def in_staging(self) -> set[str]:
@@ -213,7 +215,7 @@ class Home:
         return self._rows("archive", "SELECT * FROM conflicts")
 
     def in_archive(self) -> set[str]:
-        """The words in all that can be brought back by some command."""
+        """The words in everything that a command can restore."""
         found = self._rows("store", "SELECT body FROM facts")
         for table in ("bases", "blobs", "waiting", "conflicts", "history"):
             found |= self._rows("archive", f"SELECT * FROM {table}")  # noqa: S608
@@ -232,7 +234,7 @@ class Home:
     # --- proofs ----------------------------------------------------------------------
 
     def check_nothing_lost(self, ledger: Ledger | None = None) -> None:
-        """What is owed for each word is given."""
+        """Check that each word is where the ledger requires it."""
         ledger = ledger or self.ledger
         seen = self.in_vault() | self.in_store() | self.in_conflicts()
         lost = ledger.due(SEEN) - seen
@@ -241,13 +243,13 @@ class Home:
         assert not lost, f"lost altogether: {sorted(lost)}\n{self.tell(lost)}"
 
     def check_equal(self) -> None:
-        """Vault, store and base say the same, by our reader and by the words."""
+        """Check that vault, store and base are equal, by `verify` and by the words."""
         with self.open() as memory:
             verified = memory.verify()
         assert verified.equal, f"{verified.differences[:5]}\n{self.tell()}"
 
     def check_quiet(self) -> None:
-        """A further pass writes nothing: not a file, not an mtime, not a row."""
+        """Check that another run writes nothing: no file, no mtime, no row."""
         before = self.picture()
         report = self.sync()
         assert report.quiet, f"{report.actions}\n{self.tell()}"
@@ -267,7 +269,7 @@ class Home:
         )
 
     def tell(self, lost: Iterable[str] = ()) -> str:
-        """For a reader of a failure: what was done with these words, and what is there."""
+        """Explain a failure: the actions on these words, and the current state."""
         wanted = set(lost)
         told: Sequence[str] = [
             line for line in self.ledger.story if not wanted or wanted & words(line)

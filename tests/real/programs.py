@@ -1,4 +1,4 @@
-"""What other processes do in these tests: `python -m tests.real.programs NAME …`."""
+"""The programs that these tests start: `python -m tests.real.programs NAME …`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def start(name: str, home: Home, *more: object) -> subprocess.Popen[str]:
-    """Start one of the programs on a vault; it says `ready` when it begins."""
+    """Start one of the programs on a vault; it prints `ready` when it begins."""
     return start_program(
         [sys.executable, "-m", "tests.real.programs", name, str(home.where), *map(str, more)],
         stdin=subprocess.PIPE,
@@ -33,14 +33,14 @@ def start(name: str, home: Home, *more: object) -> subprocess.Popen[str]:
 
 
 def wait_for(*started: subprocess.Popen[str]) -> None:
-    """Return when all of the programs have begun."""
+    """Wait until all of the programs have begun."""
     for each in started:
         assert each.stdout
         assert each.stdout.readline() == "ready\n"
 
 
 def told_by(started: subprocess.Popen[str]) -> dict[str, Any]:
-    """What a program says at its end."""
+    """The last output of a program."""
     assert started.stdout
     said: dict[str, Any] = json.loads(started.stdout.read().splitlines()[-1])
     started.communicate(timeout=60)
@@ -60,14 +60,14 @@ def command_line(home: Home, *arguments: str) -> list[str]:
 
 
 def hold(home: Home) -> None:
-    """Be an engine until told to stop."""
+    """Hold the engine lock until stopped."""
     with home.open() as memory, memory._engine.exclusive():
         say("held")
         sys.stdin.readline()
 
 
 def stop(home: Home) -> None:
-    """Tell all programs that run until they are told."""
+    """Stop all programs that run until stopped."""
     (home.where / "stop").touch()
 
 
@@ -93,7 +93,7 @@ def engine(home: Home) -> None:
 
 
 def _let_the_engine_pass(home: Home) -> None:
-    """Rest until the engine has made a whole pass, however long that takes on this machine."""
+    """Wait until the engine has completed a run, without a time limit."""
 
     def passes() -> int:
         return (home.where / "passes").stat().st_size
@@ -105,7 +105,7 @@ def _let_the_engine_pass(home: Home) -> None:
 
 
 def agent(home: Home, name: str, shared: str, rounds: str) -> None:
-    """Remember, and add to a fact that all agents add to; tell every word."""
+    """Remember facts, and append to a fact that all agents share; print every word."""
     told = []
     with vaultsync.open(str(home.root), name, str(home.state)) as memory:
         for n in range(int(rounds)):
@@ -122,7 +122,7 @@ def agent(home: Home, name: str, shared: str, rounds: str) -> None:
 
 
 def adder(home: Home, name: str) -> None:
-    """Remember facts until told to stop, and change some of them; tell every word."""
+    """Remember facts until stopped, and change some of them; print every word."""
     told: list[str] = []
     with vaultsync.open(str(home.root), name, str(home.state)) as memory:
         while not _told_to_stop(home):
@@ -144,9 +144,9 @@ def burst(home: Home, name: str, count: str) -> None:
 
 
 BURST = 20
-"""How many times a writer saves without a rest."""
+"""Number of saves of a writer without a pause."""
 KEEP = 12
-"""How many of its words a line keeps; older ones are taken out by who wrote them."""
+"""Maximum number of words in a line; its writer removes older ones."""
 
 
 class Line:
@@ -159,7 +159,7 @@ class Line:
         self.dropped: list[str] = []
 
     def change(self, text: str) -> str:
-        """The text with a word more in this line, and perhaps the oldest one less."""
+        """Add a word to this line, and remove the oldest one if there are too many."""
         lines = text.split("\n")
         at = next((i for i, x in enumerate(lines) if x.startswith(self._mark)), None)
         if at is None:
@@ -178,7 +178,7 @@ class Line:
         return "\n".join(lines)
 
     def tell(self) -> None:
-        """What was written, and what was taken out by who had written it."""
+        """Print what was written, and what its writer removed."""
         say(json.dumps({"wrote": self.wrote, "dropped": self.dropped}))
 
 
@@ -195,7 +195,7 @@ def writer(home: Home, number: str, *paths: str) -> None:
         with path.with_name(f".{path.name}.turn").open("w") as turn:
             fcntl.flock(turn, fcntl.LOCK_EX)
             text = path.read_text()
-            while "Line of" not in text:  # the engine never shows a half
+            while "Line of" not in text:  # the engine never leaves half a note
                 text = path.read_text()
             time.sleep(chance.random() * 0.002)
             data = line.change(text).encode()

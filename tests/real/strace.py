@@ -1,4 +1,4 @@
-"""Works under strace: what they call, and what is left when one of the calls strikes."""
+"""Run tasks under strace: list their system calls, and inject a fault into one of them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tests.real.victim import EMPTY
 
 ROOT = Path(__file__).parents[2]
 SLACK = 20
-"""So many more calls than counted never strike a process that is not meant."""
+"""Extra calls before a fault, so that it never hits another process."""
 IMPORTS = 1500
-"""More files than Python opens while it starts."""
+"""An upper bound of the files that Python opens while it starts."""
 _LINE = re.compile(r"(?P<pid>\d+)\s+(?P<call>\w+)\((?P<rest>.*)")
 
 
@@ -36,10 +36,10 @@ class Point(NamedTuple):
 
 @dataclass
 class Struck:
-    """What came of a work."""
+    """The result of a task."""
 
     status: int
-    """The exit code; minus the signal when it was killed."""
+    """The exit code; the negative signal number if it was killed."""
     acknowledged: list[str] = field(default_factory=list)
     refused: str = ""
     broke: str = ""
@@ -111,14 +111,14 @@ def victim(*options: str) -> Iterator[Victim]:
 
 
 def points(home: Home, work: str, log: Path, more: Mapping[str, object]) -> list[Point]:
-    """All calls that a work makes which touch files, in order."""
+    """All system calls of a task that access files, in order."""
     traced = "trace=" + ",".join(f"?{call}" for call in EMPTY)
     with victim("-o", str(log), "-e", traced) as free:
         struck = free.do(home, work, more)
     assert struck.status == 0, struck
     seen = [each for each in map(_LINE.match, log.read_text().splitlines()) if each]
     seen = [each for each in seen if each["call"] in EMPTY]
-    # The first process is the one that forks, the last one does the work.
+    # The first process forks, the last one does the task.
     mine = [each for each in seen if each["pid"] == seen[-1]["pid"]]
     assert len(mine) < len(seen), "the work made no call"
     found: list[Point] = []

@@ -1,4 +1,4 @@
-"""The program that is killed or hindered: `strace … python -m tests.real.victim`.
+"""The program into which faults are injected: `strace … python -m tests.real.victim`.
 
 It forks a child per order and lets that do the work, so that Python starts once. strace
 counts calls per process: the child first makes so many empty calls that the N-th of
@@ -42,11 +42,11 @@ EMPTY: dict[str, Callable[[], object]] = {
     "mkdirat": lambda: _LIBC.mkdirat(-1, b"", 0),
     "fchmod": lambda: _LIBC.fchmod(-1, 0),
 }
-"""One call of each kind that touches files, which itself touches none."""
+"""One call of each kind that accesses files, with arguments that access none."""
 
 
 def say(**words: object) -> None:
-    """A line of JSON to whoever gave the order."""
+    """Send a line of JSON to the test."""
     os.writev(1, [json.dumps(words).encode() + b"\n"])
 
 
@@ -55,7 +55,7 @@ def one_pass(memory: Memory, order: dict[str, Any]) -> None:
 
 
 def write_through(memory: Memory, order: dict[str, Any]) -> None:
-    """What an agent does by the Python API, each thing acknowledged when it is done."""
+    """Actions of an agent by the Python API, each acknowledged when it is done."""
     old = order["fact"]
     first, second, third, changed, newer = order["words"]
     made = memory.remember(f"First {first}.", scope="public", title="Told")

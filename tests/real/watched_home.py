@@ -1,4 +1,4 @@
-"""`vaultsync watch` on a real vault, in a process of its own."""
+"""`vaultsync watch` on a real vault, in a separate process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ rescan_seconds = {rescan}
 
 
 def make_home(where: Path, *, rescan: float = RESCAN, **settings: float) -> Home:
-    """A vault whose rescans come soon."""
+    """Create a vault with frequent rescans."""
     home = Home.make(where, **settings)
     with (home.root / ".meta" / "config.toml").open("a") as file:
         file.write(TABLE.format(rescan=rescan))
@@ -59,18 +59,18 @@ class Daemon:
         return [each for each in told if kind in ("", each["event"])]
 
     def is_ready(self) -> None:
-        """Return when it listens and has looked at everything once."""
+        """Wait until it listens and has completed its first scan."""
         wait_until(lambda: self.events(self._awaited) or self.process.poll() is not None)
         assert self.process.poll() is None, self.log.read_text()
 
     def cpu(self) -> float:
-        """Seconds of processor time that it has used so far."""
+        """CPU time that it has used so far, in seconds."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2]
         user, system = fields.split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def wakes(self) -> int:
-        """How often its threads slept and woke so far."""
+        """Number of times that its threads have woken so far."""
         told = [
             (each / "status").read_text().partition("voluntary_ctxt_switches:")[2].split()[0]
             for each in Path(f"/proc/{self.process.pid}/task").iterdir()
@@ -112,7 +112,7 @@ def _held_up(pid: int) -> dict[str, float]:
     Beside a thread that waits for the disk just now, the time. Empty where no system tells.
     """
     found: dict[str, float] = {}
-    with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+    with suppress(FileNotFoundError, ProcessLookupError):  # the process has just ended
         for each in (Path("/proc/thread-self"), *Path(f"/proc/{pid}/task").iterdir()):
             found[str(each)] = int((each / "schedstat").read_text().split()[1]) / 1e9
             if (each / "stat").read_text().rpartition(")")[2].split()[0] == "D":
@@ -122,7 +122,7 @@ def _held_up(pid: int) -> dict[str, float]:
 
 @contextmanager
 def suspended(process: subprocess.Popen[Any]) -> Iterator[None]:
-    """Suspend a process for a while."""
+    """Suspend a process for the block."""
     process.send_signal(signal.SIGSTOP)
     try:
         yield
@@ -131,7 +131,7 @@ def suspended(process: subprocess.Popen[Any]) -> Iterator[None]:
 
 
 def wait_until(holds: Callable[[], object], *, patience: float = 60.0) -> float:
-    """Wait for something; returns how many seconds it took."""
+    """Wait for a condition; returns the time that it took, in seconds."""
     began = time.monotonic()
     while not holds():
         assert time.monotonic() < began + patience, "it did not happen"
@@ -140,7 +140,7 @@ def wait_until(holds: Callable[[], object], *, patience: float = 60.0) -> float:
 
 
 def equal(home: Home) -> bool:
-    """Whether nothing is left to do on either side, asked without an engine."""
+    """Whether both sides are equal, determined without an engine."""
     try:
         with home.open() as memory:
             status = memory.status()

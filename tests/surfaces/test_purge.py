@@ -216,7 +216,7 @@ def test_a_purge_that_broke_off_is_finished_by_maintenance(
     memory: Memory, vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     goes, _ = live(memory, vault)
-    for broken in ("_forget", "_drop_files", "_quotes"):
+    for broken in ("_delete_facts", "_drop_files", "_quotes"):
         with monkeypatch.context() as patched:
             patched.setattr(purging, broken, dies)
             with pytest.raises(KeyboardInterrupt):

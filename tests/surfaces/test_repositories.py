@@ -629,7 +629,7 @@ def test_a_crash_before_the_file_was_written_deletes_nothing(
 
     with monkeypatch.context() as patched:
         patched.setattr("vaultsync.backends.repo_files.repo_folder.RepoFolder.put_memory", die)
-        patched.setattr(RepoFiles, "_take_back", lambda *_: None)  # nobody is left to do it
+        patched.setattr(RepoFiles, "_undo_write", lambda *_: None)  # nobody is left to do it
         with pytest.raises(Died):
             repos.add_note(content="Second")
     assert titles(repos.get_repo_memory()) == ["First", "Second"]

@@ -102,7 +102,7 @@ def read_vault_files(root: Path, *, state_dir: str | None = None) -> VaultFiles:
             hint="choose another folder with VAULTSYNC_CONFIG_DIR",
         )
     machine = dict(parse_toml(read_machine_file(file), file))
-    record = _record(machine.pop(_RECORD, {}), file)
+    record = _parse_trust_record(machine.pop(_RECORD, {}), file)
     if machine.get("vault_id", vault_id) != vault_id:
         raise ConfigError(f"{file} is for another vault", hint="correct its vault_id")
     check_file(machine, str(file))
@@ -164,7 +164,7 @@ def config_folder() -> Path:
     return _folder(None, "VAULTSYNC_CONFIG_DIR", "XDG_CONFIG_HOME", "~/.config")
 
 
-def _record(table: object, file: Path) -> TrustRecord:
+def _parse_trust_record(table: object, file: Path) -> TrustRecord:
     try:
         return convert(table, TrustRecord)
     except ValidationError:

@@ -97,7 +97,7 @@ def update_derived(
         state = _version(ctx.redacted_store.state())
     ctx = replace(ctx, read=FactCache())  # notes, links and tables share the facts they read
     notes = indexing.catch_up_note_index(
-        ctx, parts.note_index, rebuild=rebuild, progress=_trimming(progress)
+        ctx, parts.note_index, rebuild=rebuild, progress=_with_memory_trim(progress)
     )
 
     def update_links() -> None:
@@ -123,7 +123,7 @@ def update_derived(
     )
 
 
-def _trimming(progress: Progress | None) -> Progress:
+def _with_memory_trim(progress: Progress | None) -> Progress:
     """Progress that also returns memory to the system after a large batch of facts."""
 
     def report(stage: str, done: int, total: int) -> None:

@@ -1513,7 +1513,7 @@ class Memory:
         waiting = [
             *notices_of(files_with_queue(self._memory_files.queue)),
             *(notices_of(self.modules.alerts()) if uses_modules(self.settings.state_dir) else ()),
-            *self._refused(),
+            *self._refused_settings_notices(),
         ]
         status = structs.replace(
             status,
@@ -1552,7 +1552,7 @@ class Memory:
         except StoreUnavailableError:
             return index.count(self._permissions.reader(agent))
 
-    def _refused(self) -> Sequence[ReportedNotice]:
+    def _refused_settings_notices(self) -> Sequence[ReportedNotice]:
         """A notice if the settings were changed and would be refused at the next start."""
         from vaultsync.sync.report import ReportedNotice
 
@@ -1841,7 +1841,7 @@ class Memory:
             run = find_run_id(self._ctx, run, agent=agent)
         is_visible = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
         if not is_visible:
-            raise self._no_run(run, agent)
+            raise self._run_not_found(run, agent)
         try:
             with self._engine.exclusive() as ctx:
                 report = undo_run(ctx, run, actor=self._actor, agent=agent, progress=progress)
@@ -1853,9 +1853,9 @@ class Memory:
         except RunPrunedError:
             raise
         except RunNotFoundError:
-            raise self._no_run(run, agent) from None
+            raise self._run_not_found(run, agent) from None
 
-    def _no_run(self, run: str, agent: str | None) -> RunNotFoundError:
+    def _run_not_found(self, run: str, agent: str | None) -> RunNotFoundError:
         """The error for a run that is none, with the newest one that an agent may know of."""
         from vaultsync.sync.status import run_summaries
 
@@ -2382,7 +2382,7 @@ class Memory:
             name,
             agent=agent or self.agent,
             forgotten=forgotten,
-            called=self._called if indexed else None,
+            called=self._ids_named if indexed else None,
         )
 
     def _with_path(self, fact: Fact) -> Fact:
@@ -2395,10 +2395,10 @@ class Memory:
         links = self._services.link_index
         matches = []
         if to is not None:
-            called = self._called
+            called = self._ids_named
             matches.append(linking_to(self._ctx, links, to, agent=self.agent, called=called))
         if source is not None:
-            called = self._called
+            called = self._ids_named
             matches.append(linked_from(self._ctx, links, source, agent=self.agent, called=called))
         return matches[0].intersection(*matches[1:]) if matches else None
 
@@ -2410,7 +2410,7 @@ class Memory:
         ids = index.browse(filters, limit=MAX_MATCHING + 1)
         return None if len(ids) > MAX_MATCHING else ids
 
-    def _called(self, name: str) -> builtins.list[str] | None:
+    def _ids_named(self, name: str) -> builtins.list[str] | None:
         """The facts whose title or alias may equal a name, by the note index."""
         index = self._services.note_index
         if catch_up_note_index(self._ctx, index).degraded:

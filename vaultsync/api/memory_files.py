@@ -370,12 +370,12 @@ class MemoryFiles:
         """File name -> the function that makes room in a file with a managed block."""
         records = {each.path: each for each in self._known.all() if each.block is not None}
         return {
-            file.name: partial(self._refit, file, records[str(file.path)])
+            file.name: partial(self._refit_file, file, records[str(file.path)])
             for file in files
             if str(file.path) in records
         }
 
-    def _refit(self, file: DiskMemoryFile, record: KnownFile, text: str) -> str:
+    def _refit_file(self, file: DiskMemoryFile, record: KnownFile, text: str) -> str:
         from vaultsync.memory_files.manage import ManageRequest, refit_block  # noqa: PLC0415 - for this alone
 
         def facts() -> Sequence[Fact]:

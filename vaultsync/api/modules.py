@@ -163,7 +163,7 @@ class Modules:
     def all_statuses(self) -> list[ModuleStatus]:
         """The status of each known folder that still exists."""
         statuses = []
-        for record in self._known():
+        for record in self._known_folders():
             try:
                 statuses.append(self.status(folder=record.folder))
             except (VaultsyncError, OSError) as error:
@@ -182,7 +182,7 @@ class Modules:
 
     def sync_known(self) -> list[ModuleSyncReport]:
         """Sync each known folder, as a daemon does."""
-        return [self.sync(automatic=True, folder=record.folder) for record in self._known()]
+        return [self.sync(automatic=True, folder=record.folder) for record in self._known_folders()]
 
     def close(self) -> None:
         """Close the connection to the remote; idempotent."""
@@ -190,7 +190,7 @@ class Modules:
             self._remote.close()
             self._remote = None
 
-    def _known(self) -> list[FolderRecord]:
+    def _known_folders(self) -> list[FolderRecord]:
         records = known_folders(self._services.settings.state_dir)
         return [each for each in records if each.folder and Path(each.folder).is_dir()]
 
@@ -210,7 +210,7 @@ class Modules:
             min_confidence=chosen.min_confidence,
             alert_pending=chosen.alert_pending,
             alert_hours=chosen.alert_hours,
-            remote=_shown(chosen.remote) if mirrors else "",
+            remote=_safe_address(chosen.remote) if mirrors else "",
             remote_key=sha256(f"{chosen.remote} {chosen.preset}".encode()).hexdigest()[:16],
         )
         disk = DiskModuleFolder(folder, root=root, locks=state.all)
@@ -288,7 +288,7 @@ def modules_folder(
     return root / settings.folder, root
 
 
-def _shown(remote: str) -> str:
+def _safe_address(remote: str) -> str:
     """The address of a remote, without parts that may be secret."""
     scheme, separator, rest = remote.partition("://")
     if not separator:

@@ -187,13 +187,13 @@ class RepoFiles:
             try:
                 self._project(handle, [*shown, self._ctx.view.redact(fact)], file)
             except BaseException:
-                self._take_back(fact, before)
+                self._undo_write(fact, before)
                 raise
         if before is None:
-            self._written(fact, agent)
+            self._write_note_of(fact, agent)
         else:
-            self._followed(fact.id)
-        return _as(entry, self._ctx.view.redact(fact))
+            self._update_note_of(fact.id)
+        return _entry_of(entry, self._ctx.view.redact(fact))
 
     def append(
         self, handle: RepoHandle, values: dict[str, Value], *, agent: str | None
@@ -217,10 +217,10 @@ class RepoFiles:
             try:
                 self._put_lines(handle, [*facts, self._ctx.view.redact(fact)])
             except BaseException:
-                self._take_back(fact, None)
+                self._undo_write(fact, None)
                 raise
-        self._written(fact, agent)
-        return _as(StepSummary, self._ctx.view.redact(fact))
+        self._write_note_of(fact, agent)
+        return _entry_of(StepSummary, self._ctx.view.redact(fact))
 
     # --- memory.json
 
@@ -276,7 +276,9 @@ class RepoFiles:
         """
         new, is_missing = [], False
         for kind, entry in edits.added:
-            values, is_missing = self._named(self._ctx, handle, added_values(kind, entry))
+            values, is_missing = self._with_repository_link(
+                self._ctx, handle, added_values(kind, entry)
+            )
             new.append(fact_service.new_fact(self._ctx, values, agent=None))
         changes = {}
         for kind, before, after in edits.changed:
@@ -286,17 +288,17 @@ class RepoFiles:
             if values:
                 changed = fact_service.update(self._ctx, fact_id, values, agent=None)
                 by_id[fact_id] = self._ctx.view.redact(changed)
-                self._followed(fact_id)
+                self._update_note_of(fact_id)
         for fact_id in edits.removed:
             if by_id.pop(fact_id, None) is not None:
                 with suppress(FactNotFoundError):
                     fact_service.forget(self._ctx, fact_id, agent=None)
-                self._followed(fact_id)
+                self._update_note_of(fact_id)
         for fact in filter(None, fact_service.write_new(self._ctx, new, agent=None)):
             by_id[fact.id] = self._ctx.view.redact(fact)
-            self._written(fact, None)
+            self._write_note_of(fact, None)
         if is_missing:
-            self._introduce(handle.identity)
+            self._write_repository_note(handle.identity)
 
     def _project(self, handle: RepoHandle, facts: Sequence[Fact], file: _FoundFile) -> list[Fact]:
         """Write `memory.json`; returns the facts, including edits saved meanwhile.
@@ -358,7 +360,7 @@ class RepoFiles:
             fact = self._new(self._ctx, handle, {**values, "source": "tool"}, None)
             stored.add((summary.run_id, summary.summary))
             entries.append(self._ctx.view.redact(fact))
-            self._written(fact, None)
+            self._write_note_of(fact, None)
         return entries
 
     def _put_lines(self, handle: RepoHandle, facts: Sequence[Fact]) -> None:
@@ -381,14 +383,14 @@ class RepoFiles:
         *,
         unscoped: bool = False,
     ) -> Fact:
-        named, is_missing = self._named(ctx, handle, values, unscoped=unscoped)
+        named, is_missing = self._with_repository_link(ctx, handle, values, unscoped=unscoped)
         fact = fact_service.remember(ctx, named, agent=agent)
         if is_missing and ctx is self._ctx:
-            self._introduce(handle.identity)
+            self._write_repository_note(handle.identity)
         return fact
 
     @staticmethod
-    def _named(
+    def _with_repository_link(
         ctx: SyncContext, handle: RepoHandle, values: Mapping[str, Value], *, unscoped: bool = False
     ) -> tuple[dict[str, Value], bool]:
         """The values of an entry with links to its repository, and whether that has no note."""
@@ -397,13 +399,13 @@ class RepoFiles:
         links, is_missing = repository_links(ctx, identity)
         return {**values, **place_values(identity, unscoped=unscoped), **links}, is_missing
 
-    def _introduce(self, identity: RepoIdentity) -> None:
+    def _write_repository_note(self, identity: RepoIdentity) -> None:
         """Write the note of a repository that has none."""
         note = make_repository_note(self._ctx, identity)
         if note is not None:
-            self._written(note, None)
+            self._write_note_of(note, None)
 
-    def _take_back(self, fact: Fact, before: Fact | None) -> None:
+    def _undo_write(self, fact: Fact, before: Fact | None) -> None:
         """Undo a write to the store whose file could not be written."""
         try:
             if before is None:
@@ -415,11 +417,11 @@ class RepoFiles:
         except VaultsyncError as error:
             _log.warning("what was written of %s stays: %s", fact.id, error)
 
-    def _written(self, fact: Fact, agent: str | None) -> None:
+    def _write_note_of(self, fact: Fact, agent: str | None) -> None:
         self._wrote()
         self._engine.write_note(fact, actor=agent or "person")
 
-    def _followed(self, fact_id: str) -> None:
+    def _update_note_of(self, fact_id: str) -> None:
         self._wrote()
         self._engine.update_notes(fact_id)
 
@@ -454,7 +456,7 @@ def _is_of(handle: RepoHandle, fact: Fact, *, unscoped: bool) -> bool:
     return at.branch == identity.branch
 
 
-def _as(kind: type[EntryT], fact: Fact) -> EntryT:
+def _entry_of(kind: type[EntryT], fact: Fact) -> EntryT:
     entry = to_entry(fact)
     assert isinstance(entry, kind)  # noqa: S101 - the type of the fact says so
     return entry

@@ -38,7 +38,7 @@ def get(options: Options, *, name: str | None) -> None:
         print_json(listing)
         return
     for each in listing.settings:
-        _print(each)
+        _print_setting(each)
 
 
 @config_group.command("set")
@@ -52,7 +52,7 @@ def set_(options: Options, *, name: str, value: str, machine: bool) -> None:
     VALUE uses TOML syntax, but strings need no quotes. Running processes use the new value
     after a restart.
     """
-    _done(options, change_setting(options.vault, name, value, machine=machine))
+    _print_result(options, change_setting(options.vault, name, value, machine=machine))
 
 
 @config_group.command()
@@ -61,16 +61,16 @@ def set_(options: Options, *, name: str, value: str, machine: bool) -> None:
 @common
 def unset(options: Options, *, name: str, machine: bool) -> None:
     """Remove a setting, so that its default applies."""
-    _done(options, change_setting(options.vault, name, None, machine=machine))
+    _print_result(options, change_setting(options.vault, name, None, machine=machine))
 
 
-def _done(options: Options, setting: SettingValue) -> None:
+def _print_result(options: Options, setting: SettingValue) -> None:
     if options.json:
         print_json(setting)
     else:
-        _print(setting)
+        _print_setting(setting)
 
 
-def _print(setting: SettingValue) -> None:
+def _print_setting(setting: SettingValue) -> None:
     value = json.dumps(setting.value, ensure_ascii=False)
     echo(f"{clean_one_line(setting.name)} = {clean_one_line(value)} {dim(f'({setting.source})')}")

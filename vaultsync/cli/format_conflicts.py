@@ -213,9 +213,9 @@ def _change(before: Value, after: Value) -> str:
         if before != after and min(map(len, texts)) > MAX_WHOLE_LENGTH:
             width = shutil.get_terminal_size().columns - 6
             return "".join(f"\n    {line}" for line in changed_lines(*texts, width=width))
-    return f" {_short(before)} → {_short(after)}"
+    return f" {_shorten(before)} → {_shorten(after)}"
 
 
-def _short(value: Value) -> str:
+def _shorten(value: Value) -> str:
     text = clean_one_line(display_value(value))
     return text if len(text) <= MAX_WHOLE_LENGTH else f"{text[: MAX_WHOLE_LENGTH - 1]}…"

@@ -244,14 +244,14 @@ def _print_actions(actions: Sequence[ActionTaken], options: Options, *, verbose:
     ]
     if is_terminal(sys.stdout):
         echo()
-        heads, rows = _fitted(heads, rows)
+        heads, rows = _fit_to_terminal(heads, rows)
     table(heads, rows, whole=heads[:2])
     if len(listed) < len(actions):
         rest = len(actions) - len(listed)
         print_message(options, f"… and {rest:,} more: --verbose lists them all")
 
 
-def _fitted(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+def _fit_to_terminal(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
     """Drop empty columns, and truncate paths at the start, to fit the terminal.
 
     Rows of new notes and facts list no fields, as all fields are new.

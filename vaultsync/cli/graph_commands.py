@@ -77,7 +77,7 @@ def print_stats(options: Options, stats: GraphStats) -> None:
         _heading("Orphans")
         orphans = stats.orphans[:MAX_LISTED]
         table(["name", "type", "note"], [_cells(node) for node in orphans])
-        _and_more(options, len(stats.orphans) - len(orphans), "--json lists them all")
+        _print_more(options, len(stats.orphans) - len(orphans), "--json lists them all")
 
 
 def _counts(counts: Iterable[tuple[str, int]]) -> str:
@@ -94,7 +94,7 @@ def _heading(text: str) -> None:
         echo(style(text, bold=True))
 
 
-def _and_more(options: Options, number: int, hint: str) -> None:
+def _print_more(options: Options, number: int, hint: str) -> None:
     if number > 0:
         print_message(options, f"… and {number:,} more: {hint}")
 
@@ -181,7 +181,7 @@ def _print_links(
             heads, rows = heads[:-1], [row[:-1] for row in rows]
     table(heads, rows, whole=(heads[0], "link"))
     narrowed = f"--kind {kind.replace('_', '-')} --verbose" if kind else "--verbose"
-    _and_more(options, len(problems) - len(listed), f"{narrowed} lists them all")
+    _print_more(options, len(problems) - len(listed), f"{narrowed} lists them all")
 
 
 @click.group()

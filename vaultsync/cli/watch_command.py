@@ -61,8 +61,8 @@ def watch(
     settings = load_vault_settings(options)
     if print_unit is not None:
         # A service does not inherit the environment variables that may name these folders.
-        config_dir = _unless(settings.machine_file.parents[1], "~/.config/vaultsync")
-        state_dir = _unless(settings.state_dir.parent, "~/.local/state/vaultsync")
+        config_dir = _non_default(settings.machine_file.parents[1], "~/.config/vaultsync")
+        state_dir = _non_default(settings.state_dir.parent, "~/.local/state/vaultsync")
         text = unit(print_unit, str(settings.root), state_dir=state_dir, config_dir=config_dir)
         if options.json:
             print_json({"kind": print_unit, "unit": text})
@@ -91,7 +91,7 @@ def watch(
     return EXIT_NEEDS_REVIEW if status.attention or status.conflicts else EXIT_DONE
 
 
-def _unless(folder: Path, default: str) -> Path | None:
+def _non_default(folder: Path, default: str) -> Path | None:
     """The folder, or None where it is the default."""
     return None if folder == user_path(default) else folder
 

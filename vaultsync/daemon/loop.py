@@ -99,7 +99,7 @@ class DaemonLoop:
         self._absences = BackOff(first=max(intervals.poll, 0.25), longest=30, jitter=jitter)
         self._clock = work.ctx.clock
         now = self._clock.monotonic()
-        self._at = (now, self._wall())
+        self._at = (now, self._wall_time())
         self._due = DueTimes(now, intervals)
         self.state = DaemonState(since=work.ctx.now())
         self.error: Exception | None = None
@@ -119,10 +119,10 @@ class DaemonLoop:
         self._ask_store(now)
         self.telemetry.record_lag(self._lag(now))
         if now >= self._due.not_before:
-            self._do_one(now)
+            self._run_next_task(now)
         now = self._clock.monotonic()
         wait = self._due.wait(now, self._notes.next_due(), self._others.next_due())
-        self._at = (now + wait, self._wall() + wait)
+        self._at = (now + wait, self._wall_time() + wait)
         self.state.lag_seconds = self._lag(now)
         return wait
 
@@ -133,7 +133,7 @@ class DaemonLoop:
     def retry_soon(self) -> None:
         """Retry failed work soon, because another caller has used the engine successfully."""
         now = self._clock.monotonic()
-        self._at = (now, self._wall())
+        self._at = (now, self._wall_time())
         self._due.not_before = now
         self._failures.reset()
         self._after_pass(whole=False)
@@ -159,23 +159,23 @@ class DaemonLoop:
     def _notice_gap(self, now: float) -> None:
         """Rescan after the machine slept or the process was suspended: events may be missing."""
         expected, wall = self._at
-        gap = max(now - expected, abs(self._wall() - wall))
+        gap = max(now - expected, abs(self._wall_time() - wall))
         if gap > self._intervals.gap:
             self._supervisor.after_sleep()
-            self._want_all(f"the process was paused for {gap:.0f} s")
+            self._request_full_scan(f"the process was paused for {gap:.0f} s")
 
     def _listen(self, now: float) -> None:
         name, failure = self._supervisor.name, self._supervisor.failure
         why = self._supervisor.check_health(now)
         if why:
-            self._want_all(why)
+            self._request_full_scan(why)
         events = self._supervisor.drain()
         self._notes.add(events.notes, now)
         self._others.add(events.others, now)
         if events.store:
             self._due.ask_at = min(self._due.ask_at, now)
         if events.lost:
-            self._want_all(events.lost)
+            self._request_full_scan(events.lost)
         if (name, failure) != (self._supervisor.name, self._supervisor.failure):
             self.state.watcher = self._supervisor.name
             self.state.watcher_trouble = self._supervisor.failure
@@ -193,36 +193,36 @@ class DaemonLoop:
             if not self.state.store_away:
                 self.state.store_away = error.message
                 self._emit("store", {"away": error.message})
-                self._want_all("the store is unavailable")
+                self._request_full_scan("the store is unavailable")
                 self._emit_state()
             return
         self._due.ask_at = now + self._intervals.poll
         if self.state.store_away:
             self.state.store_away = ""
             self._absences.reset()
-            self._want_all("the store is available again")
+            self._request_full_scan("the store is available again")
             self._emit("store", {"away": ""})
         # An agent's proposal is only in the archive, and has no note yet.
         is_behind = state.seq != self._due.cursor or has_new_proposals(self._work.ctx)
         if is_behind and self._due.behind_since is None:
             self._due.behind_since = now
 
-    def _want_all(self, why: str) -> None:
+    def _request_full_scan(self, why: str) -> None:
         if not self._due.all:
             self._emit("rescan", {"why": why})
         self._due.all = self._due.all or why
 
-    def _do_one(self, now: float) -> None:
+    def _run_next_task(self, now: float) -> None:
         due = self._due
         heard_at = self._notes.oldest()
         notes = self._notes.pop_due(now)
         if notes and self._heard_at is None:
             self._heard_at = heard_at
         if self._folders_changed(now) or any(map(is_review_note, notes)):
-            self._want_all("a folder, a conflict note or a proposal changed")
+            self._request_full_scan("a folder, a conflict note or a proposal changed")
         folders = frozenset(map(parent_folder, notes))
         if len(folders) > FULL_SCAN_FROM:
-            self._want_all(f"{len(folders)} folders changed at once")
+            self._request_full_scan(f"{len(folders)} folders changed at once")
         if due.all or now >= due.next_full_scan:
             self._pass(now, None)
         elif self.state.store_away:
@@ -274,7 +274,7 @@ class DaemonLoop:
         except DaemonStoppedError:
             raise
         except (VaultsyncError, OSError) as error:
-            self._failed(error, now)
+            self._handle_sync_error(error, now)
             return
         self._failures.reset()
         self.error = None
@@ -316,12 +316,12 @@ class DaemonLoop:
         if (self.state.proposals, self.state.attention) != now:
             self._emit_state()
 
-    def _failed(self, error: Exception, now: float) -> None:
+    def _handle_sync_error(self, error: Exception, now: float) -> None:
         self.error = error
         _log.info("a sync failed: %s", type(error).__name__)
         wait = self._failures.next()
         self._due.not_before = now + wait
-        self._want_all("the last sync failed")
+        self._request_full_scan("the last sync failed")
         event = self.state.fail(error, self._work.ctx.now())
         self._emit("error", {**event, "again_in": round(wait, 1)})
         self._emit_state()
@@ -379,5 +379,5 @@ class DaemonLoop:
         times = [self._heard_at, notes, others, self._due.behind_since]
         return round(max((now - at for at in times if at is not None), default=0.0), 3)
 
-    def _wall(self) -> float:
+    def _wall_time(self) -> float:
         return self._clock.now().timestamp()

@@ -62,13 +62,13 @@ class WatcherSupervisor:
             self._probed_at = now  # nothing was drained meanwhile, so an answer may be pending
         self._check_at = now + self._intervals.check
         if self._watcher is not None:
-            why = self._watcher.failure() or self._unheard(now)
+            why = self._watcher.failure() or self._missed_probe(now)
             if not why:
                 self._probe(now)
                 return ""
             self.close()
             self._fail(why, now)
-        return self._begin(now)
+        return self._start_watcher(now)
 
     def close(self) -> None:
         """Stop the watcher."""
@@ -80,7 +80,7 @@ class WatcherSupervisor:
         """Discard a probe from before the machine slept."""
         self._probed_at = None
 
-    def _begin(self, now: float) -> str:
+    def _start_watcher(self, now: float) -> str:
         recent = [at for at in self._failures if now - at < FAILURE_WINDOW]
         try:
             watcher = self._make(len(recent) >= MAX_FAILURES)
@@ -99,7 +99,7 @@ class WatcherSupervisor:
         self.failure = why
         self._failures = [*self._failures[-MAX_FAILURES:], now]
 
-    def _unheard(self, now: float) -> str:
+    def _missed_probe(self, now: float) -> str:
         if self._probed_at is None or now - self._probed_at < self._intervals.answer:
             return ""
         return "it reports no events"

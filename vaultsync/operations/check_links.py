@@ -174,7 +174,7 @@ class _LinkChecker:
         self._view = AgentView(ctx, agent)
         self._progress = progress
         self._unreadable: list[VaultPath] = []
-        paths = self._seen(list_vault_notes(ctx))
+        paths = self._visible_paths(list_vault_notes(ctx))
         self._notes: list[_CheckedNote] = []
         for number, path in enumerate(sorted(paths)):
             if not is_review_note(path) and not self._read(path):
@@ -182,15 +182,15 @@ class _LinkChecker:
             if progress is not None:
                 progress("links", number + 1, len(paths))
         anchors = {note.path: note.refs.anchors for note in self._notes}
-        self._canvases = [x for x in iter_canvases(ctx.vault) if self._seen([x.path])]
+        self._canvases = [x for x in iter_canvases(ctx.vault) if self._visible_paths([x.path])]
         self.survey = LinkSurvey.of(
-            [*paths, *self._seen(files())],
+            [*paths, *self._visible_paths(files())],
             anchors,
             {note.path: note.aliases for note in self._notes},
             {note.path: [note.title] for note in self._notes if note.title},
         )
 
-    def _seen(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
+    def _visible_paths(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
         whole = self._view.agent is None
         return [each for each in paths if whole or self._view.sees_note(each)]
 
@@ -219,10 +219,10 @@ class _LinkChecker:
 
     def report(self) -> LinkReport:
         tally: Counter[tuple[str, str]] = Counter()
-        problems = self._judged(tally)
+        problems = self._problems_by_kind(tally)
         if problems[BROKEN] or problems[ALIAS_ONLY]:
             self.survey = _with_history(self._ctx, self.survey, self._view)
-            problems = self._judged(tally := Counter())
+            problems = self._problems_by_kind(tally := Counter())
         links: dict[str, dict[str, int]] = {}
         for (kind, how), number in sorted(tally.items()):
             links.setdefault(kind, {})[how] = number
@@ -236,27 +236,27 @@ class _LinkChecker:
             unreadable=tuple(self._unreadable),
         )
 
-    def _judged(self, tally: Counter[tuple[str, str]]) -> dict[str, list[LinkProblem]]:
+    def _problems_by_kind(self, tally: Counter[tuple[str, str]]) -> dict[str, list[LinkProblem]]:
         problems: dict[str, list[LinkProblem]] = {BROKEN: [], AMBIGUOUS: [], ALIAS_ONLY: []}
         for note in self._notes:
             for key, link in (*note.refs.properties, *(("", each) for each in note.refs.links)):
                 resolution = self.survey.check(link, note.path)
                 kind = "property" if key else "embed" if link.embed else link.kind
-                tally[kind, _how(resolution, link)] += 1
+                tally[kind, _resolution_text(resolution, link)] += 1
                 if resolution.problem:
                     problem = self._problem(note, kind, key, link, resolution)
                     problems[resolution.problem].append(problem)
         for canvas in self._canvases:
             for each in canvas.links:
                 resolution = self.survey.check(each.link, canvas.path)
-                tally[CANVAS_KIND, _how(resolution, each.link)] += 1
+                tally[CANVAS_KIND, _resolution_text(resolution, each.link)] += 1
                 if resolution.problem:
                     problems[resolution.problem].append(
-                        self._on_canvas(canvas.path, each, resolution)
+                        self._canvas_problem(canvas.path, each, resolution)
                     )
         return problems
 
-    def _on_canvas(
+    def _canvas_problem(
         self, path: VaultPath, link: CanvasLink, resolution: LinkTargetCheck
     ) -> LinkProblem:
         """The problem of a link on a canvas; it is never fixed, because canvases are the user's."""
@@ -292,7 +292,7 @@ class _LinkChecker:
         )
 
 
-def _how(resolution: LinkTargetCheck, link: Link) -> str:
+def _resolution_text(resolution: LinkTargetCheck, link: Link) -> str:
     """How a link was resolved, in words for a table."""
     if resolution.problem and resolution.problem != AMBIGUOUS:
         return resolution.problem.replace("_", " ")

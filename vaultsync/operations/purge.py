@@ -126,7 +126,7 @@ def purge_facts(
         notes = tuple(f"/{base.path}" for base in ctx.archive.find_bases(ids).values())
         remnants = parts.search.find(traces, erased=False)
         own = (x._replace(of_user=x.of_user and not x.path.endswith(notes)) for x in remnants)
-        preview = _searched(ids, [*own])
+        preview = _report_remnants(ids, [*own])
         return structs.replace(preview, dry_run=True, seconds=_since(ctx, began))
     if not ids:
         return PurgeReport((), {}, 0)
@@ -134,7 +134,7 @@ def purge_facts(
     parts.intent.begin(ids)
     sync_once(ctx, _request(ids))
     pieces = _pieces(ctx, ids)
-    places = _forget(ctx, ids)
+    places = _delete_facts(ctx, ids)
     traces = Traces(ids, pieces)
     quoting = dict(_quotes(ctx, traces))
     common = {name for names in quoting.values() for name in names}
@@ -146,7 +146,7 @@ def purge_facts(
     for part in parts.sides:
         places.update(part.erase(traces))
     sought = Traces(traces.fact_ids - common, traces.pieces)
-    report = _searched(ids, [*parts.search.find(sought, erased=True)], quoting)
+    report = _report_remnants(ids, [*parts.search.find(sought, erased=True)], quoting)
     if not report.remaining:
         parts.intent.end()
     return structs.replace(
@@ -217,11 +217,11 @@ def _pieces(ctx: SyncContext, ids: Sequence[str]) -> set[str]:
         for entry in ctx.archive.history(fact_id=each):
             if entry.field in _TEXT_FIELDS:
                 texts.update(x for x in (entry.before, entry.after) if isinstance(x, str))
-    texts.update(x for x in _asked_about(ctx, frozenset(ids)) if isinstance(x, str))
+    texts.update(x for x in _values_in_reviews(ctx, frozenset(ids)) if isinstance(x, str))
     return {piece for text in texts for piece in distinctive_pieces(text)}
 
 
-def _asked_about(ctx: SyncContext, ids: frozenset[str]) -> Iterator[Value]:
+def _values_in_reviews(ctx: SyncContext, ids: frozenset[str]) -> Iterator[Value]:
     """The values of facts in conflicts and proposals."""
     for conflict in ctx.archive.conflicts(closed=True):
         if conflict.fact_id in ids:
@@ -241,7 +241,7 @@ def _texts(fact: Fact) -> Iterator[str]:
         )
 
 
-def _forget(ctx: SyncContext, ids: Sequence[str]) -> Counter[str]:
+def _delete_facts(ctx: SyncContext, ids: Sequence[str]) -> Counter[str]:
     """Remove what other facts say of the facts, then the facts and their notes.
 
     In this order, because a link in a note is known to be ours only while its target exists.
@@ -256,13 +256,13 @@ def _forget(ctx: SyncContext, ids: Sequence[str]) -> Counter[str]:
         alive = ctx.store.find_many(ids).values()
         return [StoreWrite(each.id, None, each.revision, PURGE_ACTOR) for each in alive]
 
-    places["references"] = _write_until_none(ctx, ids, references)
+    places["references"] = _repeat_writes(ctx, ids, references)
     places["notes"] = len(ctx.archive.find_bases(ids))
-    places["facts"] = _write_until_none(ctx, ids, facts)
+    places["facts"] = _repeat_writes(ctx, ids, facts)
     return places
 
 
-def _write_until_none(
+def _repeat_writes(
     ctx: SyncContext, ids: Sequence[str], needed: Callable[[], list[StoreWrite]]
 ) -> int:
     """Repeat writes, and the sync of their notes, until none are needed."""
@@ -321,7 +321,7 @@ def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
     ctx.vault.sync()
 
 
-def _searched(
+def _report_remnants(
     ids: Sequence[str], remnants: Sequence[Remnant], quoting: Iterable[str] = ()
 ) -> PurgeReport:
     """The remnants that a search found: in vaultsync's files, and in the user's."""

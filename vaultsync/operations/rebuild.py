@@ -88,7 +88,7 @@ def rebuild(
     return sync_once(ctx, request, plan=plan_from_store, guard=guard, progress=progress)
 
 
-def _left_alone(case: Case, why: str) -> PlannedAction:
+def _leave_to_next_run(case: Case, why: str) -> PlannedAction:
     """No action for a fact that the source lacks: the next run decides by the table."""
     return make_action(case, ActionKind.WAIT if case.base else ActionKind.NOTHING, why)
 
@@ -104,7 +104,7 @@ def plan_from_vault(case: Case, work: SyncRun, *, is_store_older: bool = False) 
         read = base_note(work.ctx, base)
         vault_side = VaultSide(VaultChange.UNCHANGED, base.path, base.sha, read, base.fact)
         case, reason = case._replace(vault=vault_side), "as its note was last read"
-    action = _left_alone(case, "it has no note")
+    action = _leave_to_next_run(case, "it has no note")
     if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
         return _plan_without_note(action, case, work, is_store_older=is_store_older)
     if change in _NO_NOTE:
@@ -167,7 +167,7 @@ def plan_from_store(case: Case, work: SyncRun) -> PlannedAction:
     change = case.vault.change
     if change in _NOT_READ:
         return make_action(case, ActionKind.NEEDS_REVIEW, _UNREADABLE_REASON)
-    action = _left_alone(case, "the store does not have it")
+    action = _leave_to_next_run(case, "the store does not have it")
     if case.store.change is StoreChange.AWAY:
         return make_action(case, ActionKind.WAIT, DAMAGED_REASON)
     if case.store.change in _ABSENT:
@@ -176,13 +176,13 @@ def plan_from_store(case: Case, work: SyncRun) -> PlannedAction:
         if change in _NO_NOTE:
             do = ActionKind.DROP_BASE if case.base else ActionKind.NOTHING
             return action.evolve(do=do, reason="deleted on both sides")
-        action = _overruling(action, work)
+        action = _with_overruled_values(action, work)
         return action.evolve(do=ActionKind.DELETE_NOTE, reason="deleted in the store")
     if change in _NO_NOTE:
         return plan_note(action, work, was_at=case.last_path).evolve(
             do=ActionKind.CREATE_NOTE, reason="from the store"
         )
-    action = _overruling(action, work)
+    action = _with_overruled_values(action, work)
     note, vault, store = action.note, action.vault, action.store
     assert note and vault and store  # noqa: S101, PT018 - both sides are there
     merged = store.evolve(path=note.path)
@@ -191,7 +191,7 @@ def plan_from_store(case: Case, work: SyncRun) -> PlannedAction:
     return action.evolve(do=do, merged=merged, fields=keys, reason="from the store")
 
 
-def _overruling(action: PlannedAction, work: SyncRun) -> PlannedAction:
+def _with_overruled_values(action: PlannedAction, work: SyncRun) -> PlannedAction:
     """The action with the values of the note, and with those that the store overrules."""
     store, base = action.store, action.base
     assert store is not None  # noqa: S101 - it exists, or has a tombstone
@@ -224,7 +224,7 @@ def guard_notes(work: SyncRun, *, is_store_older: bool) -> Implausible | None:
     new = [a.store for a in work.actions if a.do is ActionKind.CREATE_NOTE and a.store]
     back = tuple(deleted_before(ctx, new)) if is_store_older else ()
     what = "edits of notes that were never synced"
-    return _judged("store", overwritten, what, OlderCopy(older, (), back))
+    return _implausible("store", overwritten, what, OlderCopy(older, (), back))
 
 
 def guard_store(work: SyncRun) -> Implausible | None:
@@ -235,7 +235,7 @@ def guard_store(work: SyncRun) -> Implausible | None:
         if action.path and action.do in _OVERRULES_FACT and _is_unsynced(work.ctx, case)
     ]
     what = "changes of facts that were never synced"
-    return _judged("vault", overwritten, what, find_older_vault(work))
+    return _implausible("vault", overwritten, what, find_older_vault(work))
 
 
 def _is_unsynced(ctx: SyncContext, case: Case) -> bool:
@@ -246,7 +246,7 @@ def _is_unsynced(ctx: SyncContext, case: Case) -> bool:
     return changed and not _is_outdated(ctx, case, case.base)
 
 
-def _judged(
+def _implausible(
     source: str, overwritten: Sequence[VaultPath], what: str, older: OlderCopy
 ) -> Implausible | None:
     """Why a rebuild is not plausible: what it would overwrite, or that its source is older."""

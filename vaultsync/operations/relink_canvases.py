@@ -56,7 +56,7 @@ def relink_canvases(
         except (NoteError, UnicodeError, OSError) as error:
             _log.warning("%s: its links to moved notes were not rewritten: %s", path, error)
         else:
-            actions.append(_taken(fact_id, path, reason))
+            actions.append(_canvas_action(fact_id, path, reason))
     return actions
 
 
@@ -81,7 +81,7 @@ def undo_canvases(
             why = "it was changed since, and is kept"
             conflicting.append(ActionTaken("keep", entry.fact_id, path, (), why))
         else:
-            undone.append(_taken(entry.fact_id, path, "undone"))
+            undone.append(_canvas_action(entry.fact_id, path, "undone"))
     return undone, conflicting
 
 
@@ -105,7 +105,7 @@ class _Rewriting(NamedTuple):
             ctx.archive.add_history([entry])
 
 
-def _taken(fact_id: str, path: VaultPath, reason: str) -> ActionTaken:
+def _canvas_action(fact_id: str, path: VaultPath, reason: str) -> ActionTaken:
     return ActionTaken(_UPDATED, fact_id, path, (), reason, ("updated_in_vault",))
 
 

@@ -484,7 +484,7 @@ def _claim(text: str, subject_stems: frozenset[str], speaker: str, *, titled: bo
     is_stative = bool(lowered & _STATIVE) or "=" in lowered or ":" in lowered
     states = frozenset(_STATES[each] for each in lowered if each in _STATES)
     words -= {stem(each) for each in lowered if each in _STATES}
-    never = () if lowered.isdisjoint(_NEVER) else tuple(_never(text))
+    never = () if lowered.isdisjoint(_NEVER) else tuple(_never_claims(text))
     is_mine = bool(lowered & _FIRST_PERSON)
     is_question = text.rstrip().endswith("?") and not is_mine
     if not words or tokens[0] in _PRONOUNS or (titled and not is_stative):
@@ -616,7 +616,7 @@ def _number(token: str) -> str | None:
     return digits.replace(",", ".")
 
 
-def _never(text: str) -> Iterator[frozenset[str]]:
+def _never_claims(text: str) -> Iterator[frozenset[str]]:
     """What a sentence says has never happened: as a whole, and each alternative."""
     for clause in re.split(_CLAUSE_END, re.sub(_EXAMPLE, " ", text)):
         tokens = _tokens(clause)

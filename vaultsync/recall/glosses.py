@@ -99,7 +99,7 @@ def glosses(text: str) -> list[Gloss]:
         return []
     entries, skipped = _dictionary()[language], FUNCTION_WORDS[language]
     words = (each for each in split_words(text) if each.lower() not in skipped)
-    return [Gloss(each, _english(_bare(each), entries, language)) for each in words]
+    return [Gloss(each, _translate_word(_bare(each), entries, language)) for each in words]
 
 
 def _japanese(text: str) -> list[Gloss]:
@@ -120,32 +120,34 @@ def _japanese_words() -> re.Pattern[str]:
     return re.compile(f"({'|'.join(words)})")
 
 
-def _english(word: str, entries: _Beginnings, language: str) -> tuple[str, ...]:
+def _translate_word(word: str, entries: _Beginnings, language: str) -> tuple[str, ...]:
     if len(word) > MAX_WORD:
         return ()
     if language != GERMAN:
-        return _begun(word, entries)
+        return _translation_by_stem(word, entries)
     participle = _PARTICIPLE.match(word)
     base = participle[1] + word[participle.end() :] if participle else word
     return (
-        _begun(word, entries, ending=_ENDING_OF_WORD)
-        or _begun(base, entries, ending=_ENDING_OF_WORD)
+        _translation_by_stem(word, entries, ending=_ENDING_OF_WORD)
+        or _translation_by_stem(base, entries, ending=_ENDING_OF_WORD)
         or _compound(word, entries)
-        or _begun(word, entries)
+        or _translation_by_stem(word, entries)
     )
 
 
 def _compound(word: str, entries: _Beginnings) -> tuple[str, ...]:
     """The translation of a German compound, as two words, and their alternatives."""
     for at in range(len(word) - _LEAST_PART, _LEAST_PART - 1, -1):
-        last = _begun(word[at:], entries)
-        first = last and _begun(word[:at], entries, ending=_ENDING_OF_WORD)
+        last = _translation_by_stem(word[at:], entries)
+        first = last and _translation_by_stem(word[:at], entries, ending=_ENDING_OF_WORD)
         if first:
             return (f"{first[0]} {last[0]}", *first[1:], *last[1:])
     return ()
 
 
-def _begun(word: str, entries: _Beginnings, *, ending: int = _ENDINGS[-1]) -> tuple[str, ...]:
+def _translation_by_stem(
+    word: str, entries: _Beginnings, *, ending: int = _ENDINGS[-1]
+) -> tuple[str, ...]:
     """The translation of a word's longest known beginning, if only an ending follows."""
     for end in range(len(word), max(1, len(word) - ending - 1), -1):
         if word[:end] in entries and len(word) - end <= _ENDINGS[min(end, len(_ENDINGS) - 1)]:

@@ -128,9 +128,9 @@ class OpposedHits:
         """Id -> the ids of the facts that contradict it, which are next to it in `order`."""
         for fact_id in ranked[: HITS_EXAMINED if find else self._shown]:
             if fact_id not in self.contradicts:
-                self._bring_beside(fact_id)
+                self._place_beside(fact_id)
 
-    def _bring_beside(self, fact_id: str) -> None:
+    def _place_beside(self, fact_id: str) -> None:
         statement = self._statement(fact_id, self._most)
         if not statement.claims:
             return

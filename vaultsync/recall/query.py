@@ -283,7 +283,7 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
     relative = relative_span(question, today)
     rest = _without(question, relative)
     dated = dated_span(rest, today)
-    named = _both(relative, dated)
+    named = _intersect_spans(relative, dated)
     plain, hinted_tiers = _tier_hints(_without(rest, dated))
     is_narrowed = bool(
         filters.types
@@ -297,7 +297,7 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
     asked = asked_for(plain, is_narrowed=is_narrowed)
     if asked.state == DUE:
         near = relative_span(question, today, is_near=True)
-        named = _both(near, dated_span(rest, today, is_near=True))
+        named = _intersect_spans(near, dated_span(rest, today, is_near=True))
     elif named and (named.since or "") > today.isoformat():
         # Facts about the future are written before it: only promises and tasks have its date.
         asked = due_then(asked)
@@ -378,7 +378,7 @@ def _without(text: str, named: NamedSpan | None) -> str:
     return f"{text[: named.begin]} {text[named.end :]}" if named else text
 
 
-def _both(relative: NamedSpan | None, dated: NamedSpan | None) -> TimeSpan | None:
+def _intersect_spans(relative: NamedSpan | None, dated: NamedSpan | None) -> TimeSpan | None:
     """Combine the two spans of a question: their intersection, or else the relative one."""
     if relative is None or dated is None:
         named = relative or dated

@@ -289,7 +289,7 @@ class RecallSearch:
         is_sure = False
         if mode == "vector":
             self._catch_up()  # Only facts that the agent may see count.
-            self._say_in_english()
+            self._translate_question()
         else:
             # If results are fused in any case, request all candidates at once.
             is_fused = mode == "fused" or (mode == "auto" and self._sources.warm)
@@ -334,12 +334,12 @@ class RecallSearch:
 
     def _search_keywords(self, *, limit: int = 0) -> None:
         self._catch_up()
-        self._say_in_english()
+        self._translate_question()
         self._correct_spelling()
         self._collect(self._query_note_index, limit=max(limit, self._pool_size + 1))
         self._record_stage("index", self._keyword_scores)
 
-    def _say_in_english(self) -> None:
+    def _translate_question(self) -> None:
         """Also search in English, if that occurs in more facts for most words of the question."""
         words = self._query.words
         language = language_of(words, least=1)
@@ -412,12 +412,12 @@ class RecallSearch:
             self._collect(*searches, limit=max(FUSED_CANDIDATES, self._pool_size + 1))
         except (DerivedError, ImportError, OSError) as error:
             return str(error)
-        self._tell_share(vectors)
+        self._note_missing_vectors(vectors)
         self._record_stage("vector", self._cosines)
         self._record_stage("fused", self._similarities)
         return ""
 
-    def _tell_share(self, vectors: VectorIndex) -> None:
+    def _note_missing_vectors(self, vectors: VectorIndex) -> None:
         if (share := vectors.count() / (self._sources.index.count() or 1)) < 1:
             from vaultsync.indexing.vector_index_sync import unembedded_note  # noqa: PLC0415 - rare
 
@@ -671,7 +671,7 @@ class RecallSearch:
         ranked = self._rank_set() if self._query.is_set else self._rank()
         self._record_stage("score", {each[1]: -each[0] for each in ranked})
         ranked = [each for each in ranked if -each[0] >= weights.least]
-        best, contradicts = self._bring_opposed(ranked)
+        best, contradicts = self._add_contradicting_hits(ranked)
         paths = self._sources.ctx.archive.note_paths([each[1] for each in best])
         hits = []
         for negative_score, fact_id, signals in best:
@@ -722,7 +722,7 @@ class RecallSearch:
         if self._factors.get(fact.id) == PREFERENCE_FACTOR:
             yield "states a preference"
 
-    def _bring_opposed(
+    def _add_contradicting_hits(
         self, ranked: Sequence[_RankedFact]
     ) -> tuple[list[_RankedFact], Mapping[str, Sequence[str]]]:
         """The first hits, each next to the facts that contradict it, and those facts by id."""

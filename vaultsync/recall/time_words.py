@@ -137,7 +137,7 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
             how = next(k for k, p in words.prepositions.items() if re.fullmatch(p, word))
             end = match.end()
             if how in ("in", "since"):
-                days, end = _extended(text, days, end, words, today, is_near=is_near)
+                days, end = _extend_span(text, days, end, words, today, is_near=is_near)
                 how = how if end == match.end() else "in"
             spans.append(NamedSpan(_span(how, *days), match.start(), end))
     for match in find_all(_JAPANESE_DATE, text, "年", "月"):
@@ -156,7 +156,7 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
     return min(spans, key=lambda each: each.begin, default=None)
 
 
-def _extended(
+def _extend_span(
     text: str, days: tuple[str, str], end: int, words: _DateWords, today: date, *, is_near: bool
 ) -> tuple[tuple[str, str], int]:
     """Extend a span by a last date, such as `to June`; also returns the end of the match."""

@@ -428,23 +428,23 @@ class ApplyBatch:
         except NoteChangedError as changed:
             for data in changed.displaced:
                 self.blobs[hashlib.sha256(data).hexdigest()] = data
-            self._half_done(item)
+            self._keep_read_base(item)
         except (NoteMissingError, NoteExistsError):
-            self._half_done(item)
+            self._keep_read_base(item)
         except PermissionError as denied:
-            self._half_done(item)
+            self._keep_read_base(item)
             why = f"{path}: the note cannot be written: {denied.strerror}"
             hint = "change its permissions so that you can write there; the next sync tries again"
             self.outcome.notices.append(Notice(NOT_WRITTEN, path, why, hint, seen=self.at))
         except NoteError as error:
-            self._half_done(item)
+            self._keep_read_base(item)
             self.outcome.notices.append(Notice.of(NOT_WRITTEN, error, self.at))
 
     def _keep_displaced(self, item: PendingAction, path: VaultPath, sha: str) -> None:
         due = self.ctx.clock.now().timestamp() + self.ctx.policy.linger_seconds
         self.displaced.append(DisplacedFile(item.op, item.fact.id, path, sha, due))
 
-    def _half_done(self, item: PendingAction) -> None:
+    def _keep_read_base(self, item: PendingAction) -> None:
         """The note changed meanwhile, and the store may already have the merged version.
 
         Then the store has the text that was read from the note, which becomes the base; the

@@ -86,7 +86,9 @@ def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
 
 def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
     """The settings that record where the next run begins."""
-    waiting = dict.fromkeys([*(x.fact_id for x in work.actions if _waits(x)), *outcome.waiting])
+    waiting = dict.fromkeys(
+        [*(x.fact_id for x in work.actions if _needs_recheck(x)), *outcome.waiting]
+    )
     if work.snapshot.is_partial or not work.feed.is_available:
         # Facts that this run did not examine still wait.
         is_scan = work.request.folders is not None
@@ -110,7 +112,7 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
     return settings
 
 
-def _waits(action: PlannedAction) -> bool:
+def _needs_recheck(action: PlannedAction) -> bool:
     """Whether the next run must examine a fact again."""
     if action.do is ActionKind.NEEDS_REVIEW:
         return (action.base, action.store) != (None, None)
@@ -149,7 +151,7 @@ def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | No
             folder is not None
             and path not in unsettled
             and names[path] <= folder.files.keys()  # no new note was removed immediately
-            and _all_known(work, folder, recorded, outcome.removed)
+            and _is_unchanged_by_others(work, folder, recorded, outcome.removed)
         )
         marks[path] = folder.fingerprint if settled and folder else b""
     for path in snapshot.gone_folders:
@@ -182,7 +184,7 @@ def _unsettled_folders(work: SyncRun, outcome: ApplyOutcome) -> set[VaultPath]:
     return {parent_folder(path) for path in paths}
 
 
-def _all_known(
+def _is_unchanged_by_others(
     work: SyncRun,
     folder: FolderListing,
     recorded: Mapping[VaultPath, FileStamp | None],
@@ -327,7 +329,7 @@ def make_report(
     """
     counts = dict.fromkeys(REPORT_COUNTS, 0)
     for action in applied:
-        for name in _counted(action):
+        for name in _count_names(action):
             counts[name] += 1
     changed = {a.fact_id for a in applied if a.do not in _NO_CHANGE or a.moved}
     counts["unchanged"] = max(work.ctx.archive.count_bases() - len(changed), 0)
@@ -341,12 +343,14 @@ def make_report(
         text = f"the guard would stop this run: {guarded}"
         attention.append(Notice("guard", VaultPath(""), text, _CONFIRM))
     actions = [
-        _taken(each, tuple(_counted(each))) for each in applied if each.do is not ActionKind.NOTHING
+        _action_taken(each, tuple(_count_names(each)))
+        for each in applied
+        if each.do is not ActionKind.NOTHING
     ]
     if not work.request.dry_run:
-        actions += [_taken(each) for each in work.actions if each.do is ActionKind.WAIT]
+        actions += [_action_taken(each) for each in work.actions if each.do is ActionKind.WAIT]
         named = {notice.path for notice in notices}
-        actions += [_taken(each) for each in refused if each.path not in named]
+        actions += [_action_taken(each) for each in refused if each.path not in named]
     actions += work.settled
     if work.unchanged:  # at the end, because long reports are truncated
         row = decide(VaultChange.EQUAL, StoreChange.CREATED, base=False)
@@ -393,7 +397,7 @@ _NO_CHANGE = (ActionKind.RECORD, ActionKind.DROP_BASE)
 """Kinds of actions that change neither side."""
 
 
-def _counted(action: PlannedAction) -> Iterator[str]:
+def _count_names(action: PlannedAction) -> Iterator[str]:
     yield from _COUNTED.get(action.do, ())
     if action.reason in ("changed on both sides", "on both sides, without a base") and (
         action.do is not ActionKind.RECORD
@@ -408,7 +412,7 @@ def _counted(action: PlannedAction) -> Iterator[str]:
 _ACTION_NAMES = {each: each.value.replace(" ", "_") for each in ActionKind}
 
 
-def _taken(action: PlannedAction, counted: tuple[str, ...] = ()) -> ActionTaken:
+def _action_taken(action: PlannedAction, counted: tuple[str, ...] = ()) -> ActionTaken:
     return ActionTaken(
         _ACTION_NAMES[action.do],
         action.fact_id,

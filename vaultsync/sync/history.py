@@ -290,7 +290,7 @@ def _unrecorded(ctx: SyncContext, versions: Sequence[ReplacedVersion], since: in
         now, base = current.get(fact_id), bases.get(fact_id)
         # The current version is about to be replaced; keep it.
         replaced = [each for each in replaced_versions if not _is_same(each.fact, now)]
-        older, newer = _parted(replaced, base, now, since)
+        older, newer = _split_at_base(replaced, base, now, since)
         before = base.fact if base else None
         result.entries.extend(_version_entries(None, older, before))
         result.entries.extend(_version_entries(before, newer, now))
@@ -308,7 +308,7 @@ def _is_same(one: Fact, other: Fact | None) -> bool:
     return other is not None and one.revision == other.revision
 
 
-def _parted(
+def _split_at_base(
     versions: Sequence[ReplacedVersion], base: Base | None, now: Fact | None, since: int
 ) -> tuple[Sequence[ReplacedVersion], Sequence[ReplacedVersion]]:
     """The versions before the base's, and those after it; the base's own is recorded."""

@@ -51,7 +51,7 @@ def is_note_back(ctx: SyncContext, base: Base) -> bool:
         return False
     except NoteError:
         claims = None
-    return claims == base.fact.id or (claims is None and _could_be(ctx, base))
+    return claims == base.fact.id or (claims is None and _may_be_note_of(ctx, base))
 
 
 def absent_bases(ctx: SyncContext, bases: Iterable[Base]) -> list[Base]:
@@ -68,7 +68,7 @@ def absent_bases(ctx: SyncContext, bases: Iterable[Base]) -> list[Base]:
     ]
 
 
-def _could_be(ctx: SyncContext, base: Base) -> bool:
+def _may_be_note_of(ctx: SyncContext, base: Base) -> bool:
     """Whether a file without an id may be the note: it has the name and no other owner.
 
     On a case-insensitive file system, the file may have another name.
@@ -204,7 +204,7 @@ def _claims_by_id(
         bases |= ctx.archive.find_bases(new)
     for seen in snapshot.seen.values():
         if seen.is_note:
-            claim = _claimed(snapshot, seen, bases)
+            claim = _claimed_id(snapshot, seen, bases)
             claims.setdefault(claim, []).append(seen)
             if seen.base is not None and claim != seen.base.fact.id:
                 identities.absent[seen.base.fact.id] = seen.base
@@ -255,7 +255,7 @@ def _is_absent_from_path(ctx: SyncContext, snapshot: VaultSnapshot, base: Base) 
         return False
 
 
-def _claimed(snapshot: VaultSnapshot, seen: ScannedFile, bases: Mapping[str, Base]) -> str:
+def _claimed_id(snapshot: VaultSnapshot, seen: ScannedFile, bases: Mapping[str, Base]) -> str:
     """The id that a file claims: its own, or that of the base at its path.
 
     The id of another fact counts if that fact's note is not at its path: this file was moved

@@ -78,19 +78,19 @@ def _by_element(base: Value, vault: Value, store: Value) -> _ValueMerge:
     return _ValueMerge(remaining + added)
 
 
-def _stores(_base: Value, _vault: Value, store: Value) -> _ValueMerge:
+def _take_store(_base: Value, _vault: Value, store: Value) -> _ValueMerge:
     return _ValueMerge(store)
 
 
 MERGE_RULES: Mapping[MergeRule, _Merge] = MappingProxyType(
     {
-        MergeRule.FIXED: _stores,
+        MergeRule.FIXED: _take_store,
         MergeRule.TEXT: _by_line,
         MergeRule.SET: _by_element,
         MergeRule.WHOLE: _whole,
         MergeRule.MAP: _whole,
-        MergeRule.FOLDER: _stores,
-        MergeRule.STORE: _stores,
+        MergeRule.FOLDER: _take_store,
+        MergeRule.STORE: _take_store,
     }
 )
 """Rule -> how a value is merged; for a map, the value of each key."""
@@ -141,7 +141,7 @@ def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -
             for key in differing_keys(fact, vault)
             if key != "scope" or store.scope != ancestor.scope
         ),
-        reverted=_put_back(ancestor, vault, store),
+        reverted=_reverted_fields(ancestor, vault, store),
     )
 
 
@@ -151,7 +151,7 @@ _GET_MACHINE = attrgetter(*(row.attr for row in _MACHINE))
 _LISTS = frozenset({ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS})
 
 
-def _put_back(base: Fact, vault: Fact, store: Fact) -> tuple[str, ...]:
+def _reverted_fields(base: Fact, vault: Fact, store: Fact) -> tuple[str, ...]:
     rows = zip(_MACHINE, _GET_MACHINE(base), _GET_MACHINE(vault), _GET_MACHINE(store), strict=True)
     return tuple(
         row.key

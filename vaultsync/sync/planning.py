@@ -276,10 +276,12 @@ def _relocation(base: Fact, fact: Fact, note: Note, taken: ReservedPaths) -> Vau
     new = home_folder(fact)
     if old == new or parent_folder(note.path) != old:
         return None
-    return _free(new, file_name_of(note.path), fact.id, taken)
+    return _reserve_free_path(new, file_name_of(note.path), fact.id, taken)
 
 
-def _free(folder: VaultPath, name: str, fact_id: str, taken: ReservedPaths | set[str]) -> VaultPath:
+def _reserve_free_path(
+    folder: VaultPath, name: str, fact_id: str, taken: ReservedPaths | set[str]
+) -> VaultPath:
     path = free_path(folder, name, taken, fact_id=fact_id)
     taken.add(path_key(path))
     return path
@@ -326,4 +328,4 @@ def path_for_new_note(fact: Fact, taken: ReservedPaths | set[str]) -> VaultPath:
         fact_id=fact.id,
         named=row.named,
     )
-    return _free(home_folder(fact), name, fact.id, taken)
+    return _reserve_free_path(home_folder(fact), name, fact.id, taken)

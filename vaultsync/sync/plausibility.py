@@ -152,7 +152,7 @@ def former_until(now: Fact, other: Fact, history: Sequence[HistoryEntry]) -> str
 
     Values from only the store or the folder are not compared, because a note may not show them.
     """
-    if not _edits(now, other):
+    if not _differing_user_fields(now, other):
         return None
     version = now
     runs = [list(entries) for _, entries in groupby(reversed(history), attrgetter("run"))]
@@ -162,12 +162,12 @@ def former_until(now: Fact, other: Fact, history: Sequence[HistoryEntry]) -> str
             version = version.replace(changed)
         except UsageError:  # a value of a former schema
             return None
-        if changed and not _edits(version, other):
+        if changed and not _differing_user_fields(version, other):
             return entries[-1].at
     return None
 
 
-def _edits(one: Fact, other: Fact) -> set[str]:
+def _differing_user_fields(one: Fact, other: Fact) -> set[str]:
     """The differences in the fields that a user may change."""
     rows = ((key, FIELDS_BY_KEY.get(key)) for key in differing_keys(one, other))
     return {key for key, row in rows if row is None or row.owner is FieldOwner.SHARED}
@@ -187,17 +187,17 @@ def find_older_vault(work: SyncRun) -> OlderCopy:
     back = [case for case in cases if _is_back(case)]
     if not (edited or missing or back):
         return OlderCopy()
-    at = _copied_at(work.ctx)
+    at = _summary_time(work.ctx)
     if at is None and len(edited) < MIN_OLDER_NOTES:
         return OlderCopy()
     until = {case.fact_id: _older_until(work, case) for case in edited}
     older = [case for case in edited if until[case.fact_id] is not None]
     if at is None:
-        older = [case for case in older if _is_text(case) or _went_back(work, case)]
+        older = [case for case in older if _is_text(case) or _is_older_file(work, case)]
         if len(older) < MIN_OLDER_NOTES or len(older) <= MIN_OLDER_SHARE * len(edited):
             return OlderCopy()
         at = min(until[case.fact_id] or "" for case in older)
-    made_since = [case for case in missing if _made_at(work.ctx, case.fact_id) > at]
+    made_since = [case for case in missing if _created_at(work.ctx, case.fact_id) > at]
     removed = work.ctx.archive.note_tombstones(case.fact_id for case in back)
     deleted_since = [x for x in back if x.fact_id in removed and removed[x.fact_id].at > at]
     return OlderCopy(_paths(older), _paths(made_since), _paths(deleted_since))
@@ -220,10 +220,10 @@ def _is_text(case: Case) -> bool:
     """Whether the text is an earlier one; a reopened task proves nothing."""
     base, fact = case.base, case.vault.fact
     assert base is not None and fact is not None  # noqa: S101, PT018 - it is an edited one
-    return bool(_TEXTS & _edits(base.fact, fact))
+    return bool(_TEXTS & _differing_user_fields(base.fact, fact))
 
 
-def _went_back(work: SyncRun, case: Case) -> bool:
+def _is_older_file(work: SyncRun, case: Case) -> bool:
     """Whether the file is older than the one that it replaced, which no editor causes."""
     seen = work.snapshot.seen.get(case.vault.path or VaultPath(""))
     stamp = case.base.stamp if case.base else None
@@ -239,7 +239,7 @@ class _Summary(msgspec.Struct):
     run: str = ""
 
 
-def _copied_at(ctx: SyncContext) -> str | None:
+def _summary_time(ctx: SyncContext) -> str | None:
     """The time of the run whose summary is in the vault, if a later run wrote another one."""
     last = ctx.archive.setting(SUMMARY_SETTING)
     data = ctx.vault.read_meta(SUMMARY_PATH) if last else None
@@ -252,7 +252,7 @@ def _copied_at(ctx: SyncContext) -> str | None:
     return record.at if record else None
 
 
-def _made_at(ctx: SyncContext, fact_id: str) -> str:
+def _created_at(ctx: SyncContext, fact_id: str) -> str:
     """When the note of a fact was created; empty if unknown."""
     events = [x for x in ctx.archive.history(fact_id=fact_id) if x.field in ("fact", "note")]
     return next((each.at for each in reversed(events) if each.after is not None), "")
@@ -284,5 +284,5 @@ def deleted_before(ctx: SyncContext, facts: Collection[Fact]) -> Iterator[VaultP
             continue
         last = fact_from_json(str(entry.before["fact"]))
         history = ctx.archive.history(fact_id=fact.id)
-        if not _edits(last, fact) or is_former(last, fact, history):
+        if not _differing_user_fields(last, fact) or is_former(last, fact, history):
             yield path

@@ -67,7 +67,7 @@ def recover(
     if rescue and not (has_displaced and _must_wait(ctx)):
         if has_displaced:
             recheck += _examine_displaced_files(ctx, unrepaired)
-        _sweep(ctx)
+        _discard_orphans(ctx)
     return recheck
 
 
@@ -78,7 +78,7 @@ class _Repair:
         self.ctx, self.intent = ctx, intent
         self.staged = ctx.vault.staged(intent.op)
         self.here = ctx.find_file(intent.path)
-        self.stored = self._store_leg()
+        self.stored = self._stored_fact()
         self.old = ctx.archive.find_base(intent.fact_id)
         self.displaced: DisplacedFile | None = None
         self.dropped = False
@@ -89,7 +89,7 @@ class _Repair:
     def apply(self, run: str) -> None:
         """Complete or withdraw the write, and record the resulting base."""
         ctx, intent = self.ctx, self.intent
-        base = self._base() or self._half_made()
+        base = self._base() or self._base_of_changed_new_note()
         action = self._done(base)
         ctx.vault.sync()
         newest = newest_row_mark(ctx)
@@ -113,7 +113,7 @@ class _Repair:
         if self.displaced is None:
             ctx.vault.discard(intent.op)
 
-    def _store_leg(self) -> Fact | None:
+    def _stored_fact(self) -> Fact | None:
         """The fact as the store had it after the intended write; None if it never did.
 
         If it changed since, the revision is empty or that of the intent.
@@ -143,14 +143,14 @@ class _Repair:
         if staged is None:
             return None
         if staged.sha == intent.after:
-            return self._not_written(staged)
+            return self._base_if_not_exchanged(staged)
         # It is not the file that we staged: it was displaced, or torn by the crash.
         with self.ctx.archive.transaction():
             self.ctx.archive.put_blobs({staged.sha: staged.data})
         if intent.before is None:
             return None
         if staged.sha == intent.before or (here and here.sha == intent.after):
-            return self._exchanged(staged)
+            return self._base_after_exchange(staged)
         return self._base_of_unwritten()
 
     def _done(self, base: Base | None) -> PlannedAction | None:
@@ -174,7 +174,7 @@ class _Repair:
         store = old.fact.replace(base.fact.values_at(from_store))
         return action.evolve(base=old.fact, vault=vault, store=store)
 
-    def _half_made(self) -> Base | None:
+    def _base_of_changed_new_note(self) -> Base | None:
         """The base of a new note whose fact was created, if one of the two changed since."""
         intent = self.intent
         if intent.before is None or intent.after is None or self.old is not None:
@@ -222,14 +222,14 @@ class _Repair:
             return None
         return Base(stored.evolve(path=intent.path), intent.before, None)
 
-    def _not_written(self, staged: NoteFile) -> Base | None:
+    def _base_if_not_exchanged(self, staged: NoteFile) -> Base | None:
         """The base if the staged file is still ours: a new one if the store was written."""
         here, stored = self.here, self.stored
         if stored is None:
             return None  # the store is written first, so the vault was not touched
         if here is not None and self._is_torn(staged, here):
-            return self._write_again(here, stored)
-        return self._finish_new(stored) if self.old is None else self._base_of_unwritten()
+            return self._rewrite_torn(here, stored)
+        return self._add_id_to_new_note(stored) if self.old is None else self._base_of_unwritten()
 
     def _is_torn(self, staged: NoteFile, here: NoteFile) -> bool:
         """Whether a power cut interrupted an app that was writing the note in place.
@@ -242,7 +242,7 @@ class _Repair:
             and is_half_saved(staged.data, here.data)
         )
 
-    def _write_again(self, torn: NoteFile, stored: Fact) -> Base | None:
+    def _rewrite_torn(self, torn: NoteFile, stored: Fact) -> Base | None:
         """Complete a torn note with the text that was being written."""
         intent = self.intent
         with self.ctx.archive.transaction():
@@ -253,7 +253,7 @@ class _Repair:
         self._keep_displaced(torn, sha=torn.sha)
         return Base(stored.evolve(path=intent.path), intent.after or "", None)
 
-    def _finish_new(self, stored: Fact) -> Base | None:
+    def _add_id_to_new_note(self, stored: Fact) -> Base | None:
         """Give a new note its id, because its fact is already in the store.
 
         Otherwise it would become a second fact. If it was edited since, its base is the text
@@ -268,7 +268,7 @@ class _Repair:
         self._keep_displaced(self.ctx.vault.staged(intent.op))
         return Base(fact, intent.after, None)
 
-    def _exchanged(self, displaced: NoteFile) -> Base | None:
+    def _base_after_exchange(self, displaced: NoteFile) -> Base | None:
         """The base after a completed exchange, which displaced what was read, or a newer save."""
         intent, stored, written_sha = self.intent, self.stored, self.intent.after or ""
         is_newer = displaced.sha != intent.before
@@ -298,7 +298,7 @@ def _try_exchange(ctx: SyncContext, op: str, path: VaultPath, expect: str) -> bo
     return True
 
 
-def _sweep(ctx: SyncContext) -> None:
+def _discard_orphans(ctx: SyncContext) -> None:
     """Remove staged files that belong to no intent and no displaced file.
 
     The archive keeps their bytes: an editor may have saved into one before the archive

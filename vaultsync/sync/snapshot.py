@@ -327,7 +327,7 @@ def _scan_folder(
         batch = to_read[start : start + FILES_PER_LOOKUP]
         bases = ctx.archive.find_bases([fact_id for _, _, fact_id in batch if fact_id])
         for path, stamp, fact_id in batch:
-            _look_at_file(ctx, snapshot, scope, path, stamp, base=bases.get(fact_id))
+            _examine_file(ctx, snapshot, scope, path, stamp, base=bases.get(fact_id))
             if len(snapshot.unread) >= MIN_BULK_FACTS:  # limits the files in memory
                 _identify_new_files(ctx, snapshot, scope)
             if len(snapshot.canonical) >= NOTES_PACKED_AT_ONCE:
@@ -339,7 +339,7 @@ def _scan_folder(
         snapshot.absent |= ctx.archive.find_bases(fact_id for fact_id, _ in stamps.values())
 
 
-def _look_at_file(
+def _examine_file(
     ctx: SyncContext,
     snapshot: VaultSnapshot,
     scope: ScanScope,

@@ -64,7 +64,7 @@ class NoteWriter:
         op = self._ctx.clock.new_id().replace("-", "")
         self._ctx.vault.stage(op, data)
         for looks in (TYPES[fact.type].named, True):  # a name with a date is rarely in use
-            path = path_for_new_note(shown, self._taken(fact) if looks else set())
+            path = path_for_new_note(shown, self._used_path_keys(fact) if looks else set())
             with suppress(NoteError, PermissionError):  # the next run reports why
                 self._ctx.vault.create(op, path)
                 written = fact.evolve(path=path)
@@ -73,7 +73,7 @@ class NoteWriter:
         self._ctx.vault.discard(op)
         return fact
 
-    def _taken(self, fact: Fact) -> set[str]:
+    def _used_path_keys(self, fact: Fact) -> set[str]:
         home = home_folder(fact)
         folder = self._ctx.vault.folder(home)
         if folder is None:
