@@ -1989,14 +1989,12 @@ class Memory:
                 modes = structs.asdict(self.settings.proposals)
                 rules = make_proposals(ctx, modes, dry_run=dry_run)
                 fields = structs.asdict(self._engine.derive_after(report, progress))
-                maintenance = MaintenanceReport(**fields, pruned=pruned, **rules._asdict())
+                result = MaintenanceReport(**fields, pruned=pruned, **rules._asdict())
         except EngineBusyError as busy:
-            maintenance = self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
+            result = self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
         if self.agent is not None:  # these counts include all facts
-            maintenance = structs.replace(
-                maintenance, pruned={}, proposed={}, accepted={}, silent=()
-            )
-        return self.as_seen(maintenance)
+            result = structs.replace(result, pruned={}, proposed={}, accepted={}, silent=())
+        return self.as_seen(result)
 
     def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
         """Copy all facts to another store, verify the copy, and switch the vault to it.

@@ -276,9 +276,7 @@ class RepoFiles:
         """
         new, is_missing = [], False
         for kind, entry in edits.added:
-            values, is_missing = self._with_repository_link(
-                self._ctx, handle, added_values(kind, entry)
-            )
+            values, is_missing = self._with_link(self._ctx, handle, added_values(kind, entry))
             new.append(fact_service.new_fact(self._ctx, values, agent=None))
         changes = {}
         for kind, before, after in edits.changed:
@@ -383,14 +381,14 @@ class RepoFiles:
         *,
         unscoped: bool = False,
     ) -> Fact:
-        named, is_missing = self._with_repository_link(ctx, handle, values, unscoped=unscoped)
+        named, is_missing = self._with_link(ctx, handle, values, unscoped=unscoped)
         fact = fact_service.remember(ctx, named, agent=agent)
         if is_missing and ctx is self._ctx:
             self._write_repository_note(handle.identity)
         return fact
 
     @staticmethod
-    def _with_repository_link(
+    def _with_link(
         ctx: SyncContext, handle: RepoHandle, values: Mapping[str, Value], *, unscoped: bool = False
     ) -> tuple[dict[str, Value], bool]:
         """The values of an entry with links to its repository, and whether that has no note."""

@@ -27,14 +27,7 @@ _DAEMON_HINT = "stop it first, and start it again afterwards"
 def migrate(
     services: Services, engine: Engine, to: str, *, actor: str, progress: Progress | None
 ) -> MigrationReport:
-    """Copy all facts, verify the copy, and set the new store; see `Memory.migrate()`.
-
-    Args:
-        services: services of the vault with its current store.
-        engine: its engine, for which no other process may be syncing.
-        to: URL of the new store, as in the setting `store`.
-        actor: the actor of the sync that precedes the copy.
-        progress: called with the stage and the number of facts.
+    """Sync as `actor`, copy all facts to the store at the URL `to`, verify the copy, and switch.
 
     Raises:
         ConfigError: the URL is not valid, or names the current store.

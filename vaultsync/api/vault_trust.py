@@ -67,10 +67,8 @@ def move_requests(reviewed: VaultTrust) -> VaultTrust:
     files = _files(reviewed.vault)
     requests = {each.setting: each.value for each in reviewed.requests}
     owner = {OWNER: requests.pop(OWNER)} if OWNER in requests else {}
-    own_names = set(setting_names(files.machine))
-    moved = {
-        tuple(name.split(".")): value for name, value in requests.items() if name not in own_names
-    }
+    own = set(setting_names(files.machine))
+    moved = {tuple(name.split(".")): value for name, value in requests.items() if name not in own}
     record = TrustRecord.of(owner) if owner else TrustRecord()
     edit_machine_file(
         files.machine_file,

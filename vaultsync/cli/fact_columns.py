@@ -45,8 +45,8 @@ def print_columns(options: Options, page: FactPage, names: str | None, *, as_csv
 
 def _values(fact: Fact) -> Mapping[str, Value]:
     """The values of a fact by key, and its properties by name."""
-    location = {"path": fact.path, "revision": fact.revision}
-    return {**fact.properties, **fact_to_values(fact), **location}
+    values = {**fact.properties, **fact_to_values(fact)}
+    return values | {"path": fact.path, "revision": fact.revision}
 
 
 def _text(value: Value) -> str:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
+from operator import eq
 from shlex import quote
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
@@ -67,14 +68,7 @@ def changed_lines(before: str, after: str, *, width: int) -> list[str]:
         if tag == "equal":
             continue
         for removed, added in itertools.zip_longest(old[a:b], new[c:d], fillvalue=""):
-            at = next(
-                (
-                    k
-                    for k, pair in enumerate(zip(removed, added, strict=False))
-                    if len(set(pair)) > 1
-                ),
-                min(len(removed), len(added)),
-            )
+            at = sum(itertools.takewhile(bool, map(eq, removed, added)))
             for mark, line in (("-", removed), ("+", added)):
                 if line.strip():
                     shown.append(f"{mark} {_excerpt(line, at, width - 2)}")

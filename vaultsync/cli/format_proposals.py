@@ -49,30 +49,26 @@ def print_proposals(options: Options, proposals: Sequence[ShownProposal]) -> Non
         )
 
 
-def print_proposal(options: Options, proposal: ShownProposal) -> None:
+def print_proposal(options: Options, shown: ShownProposal) -> None:
     """Print what a proposal would change, and why."""
     if options.json:
-        print_json(proposal)
+        print_json(shown)
         return
-    echo(style(clean_one_line(proposal.title), bold=True))
+    echo(style(clean_one_line(shown.title), bold=True))
     print_pairs(
         [
-            ("proposal", proposal.id),
-            ("kind", proposal.kind),
-            ("why", proposal.why),
-            *(
-                [("changed since", ", ".join(proposal.changed_since))]
-                if proposal.changed_since
-                else []
-            ),
-            ("proposed by", proposal.proposer),
-            ("note", proposal.path or "–"),
-            ("until", proposal.expires_at[:_DAY]),
-            ("outcome", proposal.outcome or "open"),
-            *([("run", proposal.run)] if proposal.run else []),
+            ("proposal", shown.id),
+            ("kind", shown.kind),
+            ("why", shown.why),
+            *([("changed since", ", ".join(shown.changed_since))] if shown.changed_since else []),
+            ("proposed by", shown.proposer),
+            ("note", shown.path or "–"),
+            ("until", shown.expires_at[:_DAY]),
+            ("outcome", shown.outcome or "open"),
+            *([("run", shown.run)] if shown.run else []),
         ]
     )
-    for change in proposal.changes:
+    for change in shown.changes:
         name = clean_one_line(change.path or change.title or change.fact_id)
         verb = "delete" if change.after is None else "change" if change.before else "new"
         verb = verb if change.after or change.after is None else "keep"

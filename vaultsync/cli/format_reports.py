@@ -305,18 +305,19 @@ def print_status(options: Options, status: Status) -> int:
     if options.json:
         print_json(status)
         return code
+    last = status.last_run
     print_pairs(
         [
             ("facts", f"{status.facts:,}"),
             ("notes", f"{status.notes:,}"),
             ("pending", _with_command(status.pending, "vaultsync sync")),
             ("conflicts", _with_command(status.conflicts, "vaultsync conflicts")),
-            *_proposals(status.proposals),
-            *_observations(status.observations),
+            *_proposal_rows(status.proposals),
+            *_observation_rows(status.observations),
             *(("no proposals", each) for each in status.silent_proposals),
             ("outbox", f"{status.outbox:,}"),
             ("not adopted", _with_command(status.foreign, "vaultsync adopt --dry-run")),
-            ("last run", _last_run(status)),
+            ("last run", f"{last.at}, {last.kind}, run {last.run}" if last else "none yet"),
             ("engine", status.engine),
             *_embedding_rows(status),
             *_daemon_rows(status.daemon),
@@ -439,12 +440,12 @@ def _print_proposed(options: Options, report: MaintenanceReport) -> None:
         print_message(options, f"no more proposals of {each}")
 
 
-def _proposals(number: int) -> list[tuple[str, str]]:
+def _proposal_rows(number: int) -> list[tuple[str, str]]:
     command = _with_command(number, "vaultsync proposals list")
     return [("proposals", command)] if number else []
 
 
-def _observations(found: ObservationCounts) -> list[tuple[str, str]]:
+def _observation_rows(found: ObservationCounts) -> list[tuple[str, str]]:
     rows = []
     if found.pending:
         since = f", the oldest of {found.oldest_pending[:10]}" if found.oldest_pending else ""
@@ -460,13 +461,6 @@ def _observations(found: ObservationCounts) -> list[tuple[str, str]]:
 
 def _with_command(number: int, command: str) -> str:
     return f"{number:,} (`{command}`)" if number else "0"
-
-
-def _last_run(status: Status) -> str:
-    last = status.last_run
-    if last is None:
-        return "none yet"
-    return f"{last.at}, {last.kind}, run {last.run}"
 
 
 def print_verification(options: Options, verification: Verification) -> None:

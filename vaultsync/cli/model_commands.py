@@ -62,14 +62,8 @@ def fetch(options: Options, *, name: str, revision: str, sha256: str, hub: str) 
     Only model files are downloaded, no code. An interrupted download resumes.
     """
     with progress_bar(options) as bar:
-
-        def report_progress(file: str, done: int, total: int) -> None:
-            if bar is not None:
-                bar(file, done, total)
-
-        fetched = fetch_model(
-            name, revision=revision, sha256=sha256, hub=hub, progress=report_progress
-        )
+        progress = bar or (lambda *_: None)
+        fetched = fetch_model(name, revision=revision, sha256=sha256, hub=hub, progress=progress)
     if options.json:
         print_json(fetched)
         return

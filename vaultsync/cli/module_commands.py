@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
@@ -14,15 +12,13 @@ from vaultsync.cli.options import agent_option, common
 from vaultsync.cli.output import Options, clean, clean_one_line, echo, print_json, print_message
 from vaultsync.cli.user_input import text_or_stdin
 
-
-def _folder_option(command: Callable[..., int | None]) -> Callable[..., int | None]:
-    return click.option(
-        "--folder",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="The folder of the modules; default: docs/memories of the git repository here, else"
-        " of the vault.",
-    )(command)
+folder_option = click.option(
+    "--folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="The folder of the modules; default: docs/memories of the git repository here, else"
+    " of the vault.",
+)
 
 
 @click.group()
@@ -41,7 +37,7 @@ def module() -> None:
     metavar="SHA256",
     help="Fail unless the module has this checksum; `new`: unless it does not exist.",
 )
-@_folder_option
+@folder_option
 @agent_option
 @common
 def write(
@@ -77,7 +73,7 @@ def write(
 @module.command()
 @click.argument("topic")
 @click.argument("chunk", required=False)
-@_folder_option
+@folder_option
 @agent_option
 @common
 def read(options: Options, *, topic: str, chunk: str | None, folder: str | None) -> None:
@@ -98,7 +94,7 @@ def read(options: Options, *, topic: str, chunk: str | None, folder: str | None)
 
 @module.command()
 @click.option("--chunk", metavar="ID", help="Sync only this module.")
-@_folder_option
+@folder_option
 @agent_option
 @common
 def sync(options: Options, *, chunk: str | None, folder: str | None) -> int:
@@ -118,7 +114,7 @@ def sync(options: Options, *, chunk: str | None, folder: str | None) -> int:
 
 
 @module.command()
-@_folder_option
+@folder_option
 @agent_option
 @common
 def status(options: Options, *, folder: str | None) -> int:
@@ -140,7 +136,7 @@ def status(options: Options, *, folder: str | None) -> int:
 
 
 @module.command()
-@_folder_option
+@folder_option
 @agent_option
 @common
 def index(options: Options, *, folder: str | None) -> None:

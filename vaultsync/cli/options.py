@@ -111,9 +111,8 @@ def completes(kind: str) -> Callable[..., list[CompletionItem]]:
     return complete
 
 
-def fact_argument(command: Command) -> Command:
-    """Add the argument ID of a fact, with shell completion."""
-    return click.argument("fact_id", metavar="ID", shell_complete=completes("fact"))(command)
+fact_argument = click.argument("fact_id", metavar="ID", shell_complete=completes("fact"))
+"""The argument ID of a fact, with shell completion."""
 
 
 def scope_option(text: str) -> Callable[[Command], Command]:

@@ -53,11 +53,7 @@ def purge(
 
 
 def _confirm(options: Options, preview: PurgeReport) -> None:
-    """Ask for confirmation on a terminal.
-
-    Raises:
-        UsageError: there is no terminal, so `--yes` is required.
-    """
+    """Ask for confirmation on a terminal; without one, fail, as `--yes` is missing."""
     if options.json or not is_terminal(sys.stdin):
         message = f"{count_noun(len(preview.purged), 'fact')} would be erased permanently"
         raise UsageError(message, hint="review them with --dry-run; to erase them, pass --yes")

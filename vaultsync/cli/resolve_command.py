@@ -53,18 +53,16 @@ def resolve(
     CONFLICT_ID may also be the path of a conflict copy of a sync tool: merge merges it into its
     note, keep turns it into a separate note, and drop deletes it.
     """
-    if take in COPY_DECISIONS and conflict_id is not None:
-        with open_memory(options) as memory:
-            report = memory.settle_copy(conflict_id, take=take)
-            return print_report(options, report, memory.conflicts(), verbose=False)
     if take is not None and conflict_id is None:
         message = "missing argument 'CONFLICT_ID': --take resolves one conflict"
         raise click.UsageError(message)
     if take is not None and conflict_id is not None:
         with open_memory(options) as memory:
+            if take in COPY_DECISIONS:
+                report = memory.settle_copy(conflict_id, take=take)
+                return print_report(options, report, memory.conflicts(), verbose=False)
             resolved = memory.resolve(conflict_id, take=take, field=field)
-            still_open = memory.conflicts()
-        return print_resolved(options, resolved, still_open)
+            return print_resolved(options, resolved, memory.conflicts())
     if options.json or not (sys.stdin.isatty() and is_terminal(sys.stdout)):
         message = "missing option '--take': it is only asked for on a terminal"
         raise click.UsageError(message)
@@ -127,11 +125,7 @@ def ask(conflicts: Sequence[ConflictRecord], only: str | None) -> list[Decision]
 
 
 def _ask_about(subject: str, choices: Sequence[str]) -> str:
-    """Ask what to do with a field or a copy; returns a choice or `later`.
-
-    Raises:
-        _QuitError: the user quits.
-    """
+    """Ask what to do with a field or a copy; returns a choice or `later`, or raises _QuitError."""
     words = {each[0]: each for each in (*choices, LATER, QUIT)}
     menu = ", ".join(f"[{word[0]}]{word[1:]}" for word in words.values())
     while True:

@@ -35,11 +35,7 @@ LineWriter = Callable[[str], object]
 
 
 def text_lines(source: BinaryIO) -> Iterator[str]:
-    """Decode lines, which end with a line feed only.
-
-    Raises:
-        ImportLineError: a line is not UTF-8.
-    """
+    """Decode lines, which end with a line feed only; ImportLineError if one is not UTF-8."""
     for number, line in enumerate(source, 1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")

@@ -50,7 +50,7 @@ def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
     if not options.json:
         _print(options, reviewed)
     if not yes:
-        if not _can_ask():
+        if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
             message = "there is no terminal to ask on: pass --yes, or run the command on a terminal"
             raise click.UsageError(message)
         confirm("Move these to your own settings?" if move else "Allow this?")
@@ -60,10 +60,6 @@ def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
     outcome = "moved to" if move else "allowed in"
     print_message(options, f"{outcome} {clean_one_line(result.file)}")
     return EXIT_DONE
-
-
-def _can_ask() -> bool:
-    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
 def _print(options: Options, trust: VaultTrust) -> None:

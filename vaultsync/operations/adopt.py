@@ -96,11 +96,8 @@ def adopt_notes(
             ctx.archive.set_setting("adopted_folders", "\n".join(adopted))
     del scan  # it is as large as the vault
     report = _adopt_in_parts(ctx, request, sizes, progress)
-    reported = {action.path for action in report.actions}
-    reported |= {notice.path for notice in report.attention}
-    refusals = [
-        _refusal(ctx, path) for path in named if path not in reported | adopted_paths.keys()
-    ]
+    handled = {x.path for x in report.actions} | {x.path for x in report.attention}
+    refusals = [_refusal(ctx, x) for x in named if x not in handled | adopted_paths.keys()]
     return structs.replace(report, attention=[*report.attention, *notices_of(refusals)])
 
 

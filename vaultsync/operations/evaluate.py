@@ -146,7 +146,7 @@ def evaluate(
     Raises:
         UsageError: an expected note is not in the vault.
     """
-    cases = [_PreparedQuestion(parts, each) for each in questions]
+    cases = [_Trial(parts, each) for each in questions]
     figures: dict[str, Figure] = {}
     missing = []
     timed = list(parts.others)
@@ -171,7 +171,7 @@ def evaluate(
     )
 
 
-class _PreparedQuestion:
+class _Trial:
     """A question of the evaluation, prepared for the search."""
 
     def __init__(self, parts: EvaluationParts, question: EvalQuestion) -> None:
@@ -251,9 +251,7 @@ class _PreparedQuestion:
         vectors.search(vector, FactFilters(), limit=RANKED_HITS)
 
 
-def _retrieval(
-    way: str, cases: Sequence[_PreparedQuestion], count: Callable[[str], int]
-) -> dict[str, Figure]:
+def _retrieval(way: str, cases: Sequence[_Trial], count: Callable[[str], int]) -> dict[str, Figure]:
     answers = []
     for each in cases:
         search = each.search(way)
@@ -303,7 +301,7 @@ def _found_figures(name: str, answers: Sequence[_RankedAnswer]) -> dict[str, Fig
     return figures
 
 
-def _context(cases: Sequence[_PreparedQuestion], budget: int) -> dict[str, Figure]:
+def _context(cases: Sequence[_Trial], budget: int) -> dict[str, Figure]:
     packs = []
     for each in cases:
         cost, packed = each.packed(each.context_request(budget))

@@ -57,10 +57,8 @@ def parse_baseline(text: str) -> Evaluation:
 def write_baseline(evaluation: Evaluation) -> str:
     """The text of a baseline: the figures that can become worse."""
     judged = {name: each for name, each in evaluation.figures.items() if each.better}
-    baseline = Evaluation(
-        evaluation.questions, evaluation.unanswerable, evaluation.digest, judged, ()
-    )
-    return json.format(json.encode(baseline), indent=2).decode() + "\n"
+    saved = Evaluation(evaluation.questions, evaluation.unanswerable, evaluation.digest, judged, ())
+    return json.format(json.encode(saved), indent=2).decode() + "\n"
 
 
 def compare(now: Evaluation, baseline: Evaluation) -> GateReport:

@@ -246,20 +246,20 @@ _MIN_STEM = 3
 
 
 def statement_of(
-    fact: Fact, about: Collection[str] = (), *, min_about: int = 0, with_value: bool = False
+    fact: Fact, about: Collection[str] = (), *, minimum: int = 0, with_value: bool = False
 ) -> Statement:
     """Parse the claims of a fact from the beginning of its text, without fenced code.
 
     Args:
         fact: the fact.
-        about: stems; sentences with fewer than `min_about` of them are skipped, which costs much
+        about: stems; sentences with fewer than `minimum` of them are skipped, which costs much
             less than parsing them.
-        min_about: minimum number of these stems in a sentence.
+        minimum: minimum number of these stems in a sentence.
         with_value: whether to skip sentences that only a denial can contradict: those
             without a number, a day, a state or a denial.
     """
     text = fact.content[:EXAMINED_CHARS]
-    if sum(map(text.casefold().__contains__, about)) < min_about:
+    if sum(map(text.casefold().__contains__, about)) < minimum:
         return Statement(fact, frozenset(), frozenset(), ())
     if "```" in text or "~~~" in text:
         # Questions load this module, and do not need the Markdown parser.
@@ -274,13 +274,11 @@ def statement_of(
     sentences = [each.strip(" >*-#\t") for each in re.split(_SENTENCE_END, text)]
     if not text.strip():
         sentences = [fact.title]
-    if min_about:
-        sentences = [
-            x for x in sentences if sum(map(x.casefold().__contains__, about)) >= min_about
-        ]
+    if minimum:
+        sentences = [x for x in sentences if sum(map(x.casefold().__contains__, about)) >= minimum]
     if with_value:
         sentences = [x for x in sentences if _has_value(x.casefold())]
-    if min_about and not any(sentences):
+    if minimum and not any(sentences):
         return Statement(fact, frozenset(), frozenset(), ())
     title = own_title(fact)
     subject = stems_of(title) | frozenset(_stems(" ".join(fact.entities)))

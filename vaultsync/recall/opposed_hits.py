@@ -192,13 +192,13 @@ class OpposedHits:
     def _asked_share(self, claim: Claim) -> float:
         return len(self._question & claim.asserted) / max(1, len(self._question))
 
-    def _statement(self, fact_id: str, min_about: int) -> Statement:
+    def _statement(self, fact_id: str, minimum: int) -> Statement:
         """The claims of a fact on the subject of the question."""
-        key = fact_id, min_about
+        key = fact_id, minimum
         if key not in self._statements:
             fact = self._facts[fact_id]
             self._statements[key] = statement_of(
-                fact, self._question, min_about=min_about, with_value=not self._has_denial
+                fact, self._question, minimum=minimum, with_value=not self._has_denial
             )
         return self._statements[key]
 

@@ -185,10 +185,8 @@ class NoteComposer:
 
     def _deleted(self, fact_ids: Collection[str]) -> dict[str, str]:
         """The texts of links to notes that were deleted."""
-        deleted = self._ctx.archive.note_tombstones(fact_ids) if fact_ids else {}
-        names = {
-            key: file_name_of(tombstone_path(x) or VaultPath("")) for key, x in deleted.items()
-        }
+        rows = self._ctx.archive.note_tombstones(fact_ids) if fact_ids else {}
+        names = {key: file_name_of(tombstone_path(x) or VaultPath("")) for key, x in rows.items()}
         return {key: f"[[{name.removesuffix('.md')}]]" for key, name in names.items()}
 
     def _new_note(self, fact: Fact, shown: Fact) -> bytes:

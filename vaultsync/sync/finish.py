@@ -86,9 +86,8 @@ def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
 
 def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
     """The settings that record where the next run begins."""
-    waiting = dict.fromkeys(
-        [*(x.fact_id for x in work.actions if _needs_recheck(x)), *outcome.waiting]
-    )
+    waiting = dict.fromkeys(x.fact_id for x in work.actions if _needs_recheck(x))
+    waiting |= dict.fromkeys(outcome.waiting)
     if work.snapshot.is_partial or not work.feed.is_available:
         # Facts that this run did not examine still wait.
         is_scan = work.request.folders is not None

@@ -61,7 +61,7 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
         entry = HistoryEntry(
             row.op, row.at, row.fact_id, "store", row.actor, "outbox", what, dict(row.after)
         )
-        rows = [_rebased_on_delivery(each, row, delivered) for each in rows]
+        rows = [_rebased(each, row, delivered) for each in rows]
         with ctx.archive.transaction():
             ctx.archive.add_history([entry])
             ctx.archive.drop_outbox([row.op])
@@ -71,9 +71,7 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
     return delivery
 
 
-def _rebased_on_delivery(
-    later: OutboxEntry, row: OutboxEntry, delivered: _Delivered
-) -> OutboxEntry:
+def _rebased(later: OutboxEntry, row: OutboxEntry, delivered: _Delivered) -> OutboxEntry:
     """A queued change, updated after the delivery of one that its author had seen."""
     if later.fact_id != row.fact_id or later.expect in (None, delivered.after):
         return later

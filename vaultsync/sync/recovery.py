@@ -61,9 +61,8 @@ def recover(
             _Repair(ctx, intent).apply(run)
         except StoreUnavailableError:
             unrepaired.add(intent.fact_id)  # until the store is available
-    has_displaced = (
-        bool(interrupted) or "displaced_files" in unfinished
-    )  # repairs displace files, too
+    # Repairs displace files, too.
+    has_displaced = bool(interrupted) or "displaced_files" in unfinished
     if rescue and not (has_displaced and _must_wait(ctx)):
         if has_displaced:
             recheck += _examine_displaced_files(ctx, unrepaired)
