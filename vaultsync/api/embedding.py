@@ -140,17 +140,17 @@ class EmbeddingWorker:
     def take_over(self) -> str:
         """End the background worker; returns how another one continues its work."""
         progress = self.files.read()
-        how = _text(progress, "background") if progress["pid"] is not None else ""
-        if how:
+        mode = _text(progress, "background") if progress["pid"] is not None else ""
+        if mode:
             self.files.stop()
-        return how
+        return mode
 
     def embed(
         self,
         *,
         approve: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
-        aside: str = "",
+        resumed_mode: str = "",
     ) -> EmbedReport:
         """Do the work of the worker here, and wait for another process that does the same.
 
@@ -161,13 +161,13 @@ class EmbeddingWorker:
             approve: called with the cost before all vectors are recomputed for another
                 model; without it they are kept.
             progress: called with the stage, the number of items done, and their total.
-            aside: the result of `take_over()`.
+            resumed_mode: the result of `take_over()`.
         """
         clock = self.services.clock
         previous, since = None, clock.monotonic()
         try:
             while not self.files.acquire(_ASK_SECONDS):
-                aside = self.take_over() or aside
+                resumed_mode = self.take_over() or resumed_mode
                 current = self.files.read()
                 if current != previous:
                     previous, since = current, clock.monotonic()
@@ -179,8 +179,8 @@ class EmbeddingWorker:
             return self.embed_alone(approve=approve, progress=progress)
         except BaseException:
             self.files.release()
-            if aside:
-                self._start(aside)
+            if resumed_mode:
+                self._start(resumed_mode)
             raise
         finally:
             self.files.release()
@@ -208,13 +208,13 @@ class EmbeddingWorker:
             while True:
                 state = store.state()
                 catch_up()
-                more = update_vectors(
+                changes = update_vectors(
                     ctx, parts, approve=approve, progress=progress_file, catch_up=catch_up
                 )
                 report = structs.replace(
-                    more,
-                    embedded=report.embedded + more.embedded,
-                    seconds=report.seconds + more.seconds,
+                    changes,
+                    embedded=report.embedded + changes.embedded,
+                    seconds=report.seconds + changes.seconds,
                 )
                 if report.degraded or store.state() == state:
                     break
@@ -223,14 +223,14 @@ class EmbeddingWorker:
         progress_file.write(report, state)
         return report
 
-    def _start(self, how: str) -> bool:
+    def _start(self, mode: str) -> bool:
         settings = self.services.settings
         places = [str(settings.root), str(settings.state_dir.parent), settings.store]
         variables = {
             "VAULTSYNC_EMBEDDER": settings.embedder,
             "VAULTSYNC_MODELS": str(settings.models),
         }
-        self._started = start_detached(["-m", WORKER, *places, f"{self.idle:g}", how], variables)
+        self._started = start_detached(["-m", WORKER, *places, f"{self.idle:g}", mode], variables)
         return self._started is not None
 
 
@@ -276,8 +276,8 @@ class _ProgressFile:
         facts = vectors.count() if vectors is not None else 0
         everything = services.read_context.redacted_store.state().facts
         (first, before) = self._seen[0] if self._seen else (0.0, 0)
-        took = self._seen[-1][0] - first if self._seen else 0.0
-        speed = (done - before) / took if took > 0 else 0.0
+        elapsed = self._seen[-1][0] - first if self._seen else 0.0
+        speed = (done - before) / elapsed if elapsed > 0 else 0.0
         state = EmbeddingState(
             facts=facts,
             share=_share(facts, everything),

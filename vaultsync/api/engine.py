@@ -328,12 +328,12 @@ class Engine:
         from vaultsync.api.derived_data import DerivedParts, update_derived
 
         services = self._services
-        here = not services.shares_store and (requested or services.settings.embed_in_background)
+        local = not services.shares_store and (requested or services.settings.embed_in_background)
         parts = DerivedParts(
             services.note_index,
             services.link_index,
             services.table_inputs,
-            services.vector_index if here else None,
+            services.vector_index if local else None,
             lambda: services.embedder,
         )
         return update_derived(

@@ -1283,7 +1283,7 @@ class Memory:
         approve = approve or (lambda _: True)
         embedding, services = self._engine.embedding, self._services
         # It also writes the note index, and at its low priority may keep that open for long.
-        aside = embedding.take_over() if wait else ""
+        resumed_mode = embedding.take_over() if wait else ""
         report: DerivedReport | None = None
         while report is None:
             try:
@@ -1300,7 +1300,7 @@ class Memory:
             return report
         started = False
         if wait:
-            vectors = embedding.embed(approve=approve, progress=progress, aside=aside)
+            vectors = embedding.embed(approve=approve, progress=progress, resumed_mode=resumed_mode)
             report = structs.replace(
                 report,
                 chunks=vectors.facts,
@@ -1388,8 +1388,8 @@ class Memory:
         if files is None:
             return report
         attention = (*report.attention, *files.attention)
-        whole = VaultReport(**structs.asdict(report), memory_files=files)
-        return structs.replace(whole, attention=attention)
+        complete = VaultReport(**structs.asdict(report), memory_files=files)
+        return structs.replace(complete, attention=attention)
 
     def as_seen(self, report: AnyReport) -> AnyReport:
         """A report without what the agent of this memory may not know; complete for the user.
@@ -2288,11 +2288,11 @@ class Memory:
             graph = load_graph_around(
                 self._ctx, links, around, depth=depth, agent=self.agent, scope=scope
             )
-        whole = len(graph.nodes)
-        if limit is not None and whole > limit:
+        total = len(graph.nodes)
+        if limit is not None and total > limit:
             graph = graph.only(most_connected(graph, limit))
         nodes = len(graph.nodes)
-        return GraphExport(EXPORTS[format](graph), format, nodes, len(graph.edges), whole - nodes)
+        return GraphExport(EXPORTS[format](graph), format, nodes, len(graph.edges), total - nodes)
 
     def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
         """Components, hubs and orphans of the graph.

@@ -105,9 +105,9 @@ class MemoryFiles:
                 notices.append(memory_file_notice(kind, file.name, error.message, error.hint))
         reports = [
             self._sync(
-                some, replace(request, agent=agent), progress, agent_found=agent != request.agent
+                group, replace(request, agent=agent), progress, agent_found=agent != request.agent
             )
-            for agent, some in by_agent.items()
+            for agent, group in by_agent.items()
         ]
         report = join_file_reports(reports, attention=notices_of(notices))
         return report or report_of_files(())

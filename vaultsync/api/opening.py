@@ -78,10 +78,10 @@ def init(
     outer = None if (root / MARKER).exists() else config.find_vault_above(root.resolve())
     if outer is not None:
         raise NestedVaultError(str(root), str(outer))
-    is_new, former = make_marker(root, SystemClock().new_id(), scope=PUBLIC), None
+    is_new, former_id = make_marker(root, SystemClock().new_id(), scope=PUBLIC), None
     root = root.resolve()
     if new_id and not is_new:
-        former = config.marker_id(root)
+        former_id = config.marker_id(root)
         edit_marker(root, {("vault_id",): SystemClock().new_id()})
     if store is not None:
         _use_store(root, store, state_dir)
@@ -94,7 +94,7 @@ def init(
             str(settings.state_dir),
             memory.store_path,
             str(settings.machine_file),
-            former,
+            former_id,
         )
 
 

@@ -146,8 +146,8 @@ class RepoBranches:
         if identity.branch_scope == SHARED:
             return facts.holding(places)
         if handle.repository is None:
-            here = {x for x in places if x.branch == identity.branch or x.commit == identity.commit}
-            return facts.holding(here)
+            own = {x for x in places if x.branch == identity.branch or x.commit == identity.commit}
+            return facts.holding(own)
         return facts.holding(self.arrived(handle, handle.repository, places, identity.commit))
 
     def arrived(

@@ -178,8 +178,8 @@ class RepoFiles:
                 if before is not None:
                     fields = {key: x for key, x in values.items() if key != "type"}
                     return fact_service.update(ctx, before.id, fields, agent=agent)
-                more: dict[str, Value] = {REPLACES: [old.id]} if old else {}
-                return self._new(ctx, handle, values | more, agent, unscoped=unscoped)
+                links: dict[str, Value] = {REPLACES: [old.id]} if old else {}
+                return self._new(ctx, handle, values | links, agent, unscoped=unscoped)
 
             fact: Fact = self._engine.proposing(agent, write)
             replaced = {fact.id, *recorded(fact).replaces}
@@ -256,8 +256,8 @@ class RepoFiles:
         by_id = {fact.id: fact for fact in facts}
         if not bases:  # the order is unknown, so entries of known facts are not edits
             entries = {
-                kind: [x for x in many if x.get("id") not in by_id]
-                for kind, many in entries.items()
+                kind: [x for x in listed if x.get("id") not in by_id]
+                for kind, listed in entries.items()
             }
         edits = memory_edits(nearest_base(bases, file.data, name), entries)
         if edits.is_emptied:
@@ -308,10 +308,10 @@ class RepoFiles:
         """
         folder, current, expect = handle.folder, [*facts], file.data
         for _ in range(_MOST_ROUNDS):
-            more = self._unknown(file)
-            data = self._renderer.render(current, more)
+            unknown = self._unknown(file)
+            data = self._renderer.render(current, unknown)
             number = folder.keep_version(data, most=_MOST_VERSIONS)
-            written = _Written(number, is_plain=more is None)
+            written = _Written(number, is_plain=unknown is None)
             if data == expect:
                 break
             displaced = folder.put_memory(data, expect)

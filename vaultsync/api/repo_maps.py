@@ -85,9 +85,9 @@ def map_code(
             max_read=max_read,
         )
         if code_map is not None and not code_map.cached:
-            whole = mapper.make_map(files, read_blobs)
-            assert whole is not None  # noqa: S101 - nothing limits what it reads
-            replace_file(folder / _TEXT, whole.text.encode(), durable=False)
+            full_map = mapper.make_map(files, read_blobs)
+            assert full_map is not None  # noqa: S101 - nothing limits what it reads
+            replace_file(folder / _TEXT, full_map.text.encode(), durable=False)
     return code_map
 
 

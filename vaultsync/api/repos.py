@@ -452,7 +452,7 @@ class Repos:
         if source is not None:
             facts = self._of_branch(handle, repository, facts, source)
         places = {fact.id: places_of(fact) for fact in facts}
-        all_places = {x for many in places.values() for x in many}
+        all_places = {x for origins in places.values() for x in origins}
         merged = {*self._branches.arrived(handle, repository, all_places, tip)}
         if source is not None:
             last = repository.resolve(source)
@@ -463,8 +463,8 @@ class Repos:
         direct = {each for each in all_places if each.commit not in missing}
         promoted = {
             fact_id: tip
-            for fact_id, many in places.items()
-            if many and not direct & {*many} and (source is not None or merged & {*many})
+            for fact_id, origins in places.items()
+            if origins and not direct & {*origins} and (source is not None or merged & {*origins})
         }
         if not promoted:
             return Promotion(0)
@@ -575,8 +575,8 @@ class Repos:
             if name and name not in alive and tips.get(name) and fact.type != SUMMARY:
                 by_branch.setdefault(name, []).append(fact)
         new = 0
-        for name, many in by_branch.items():
-            places = {place for fact in many for place in places_of(fact)}
+        for name, branch_facts in by_branch.items():
+            places = {place for fact in branch_facts for place in places_of(fact)}
             for tip in {*branches.values()}:
                 missing = repository.missing_from(tip, [x.commit for x in places])
                 places = {x for x in places if x.commit in missing}
@@ -584,7 +584,7 @@ class Repos:
             places -= (
                 {*self._branches.arrived(handle, repository, places, head)} if places else set()
             )
-            unmerged = [fact for fact in many if {*places_of(fact)} <= places]
+            unmerged = [fact for fact in branch_facts if {*places_of(fact)} <= places]
             stored = self._ctx.store.find_many([fact.id for fact in unmerged])
             if stored:
                 draft = keep_branch(name, [*stored.values()])

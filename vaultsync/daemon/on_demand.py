@@ -57,7 +57,7 @@ class OnDemandSync:
             _log.debug("the store is unavailable: %s", error)
             self._store = None
         moved = self._store is None or self._store != self._synced
-        return not (moved or self._dirty or self._is_whole(now))
+        return not (moved or self._dirty or self._needs_full_scan(now))
 
     def sync(self, run: Callable[[SyncRequest], Report]) -> Report:
         """Sync the changes that `is_current()` found; raises what `run` raises.
@@ -68,7 +68,7 @@ class OnDemandSync:
         began = clock.monotonic()
         if self._watcher is None and began >= self._watch_at:
             self._start(began)
-        whole = self._watcher is None or self._is_whole(began)
+        whole = self._watcher is None or self._needs_full_scan(began)
         folders = None if whole else frozenset(self._dirty)
         try:
             # Edits of notes are the user's, even if an agent asks.
@@ -93,7 +93,7 @@ class OnDemandSync:
         if watcher is not None:
             watcher.stop()
 
-    def _is_whole(self, now: float) -> bool:
+    def _needs_full_scan(self, now: float) -> bool:
         return bool(self._due.all) or now >= self._due.next_full_scan
 
     def _start(self, now: float) -> None:

@@ -113,9 +113,9 @@ def _adopt_in_parts(
     """
     total: Report | None = None
     if not request.dry_run and sum(map(sizes.__getitem__, request.adopt)) > BYTES_IN_MEMORY:
-        for some in parts_by_folder(request.adopt, BYTES_IN_MEMORY, size_of=sizes.__getitem__):
-            folders = frozenset(parent_folder(path) for path in some)
-            part = replace(request, folders=folders, adopt=frozenset(some), after=total)
+        for paths in parts_by_folder(request.adopt, BYTES_IN_MEMORY, size_of=sizes.__getitem__):
+            folders = frozenset(parent_folder(path) for path in paths)
+            part = replace(request, folders=folders, adopt=frozenset(paths), after=total)
             report = sync_once(ctx, part, progress=progress)
             total = total if report.quiet else report
         adopted_paths = ctx.archive.paths()  # those are not read again

@@ -191,8 +191,8 @@ class _LinkChecker:
         )
 
     def _visible_paths(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
-        whole = self._view.agent is None
-        return [each for each in paths if whole or self._view.sees_note(each)]
+        sees_all = self._view.agent is None
+        return [each for each in paths if sees_all or self._view.sees_note(each)]
 
     def _read(self, path: VaultPath) -> bool:
         """Read a note; returns whether the agent may see it."""
@@ -224,8 +224,8 @@ class _LinkChecker:
             self.survey = _with_history(self._ctx, self.survey, self._view)
             problems = self._problems_by_kind(tally := Counter())
         links: dict[str, dict[str, int]] = {}
-        for (kind, how), number in sorted(tally.items()):
-            links.setdefault(kind, {})[how] = number
+        for (kind, resolution), number in sorted(tally.items()):
+            links.setdefault(kind, {})[resolution] = number
         return LinkReport(
             tuple(problems[BROKEN]),
             tuple(problems[AMBIGUOUS]),
@@ -306,13 +306,13 @@ def _with_history(ctx: SyncContext, survey: LinkSurvey, view: AgentView) -> Link
     """The survey with the former paths of notes, from the history."""
     paths = ctx.archive.paths().items()
     now = {fact_id: path for path, fact_id in paths if view.agent is None or view.sees_note(path)}
-    former: dict[VaultPath, set[str]] = {}
+    former_ids: dict[VaultPath, set[str]] = {}
     for entry in ctx.archive.history():
         if entry.field == "path" and isinstance(entry.before, str):
-            former.setdefault(VaultPath(entry.before), set()).add(entry.fact_id)
+            former_ids.setdefault(VaultPath(entry.before), set()).add(entry.fact_id)
     moved = {
         path: now[next(iter(fact_ids))]
-        for path, fact_ids in former.items()
+        for path, fact_ids in former_ids.items()
         if len(fact_ids) == 1 and fact_ids <= now.keys()
     }
     return replace(survey, moved=moved, former=LinkResolver.of(moved))

@@ -146,18 +146,18 @@ def evaluate(
     Raises:
         UsageError: an expected note is not in the vault.
     """
-    cases = [_Trial(parts, each) for each in questions]
+    cases = [_Case(parts, each) for each in questions]
     figures: dict[str, Figure] = {}
     missing = []
     timed = list(parts.others)
-    for way in ASKED_MODES:
-        reason = cases[0].reason_against(way)
+    for mode in ASKED_MODES:
+        reason = cases[0].reason_against(mode)
         if reason:
-            missing.append(f"{way} was not measured: {reason}")
+            missing.append(f"{mode} was not measured: {reason}")
             continue
-        figures |= _retrieval(way, cases, parts.tokens.count)
-        if way in ("index", "fused"):
-            timed += [each.paired(way) for each in cases]
+        figures |= _retrieval(mode, cases, parts.tokens.count)
+        if mode in ("index", "fused"):
+            timed += [each.paired(mode) for each in cases]
     figures |= _context(cases, budget)
     timed += [each.paired_pack(budget) for each in cases]
     if rounds:
@@ -171,7 +171,7 @@ def evaluate(
     )
 
 
-class _Trial:
+class _Case:
     """A question of the evaluation, prepared for the search."""
 
     def __init__(self, parts: EvaluationParts, question: EvalQuestion) -> None:
@@ -186,10 +186,10 @@ class _Trial:
             )
         self.expected = {parts.ids[each] for each in question.expected}
 
-    def search(self, way: str) -> RecallSearch:
+    def search(self, mode: str) -> RecallSearch:
         """Run recall."""
         sources = replace(self._sources, warm=False)
-        return RecallSearch(sources, self._request(ASKED_MODES[way], RANKED_HITS))
+        return RecallSearch(sources, self._request(ASKED_MODES[mode], RANKED_HITS))
 
     def _request(self, mode: str, limit: int) -> RecallRequest:
         return RecallRequest(
@@ -201,9 +201,9 @@ class _Trial:
             user=self._parts.user,
         )
 
-    def reason_against(self, way: str) -> str:
+    def reason_against(self, mode: str) -> str:
         """Why a way of asking is not available; empty if it is. Loads the model."""
-        if way == "index":
+        if mode == "index":
             return ""
         answer = self.search("fused").answer()
         return " ".join(answer.degraded)
@@ -224,11 +224,13 @@ class _Trial:
         pack = build_context(self._sources, self._parts.tokens, request)
         return pack.tokens, {each.id for each in pack.items if each.tier != ENTITY_TIER}
 
-    def paired(self, way: str) -> Paired:
+    def paired(self, mode: str) -> Paired:
         """Recall beside its floor."""
-        by_default = self._embed_and_search if way == "fused" else self._search_index
-        floor = self._parts.floors.get(way, by_default)
-        return Paired(f"latency/{way}", lambda: floor(self.text), lambda: self.search(way).answer())
+        by_default = self._embed_and_search if mode == "fused" else self._search_index
+        floor = self._parts.floors.get(mode, by_default)
+        return Paired(
+            f"latency/{mode}", lambda: floor(self.text), lambda: self.search(mode).answer()
+        )
 
     def paired_pack(self, budget: int) -> Paired:
         """A context pack beside its recall; both without a model."""
@@ -251,15 +253,15 @@ class _Trial:
         vectors.search(vector, FactFilters(), limit=RANKED_HITS)
 
 
-def _retrieval(way: str, cases: Sequence[_Trial], count: Callable[[str], int]) -> dict[str, Figure]:
+def _retrieval(mode: str, cases: Sequence[_Case], count: Callable[[str], int]) -> dict[str, Figure]:
     answers = []
     for each in cases:
-        search = each.search(way)
+        search = each.search(mode)
         answer = search.answer()
         tokens = sum(count(f"{fact.title}\n{fact.content}") for fact in search.facts)
         ids = [hit.id for hit in answer]
         answers.append(_RankedAnswer(each.expected, ids, answer.seconds, tokens))
-    return _found_figures(f"retrieval/{way}", answers)
+    return _found_figures(f"retrieval/{mode}", answers)
 
 
 class _RankedAnswer(NamedTuple):
@@ -301,7 +303,7 @@ def _found_figures(name: str, answers: Sequence[_RankedAnswer]) -> dict[str, Fig
     return figures
 
 
-def _context(cases: Sequence[_Trial], budget: int) -> dict[str, Figure]:
+def _context(cases: Sequence[_Case], budget: int) -> dict[str, Figure]:
     packs = []
     for each in cases:
         cost, packed = each.packed(each.context_request(budget))

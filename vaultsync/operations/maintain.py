@@ -98,14 +98,14 @@ def run_maintenance(
     named = tuple(action.fact.id for action in planned)
     after = replace(request, fact_ids=named, exempt_from_guard=frozenset(named), confirm=None)
     followed = sync_once(ctx, after, progress=progress)
-    whole = structs.replace(
+    complete = structs.replace(
         followed,
         seconds=round(ctx.clock.monotonic() - began, 3),
         counts=counted(Counter(report.counts) + Counter(followed.counts)),
         actions=[*report.actions, *followed.actions],
     )
-    record_run(ctx, request, whole)
-    return whole
+    record_run(ctx, request, complete)
+    return complete
 
 
 def _is_kept(ctx: SyncContext, action: RetentionAction) -> bool:

@@ -82,8 +82,8 @@ def _missing_writes(
         if last is not None and last.actor != MIGRATION_ACTOR:
             continue
         fact = facts.get(row.fact_id)
-        there = existing.get(row.fact_id)
-        same = _text(fact and with_count_of(fact, there)) == _text(there)
+        target_fact = existing.get(row.fact_id)
+        same = _text(fact and with_count_of(fact, target_fact)) == _text(target_fact)
         if last is not None and same and last.deleted == row.deleted:
             continue
         new = None if row.deleted and same else fact

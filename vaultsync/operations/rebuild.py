@@ -144,8 +144,8 @@ def _is_outdated(ctx: SyncContext, case: Case, base: Base) -> bool:
     entries = ctx.archive.history(fact_id=case.fact_id)
     if case.store.change is StoreChange.DELETED:
         return any(each.field == "note" and each.after is None for each in entries)
-    former = [(each.field, old) for each in entries for old in (each.before, each.after)]
-    return all((key, store.plain(key)) in former for key in differing_keys(base.fact, store))
+    former_values = [(each.field, old) for each in entries for old in (each.before, each.after)]
+    return all((key, store.plain(key)) in former_values for key in differing_keys(base.fact, store))
 
 
 def _plan_without_note(

@@ -120,9 +120,9 @@ def settle_copy(ctx: SyncContext, path: VaultPath, *, take: str, actor: str = "p
         counts = counted({"unchanged": ctx.archive.count_bases()})
         report = Report(run, dry_run=False, seconds=0.0, counts=counts, actions=[])
     attention = [each for each in report.attention if each.path != path]
-    whole = structs.replace(report, actions=[*report.actions, action], attention=attention)
-    record_run(ctx, request, whole)
-    return whole
+    complete = structs.replace(report, actions=[*report.actions, action], attention=attention)
+    record_run(ctx, request, complete)
+    return complete
 
 
 def _merge(

@@ -119,8 +119,8 @@ def _sync_in_batches(ctx: SyncContext, request: SyncRequest, progress: Progress 
     report: Report | None = None
     ids = request.fact_ids
     for start in range(0, len(ids), NOTES_PER_PASS) if len(ids) > NOTES_PER_PASS else ():
-        some = ids[start : start + NOTES_PER_PASS]
-        batch = sync_once(ctx, replace(request, fact_ids=some, facts_only=True, after=report))
+        part = ids[start : start + NOTES_PER_PASS]
+        batch = sync_once(ctx, replace(request, fact_ids=part, facts_only=True, after=report))
         report = report if batch.quiet else batch
         if progress is not None:
             progress("apply", min(start + NOTES_PER_PASS, len(ids)), len(ids))

@@ -574,7 +574,7 @@ def _dates(text: str) -> tuple[frozenset[str], str]:
 
 def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[str, str]]:
     """The stems of the content words, and stem of the counted noun -> amount."""
-    words, amounts, used, several = [], dict[str, str](), set[int](), set[str]()
+    words, amounts, used, ambiguous = [], dict[str, str](), set[int](), set[str]()
     last_content, is_past = "", "ago" in tokens
     for at, token in enumerate(tokens):
         before_it, last_content = last_content, token if _is_content(token) else last_content
@@ -595,11 +595,11 @@ def _words_and_amounts(tokens: Sequence[str]) -> tuple[frozenset[str], Mapping[s
             continue
         if is_past or _BOUNDS.intersection(tokens[max(0, at - 2) : at]):
             continue
-        several |= {unit} & amounts.keys()
+        ambiguous |= {unit} & amounts.keys()
         amounts[unit] = value
     words += [stem(x) for at, x in enumerate(tokens) if at not in used and _is_content(x)]
     content = frozenset(x for x in words if x not in amounts and x not in _NUMBERS)
-    return content, {unit: value for unit, value in amounts.items() if unit not in several}
+    return content, {unit: value for unit, value in amounts.items() if unit not in ambiguous}
 
 
 def _number(token: str) -> str | None:

@@ -296,8 +296,8 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
     )
     asked = asked_for(plain, is_narrowed=is_narrowed)
     if asked.state == DUE:
-        near = relative_span(question, today, is_near=True)
-        named = _intersect_spans(near, dated_span(rest, today, is_near=True))
+        near_span = relative_span(question, today, is_near=True)
+        named = _intersect_spans(near_span, dated_span(rest, today, is_near=True))
     elif named and (named.since or "") > today.isoformat():
         # Facts about the future are written before it: only promises and tasks have its date.
         asked = due_then(asked)

@@ -349,16 +349,16 @@ class RecallSearch:
         from vaultsync.recall.glosses import translated_terms  # noqa: PLC0415
 
         if translation := translated_terms(words, self.index):
-            self._in_english, self._terms, more = translation
-            self._words += f" {more}"
+            self._in_english, self._terms, extra_words = translation
+            self._words += f" {extra_words}"
 
     def _correct_spelling(self) -> None:
         """Also search for the nearest known words, for words that no fact has."""
         for stem, count in self._counts().items():
             if not count:
-                for near in self.index.near_terms(stem)[:1]:
-                    self._terms.add_spelling(stem, near)
-                    self._words += f" {near}"
+                for spelling in self.index.near_terms(stem)[:1]:
+                    self._terms.add_spelling(stem, spelling)
+                    self._words += f" {spelling}"
 
     def _counts(self) -> Mapping[str, int]:
         """Term of the question -> how many facts of the index contain it."""

@@ -134,12 +134,12 @@ def dated_span(text: str, today: date, *, is_near: bool = False) -> NamedSpan | 
         days = _days(match, words, today, is_near=is_near) if match else None
         if match and days:
             word = match["how"].lower()
-            how = next(k for k, p in words.prepositions.items() if re.fullmatch(p, word))
+            preposition = next(k for k, p in words.prepositions.items() if re.fullmatch(p, word))
             end = match.end()
-            if how in ("in", "since"):
+            if preposition in ("in", "since"):
                 days, end = _extend_span(text, days, end, words, today, is_near=is_near)
-                how = how if end == match.end() else "in"
-            spans.append(NamedSpan(_span(how, *days), match.start(), end))
+                preposition = preposition if end == match.end() else "in"
+            spans.append(NamedSpan(_span(preposition, *days), match.start(), end))
     for match in find_all(_JAPANESE_DATE, text, "年", "月"):
         year, month = match["year"], match["month"] or match["month2"]
         days = days_between(

@@ -491,8 +491,8 @@ class ApplyBatch:
         sleep_while(self.ctx.clock, wait_ns / 1e9, upcoming)
         for item in racy:
             path = item.action.to or item.action.path or VaultPath("")
-            again = self.ctx.find_file(path)
-            item.stamp = again.stamp if again and again.sha == item.sha else None
+            file = self.ctx.find_file(path)
+            item.stamp = file.stamp if file and file.sha == item.sha else None
 
     # 6 -------------------------------------------------------------------- record
 
@@ -596,12 +596,12 @@ def _record_unchanged(work: SyncRun, outcome: ApplyOutcome) -> None:
                 stamp = trusted_stamp(file.stamp, began_ns)
                 base = PackedBase(fact.id, fact.revision, path, fact.line, file.sha, stamp)
             else:
-                again, now = bytes_again(ctx, each), facts.get(fact.id)
-                if again is None or now is None or now.revision != fact.revision:
+                reread, now = bytes_again(ctx, each), facts.get(fact.id)
+                if reread is None or now is None or now.revision != fact.revision:
                     leave_unsettled(work.snapshot, each)
                     outcome.waiting.append(fact.id)
                     continue
-                file, stamp = again, trusted_stamp(again.stamp, began_ns)
+                file, stamp = reread, trusted_stamp(reread.stamp, began_ns)
                 base = Base(now.evolve(path=path), file.sha, stamp).packed(file.data)
             outcome.stamps[path] = stamp
             bases.append(base)

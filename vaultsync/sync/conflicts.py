@@ -369,8 +369,8 @@ def redact_conflict(ctx: SyncContext, conflict: ConflictRecord) -> ConflictRecor
         for each in conflict.fields
         for side in (each.base, each.vault, each.store)
     ]
-    many = [("title", conflict.title), *sides]
-    title, *values = view.redact_values(many, *fact_versions(ctx, conflict))
+    pairs = [("title", conflict.title), *sides]
+    title, *values = view.redact_values(pairs, *fact_versions(ctx, conflict))
     fields = tuple(
         FieldConflict(each.field, *values[at : at + 3])
         for at, each in zip(range(0, len(values), 3), conflict.fields, strict=True)

@@ -363,11 +363,11 @@ def make_report(
 def join_reports(first: Report, second: Report) -> Report:
     """One report of two runs that belong together."""
     counts = {name: first.counts[name] + second.counts[name] for name in REPORT_COUNTS}
-    worked, again = (
+    worked, repeated = (
         {each.fact_id for each in report.actions if each.action != "wait"}
         for report in (first, second)
     )
-    counts["unchanged"] = max(second.counts["unchanged"] - len(worked - again), 0)
+    counts["unchanged"] = max(second.counts["unchanged"] - len(worked - repeated), 0)
     notices = {(n.kind, n.path, n.message): n for n in (*first.attention, *second.attention)}
     return replace(
         second,

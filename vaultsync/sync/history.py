@@ -188,7 +188,7 @@ def readable_history(
     entries: Sequence[HistoryEntry], view: NoteView, fact: Fact | None
 ) -> Iterable[HistoryEntry]:
     """The history of a fact for answers: files as paths, and secrets redacted."""
-    many: list[tuple[str, Value]] = []
+    pairs: list[tuple[str, Value]] = []
     for each in entries:
         is_removal = each.field == "note" and each.after is None
         before, after = tombstone_path(each) if is_removal else each.before, each.after
@@ -196,8 +196,8 @@ def readable_history(
             before = after = str(after["path"])
         if each.field == COPY_FIELD and isinstance(before, dict):
             before = str(before["path"])
-        many += (each.field, before), (each.field, after)
-    values = view.redact_values(many, fact)
+        pairs += (each.field, before), (each.field, after)
+    values = view.redact_values(pairs, fact)
     for entry, old, new in zip(entries, values[::2], values[1::2], strict=True):
         yield entry._replace(before=old, after=new)
 
@@ -319,8 +319,8 @@ def _split_at_base(
     at = next((n for n, each in enumerate(versions) if _is_same(each.fact, base.fact)), None)
     if at is not None:
         return versions[:at], versions[at + 1 :]
-    late = sum(each.seq <= since for each in versions)
-    return versions[:late], versions[late:]
+    count = sum(each.seq <= since for each in versions)
+    return versions[:count], versions[count:]
 
 
 def _version_entries(

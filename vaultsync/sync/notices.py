@@ -149,11 +149,11 @@ def _scan_notices(work: SyncRun, chosen: AbstractSet[VaultPath]) -> list[Notice]
         default = "change its permissions so that you can read it; the next sync reads it"
         text, hint = f"{folder or 'the vault'}: {why}; it is skipped", _HINTS.get(why, default)
         listed.append(Notice(kind, folder, text, hint, seen=at))
-    for path, what in snapshot.non_regular.items():
-        text = f"{path}: is {what}, not a note"
-        if what == INVALID_NAME:
+    for path, kind_name in snapshot.non_regular.items():
+        text = f"{path}: is {kind_name}, not a note"
+        if kind_name == INVALID_NAME:
             text = f"{path}: its name is not valid in a path, so it is not synced"
-        hint = _HINTS.get(what, _NOT_REGULAR_HINT)
+        hint = _HINTS.get(kind_name, _NOT_REGULAR_HINT)
         listed.append(Notice("odd", path, text, hint, seen=at))
     listed += copies
     for seen in snapshot.seen.values():

@@ -55,11 +55,11 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
         if delivered is None:
             break  # other writers were faster; keep the order of the queue
         delivery.touched.append(row.fact_id)
-        what = row.kind if delivered.refused is None else f"{row.kind} refused"
+        event = row.kind if delivered.refused is None else f"{row.kind} refused"
         if delivered.refused is not None:
             delivery.notices.append(delivered.refused)
         entry = HistoryEntry(
-            row.op, row.at, row.fact_id, "store", row.actor, "outbox", what, dict(row.after)
+            row.op, row.at, row.fact_id, "store", row.actor, "outbox", event, dict(row.after)
         )
         rows = [_rebased(each, row, delivered) for each in rows]
         with ctx.archive.transaction():
@@ -117,7 +117,7 @@ def _refuse(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> Notice:
     """Record the values of a refused change as a conflict, if its fact exists."""
     base = ctx.archive.find_base(row.fact_id)
     path = base.path if base else VaultPath("")
-    what = f"what {row.actor} queued for {path or row.fact_id} while the store was unavailable"
+    change = f"what {row.actor} queued for {path or row.fact_id} while the store was unavailable"
     if current is None:
         why = "the fact was deleted in the meantime"
         hint = (
@@ -136,7 +136,7 @@ def _refuse(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> Notice:
             if not equal_as_json(current.plain(key), value)
         ]
         _keep_both(ctx, row, current, tuple(fields))
-    text = f"{what} was not done: {why}"
+    text = f"{change} was not done: {why}"
     return Notice("not_delivered", path, text, hint, seen=ctx.now())
 
 

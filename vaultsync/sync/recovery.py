@@ -97,9 +97,9 @@ class _Repair:
             ctx.archive.add_history(unrecorded_entries(ctx.archive, action, run, ctx.now()))
             if base is not None:
                 # The crashed run had found the note missing at whose path this one is.
-                there = ctx.archive.base_at(base.path)
-                if there is not None and there.fact.id != base.fact.id:
-                    ctx.archive.put_bases([there._replace(missing_since=ctx.now())])
+                occupant = ctx.archive.base_at(base.path)
+                if occupant is not None and occupant.fact.id != base.fact.id:
+                    ctx.archive.put_bases([occupant._replace(missing_since=ctx.now())])
                 ctx.archive.put_bases([base])
             if self.dropped:
                 ctx.archive.drop_bases([intent.fact_id])
@@ -194,8 +194,8 @@ class _Repair:
         intent, staged, here = self.intent, self.staged, self.here
         if intent.before == intent.after:
             return True
-        there = here is not None and here.sha == intent.after
-        return there and (staged is None or staged.sha == intent.after)
+        has_new_bytes = here is not None and here.sha == intent.after
+        return has_new_bytes and (staged is None or staged.sha == intent.after)
 
     def _base_of_before(self, old: Base) -> Base:
         """The base if the store has the merged version and the vault the one that was read.

@@ -219,12 +219,12 @@ def parts_by_folder(
     ordered = sorted(paths, key=lambda path: (parent_folder(path), path))
     for _, group in groupby(ordered, parent_folder):
         notes = list(group)
-        more = sum(map(size_of, notes))
-        if part and size + more > max_size:
+        folder_size = sum(map(size_of, notes))
+        if part and size + folder_size > max_size:
             yield part
             part, size = [], 0
         part += notes
-        size += more
+        size += folder_size
     if part:
         yield part
 
