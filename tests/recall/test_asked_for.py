@@ -48,6 +48,7 @@ SETS: dict[str, tuple[set[str], str, str]] = {
     "どんな決定をしましたか？": ({"decision"}, "", ""),
     "未完了のタスク": ({"task"}, OPEN, ""),
     "最新の決定": ({"decision"}, "", NEWEST),
+    "メンバー": ({"person"}, "", ""),
     "Who are our people?": ({"person"}, "", ""),
     "die letzten Entscheidungen": ({"decision"}, "", NEWEST),
     "Unsere letzte Entscheidung": ({"decision"}, "", NEWEST),
@@ -66,6 +67,7 @@ SETS: dict[str, tuple[set[str], str, str]] = {
 def test_a_question_for_a_set_names_no_topic(text: str) -> None:
     asked = asked_for(text)
     assert (set(asked.types), asked.state, asked.order) == SETS[text]
+    assert asked.types <= asked.hinted_types
     assert asked.topic == ()
 
 

@@ -276,9 +276,7 @@ def _asked_in_japanese(text: str) -> AskedFor:
     rest = text
     for pattern in (*spoken, _JAPANESE_GENERIC):
         rest = re.sub(pattern, " ", rest)
-    return AskedFor(
-        frozenset(types), frozenset(types - _HINT_ONLY), order, state, tuple(rest.split())
-    )
+    return AskedFor(frozenset(types), frozenset(types), order, state, tuple(rest.split()))
 
 
 def names_type(word: str) -> bool:
