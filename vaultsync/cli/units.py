@@ -13,13 +13,9 @@ from vaultsync.settings import user_path
 def unit(
     kind: str, root: str, *, state_dir: str | Path | None, config_dir: Path | None = None
 ) -> str:
-    """Generate a unit for the vault at `root`.
+    """Generate a unit for the vault at `root`; `kind` is `systemd` or `launchd`.
 
-    Args:
-        kind: `systemd` or `launchd`.
-        root: folder of the vault.
-        state_dir: folder for the state of all vaults; None for the default.
-        config_dir: folder of the user's own settings; None for the default.
+    `state_dir` (for all vaults) and `config_dir` (the user's own) are None for the defaults.
     """
     environment = {} if config_dir is None else {"VAULTSYNC_CONFIG_DIR": str(config_dir)}
     words = [*program_words(), "watch", "--vault", root]
