@@ -92,8 +92,8 @@ def append_text(content: str, text: str) -> str:
     last = before.rpartition("\n")[2]
     gap = "\n" if _ITEM.match(last) and _ITEM.match(text) else "\n\n"
     edited = before + gap + text.strip("\n")
-    kept = _headings(sections(content))
-    if _headings(sections(edited))[: len(kept)] != kept:
+    headings = _headings(sections(content))
+    if _headings(sections(edited))[: len(headings)] != headings:
         raise _others()
     return edited
 
@@ -111,21 +111,21 @@ def replace_section(content: str, title: str, text: str) -> str:
         UsageError: with that text, the sections around it would be others.
     """
     before = sections(content)
-    found = [each for each in before if each.is_called([_bare(title)])]
-    if not found:
-        found = [each for each in before if any(map(each.is_called, _paths(title)))]
-    if len(found) != 1:
-        names = [" > ".join(each.path) if found else each.title for each in before]
+    matches = [each for each in before if each.is_called([_bare(title)])]
+    if not matches:
+        matches = [each for each in before if any(map(each.is_called, _paths(title)))]
+    if len(matches) != 1:
+        names = [" > ".join(each.path) if matches else each.title for each in before]
         listed = ", ".join(names[:_LISTED]) if names else "none: use append or find"
         what = f"section {_bare(title)[:80]!r}"
-        raise EditTargetError(what, len(found), f"its sections are {listed}")
-    [section] = found
+        raise EditTargetError(what, len(matches), f"its sections are {listed}")
+    [section] = matches
     body = text.strip("\n")
-    rest = content[section.end :]
+    below = content[section.end :]
     edited = (
         content[: section.start].rstrip("\n")
         + (f"\n\n{body}" if body else "")
-        + (f"\n\n{rest}" if rest else "")
+        + (f"\n\n{below}" if below else "")
     )
     # A text with an open fence or comment would swallow what follows, for example.
     number = before.index(section)
@@ -171,12 +171,12 @@ def replace_text(content: str, old: str, new: str, count: int = 1) -> str:
     Raises:
         EditTargetError: the content does not have the text `count` times.
     """
-    there = content.count(old) if old else 0
-    if there != count:
+    matches = content.count(old) if old else 0
+    if matches != count:
         hint = "include more of the surrounding text, or pass the count"
-        if not there:
+        if not matches:
             hint = "copy it from `vaultsync get`"
-        raise EditTargetError(f"text {old[:80]!r}", there, hint)
+        raise EditTargetError(f"text {old[:80]!r}", matches, hint)
     return content.replace(old, new)
 
 

@@ -62,13 +62,13 @@ def _link_targets(ctx: SyncContext, fact: Fact, keys: Iterable[str]) -> dict[str
     """
     found = ctx.names.find(keys).values()
     entities = [each for each in found if each.scope == fact.scope]
-    taken = {fold_case(name) for each in entities for name in each.names}
+    names = {fold_case(name) for each in entities for name in each.names}
     entities += [
         each
         for each in found
         if each.scope != fact.scope
         and ctx.policy.permissions.readers_also_read(fact.scope, each.scope)
-        and taken.isdisjoint(map(fold_case, each.names))
+        and names.isdisjoint(map(fold_case, each.names))
     ]
     namesakes = {each.fact_id: ctx.names.same_named(each.names[0]) for each in entities}
     bases = ctx.archive.find_bases({key for keys in namesakes.values() for key in keys})

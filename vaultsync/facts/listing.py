@@ -97,17 +97,17 @@ def select_facts(
     store = ctx.redacted_store
     tombstones = store.iter_facts(start, newest=newest, deleted=True)
     is_filtered = bool(type_name or scope or filters.status or superseded or tag or since or until)
-    some = matching(filters) if among is None and is_filtered and not deleted else among
+    candidates = matching(filters) if among is None and is_filtered and not deleted else among
     if deleted:
         facts = tombstones
-    elif some is not None:
-        after_start = (x for x in some if not start or (x < start if newest else x > start))
+    elif candidates is not None:
+        after_start = (x for x in candidates if not start or (x < start if newest else x > start))
         facts = _facts_of(store, sorted(after_start, reverse=newest), limit + 1)
     else:
         facts = store.iter_facts(start, newest=newest)
     if include_deleted and not deleted:
-        gone = (fact.evolve(status=FORGOTTEN) for fact in tombstones)
-        facts = merge(facts, gone, key=lambda fact: fact.id, reverse=newest)
+        forgotten = (fact.evolve(status=FORGOTTEN) for fact in tombstones)
+        facts = merge(facts, forgotten, key=lambda fact: fact.id, reverse=newest)
     matches = (
         fact for fact in facts if filters.admits(fact) and (among is None or fact.id in among)
     )
@@ -120,8 +120,8 @@ def select_facts(
 def _facts_of(store: Store, fact_ids: Sequence[str], each_time: int) -> Iterator[Fact]:
     """The facts in the order of their ids, read a page at a time."""
     for at in range(0, len(fact_ids), each_time):
-        known = store.find_many(fact_ids[at : at + each_time])
-        yield from (known[each] for each in fact_ids[at : at + each_time] if each in known)
+        page = store.find_many(fact_ids[at : at + each_time])
+        yield from (page[each] for each in fact_ids[at : at + each_time] if each in page)
 
 
 def _count_deleted(

@@ -60,11 +60,11 @@ def find_fact_id(
     except InvalidIdError:
         prefix = name.strip().lower()
     if ID_PREFIX.fullmatch(prefix):
-        found = [each for each in _ids_from(ctx, prefix) if is_visible(ctx, each, agent=agent)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise AmbiguousNameError("fact", name, found[:MAX_NAMES_IN_HINT], len(found))
+        ids = [each for each in _ids_from(ctx, prefix) if is_visible(ctx, each, agent=agent)]
+        if len(ids) == 1:
+            return ids[0]
+        if ids:
+            raise AmbiguousNameError("fact", name, ids[:MAX_NAMES_IN_HINT], len(ids))
     return find_fact(ctx, name, agent=agent, forgotten=forgotten, called=called).id
 
 
@@ -145,25 +145,25 @@ def last_undoable_run(ctx: SyncContext, *, agent: str | None = None) -> str:
 
     for limit in RUNS_SEARCHED:
         undone: set[str] = set()
-        known = {each.run for each in run_summaries(ctx, limit=limit, agent=agent)}
+        runs = {each.run for each in run_summaries(ctx, limit=limit, agent=agent)}
         for each in ctx.archive.runs(limit=limit):
             if each.kind.startswith(UNDO_KIND):
                 undone.add(each.kind.removeprefix(UNDO_KIND))
-            elif each.run in known - undone and ctx.archive.history(run=each.run):
+            elif each.run in runs - undone and ctx.archive.history(run=each.run):
                 return each.run
     raise RunNotFoundError("")
 
 
 def _ids_from(ctx: SyncContext, prefix: str) -> list[str]:
     """The ids with a prefix: recorded, queued, or not yet seen by a run."""
-    found = {*ctx.archive.known_ids(prefix)}
-    found.update(each.fact_id for each in ctx.archive.outbox() if each.fact_id.startswith(prefix))
+    ids = {*ctx.archive.known_ids(prefix)}
+    ids.update(each.fact_id for each in ctx.archive.outbox() if each.fact_id.startswith(prefix))
     try:
         unseen = ctx.store.feed(int(ctx.archive.setting("cursor") or 0))
     except StoreUnavailableError:
         unseen = []
-    found.update(row.fact_id for row in unseen if row.fact_id.startswith(prefix))
-    return sorted(found)
+    ids.update(row.fact_id for row in unseen if row.fact_id.startswith(prefix))
+    return sorted(ids)
 
 
 def _facts(ctx: SyncContext, *, forgotten: bool) -> Iterable[Fact]:
@@ -187,5 +187,5 @@ def _paths_of_deleted(ctx: SyncContext, used: Collection[str]) -> dict[str, Vaul
     from vaultsync.sync.history import tombstone_path  # noqa: PLC0415 - to restore alone
 
     removed = ctx.archive.note_tombstones(_deleted(ctx))
-    found = {fact_id: tombstone_path(each) for fact_id, each in removed.items()}
-    return {fact_id: path for fact_id, path in found.items() if path and path not in used}
+    paths = {fact_id: tombstone_path(each) for fact_id, each in removed.items()}
+    return {fact_id: path for fact_id, path in paths.items() if path and path not in used}

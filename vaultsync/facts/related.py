@@ -123,15 +123,15 @@ def _versions(
     ctx: SyncContext, fact: Fact, attr: str, seen: set[str], agent: str | None
 ) -> list[Fact]:
     """The versions on one side of a fact, up to the first that is gone or not visible."""
-    found: list[Fact] = []
-    while len(found) < MAX_CHAIN_FACTS and (key := getattr(fact, attr)) and key not in seen:
+    versions: list[Fact] = []
+    while len(versions) < MAX_CHAIN_FACTS and (key := getattr(fact, attr)) and key not in seen:
         seen.add(key)
         version = ctx.redacted_store.find_many([key]).get(key)
         if version is None or not ctx.policy.permissions.may_read(agent, version.scope):
             break
-        found.append(version)
+        versions.append(version)
         fact = version
-    return found
+    return versions
 
 
 # --------------------------------------------------------------------- backlinks
@@ -161,7 +161,7 @@ def find_backlinks(
     bases = ctx.archive.find_bases(by_fact)
     # Paths with other names cannot matter to the links found.
     resolver = LinkResolver.of(ctx.archive.paths_called(names))
-    found = []
+    sources = []
     for key, group in by_fact.items():
         fact = facts.get(key)
         if fact is None or not ctx.policy.permissions.may_read(agent, fact.scope) or key == fact_id:
@@ -176,8 +176,8 @@ def find_backlinks(
             )
             for link in group
         ):
-            found.append(fact.evolve(path=path))
-    return sorted(found, key=lambda fact: (fact.path or "", fact.id))
+            sources.append(fact.evolve(path=path))
+    return sorted(sources, key=lambda fact: (fact.path or "", fact.id))
 
 
 def linking_to(
@@ -215,11 +215,11 @@ def linked_from(
     leading = links.links_from(source.id)
     paths = ctx.archive.paths_called(link.target for link in leading)
     resolver = LinkResolver.of(paths)
-    found = set()
+    targets = set()
     for link in leading:
         if link.key == RELATED_KEY:
-            found.add(link.target)
+            targets.add(link.target)
         if link.key not in ID_KEYS:
             path = resolver.resolve(link.target, source.path or VaultPath(""))
-            found.add(paths.get(path, "") if path else "")
-    return found - {"", source.id}
+            targets.add(paths.get(path, "") if path else "")
+    return targets - {"", source.id}

@@ -285,11 +285,11 @@ def update(
     for key in values:
         if key in FIELDS_BY_KEY and FIELDS_BY_KEY[key].owner is FieldOwner.IDENTITY:
             raise FixedFieldError(key)
-    known: Fact | None = None
+    existing: Fact | None = None
     uncounted = agent
     for _ in range(MAX_UPDATE_TRIES):
         try:
-            current = known = get(ctx, fact_id, agent=agent)
+            current = existing = get(ctx, fact_id, agent=agent)
             check_scope_access(ctx, current.scope, agent=agent)
             fact = apply_restored_changes(ctx, current, values, add_tags, remove_tags)
             fact = _linked(ctx, fact, agent=agent, before=current.content)
@@ -305,17 +305,17 @@ def update(
             write = overwrite(ctx, fact_id, fact, replaced, agent or "person")
             result = ctx.store.write([write])[0]
         except StoreUnavailableError:
-            known = known or offline_fact(ctx, fact_id)
-            if known is None:
+            existing = existing or offline_fact(ctx, fact_id)
+            if existing is None:
                 raise StoreUnavailableError("this fact is not known locally") from None
-            _check_revision(known, expect)
-            fact = apply_restored_changes(ctx, known, values, add_tags, remove_tags)
-            check_scope_access(ctx, known.scope, fact.scope, agent=agent)
-            _check_observation(fact, agent=agent, before=known)
+            _check_revision(existing, expect)
+            fact = apply_restored_changes(ctx, existing, values, add_tags, remove_tags)
+            check_scope_access(ctx, existing.scope, fact.scope, agent=agent)
+            _check_observation(fact, agent=agent, before=existing)
             _check_note(ctx, fact)
             _check_write(ctx, fact, agent=uncounted)
             keys = [*values, *(["tags"] if add_tags or remove_tags else [])]
-            before, after = ({key: each.plain(key) for key in keys} for each in (known, fact))
+            before, after = ({key: each.plain(key) for key in keys} for each in (existing, fact))
             _queue(ctx, agent, (fact_id, "update", before, after), expect=expect)
             return fact
         if not isinstance(result, RevisionMismatch):
@@ -432,10 +432,10 @@ def forget(
         ScopeDeniedError: the agent may not write in its scope.
         RevisionMismatchError: the fact is not at `expect`, or changed at every try.
     """
-    known: Fact | None = None
+    existing: Fact | None = None
     for _ in range(MAX_UPDATE_TRIES):
         try:
-            fact = known = get(ctx, fact_id, agent=agent)
+            fact = existing = get(ctx, fact_id, agent=agent)
             check_scope_access(ctx, fact.scope, agent=agent)
             _check_in_store(fact)
             _check_revision(fact, expect)
@@ -445,12 +445,12 @@ def forget(
                 return ForgetResult(fact.id, STATUS_FORGOTTEN, previous.id if previous else None)
         except StoreUnavailableError:
             # Delete the version that was read, not one that its reader never saw.
-            known = known or offline_fact(ctx, check_id(fact_id))
-            if known is None:
+            existing = existing or offline_fact(ctx, check_id(fact_id))
+            if existing is None:
                 raise
-            _check_revision(known, expect)
-            _queue(ctx, agent, (known.id, "delete", fact_to_values(known), {}), expect=expect)
-            return ForgetResult(known.id, STATUS_FORGOTTEN)
+            _check_revision(existing, expect)
+            _queue(ctx, agent, (existing.id, "delete", fact_to_values(existing), {}), expect=expect)
+            return ForgetResult(existing.id, STATUS_FORGOTTEN)
     raise RevisionMismatchError(fact_id, *CONTENDED)
 
 
@@ -581,8 +581,8 @@ def check_writable(ctx: SyncContext, fact_ids: Iterable[str], *, agent: str | No
         stored: Fact | None = None
         with suppress(StoreUnavailableError):
             stored = ctx.store.find_many([each]).get(each) or ctx.store.tombstone(each)
-        known = (base.fact if base else None, stored)
-        check_scope_access(ctx, *(fact.scope for fact in known if fact), agent=agent)
+        versions = (base.fact if base else None, stored)
+        check_scope_access(ctx, *(fact.scope for fact in versions if fact), agent=agent)
 
 
 def check_access(
@@ -617,11 +617,11 @@ def check_not_superseded(ctx: SyncContext, fact: Fact, *, agent: str | None) -> 
     """
     head, seen = fact, {fact.id}
     while (successor := head.superseded_by_id) is not None and successor not in seen:
-        found = ctx.store.find_many([successor]).get(successor)
-        if found is None or not ctx.policy.permissions.may_read(agent, found.scope):
+        newer = ctx.store.find_many([successor]).get(successor)
+        if newer is None or not ctx.policy.permissions.may_read(agent, newer.scope):
             break
         seen.add(successor)
-        head = found
+        head = newer
     if head is not fact:
         raise SupersededError(fact.id, head.id)
 
