@@ -33,5 +33,5 @@ def least_fit(confidence: float, *, by_meaning: bool) -> float:
 
     A sure answer is in its best hits; an unsure one may be further down.
     """
-    least, growth = _BY_MEANING if by_meaning else _BY_WORDS
-    return least + growth * confidence
+    base, growth = _BY_MEANING if by_meaning else _BY_WORDS
+    return base + growth * confidence

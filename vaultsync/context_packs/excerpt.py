@@ -113,8 +113,8 @@ def _best_units(
     text: str, units: Sequence[tuple[int, int]], passage: str, max_chars: int
 ) -> tuple[int, int]:
     """The first of the shortest ranges of units that contain most words of a passage."""
-    wanted = set(_words(passage))
-    shared = [wanted.intersection(_words(text[begin:end])) for begin, end in units]
+    words_of_passage = set(_words(passage))
+    shared = [words_of_passage.intersection(_words(text[begin:end])) for begin, end in units]
     most, best = (0, 0), (0, 1)
     for first, (begin, _) in enumerate(units):
         if not shared[first]:

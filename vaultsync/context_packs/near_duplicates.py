@@ -119,10 +119,10 @@ class _Text:
         if self._text == other._text:
             return True
         short, long = sorted((len(self._text), len(other._text)))
-        both = (self._words & other._words).bit_count()
+        common = (self._words & other._words).bit_count()
         return (
             short >= _MIN_RATIO * long
-            and both >= _MIN_RATIO * (self._word_count + other._word_count - both)
+            and common >= _MIN_RATIO * (self._word_count + other._word_count - common)
             and self._numbers == other._numbers
             and _jaccard(self._bigrams, other._bigrams) >= DUPLICATE_SIMILARITY
         )
@@ -139,8 +139,8 @@ class _Text:
         return frozenset(pairwise(words)) or frozenset([(*words,)])
 
 
-def _jaccard(one: frozenset[object], other: frozenset[object]) -> float:
+def _jaccard(left: frozenset[object], right: frozenset[object]) -> float:
     """Jaccard similarity, 0 to 1; of two empty sets it is 1."""
-    both = len(one & other)
-    either = len(one) + len(other) - both
-    return both / either if either else 1.0
+    common = len(left & right)
+    either = len(left) + len(right) - common
+    return common / either if either else 1.0

@@ -213,7 +213,7 @@ class _Packing:
         """Render and count each part once, and leave out near-duplicates."""
         self.waiting = {tier: [] for tier in PACK_TIERS}
         self.packed = {tier: [] for tier in PACK_TIERS}
-        seen, kept = NearDuplicates(), list[str]()
+        seen, fact_ids = NearDuplicates(), list[str]()
         tiers = {each.fact.id: tier_of(each.fact.priority) for each in candidates}
         for rank, each in enumerate(sort_parts(candidates)):
             part = self._part(each, rank, tiers.get(each.beside) or tiers[each.fact.id])
@@ -221,14 +221,14 @@ class _Packing:
             if each.beside:
                 duplicate = None  # two that contradict each other may differ in one word
             if duplicate is None:
-                kept.append(each.fact.id)
+                fact_ids.append(each.fact.id)
                 (self.excerpts if each.brief else self.waiting[part.piece.tier]).append(part)
             else:
-                self.left_out.append((part, f"{REASON_DUPLICATE} {kept[duplicate]}"))
-        found = {each.fact.id for each in candidates}
-        named = [each for each in sort_parts(entities) if each.fact.id not in found]
+                self.left_out.append((part, f"{REASON_DUPLICATE} {fact_ids[duplicate]}"))
+        ids = {each.fact.id for each in candidates}
+        named = [each for each in sort_parts(entities) if each.fact.id not in ids]
         named.sort(key=lambda each: -len(each.named_by))
-        for rank, each in enumerate(named, start=len(found)):
+        for rank, each in enumerate(named, start=len(ids)):
             self.waiting[ENTITY_TIER].append(self._part(each, rank, ENTITY_TIER))
         parts = (part for tier in _FACT_TIERS for part in self.waiting[tier])
         self.best = min((*parts, *self.excerpts), key=_by_fit, default=None)
@@ -370,15 +370,15 @@ class _Packing:
             spare = share - rooms[tier]
         spare = free - sum(rooms.values())
         for tier in _FACT_TIERS:
-            more = min(spare, needs[tier] - rooms[tier])
-            rooms[tier] += more
-            spare -= more
+            extra = min(spare, needs[tier] - rooms[tier])
+            rooms[tier] += extra
+            spare -= extra
         for tier, owed in used.items():
-            left = owed
+            missing = owed
             for giver in (tier, *reversed(PACK_TIERS)):
-                given = min(left, rooms[giver])
+                given = min(missing, rooms[giver])
                 rooms[giver] -= given
-                left -= given
+                missing -= given
         return rooms
 
     def _fill_tier(self, tier: str, room: int, min_share: float | None = None) -> int:
@@ -388,7 +388,7 @@ class _Packing:
         one, only the first of the tier is cut.
         """
         waiting = self.waiting[tier]
-        free, taken = room, set[int]()
+        free, ranks = room, set[int]()
         for part in self._named() if tier == ENTITY_TIER else self._best(waiting, room):
             inside = free - (0 if self.packed[tier] else self.overhead[tier])
             fitting: PackPart | None = part
@@ -400,9 +400,9 @@ class _Packing:
                 fitting = self._cut(part, inside) if cuts else None
             if fitting is not None:
                 self.packed[tier].append(fitting)
-                taken.add(part.rank)
+                ranks.add(part.rank)
                 free = inside - fitting.tokens
-        self.waiting[tier] = [part for part in waiting if part.rank not in taken]
+        self.waiting[tier] = [part for part in waiting if part.rank not in ranks]
         self.packed[tier].sort(key=_by_rank)
         return room - free
 

@@ -72,10 +72,10 @@ def build_context(
     search = RecallSearch(sources, question, browse=True)
     if search.may_ask_for_set:
         # A set is packed as far as the budget goes; its smallest facts take a few tokens.
-        most = max(MAX_RECALLED, min(MAX_SET, budget // MIN_FACT_TOKENS))
-        search = RecallSearch(sources, replace(question, limit=most), browse=True)
-    found = search.answer()
-    hits, facts = found.hits, search.facts
+        max_facts = max(MAX_RECALLED, min(MAX_SET, budget // MIN_FACT_TOKENS))
+        search = RecallSearch(sources, replace(question, limit=max_facts), browse=True)
+    answer = search.answer()
+    hits, facts = answer.hits, search.facts
     if not search.asks_for_set:
         hits, facts = hits[:MAX_RECALLED], facts[:MAX_RECALLED]
     fits = {hit.id: fit_of(hit.similarity, search.nearness(hit.id)) for hit in hits}
@@ -93,11 +93,11 @@ def build_context(
         )
         for hit, fact in zip(hits, facts, strict=True)
     ]
-    least = least_fit(found.confidence, by_meaning=found.source != "index")
-    critical = _critical_facts(sources, search, {fact.id for fact in facts}, fit=least)
+    min_fit = least_fit(answer.confidence, by_meaning=answer.source != "index")
+    critical = _critical_facts(sources, search, {fact.id for fact in facts}, fit=min_fit)
     rejected: list[tuple[PackCandidate, str]] = []
-    kept = []
-    silent = not search.asks_for_set and is_silent(found.answerable)
+    chosen = []
+    silent = not search.asks_for_set and is_silent(answer.answerable)
     packs_pending = request.all or request.status == PENDING
     for candidate, hit in zip(candidates, hits, strict=True):
         fit = max(fits.get(each, 0.0) for each in (hit.id, *hit.contradicts))
@@ -105,16 +105,16 @@ def build_context(
             rejected.append((candidate, REASON_UNSURE))
         elif is_pending_observation(candidate.fact) and not packs_pending:
             rejected.append((candidate, REASON_PENDING))
-        elif fit < least and not search.concerns(candidate.fact):
+        elif fit < min_fit and not search.concerns(candidate.fact):
             rejected.append((candidate, REASON_LITTLE_FIT))
         else:
-            kept.append(candidate)
+            chosen.append(candidate)
     if not silent:
-        kept += critical
-    entities = _entities(sources, search.index, [each.fact for each in kept], request)
+        chosen += critical
+    entities = _entities(sources, search.index, [each.fact for each in chosen], request)
     pack = pack_context(
-        found.query,  # without its secrets
-        kept,
+        answer.query,  # without its secrets
+        chosen,
         budget=budget,
         count=tokens.count,
         form=request.format,
@@ -124,14 +124,14 @@ def build_context(
     )
     _log.debug("%d of %d facts packed in %d tokens", len(pack.items), len(facts), pack.tokens)
     nothing_known = ""
-    if not kept:
+    if not chosen:
         nothing_known = NOTHING_FITS if rejected else NOTHING_FOUND
     return replace(
         pack,
         nothing_known=nothing_known,
         counter=tokens.name,
-        degraded=found.degraded,
-        hidden=found.hidden,
+        degraded=answer.degraded,
+        hidden=answer.hidden,
     )
 
 
@@ -145,7 +145,7 @@ def _check(request: ContextRequest) -> None:
 
 
 def _critical_facts(
-    sources: RecallSources, search: RecallSearch, known: set[str], *, fit: float
+    sources: RecallSources, search: RecallSearch, hit_ids: set[str], *, fit: float
 ) -> list[PackCandidate]:
     """Critical facts that were not found, and are about what the question asks for.
 
@@ -156,7 +156,7 @@ def _critical_facts(
         return []
     ids = search.index.browse(filters._replace(tiers=frozenset({"critical"})), limit=MAX_CRITICAL)
     try:
-        facts = sources.ctx.redacted_store.find_many([x for x in ids if x not in known])
+        facts = sources.ctx.redacted_store.find_many([x for x in ids if x not in hit_ids])
     except StoreUnavailableError:
         return []
     search.ask_branch(facts.values())
@@ -205,13 +205,13 @@ def _entities(
     )
     ids = [each.fact_id for each in matches]
     try:
-        found = sources.ctx.redacted_store.find_many(ids)
+        entities_by_id = sources.ctx.redacted_store.find_many(ids)
     except StoreUnavailableError:
         return []
     paths = sources.ctx.archive.note_paths(ids)
     candidates = []
-    for fact_id in filter(found.__contains__, ids):
-        entity = found[fact_id]
+    for fact_id in filter(entities_by_id.__contains__, ids):
+        entity = entities_by_id[fact_id]
         own_names = {fold_case(each) for each in (entity.title, *entity.aliases)}
         named_by = frozenset[str]().union(*(naming[name] for name in own_names & set(names)))
         # An entity may belong to no user, but not to another one.
