@@ -71,18 +71,18 @@ class Traces:
 
     def found_in(self, data: bytes | mmap) -> Mapping[str, int]:
         """Which ids and pieces occur in bytes, and how often."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for match in _WORDS.finditer(data) if self._by_word else ():
             for offset, form, name in self._by_word.get(match[0], ()):
                 start = match.start() - offset
                 if start >= 0 and data[start : start + len(form)] == form:
-                    found[name] = found.get(name, 0) + 1
+                    counts[name] = counts.get(name, 0) + 1
         for form, name in self._one_by_one:
             at = data.find(form)
             while at >= 0:
-                found[name] = found.get(name, 0) + 1
+                counts[name] = counts.get(name, 0) + 1
                 at = data.find(form, at + 1)
-        return found
+        return counts
 
     def mentions(self, value: str | bytes | None) -> bool:
         """Whether a value names one of the facts or quotes them."""

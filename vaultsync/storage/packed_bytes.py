@@ -54,18 +54,18 @@ def _deflated(data: bytes) -> bytes:
     return stream.compress(data) + stream.flush()
 
 
-def unpack(held: bytes) -> bytes:
+def unpack(data: bytes) -> bytes:
     """The reverse of `pack()`.
 
     Raises:
         ValueError: the bytes are damaged.
     """
-    if not held.startswith(HEADER):
-        return held
+    if not data.startswith(HEADER):
+        return data
     import zlib  # noqa: PLC0415 - as above
 
     try:
-        return zlib.decompress(held[len(HEADER) :])
+        return zlib.decompress(data[len(HEADER) :])
     except zlib.error as error:
         message = f"packed bytes are damaged: {error}"
         raise ValueError(message) from error
@@ -84,11 +84,11 @@ def _readable(data: bytes | mmap, start: int) -> bytes:
     """The contents of a stream up to its end, or to where it is damaged."""
     import zlib  # noqa: PLC0415 - as above
 
-    reader, found = zlib.decompressobj(), []
+    reader, pieces = zlib.decompressobj(), []
     while not reader.eof and start < len(data):
         try:
-            found.append(reader.decompress(data[start : start + _STEP]))
+            pieces.append(reader.decompress(data[start : start + _STEP]))
         except zlib.error:
             break
         start += _STEP
-    return b"".join(found)
+    return b"".join(pieces)

@@ -87,13 +87,13 @@ class RedactedStore(ReadOnlyStore):
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         """Those of the facts that exist, without their secrets."""
-        wanted = list(fact_ids)
-        held = self._read.get(wanted) if self._read is not None else {}
-        found = self._store.find_many([each for each in wanted if each not in held])
-        shown = {key: self._view.redact(fact) for key, fact in found.items()}
+        ids = list(fact_ids)
+        cached = self._read.get(ids) if self._read is not None else {}
+        facts = self._store.find_many([each for each in ids if each not in cached])
+        shown = {key: self._view.redact(fact) for key, fact in facts.items()}
         if self._read is not None:
             self._read.put(shown)
-        return held | shown
+        return cached | shown
 
     def tombstone(self, fact_id: str) -> Fact | None:
         """The last version of a deleted fact, without its secrets."""
