@@ -44,13 +44,13 @@ def capture(
         InvalidFieldError, ScopeDeniedError: as `observe()`.
         StoreUnavailableError: never; what is stored then waits in the outbox.
     """
-    found = split_observations(ctx.view.redact_text(text) for text in texts)
+    observations = split_observations(ctx.view.redact_text(text) for text in texts)
     context = ctx.view.redact_text(hook.context)
-    tiers = classifier.classify([ObservedText(each, context) for each in found])
-    kept: list[KeptObservation] = []
+    tiers = classifier.classify([ObservedText(each, context) for each in observations])
+    stored: list[KeptObservation] = []
     facts: list[Fact] = []
     known = 0
-    for text, tier in zip(found, tiers, strict=True):
+    for text, tier in zip(observations, tiers, strict=True):
         if tier == BACKGROUND:
             continue
         try:
@@ -68,10 +68,10 @@ def capture(
             known += 1
             continue
         facts.append(fact)
-        kept.append(KeptObservation(fact.id, tier or PENDING, text))
+        stored.append(KeptObservation(fact.id, tier or PENDING, text))
     noise = tiers.count(BACKGROUND)
     report = CaptureReport(
-        hook.host, hook.event, hook.session, len(found), noise, known, tuple(kept)
+        hook.host, hook.event, hook.session, len(observations), noise, known, tuple(stored)
     )
     return report, facts
 

@@ -124,20 +124,20 @@ def process(
         *_ids(index, reader, ARCHIVED, frozenset({CRITICAL, NOTABLE})),
     ]
     run = ctx.clock.new_id()
-    done: list[_Decision] = []
+    results: list[_Decision] = []
     waiting = 0
     for start in range(0, len(ids), TEXTS_PER_BATCH):
         batch = ids[start : start + TEXTS_PER_BATCH]
         decisions, unanswered = _decide(ctx, classifier, batch)
         written = decisions if dry_run else list(_written(ctx, decisions))
         waiting += unanswered + len(decisions) - len(written)
-        done += written
+        results += written
         if progress is not None:
-            progress("observations", len(done) + waiting, len(ids))
-    report = _report(ctx, run, done, began, waiting=waiting, dry_run=dry_run)
-    if dry_run or not done:
+            progress("observations", len(results) + waiting, len(ids))
+    report = _report(ctx, run, results, began, waiting=waiting, dry_run=dry_run)
+    if dry_run or not results:
         return report
-    changed = tuple(each.before.id for each in done)
+    changed = tuple(each.before.id for each in results)
     request = SyncRequest(
         kind=RUN_KIND,
         actor=actor,
@@ -147,15 +147,15 @@ def process(
         exempt_from_guard=frozenset(changed),
     )
     followed = sync_once(ctx, request, progress=progress)
-    whole = structs.replace(
+    complete = structs.replace(
         report,
         seconds=round(ctx.clock.monotonic() - began, 3),
         counts=counted(Counter(report.counts) + Counter(followed.counts)),
         actions=[*report.actions, *followed.actions],
         attention=followed.attention,
     )
-    record_run(ctx, request, whole)
-    return whole
+    record_run(ctx, request, complete)
+    return complete
 
 
 def _ids(
@@ -172,7 +172,7 @@ def _decide(
 ) -> tuple[list[_Decision], int]:
     """The outcomes for some observations, and how many the classifier did not answer."""
     decisions: list[_Decision] = []
-    asked: list[tuple[Fact, bool]] = []
+    pending: list[tuple[Fact, bool]] = []
     for fact in ctx.store.find_many(ids).values():
         history = ctx.archive.history(fact_id=fact.id)
         latest = _since_its_status(history)
@@ -183,15 +183,15 @@ def _decide(
                 reason = f"{tier_of(fact.priority)}: the user chose the tier"
                 decisions.append(_Decision(fact, active, reason))
             elif not _was_undone(history):
-                asked.append((fact, any(map(is_by_person, history))))
+                pending.append((fact, any(map(is_by_person, history))))
         elif is_background_observation(fact) and fact.priority not in TIERS[BACKGROUND] and moved:
             decisions.append(
                 _Decision(fact, expanded(fact), "the user moved it out of the background")
             )
-    texts = [_observed(ctx, fact) for fact, _ in asked]
+    texts = [_observed(ctx, fact) for fact, _ in pending]
     tiers = classifier.classify(texts) if texts else []
     unanswered = 0
-    for (fact, is_edited), text, tier in zip(asked, texts, tiers, strict=True):
+    for (fact, is_edited), text, tier in zip(pending, texts, tiers, strict=True):
         if tier is None:
             unanswered += 1
             continue
@@ -281,14 +281,14 @@ def _written(ctx: SyncContext, decisions: Sequence[_Decision]) -> Iterator[_Deci
 def _report(
     ctx: SyncContext,
     run: str,
-    done: Sequence[_Decision],
+    decisions: Sequence[_Decision],
     began: float,
     *,
     waiting: int,
     dry_run: bool,
 ) -> ProcessReport:
-    paths = ctx.archive.note_paths([each.before.id for each in done])
-    tiers = Counter(tier_of(each.after.priority) for each in done)
+    paths = ctx.archive.note_paths([each.before.id for each in decisions])
+    tiers = Counter(tier_of(each.after.priority) for each in decisions)
     actions = [
         ActionTaken(
             "update_store",
@@ -298,7 +298,7 @@ def _report(
             each.reason,
             ("updated_in_store",),
         )
-        for each in done
+        for each in decisions
     ]
     return ProcessReport(
         run=run,
@@ -306,10 +306,10 @@ def _report(
         seconds=round(ctx.clock.monotonic() - began, 3),
         counts=counted(counts_of(actions)),
         actions=actions,
-        classified=len(done),
+        classified=len(decisions),
         critical=tiers[CRITICAL],
         notable=tiers[NOTABLE],
         background=tiers[BACKGROUND],
-        compressed=sum(each.after.own.get(COMPRESSED) is True for each in done),
+        compressed=sum(each.after.own.get(COMPRESSED) is True for each in decisions),
         pending=waiting,
     )
