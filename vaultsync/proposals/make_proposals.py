@@ -59,17 +59,17 @@ def make_proposals(
         forget_answers(ctx, [kind for kind, mode in modes.items() if mode == OFF])
     silent = silent_kinds(answer_counts(ctx.archive))
     facts = _freshest(ctx, is_live)
-    known = {each.id: each for each in ctx.archive.proposals(settled=True)}
-    busy = {x.fact_id for each in known.values() if not each.outcome for x in each.changes}
+    proposals = {each.id: each for each in ctx.archive.proposals(settled=True)}
+    busy = {x.fact_id for each in proposals.values() if not each.outcome for x in each.changes}
     proposed: dict[str, int] = {}
     automatic: list[ProposalRecord] = []
     for kind, producer in PRODUCERS.items():
         if modes[kind] == OFF or kind in silent:
             continue
-        more = _freshest(ctx, is_archived_observation) if producer.reads_archived else []
-        found = producer.find([*facts, *more], ctx.clock.now())
-        candidates = _without_evidence(found, kind, known.values())
-        drafts = _new(ctx, kind, candidates, known.keys(), busy)
+        archived = _freshest(ctx, is_archived_observation) if producer.reads_archived else []
+        found = producer.find([*facts, *archived], ctx.clock.now())
+        candidates = _without_evidence(found, kind, proposals.values())
+        drafts = _new(ctx, kind, candidates, proposals.keys(), busy)
         for number, draft in zip(range(1, producer.most + 1), drafts, strict=False):
             proposed[kind] = number
             recorded = None if dry_run else propose(ctx, draft)

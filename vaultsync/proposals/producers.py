@@ -133,9 +133,9 @@ def duplicates(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
         groups[fact.scope, fact.type].append(fact)
     for group in groups.values():
         for one, other in near_duplicate_pairs([each.content for each in group]):
-            kept, gone = sorted((group[one], group[other]), key=_rank)
-            if gone.agent_id is not None and _says_the_same(kept, gone):
-                yield _merged(kept, gone)
+            kept, duplicate = sorted((group[one], group[other]), key=_rank)
+            if duplicate.agent_id is not None and _says_the_same(kept, duplicate):
+                yield _merged(kept, duplicate)
 
 
 def _rank(fact: Fact) -> tuple[bool, int, str, str]:
@@ -154,15 +154,15 @@ def _names(text: str) -> Counter[str]:
     return Counter(re.findall(r"(?<![.!?:#>*-] )(?<=\S )[A-ZÀ-ÖØ-Þ]\w+", text))
 
 
-def _merged(kept: Fact, gone: Fact) -> Candidate:
-    wanted: dict[str, Value] = {
-        "content": merged_text(kept.content, gone.content),
-        "tags": [*dict.fromkeys((*kept.tags, *gone.tags))],
-        "entities": [*dict.fromkeys((*kept.entities, *gone.entities))],
+def _merged(kept: Fact, duplicate: Fact) -> Candidate:
+    values: dict[str, Value] = {
+        "content": merged_text(kept.content, duplicate.content),
+        "tags": [*dict.fromkeys((*kept.tags, *duplicate.tags))],
+        "entities": [*dict.fromkeys((*kept.entities, *duplicate.entities))],
     }
-    title = f"Merge “{gone.title}” into “{kept.title}”"
+    title = f"Merge “{duplicate.title}” into “{kept.title}”"
     why = f"Both say nearly the same; “{kept.title}” keeps what only the other one says."
-    return Candidate(title, why, kept.scope, (_change(kept, wanted), _deletion(gone)))
+    return Candidate(title, why, kept.scope, (_change(kept, values), _deletion(duplicate)))
 
 
 def contradictions(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:
@@ -171,9 +171,9 @@ def contradictions(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]
     Denials are not proposed, because most are figures of speech (docs/decisions/0049).
     """
     statements = map(_values_of, sorted(filter(_is_statement, facts), key=_age))
-    some = [each for each in statements if len(each.claims) <= MAX_SENTENCES]
-    for at, before in _may_disagree(some):
-        newer, older = some[at], some[before]
+    short = [each for each in statements if len(each.claims) <= MAX_SENTENCES]
+    for at, before in _may_disagree(short):
+        newer, older = short[at], short[before]
         if newer.fact.scope != older.fact.scope or newer.fact.supersedes_id is not None:
             continue
         why = contradiction(newer, older)
@@ -202,14 +202,14 @@ def _may_disagree(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
     sharing: defaultdict[str, set[int]] = defaultdict(set)
     rarest: defaultdict[str, set[int]] = defaultdict(set)
     for at, each in enumerate(statements):
-        found: set[int] = set()
+        candidates: set[int] = set()
         own = [claim.words for claim in each.claims if claim.words]
         first = {min(words, key=lambda word: (frequency[word], word)) for words in own}
         for word in frozenset().union(*own):
-            found |= rarest[word]  # all words of an older sentence may be in this one
+            candidates |= rarest[word]  # all words of an older sentence may be in this one
             if word in first and frequency[word] <= MAX_SHARING:
-                found |= sharing[word]  # or all of this one in an older one
-        yield from ((at, before) for before in sorted(found))
+                candidates |= sharing[word]  # or all of this one in an older one
+        yield from ((at, before) for before in sorted(candidates))
         for word in frozenset().union(*own):
             sharing[word].add(at)
         for word in first:
@@ -317,38 +317,38 @@ def _original(fact: Fact) -> str:
     return found if isinstance(found, str) and found else fact.content
 
 
-def _learned(seen: Sequence[Fact]) -> Candidate:
-    last = seen[-1]
+def _learned(observations: Sequence[Fact]) -> Candidate:
+    last = observations[-1]
     values: dict[str, Value] = {
         "type": "fact",
         "content": _original(last),
         "scope": last.scope,
-        "priority": max(min(each.priority for each in seen), 1),
-        "entities": [*dict.fromkeys(x for each in seen for x in each.entities)],
-        "relatedFactIds": [each.id for each in seen][-MAX_EVIDENCE:],
+        "priority": max(min(each.priority for each in observations), 1),
+        "entities": [*dict.fromkeys(x for each in observations for x in each.entities)],
+        "relatedFactIds": [each.id for each in observations][-MAX_EVIDENCE:],
     }
     title = f"Keep “{last.title}” as one fact"
     change = ProposedChange("", "", {}, values, None, last.title)
-    return Candidate(title, _seen_often(seen), last.scope, (change,), _ids(seen))
+    return Candidate(title, _seen_often(observations), last.scope, (change,), _ids(observations))
 
 
-def _more_important(fact: Fact, seen: Sequence[Fact]) -> Candidate:
+def _more_important(fact: Fact, observations: Sequence[Fact]) -> Candidate:
     importance = 0.5 if fact.importance is None else fact.importance
     wanted: dict[str, Value] = {
         "importance": round(min(importance + IMPORTANCE_STEP, 1.0), 2),
-        "relatedFactIds": [*fact.related_fact_ids, *[x.id for x in seen][-MAX_EVIDENCE:]],
+        "relatedFactIds": [*fact.related_fact_ids, *[x.id for x in observations][-MAX_EVIDENCE:]],
     }
     title = f"“{fact.title}” was seen again"
     change = _change(fact, wanted)
-    return Candidate(title, _seen_often(seen), fact.scope, (change,), _ids(seen))
+    return Candidate(title, _seen_often(observations), fact.scope, (change,), _ids(observations))
 
 
 def _ids(facts: Sequence[Fact]) -> frozenset[str]:
     return frozenset(each.id for each in facts)
 
 
-def _seen_often(seen: Sequence[Fact]) -> str:
-    return f"Seen {len(seen)} times since {seen[0].created_at[:10]}."
+def _seen_often(observations: Sequence[Fact]) -> str:
+    return f"Seen {len(observations)} times since {observations[0].created_at[:10]}."
 
 
 def retypes(facts: Sequence[Fact], _now: datetime) -> Iterator[Candidate]:

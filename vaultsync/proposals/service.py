@@ -343,10 +343,10 @@ def redact_proposal(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecor
     with suppress(StoreUnavailableError):  # then only the bases are known
         facts += ctx.store.find_many(ids).values()
     sides = [side for x in proposal.changes for side in (x.before, x.after or {})]
-    named: list[tuple[str, Value]] = [("title", proposal.title), ("content", proposal.why)]
-    named += [("title", x.title) for x in proposal.changes]
-    named += [item for side in sides for item in side.items()]
-    title, why, *values = ctx.view.redact_values(named, *facts)
+    pairs: list[tuple[str, Value]] = [("title", proposal.title), ("content", proposal.why)]
+    pairs += [("title", x.title) for x in proposal.changes]
+    pairs += [item for side in sides for item in side.items()]
+    title, why, *values = ctx.view.redact_values(pairs, *facts)
     shown = iter(values)
     titles = [str(next(shown)) for _ in proposal.changes]
     changes = []
@@ -419,18 +419,18 @@ class _Settling:
         known = dict.fromkeys(x.fact_id for each in proposals for x in each.changes if x.revision)
         if known:
             self._before = sync_once(self._ctx, SyncRequest.for_facts(known, "follow"))
-        applied, gone = [], []
+        applied, expired = [], []
         for each in proposals:
             try:
                 newer = _apply(self._ctx, each)
             except FactNotFoundError:
-                gone.append(each)
+                expired.append(each)
                 continue
             if newer is None:
                 applied.append(each)
             else:
                 self._ask_again(each, newer)
-        self.close(gone, EXPIRED)
+        self.close(expired, EXPIRED)
         if not applied:
             return
         run = self._ctx.clock.new_id()

@@ -84,11 +84,11 @@ class DraftStore(ReadOnlyStore):
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         """The facts with these ids that would exist, by id."""
-        wanted = list(fact_ids)
+        ids = list(fact_ids)
         with _needed():
-            found = self._store.find_many(wanted)
-        drafted = {key: self._drafts[key] for key in wanted if key in self._drafts}
-        return {key: fact for key, fact in {**found, **drafted}.items() if fact is not None}
+            stored = self._store.find_many(ids)
+        drafted = {key: self._drafts[key] for key in ids if key in self._drafts}
+        return {key: fact for key, fact in {**stored, **drafted}.items() if fact is not None}
 
     def tombstone(self, fact_id: str) -> Fact | None:
         """The last version of a deleted fact."""
@@ -129,18 +129,18 @@ class DraftStore(ReadOnlyStore):
         """
         before = self._store.find_many(self._drafts)
         for fact_id, fact in self._drafts.items():
-            known = before.get(fact_id)
-            if known is None:
+            prior = before.get(fact_id)
+            if prior is None:
                 if fact is not None:
                     yield ProposedChange(fact_id, "", {}, _new_values(fact, at), None, fact.title)
             elif fact is None:
-                old: dict[str, Value] = {"content": known.content}
-                yield ProposedChange(fact_id, known.revision or "", old, None, None, known.title)
+                old: dict[str, Value] = {"content": prior.content}
+                yield ProposedChange(fact_id, prior.revision or "", old, None, None, prior.title)
             else:
-                keys = [key for key in differing_keys(known, fact) if key != "updatedAt"]
+                keys = [key for key in differing_keys(prior, fact) if key != "updatedAt"]
                 if keys:
-                    old, new = ({key: each.plain(key) for key in keys} for each in (known, fact))
-                    yield ProposedChange(fact_id, known.revision or "", old, new, None, known.title)
+                    old, new = ({key: each.plain(key) for key in keys} for each in (prior, fact))
+                    yield ProposedChange(fact_id, prior.revision or "", old, new, None, prior.title)
 
 
 def _new_values(fact: Fact, at: str) -> dict[str, Value]:
