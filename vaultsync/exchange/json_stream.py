@@ -24,14 +24,14 @@ class _Buffer:
 
     def more(self) -> None:
         """Read at least as much text as is buffered, so that the total time stays linear."""
-        kept = [self.text[self.at :]]
-        wanted = max(len(kept[0]), 1)
-        while wanted > 0 and not self.ended:
+        pieces = [self.text[self.at :]]
+        missing = max(len(pieces[0]), 1)
+        while missing > 0 and not self.ended:
             piece = next(self._pieces, None)
             self.ended = piece is None
-            kept.append(piece or "")
-            wanted -= len(piece or "")
-        self.text, self.at = "".join(kept), 0
+            pieces.append(piece or "")
+            missing -= len(piece or "")
+        self.text, self.at = "".join(pieces), 0
 
     def peek(self) -> str:
         """The next non-blank character; "" at the end."""

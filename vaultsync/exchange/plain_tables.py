@@ -84,15 +84,15 @@ def _named(files: SourceFiles, endings: tuple[str, ...]) -> list[str]:
 
 
 def _lines(pieces: Iterator[str]) -> Iterator[str]:
-    left = ""
+    partial = ""
     for piece in pieces:
-        *whole, left = (left + piece).split("\n")
-        yield from (f"{line}\n" for line in whole)
-        if len(left) > _MAX_LINE:
+        *complete, partial = (partial + piece).split("\n")
+        yield from (f"{line}\n" for line in complete)
+        if len(partial) > _MAX_LINE:
             why = f"the line after it is longer than {_MAX_LINE >> 20} MiB"
             raise csv.Error(why)
-    if left:
-        yield left
+    if partial:
+        yield partial
 
 
 def _row(given: Mapping[str, Any], where: str) -> SourceFact | Unreadable:

@@ -78,19 +78,19 @@ def remember_session(
     session = clean_line("session", session)
     if not session:
         raise InvalidFieldError("session", session, "a name for the conversation")
-    given = list(messages)
-    spoken = [each for number, message in enumerate(given) for each in _read(number, message)]
+    inputs = list(messages)
+    spoken = [each for number, message in enumerate(inputs) for each in _read(number, message)]
     moments = _moments(spoken, to_microseconds(ctx.today()))
     scope = values.get("scope") or (private_scope(agent) if agent else "")
     user = values.get("userId")
     talk = f"{session}\0{user}" if user else session
     times_said: Counter[_Message] = Counter()
-    wanted: dict[str, dict[str, Value]] = {}
+    new_facts: dict[str, dict[str, Value]] = {}
     for each, moment in zip(spoken, moments, strict=True):
         times_said[each] += 1
         own = (agent or "", str(scope), talk, str(times_said[each]))
         key = fact_id("\n".join((*own, each.at or "", each.text)), each.at)
-        wanted[key] = {
+        new_facts[key] = {
             **values,
             "id": key,
             "type": "episodic",
@@ -98,18 +98,18 @@ def remember_session(
             "sessionId": session,
             "createdAt": from_microseconds(moment),
         }
-    there: Collection[str] = ()
+    existing: Collection[str] = ()
     with suppress(StoreUnavailableError):  # then all messages are queued
-        there = ctx.store.find_many(wanted)
+        existing = ctx.store.find_many(new_facts)
     # All are checked before the first is written.
     new = [
         fact_service.new_fact(ctx, fact, agent=agent)
-        for key, fact in wanted.items()
-        if key not in there
+        for key, fact in new_facts.items()
+        if key not in existing
     ]
     found = [each for each in fact_service.write_new(ctx, new, agent=agent) if each is not None]
     ids = tuple(each.id for each in found)
-    known, skipped = len(spoken) - len(ids), len(given) - len(spoken)
+    known, skipped = len(spoken) - len(ids), len(inputs) - len(spoken)
     return RememberedSession(session, ids, len(ids), known, skipped), found
 
 

@@ -49,8 +49,8 @@ def write_basic_memory(facts: Iterable[Fact]) -> Files:
     for fact in facts:
         known = fact.properties.get("permalink")
         permalink = known if isinstance(known, str) else ""
-        wanted = permalink or f"{fact.scope}/{slug(fact.title) or fact.type}"
-        name = _free(wanted, fact.id, taken)
+        preferred = permalink or f"{fact.scope}/{slug(fact.title) or fact.type}"
+        name = _free(preferred, fact.id, taken)
         values: dict[str, Value] = {
             "title": fact.title,
             "type": fact.type,
