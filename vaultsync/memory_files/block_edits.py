@@ -93,19 +93,19 @@ def read_block_edits(text: str, written: Sequence[WrittenBlock]) -> list[ItemEdi
     if pieces is None or len(keys) < len(base.items):
         return None
     items = {each.id: each for each in base.items}
-    edits, found = [], set[str]()
+    edits, kept_ids = [], set[str]()
     for number, piece, named in pieces:
         fact_id = named[0] if named else ""
-        if fact_id in found:
+        if fact_id in kept_ids:
             return None
         before = items[fact_id].text if named else ""
         if not {*named} <= {fact_id, *(keys.get(line) for line in before.split("\n"))}:
             return None
-        found |= {*named[:1]}
+        kept_ids |= {*named[:1]}
         if _plain(piece) != _plain(before):
             edits.append(ItemEdit(fact_id, before, piece, body.first_line + number))
-    gone = (each for each in base.items if each.id not in found)
-    return edits + [ItemEdit(each.id, each.text, None) for each in gone]
+    removed = (each for each in base.items if each.id not in kept_ids)
+    return edits + [ItemEdit(each.id, each.text, None) for each in removed]
 
 
 def fact_edit(fact: Fact, edit: ItemEdit, form: str) -> IntendedChange:

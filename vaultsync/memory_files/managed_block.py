@@ -110,7 +110,7 @@ def fill_block(
     empty = write_block(text, MARKS, without_items)
     used_bytes, used_lines = len(empty.encode()) + other_bytes, count_lines(empty)
     used_tokens = count(_marked(without_items))
-    taken: list[Fact] = []
+    included: list[Fact] = []
     left_out: list[tuple[Fact, str]] = []
     for fact in facts:
         item = items[fact.id]
@@ -122,7 +122,7 @@ def fill_block(
         elif limits.max_lines is not None and used_lines + more_lines > limits.max_lines:
             left_out.append((fact, f"the file may have {limits.max_lines} lines"))
         else:
-            taken.append(fact)
+            included.append(fact)
             used_bytes += more_bytes
             used_lines += more_lines
             used_tokens += more_tokens
@@ -130,21 +130,21 @@ def fill_block(
     def block() -> str:
         # The order is that of the tiers and of time, so that a fact that is used more often
         # moves no other lines.
-        taken.sort(key=lambda x: (x.priority, to_microseconds(x.created_at), x.id))
-        return _body([items[fact.id] for fact in taken], form)
+        included.sort(key=lambda x: (x.priority, to_microseconds(x.created_at), x.id))
+        return _body([items[fact.id] for fact in included], form)
 
-    by_rank = list(taken)
+    by_rank = list(included)
     # A tokenizer may take one more for a whole than for its parts.
-    while taken and count(_marked(block())) > limits.budget:
+    while included and count(_marked(block())) > limits.budget:
         last = by_rank.pop()
-        taken.remove(last)
+        included.remove(last)
         left_out.append((last, f"the budget is {limits.budget} tokens"))
     ranks = {fact.id: number for number, fact in enumerate(facts)}
     left_out.sort(key=lambda each: ranks[each[0].id])
-    if not taken and (text is None or find_block(text, MARKS) is None):
+    if not included and (text is None or find_block(text, MARKS) is None):
         return FilledBlock(text, 0, (), left_out)
     body = block()
-    return FilledBlock(write_block(text, MARKS, body), count(_marked(body)), taken, left_out)
+    return FilledBlock(write_block(text, MARKS, body), count(_marked(body)), included, left_out)
 
 
 def edited_lines(text: str, facts: Sequence[Fact], form: str) -> list[tuple[int, str]] | None:

@@ -116,7 +116,7 @@ def write_back(
         for number, (_, fact_id) in enumerate(owned)
         if number not in changed or changed[number].content is not None
     ]
-    done = [each for each in wanted if each.number in changed]
+    applied = [each for each in wanted if each.number in changed]
     now = read(text)
     for each in wanted:
         if each.number is None and not imports_file(f"{each.title} {each.content}", ""):
@@ -125,13 +125,13 @@ def write_back(
                 text, number = found
                 order.insert(number, each.fact_id)
                 now = read(text)
-                done.append(each)
+                applied.append(each)
     notices = [
         _refusal(name, each, sections, why.get(each.fact_id, "it would not be one section"))
         for each in wanted
-        if each not in done or each.fact_id in why
+        if each not in applied or each.fact_id in why
     ]
-    return WrittenBack(text, now, order, done, notices, bom)
+    return WrittenBack(text, now, order, applied, notices, bom)
 
 
 def _refusal(
