@@ -428,14 +428,15 @@ def test_an_empty_property_of_a_persons_note_does_not_stop_an_agents_edit(world:
 
 
 def test_a_change_that_cannot_be_written_is_named_by_all(world: World, fact: Fact) -> None:
-    world.agent_updates(fact.id, content="# A heading\n\nWords.", tags=["a"])
     path = world.path(fact.id)
-    world.person_edits(path, "# A plain fact\n", "")
+    world.person_edits(path, "status: active\n", "status: active\ndecision: {outcome: open}\n")
+    world.sync()
+    world.agent_updates(fact.id, decisionOutcome=None, tags=["a"])
     for look in (read_status, lambda ctx: sync_once(ctx, SyncRequest(dry_run=True))):
         with world.nobody_writes():
             (said,) = look(world.ctx).attention
         assert (said.kind, said.path) == ("unsafe_splice", path)
-        assert "content" in said.message
+        assert "decisionOutcome" in said.message
     assert kinds(world.sync()) == ["unsafe_splice"]
     status = read_status(world.ctx)
     assert ([each.kind for each in status.attention], status.pending) == (["unsafe_splice"], 1)

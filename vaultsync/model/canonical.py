@@ -56,7 +56,9 @@ def clean_text(key: str, value: object) -> str:
         raise InvalidFieldError(key, value, ValueKind.TEXT.value)
     if re.search(_NO_TEXT, value):
         raise InvalidFieldError(key, value, "text without NUL or lone surrogates")
-    return value.replace("\r\n", "\n").strip("\n")
+    if "\r" in value:
+        value = value.replace("\r\n", "\n").replace("\r", "\n")
+    return value.strip("\n")
 
 
 _BREAKS = r"[\r\n\u2028\u2029\x85]"
@@ -273,7 +275,9 @@ def canonical_values(values: Mapping[str, Value]) -> dict[str, Value | tuple[str
     return found
 
 
-_PROPERTY = r"\A[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
+MERGE_KEY = "<<"
+"""A key that YAML does not take for a name: its map is merged into the one around it."""
+_PROPERTY = r"\A(?!<<\Z)[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
 
 
 @lru_cache(maxsize=4096)  # the notes of a vault share their few names of properties
@@ -309,6 +313,8 @@ def json_value(key: str, value: object, *, depth: int = 0) -> Value:
     if isinstance(value, (list, tuple)):
         return [json_value(key, each, depth=depth) for each in value]
     if isinstance(value, Mapping) and all(isinstance(each, str) for each in value):
+        if MERGE_KEY in value:
+            raise InvalidFieldError(key, MERGE_KEY, "a map whose keys are names")
         return {
             str(json_value(key, name)): json_value(key, each, depth=depth)
             for name, each in value.items()
