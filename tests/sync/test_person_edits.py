@@ -21,6 +21,7 @@ from tests.world import (
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.notes.body import BLOCK_END, BLOCK_START
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
@@ -327,6 +328,38 @@ def test_entities_and_links_of_the_managed_block_are_edits_of_their_fields(world
     now = world.fact(fact.id)
     assert set(now.entities) == {"Convex", "LanceDB"}
     assert now.related_fact_ids == (other.id,)
+
+
+@pytest.mark.parametrize("with_frontmatter", [False, True])
+def test_a_note_merged_into_another_takes_no_links_from_it(
+    world: World, *, with_frontmatter: bool
+) -> None:
+    related = world.mirrored("Related words.", title="Related")
+    into = world.mirrored(
+        "Words.", title="Into", entities=["Bob", "Pier"], relatedFactIds=[related.id]
+    )
+    other = world.mirrored("Other words.", title="Other", entities=["Pier", "Eve"])
+    path, gone = world.path(into.id), world.path(other.id)
+    text = world.note(other.id)
+    world.person_writes(
+        path, world.note(into.id) + "\n" + (text if with_frontmatter else text.split("---\n", 2)[2])
+    )
+    world.person_deletes(gone)
+    world.quiesce()
+    now = world.fact(into.id)
+    assert now.entities == ("Bob", "Pier", "Eve")
+    assert now.related_fact_ids == (related.id,)
+    assert "Other words." in now.content
+    # The links of both are in the block that counts, so the other block may go.
+    said = world.note(into.id)
+    start, end = said.index(BLOCK_START), said.index(BLOCK_END) + len(BLOCK_END)
+    world.person_writes(path, said[:start] + said[end:])
+    world.quiesce()
+    assert world.fact(into.id).entities == ("Bob", "Pier", "Eve")
+    assert world.fact(into.id).related_fact_ids == (related.id,)
+    world.person_edits(path, "- [[Bob]]\n", "")
+    world.quiesce()
+    assert world.fact(into.id).entities == ("Pier", "Eve")
 
 
 def test_text_in_or_below_the_managed_block_is_content(world: World, fact: Fact) -> None:

@@ -129,6 +129,22 @@ def _find_block(text: str, start: int) -> tuple[int, int] | None:
     return None
 
 
+def read_blocks_above(body: NoteBody) -> tuple[frozenset[str], frozenset[str]]:
+    """Targets of the links under Related Facts and Entities in blocks that are content.
+
+    A note has such blocks when the text of other notes was merged into it.
+    """
+    related: set[str] = set()
+    entities: set[str] = set()
+    text = body.text[: body.content[1]]
+    while (block := _find_block(text, body.content[0])) is not None:
+        links = _read_block(text[slice(*block)])
+        related.update(links[0])
+        entities.update(links[1])
+        text = text[: block[0]]
+    return frozenset(related), frozenset(entities)
+
+
 def _read_block(block: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     related: list[str] = []
     entities: list[str] = []
