@@ -140,9 +140,8 @@ class Fact(Struct, frozen=True, eq=False):
             else:
                 others[key] = list(new) if isinstance(new, tuple) else new
         fact = _with_entity_type(self.evolve(**attrs, own=own, properties=properties))
-        if fact.title or "title" not in values:
-            return fact
-        return fact.evolve(title=derive_title(fact.content, fact.type))
+        titled = fact.title or "title" not in values
+        return fact if titled else fact.evolve(title=derive_title(fact.content, fact.type))
 
     def overlay(self, values: Mapping[str, Value], properties: Mapping[str, Value]) -> Fact:
         """A copy with other values by key, all of them canonical already.
