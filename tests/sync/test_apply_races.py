@@ -24,15 +24,15 @@ def _shapeless(world: World, text: str = "Just words.\n") -> str:
 
 
 def test_a_note_that_cannot_take_the_agents_words_is_named_and_left_as_it_is(world: World) -> None:
-    fact_id = _shapeless(world)
+    fact_id = _shapeless(world, "---\ndecision: {outcome: open}\n---\nJust words.\n")
     before = world.text(PATH)
-    world.agent_updates(fact_id, content="# A heading\n\nAgent's words.")
+    world.agent_updates(fact_id, content="Agent's words.", decisionOutcome=None)
     for _ in range(2):
         told = notice(world.sync(), "unsafe_splice")
         assert told.path == PATH
         assert told.hint
         assert world.text(PATH) == before
-    world.agent_updates(fact_id, content="Agent's words.")
+    world.agent_updates(fact_id, decisionOutcome="open")
     world.assert_at_rest()
     assert "Agent's words." in world.text(PATH)
 

@@ -56,7 +56,7 @@ def clean_text(key: str, value: object) -> str:
         raise InvalidFieldError(key, value, ValueKind.TEXT.value)
     if re.search(_NO_TEXT, value):
         raise InvalidFieldError(key, value, "text without NUL or lone surrogates")
-    return value.replace("\r\n", "\n").strip("\n")
+    return value.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
 
 
 _BREAKS = r"[\r\n\u2028\u2029\x85]"
@@ -273,7 +273,7 @@ def canonical_values(values: Mapping[str, Value]) -> dict[str, Value | tuple[str
     return found
 
 
-_PROPERTY = r"\A[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
+_PROPERTY = r"\A(?!<<\Z)[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
 
 
 @lru_cache(maxsize=4096)  # the notes of a vault share their few names of properties
@@ -289,7 +289,7 @@ MAX_VALUE_DEPTH = 19
 
 
 def json_value(key: str, value: object, *, depth: int = 0) -> Value:
-    """A value as JSON: lists, maps with text keys, no infinite numbers, not nested too deeply.
+    """A value as JSON: lists, maps with text keys but `<<`, finite numbers, not nested too deeply.
 
     Raises:
         InvalidFieldError: JSON cannot represent it.
@@ -308,7 +308,7 @@ def json_value(key: str, value: object, *, depth: int = 0) -> Value:
         raise InvalidFieldError(key, "[…", expected)
     if isinstance(value, (list, tuple)):
         return [json_value(key, each, depth=depth) for each in value]
-    if isinstance(value, Mapping) and all(isinstance(each, str) for each in value):
+    if isinstance(value, Mapping) and all(isinstance(x, str) and x != "<<" for x in value):
         return {
             str(json_value(key, name)): json_value(key, each, depth=depth)
             for name, each in value.items()

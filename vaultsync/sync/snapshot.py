@@ -251,7 +251,9 @@ def take_snapshot(
             progress("scan", number, len(scan.folders))
     _identify_new_files(ctx, snapshot, scope)
     _pack(ctx, snapshot)
-    for path in recorded:
+    # A scan of some folders says nothing about the folders below them.
+    scanned = recorded if scope.folders is None else [x for x in recorded if x in scope.folders]
+    for path in scanned:
         if path not in scan.folders and not snapshot.is_unreadable(path):
             bases = ctx.archive.bases_in(path).values()
             first = next(iter(bases), None)
