@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from datetime import date
+from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
@@ -204,6 +205,7 @@ class ListedEntry(NamedTuple):
         return (0, title), *((1, each) for each in dict.fromkeys(aliases)), (2, stem)
 
 
+@lru_cache(maxsize=1024)  # many facts are of one day
 def ordinal_of(day: str) -> int:
     """The number of an ISO date; 0 for none."""
     return date.fromisoformat(day).toordinal() if day else 0
