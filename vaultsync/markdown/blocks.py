@@ -181,18 +181,19 @@ class _BlockScanner:
         innermost container begins."""
 
     def blocks(self) -> list[ProseSpan]:
-        while self._at < len(self.text):
+        text, size, match = self.text, len(self.text), _SIMPLE_BLOCK.match
+        while self._at < size:
             if self._fence is not None and not self._fence.depth:
                 self._at = self._fenced_lines(self._fence)
-            elif not self._containers and (found := _SIMPLE_BLOCK.match(self.text, self._at)):
+            elif not self._containers and (found := match(text, self._at)):
                 self._at = self._simple_block(found)
             else:
-                self._end = _line_end(self.text, self._at)
+                self._end = _line_end(text, self._at)
                 self._column = self._base = 0
                 empty_item, self._empty_item = self._empty_item, -1
                 self._at = self._simple_line(empty_item) or self._line(empty_item)
-        self._close(len(self.text))
-        self._end_fence(len(self.text))
+        self._close(size)
+        self._end_fence(size)
         return self._blocks
 
     def _close(self, end: int) -> None:
