@@ -213,10 +213,7 @@ class _BlockScanner:
         return len(self.text)
 
     def _simple_block(self, found: re.Match[str]) -> int:
-        """Take a match of `_SIMPLE_BLOCK` outside of containers, as most text is.
-
-        The result is that of `_line()` for each of its lines, sooner.
-        """
+        """Take a match of `_SIMPLE_BLOCK` outside of containers, as `_line()` would, sooner."""
         at, end = found.span(1)
         sign = self.text[at]
         if sign in "#|":
@@ -253,8 +250,7 @@ class _BlockScanner:
         if item is None:
             # Without a blank behind it, a bullet begins no item.
             after = text[at + 1 : at + 2]
-            is_item = sign in _DIGITS or not after or after.isspace()
-            return 0 if is_item else self._leaf(at, at, 0)
+            return 0 if sign in _DIGITS or not after or after.isspace() else self._leaf(at, at, 0)
         if item[1] and self._open and not containers and int(item[1]) != 1:
             return 0
         self._close(at)

@@ -95,18 +95,14 @@ class EstimatingCounter:
         foreign = max(0.0, 1 - common / (_USUAL * len(words))) if words else 0.0
         # Kinds of other characters, few in most texts, are counted apart: a fifth less time.
         others = data.translate(None, _ASCII)
-        other_kinds = others.translate(_KINDS)
-        costs = (
-            cost * (kinds if kind <= _ASCII_KINDS else other_kinds).count(kind)
-            for kind, cost in _EACH
-        )
+        by_kind = kinds, others.translate(_KINDS)
         tokens = (
             _WORD * len(words)
             + _LONG_WORD * len([word for word in words if len(word) > _LONG])
             + _FOREIGN_LETTER * foreign * kinds.count(1)
             + _DOUBLE_BLANK * data.count(b"  ")
             + _UNJOINED * len(_UNJOINED_LETTER.findall(others))
-            + sum(costs)
+            + sum(cost * by_kind[kind > _ASCII_KINDS].count(kind) for kind, cost in _EACH)
             + sum(cost * len(data.translate(only).split()) for only, cost in _IN_RUNS)
         )
         # A blank alone is in none of the classes.
