@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
+from itertools import accumulate, chain
 
 from vaultsync.errors import InvalidFieldError, InvalidIdError, UnknownTypeError
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -205,11 +206,8 @@ def hyphenated(tag: str) -> str:
 
 def tag_keys_with_parents(tags: Iterable[str]) -> frozenset[str]:
     """The keys of tags and of their parents: `a/b` is also `a`."""
-    found = set()
-    for tag in map(tag_key, tags):
-        found.add(tag)
-        found |= {tag[:at] for at, letter in enumerate(tag) if letter == "/"}
-    return frozenset(found)
+    found = (accumulate(tag.split("/"), "{}/{}".format) for tag in map(tag_key, tags))
+    return frozenset(chain.from_iterable(found))
 
 
 _CLEANERS: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]] = {
