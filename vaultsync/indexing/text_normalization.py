@@ -131,6 +131,5 @@ def note_headings(content: str) -> list[str]:
     # A question loads this module, and needs no markdown.
     from vaultsync.markdown.blocks import without_code  # noqa: PLC0415
 
-    lines = _HEADING.findall(f"\n{without_code(content)}")
-    headings = (each.strip().rstrip("# \t") for each in lines)
-    return [each for each in headings if each]
+    lines = map(str.strip, _HEADING.findall("\n" + without_code(content)))
+    return [heading for line in lines if (heading := line.rstrip("# \t"))]

@@ -406,11 +406,8 @@ class RecallSearch:
 
                 vector = mean_direction([vector, *others])
             self._record_stage("embed", {})
-            searches: list[Callable[[int], int]] = [
-                partial(self._query_vector_index, vectors, vector)
-            ]
-            if mode != "vector":
-                searches.append(self._query_note_index)
+            by_vectors: Callable[[int], int] = partial(self._query_vector_index, vectors, vector)
+            searches = [by_vectors] if mode == "vector" else [by_vectors, self._query_note_index]
             self._collect(*searches, limit=max(FUSED_CANDIDATES, self._pool_size + 1))
         except (DerivedError, ImportError, OSError) as error:
             return str(error)
