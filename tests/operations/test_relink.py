@@ -221,6 +221,21 @@ def test_a_run_for_some_facts_rewrites_what_it_can_where_the_guard_stops_the_oth
     assert len(world.facts()) == 15
 
 
+@pytest.mark.parametrize("kind", ["a link", "a folder"])
+def test_a_run_for_some_facts_looks_for_no_note_in_whose_place_is_something_else(
+    world: Moving, kind: str
+) -> None:
+    alice = world.alice()
+    odd = world.mirrored("With [[Alice]].")
+    linking = world.mirrored("With [[Alice]], too.", title="Other")
+    world.vault.delete(world.path(odd.id))
+    world.vault.make_odd(world.path(odd.id), kind)
+    world.person_renames(world.path(alice.id), NEW)
+    world.sync(SyncRequest.for_facts([alice.id], "follow"))
+    assert "With [[Alice Smith]], too." in world.note(linking.id)
+    assert world.fact(odd.id).content == "With [[Alice]]."
+
+
 def test_links_follow_a_note_that_a_sync_moved(world: Moving) -> None:
     fact = world.mirrored("-", title="Tea", type="note")
     path = world.path(fact.id).removesuffix(".md")

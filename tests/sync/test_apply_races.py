@@ -59,14 +59,14 @@ def test_a_revived_fact_is_of_the_type_of_the_folder_its_note_was_moved_to(world
 
 
 def test_a_note_whose_last_form_cannot_take_what_it_is_to_say_gets_a_new_form(world: World) -> None:
-    fact_id = _shapeless(world)
+    fact_id = _shapeless(world, "---\ndecision: {outcome: open}\n---\nJust words.\n")
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact_id)
     world.quiesce()
     assert PATH not in world.notes()
-    content = "# A heading\n\nAgent's words."
+    content = "Agent's words."
     fact_work.restore(world.ctx, fact_id, agent="indy")
-    world.agent_updates(fact_id, content=content)
+    world.agent_updates(fact_id, content=content, decisionOutcome=None)
     world.assert_at_rest()
     assert "# mine" in world.note(fact_id)
     assert content in world.note(fact_id)
