@@ -158,6 +158,17 @@ def test_an_update_changes_what_it_names_and_nothing_else(world: World) -> None:
     assert now.revision != fact.revision
 
 
+@pytest.mark.parametrize("title", [None, "", " "])
+def test_a_title_that_is_cleared_is_derived_from_the_content(
+    world: World, title: str | None
+) -> None:
+    fact = world.mirrored("Words. And more.", title="A title")
+    values: dict[str, Value] = {"title": title, "content": "Other words. And more."}
+    assert work.update(world.ctx, fact.id, values, agent="indy").title == "Other words"
+    world.assert_at_rest()
+    assert "# Other words\n" in world.note(fact.id)
+
+
 def test_an_update_that_changes_nothing_writes_nothing(world: World) -> None:
     fact = world.mirrored(tags=["a"])
     with world.nobody_writes():

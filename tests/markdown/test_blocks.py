@@ -9,7 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from vaultsync.markdown.blocks import closed_title, fenced_lines, fences, without_code
+from vaultsync.markdown.blocks import closed_title, fenced_lines, fences, prose_spans, without_code
 
 
 def _code(text: str) -> list[str]:
@@ -53,6 +53,23 @@ def test_a_fence_knows_what_is_between_its_lines() -> None:
     held = [(text[f.inner : f.close], f.depth, f.closed) for f in fences(text)]
 
     assert held == [("  b\n", 1, True), ("c", 0, False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "prose"),
+    [
+        ("a\nb\n\n\n# c\nd\n", ["a\nb\n", "# c\n", "d\n"]),
+        ("a\n|b|\n|c|\n\nd", ["a\n", "|b|\n", "|c|\n", "d"]),
+        ("= a\nb\n===\nc\n", ["= a\nb\n===\n", "c\n"]),  # a heading, whatever it begins with
+        ("a\n2. b\n1. c\n2. d\n", ["a\n2. b\n", " c\n", " d\n"]),  # only 1 ends a paragraph
+        ("- a\n\n\n2) b\nc\n", [" a\n", " b\nc\n"]),
+        ("> a\n\nb\n- > c\n\n  d\n", [" a\n", "b\n", " c\n", "  d\n"]),
+        ("-a\n+\n1a\n- \x0bb\n", ["-a\n+\n1a\n- \x0bb\n"]),  # no items, or items of nothing
+        ("~~~~\n# a\n~~~\n~~~~~\nb", ["b"]),
+    ],
+)
+def test_prose_is_in_blocks(text: str, prose: list[str]) -> None:
+    assert [text[span.start : span.end] for span in prose_spans(text)] == prose
 
 
 @pytest.mark.parametrize(

@@ -214,11 +214,20 @@ def test_an_error_shows_a_value_as_its_author_wrote_it(key: str, value: Value, s
 
 
 @pytest.mark.parametrize(
-    "key", ["", " a", "a ", "a:b", "- a", "#a", "[a", "a\nb", "x" * 101, "a\x7f"]
+    "key", ["", " a", "a ", "a:b", "- a", "#a", "[a", "a\nb", "x" * 101, "a\x7f", "<<"]
 )
 def test_some_names_cannot_be_properties(key: str) -> None:
     with pytest.raises(UsageError):
         check_property(key)
+
+
+def test_a_map_cannot_have_a_key_that_yaml_merges() -> None:
+    with pytest.raises(InvalidFieldError, match="expected text, a number"):
+        json_value("meta", [{"a": {"<<": 1}}])
+
+
+def test_all_line_breaks_of_a_text_are_one() -> None:
+    assert make_fact({"id": ID, "content": "a\rb\r\nc\n\r"}).content == "a\nb\nc"
 
 
 def test_numbers_that_json_lacks_become_text() -> None:

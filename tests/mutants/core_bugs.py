@@ -64,8 +64,8 @@ CORE_BUGS: tuple[Bug, ...] = (
     Bug(
         "text is lower-cased",
         "model/canonical.py",
-        '    return value.replace("\\r\\n", "\\n").strip("\\n")\n',
-        '    return value.replace("\\r\\n", "\\n").strip("\\n").lower()\n',
+        '.replace("\\r", "\\n").strip("\\n")\n',
+        '.replace("\\r", "\\n").strip("\\n").lower()\n',
         "sync/test_person_edits.py::test_a_persons_edit_reaches_the_store",
     ),
     Bug(

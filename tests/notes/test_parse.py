@@ -298,18 +298,35 @@ def test_a_nested_value_cannot_be_taken_out_and_that_is_said() -> None:
         rewrite_note(note, fact, fact.replace({"decisionOutcome": None}), links={})
 
 
+def test_a_content_that_would_read_differently_is_not_written() -> None:
+    note, fact = _of(f"---\nid: {ID}\n---\nWords.\n")
+    content = "<!-- vaultsync:managed -->\n<!-- /vaultsync:managed -->"
+    with pytest.raises(UnsafeSpliceError, match="cannot be written into it"):
+        rewrite_note(note, fact, fact.replace({"content": content}), links={})
+
+
+@pytest.mark.parametrize("note_text", ["Words.\n", "# T\n\nWords.\n", "Words.\r\n", ""])
 @pytest.mark.parametrize(
     "content",
     [
         "# A heading\n\nWords.",
+        "A heading\n===\n\nWords.",
         "> **Context:** at lunch\nWords.",
-        "<!-- vaultsync:managed -->\n<!-- /vaultsync:managed -->",
+        ">**Context:**",
+        " \n>\t**Context:** at lunch",
+        "# A heading\n\n> **Context:** at lunch",
     ],
 )
-def test_a_content_that_would_read_differently_is_not_written(content: str) -> None:
-    note, fact = _of(f"---\nid: {ID}\n---\nWords.\n")
-    with pytest.raises(UnsafeSpliceError, match="cannot be written into it"):
-        rewrite_note(note, fact, fact.replace({"content": content}), links={})
+def test_a_content_may_begin_like_a_heading_or_a_context_line(note_text: str, content: str) -> None:
+    note, fact = _of(f"---\nid: {ID}\n---\n{note_text}")
+    merged = fact.replace({"content": content})
+    text = rewrite_note(note, fact, merged, links={})
+    _, again = _of(text.decode())
+    assert (again.title, again.context, again.content) == (fact.title, None, content)
+    other = again.replace({"content": "Words."})
+    note, fact = _of(text.decode())
+    _, again = _of(rewrite_note(note, fact, other, links={}).decode())
+    assert (again.title, again.context, again.content) == (other.title, None, "Words.")
 
 
 @pytest.mark.parametrize(

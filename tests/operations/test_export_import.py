@@ -45,6 +45,24 @@ def test_export_and_import_are_lossless(world: World) -> None:
     ]
 
 
+def test_a_property_without_a_value_is_exported_and_imported(world: World) -> None:
+    path = "team-core/notes/a.md"
+    world.person_writes(path, "---\nup:\nrating: 5\nempty: []\n---\n\nText.\n")
+    world.quiesce()
+    (fact,), text = world.facts(), world.text(path)
+    lines = _exported(world)
+    import_facts(world.ctx, lines)
+    assert world.fact(fact.id).properties == {"up": None, "rating": 5, "empty": []}
+    world.assert_at_rest()
+    assert world.text(path) == text
+    other = World()
+    import_facts(other.ctx, lines)
+    other.quiesce()
+    assert other.fact(fact.id).properties == fact.properties
+    assert "\nup:\n" in other.note(fact.id)
+    other.assert_at_rest()
+
+
 def test_an_import_raises_the_count_of_uses_and_never_takes_it_back(world: World) -> None:
     fact = world.mirrored()
     used = AccessCount(2, world.ctx.today())

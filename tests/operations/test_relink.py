@@ -183,6 +183,59 @@ def test_nothing_happens_when_obsidian_rewrote_them(world: Moving) -> None:
     world.assert_at_rest()
 
 
+@pytest.mark.parametrize("folders", [None, frozenset({VaultPath("team-core/people")})])
+def test_links_follow_a_note_that_moved_together_with_the_one_that_links_to_it(
+    world: Moving, folders: frozenset[VaultPath] | None
+) -> None:
+    """A run for some facts or folders finds only one of the two moves by itself."""
+    alice = world.alice()
+    other = world.mirrored("Another one.", title="Bob", type="person")
+    fact = world.mirrored("With [[Alice]].")
+    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(world.path(fact.id), "team-core/notes/trip/Moved.md")
+    world.agent_updates(other.id, content="Another one, changed.")
+    request = SyncRequest.for_facts([other.id], "follow")
+    if folders is not None:
+        request = SyncRequest("follow", folders=folders)
+    report = world.sync(request)
+    assert report.counts["moved"] == 2
+    world.assert_at_rest()
+    assert "With [[Alice Smith]]." in world.text("team-core/notes/trip/Moved.md")
+    assert world.fact(fact.id).content == "With [[Alice Smith]]."
+
+
+def test_a_run_for_some_facts_rewrites_what_it_can_where_the_guard_stops_the_others(
+    world: Moving,
+) -> None:
+    alice = world.alice()
+    lost = [world.mirrored(f"Number {n}.", title=f"Fact {n}") for n in range(12)]
+    fact = world.mirrored("With [[Alice]].", type="lesson")
+    linking = world.mirrored("With [[Alice]], too.", title="Other", type="lesson")
+    for each in lost:
+        world.person_deletes(world.path(each.id))
+    world.sync()
+    world.person_renames(world.path(alice.id), NEW)
+    world.person_renames(world.path(fact.id), "team-core/lessons/trip/Moved.md")
+    world.sync(SyncRequest.for_facts([alice.id], "follow"))
+    assert "With [[Alice Smith]], too." in world.note(linking.id)
+    assert len(world.facts()) == 15
+
+
+@pytest.mark.parametrize("kind", ["a link", "a folder"])
+def test_a_run_for_some_facts_looks_for_no_note_in_whose_place_is_something_else(
+    world: Moving, kind: str
+) -> None:
+    alice = world.alice()
+    odd = world.mirrored("With [[Alice]].")
+    linking = world.mirrored("With [[Alice]], too.", title="Other")
+    world.vault.delete(world.path(odd.id))
+    world.vault.make_odd(world.path(odd.id), kind)
+    world.person_renames(world.path(alice.id), NEW)
+    world.sync(SyncRequest.for_facts([alice.id], "follow"))
+    assert "With [[Alice Smith]], too." in world.note(linking.id)
+    assert world.fact(odd.id).content == "With [[Alice]]."
+
+
 def test_links_follow_a_note_that_a_sync_moved(world: Moving) -> None:
     fact = world.mirrored("-", title="Tea", type="note")
     path = world.path(fact.id).removesuffix(".md")

@@ -14,6 +14,7 @@ from vaultsync.errors import RunNotFoundError, RunPrunedError, StoreUnavailableE
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.body import BLOCK_END, BLOCK_START
 from vaultsync.operations import undo
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.rebuild import rebuild
@@ -234,7 +235,7 @@ def _denied() -> None:
     [
         ("unreadable", "bracket"),
         ("no base", "unknown"),
-        ("a heading", "an agent"),
+        ("a block", "an agent"),
         ("an agent", "an agent"),
         ("a save", ""),
         ("read-only", "Permission denied"),
@@ -251,8 +252,8 @@ def test_an_adoption_that_cannot_be_undone_stays_and_the_report_says_why(
     elif hindrance == "no base":
         with world.archive.transaction():
             world.archive.drop_bases([fact_id])
-    elif hindrance == "a heading":  # which the note cannot hold
-        world.agent_updates(fact_id, content="# A heading\n\nWords.")
+    elif hindrance == "a block":  # which the note cannot hold
+        world.agent_updates(fact_id, content=f"{BLOCK_START}\n{BLOCK_END}")
     elif hindrance == "an agent":
         text = text.replace("---\nWords", "priority: 0\n---\nWords")
         world.at("stage", lambda: world.agent_updates(fact_id, priority=0))
@@ -269,7 +270,7 @@ def test_an_adoption_that_cannot_be_undone_stays_and_the_report_says_why(
     world.quiesce()
     assert world.is_alive(fact_id)
     assert _timeless(world.text(path)) == _timeless(text)
-    if hindrance not in ("unreadable", "a heading"):
+    if hindrance not in ("unreadable", "a block"):
         world.assert_equal_sides()
 
 

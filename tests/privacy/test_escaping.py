@@ -44,6 +44,7 @@ texts = bits | st.text() | st.lists(bits, max_size=3).map("\n".join)
 @example("`\n$= x`")
 @example("```\\dataviewjs")
 @example("<\\\\% \\<% ]\\( !\\\\[")
+@example("INPUT[a] and `INPUT[b]`\\")
 def test_what_is_escaped_comes_back(text: str) -> None:
     assert unescape(escape(text)) == text
     assert unescape(escape(text, runs=True)) == text
@@ -59,6 +60,7 @@ def test_what_is_escaped_is_safe_and_disarming_it_again_changes_nothing(text: st
 
 
 @given(texts, texts)
+@example("", "INPUT[\\")
 def test_lines_are_unescaped_one_by_one(one: str, other: str) -> None:
     text = escape(f"{one}\n{other}")
     assert "\n".join(map(unescape, text.split("\n"))) == unescape(text)

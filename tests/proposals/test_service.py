@@ -127,6 +127,35 @@ def test_what_changed_since_is_shown_again_with_empty_boxes(world: ProposalWorld
     assert world.fact(fact.id).title == "A better title"
 
 
+def test_what_others_changed_in_the_same_field_stays_when_it_is_shown_again(
+    world: ProposalWorld,
+) -> None:
+    fact = world.mirrored("One.\n\nTwo.\n\nThree.", tags=["a"])
+    world.proposed(world.change(fact, content="One.\n\nTwo.\n\n3.", tags=["a", "b"]))
+    world.agent_updates(fact.id, content="1.\n\nTwo.\n\nThree.", tags=["a", "c"])
+    world.ticks(ACCEPT)
+    world.settle()
+    (shown,) = map(shown_proposal, visible_proposals(world.ctx, agent=None))
+    assert shown.changed_since == ("content", "tags")
+    assert shown.changes[0].before["content"] == "1.\n\nTwo.\n\nThree."
+    assert (shown.changes[0].after or {})["content"] == "1.\n\nTwo.\n\n3."
+    world.ticks(ACCEPT)
+    world.settle()
+
+    assert world.fact(fact.id).content == "1.\n\nTwo.\n\n3."
+    assert list(world.fact(fact.id).tags) == ["a", "c", "b"]
+
+
+def test_what_others_wrote_too_needs_no_other_look(world: ProposalWorld) -> None:
+    fact = world.mirrored("One.\n\nTwo.\n\nThree.")
+    world.proposed(world.change(fact, content="One.\n\nTwo.\n\n3."))
+    world.agent_updates(fact.id, content="1.\n\nTwo.\n\n3.")
+    world.ticks(ACCEPT)
+    world.settle()
+
+    assert (world.outcomes(), world.fact(fact.id).content) == (["accepted"], "1.\n\nTwo.\n\n3.")
+
+
 def test_what_others_changed_elsewhere_stays(world: ProposalWorld) -> None:
     fact = world.mirrored()
     world.proposed(world.change(fact, title="A better title"))

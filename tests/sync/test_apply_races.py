@@ -24,15 +24,15 @@ def _shapeless(world: World, text: str = "Just words.\n") -> str:
 
 
 def test_a_note_that_cannot_take_the_agents_words_is_named_and_left_as_it_is(world: World) -> None:
-    fact_id = _shapeless(world)
+    fact_id = _shapeless(world, "---\ndecision: {outcome: open}\n---\nJust words.\n")
     before = world.text(PATH)
-    world.agent_updates(fact_id, content="# A heading\n\nAgent's words.")
+    world.agent_updates(fact_id, content="Agent's words.", decisionOutcome=None)
     for _ in range(2):
         told = notice(world.sync(), "unsafe_splice")
         assert told.path == PATH
         assert told.hint
         assert world.text(PATH) == before
-    world.agent_updates(fact_id, content="Agent's words.")
+    world.agent_updates(fact_id, decisionOutcome="open")
     world.assert_at_rest()
     assert "Agent's words." in world.text(PATH)
 
@@ -59,14 +59,14 @@ def test_a_revived_fact_is_of_the_type_of_the_folder_its_note_was_moved_to(world
 
 
 def test_a_note_whose_last_form_cannot_take_what_it_is_to_say_gets_a_new_form(world: World) -> None:
-    fact_id = _shapeless(world)
+    fact_id = _shapeless(world, "---\ndecision: {outcome: open}\n---\nJust words.\n")
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact_id)
     world.quiesce()
     assert PATH not in world.notes()
-    content = "# A heading\n\nAgent's words."
+    content = "Agent's words."
     fact_work.restore(world.ctx, fact_id, agent="indy")
-    world.agent_updates(fact_id, content=content)
+    world.agent_updates(fact_id, content=content, decisionOutcome=None)
     world.assert_at_rest()
     assert "# mine" in world.note(fact_id)
     assert content in world.note(fact_id)

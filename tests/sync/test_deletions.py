@@ -201,6 +201,30 @@ def test_an_incremental_pass_elsewhere_deletes_nothing_and_forgets_no_edit(world
     assert world.fact(edited.id).content == PERSONS
 
 
+def test_an_incremental_pass_looks_for_no_note_of_a_subfolder(world: World) -> None:
+    outer, inner = world.mirrored(title="Outer"), world.mirrored(title="Inner")
+    world.person_renames(world.path(inner.id), "team-core/notes/trip/Inner.md")
+    world.sync()
+    known = world.archive.folders()
+    world.agent_updates(outer.id, content=AGENTS)
+    report = world.sync(SyncRequest.for_facts([outer.id], "follow"))
+    assert [each.path for each in report.actions] == [world.path(outer.id)]
+    assert known.keys() == world.archive.folders().keys()
+    world.assert_at_rest()
+
+
+def test_a_save_beside_a_subfolder_scans_only_its_folder(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outer, inner = world.mirrored(title="Outer"), world.mirrored(title="Inner")
+    world.person_renames(world.path(inner.id), "team-core/notes/trip/Inner.md")
+    world.sync()
+    world.person_edits(world.path(outer.id), ALPHA, PERSONS_ALPHA)
+    monkeypatch.setattr(type(world.vault), "scan", lambda _: pytest.fail("all folders were listed"))
+    request = SyncRequest(folders=frozenset({VaultPath("team-core/notes")}))
+    assert taken(world.sync(request), outer.id) == ["update_store"]
+
+
 @pytest.mark.parametrize("kind", ["a locked folder", "a link", "a folder"])
 def test_a_note_in_an_unreadable_place_is_not_deleted(world: World, fact: Fact, kind: str) -> None:
     path = world.path(fact.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import World, die
+from tests.world import World, die, kinds
 from vaultsync.errors import GuardError, StoreRewoundError
 from vaultsync.model.fact import Fact
 from vaultsync.storage.store import StoreWrite
@@ -187,6 +187,23 @@ def test_what_a_person_did_to_many_notes_counts_whoever_wrote_them_last() -> Non
         # The mirror would put each of the ids back.
         world.person_edits(path, "\nid: ", "\nwas: ")
     assert "rewrite 150 of 150" in _is_stopped(world).message
+
+
+def test_ids_that_read_only_notes_wait_for_stop_no_pass() -> None:
+    world = World()
+    paths = [f"team-core/notes/{number}.md" for number in range(101)]
+    for path in paths:
+        world.person_writes(path, f"Number {path}.\n")
+        world.vault.make_read_only(path)
+    world.clock.advance(60)
+    assert set(kinds(world.sync())) == {"not_written"}
+    new = world.agent_remembers("New.", title="New")
+    world.sync()
+    assert world.path(new.id)
+    for path in paths:
+        world.vault.make_writable(path)
+    world.assert_at_rest()
+    assert world.text(paths[0]).startswith("---\nid: ")
 
 
 def test_after_a_confirmed_return_of_an_older_store_its_rows_are_no_news() -> None:

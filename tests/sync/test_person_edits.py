@@ -21,6 +21,7 @@ from tests.world import (
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.notes.body import BLOCK_END, BLOCK_START
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
@@ -329,6 +330,38 @@ def test_entities_and_links_of_the_managed_block_are_edits_of_their_fields(world
     assert now.related_fact_ids == (other.id,)
 
 
+@pytest.mark.parametrize("with_frontmatter", [False, True])
+def test_a_note_merged_into_another_takes_no_links_from_it(
+    world: World, *, with_frontmatter: bool
+) -> None:
+    related = world.mirrored("Related words.", title="Related")
+    into = world.mirrored(
+        "Words.", title="Into", entities=["Bob", "Pier"], relatedFactIds=[related.id]
+    )
+    other = world.mirrored("Other words.", title="Other", entities=["Pier", "Eve"])
+    path, gone = world.path(into.id), world.path(other.id)
+    text = world.note(other.id)
+    world.person_writes(
+        path, world.note(into.id) + "\n" + (text if with_frontmatter else text.split("---\n", 2)[2])
+    )
+    world.person_deletes(gone)
+    world.quiesce()
+    now = world.fact(into.id)
+    assert now.entities == ("Bob", "Pier", "Eve")
+    assert now.related_fact_ids == (related.id,)
+    assert "Other words." in now.content
+    # The links of both are in the block that counts, so the other block may go.
+    said = world.note(into.id)
+    start, end = said.index(BLOCK_START), said.index(BLOCK_END) + len(BLOCK_END)
+    world.person_writes(path, said[:start] + said[end:])
+    world.quiesce()
+    assert world.fact(into.id).entities == ("Bob", "Pier", "Eve")
+    assert world.fact(into.id).related_fact_ids == (related.id,)
+    world.person_edits(path, "- [[Bob]]\n", "")
+    world.quiesce()
+    assert world.fact(into.id).entities == ("Pier", "Eve")
+
+
 def test_text_in_or_below_the_managed_block_is_content(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_writes(path, world.text(path) + "\nWritten below.\n")
@@ -428,14 +461,15 @@ def test_an_empty_property_of_a_persons_note_does_not_stop_an_agents_edit(world:
 
 
 def test_a_change_that_cannot_be_written_is_named_by_all(world: World, fact: Fact) -> None:
-    world.agent_updates(fact.id, content="# A heading\n\nWords.", tags=["a"])
     path = world.path(fact.id)
-    world.person_edits(path, "# A plain fact\n", "")
+    world.person_edits(path, "status: active\n", "status: active\ndecision: {outcome: open}\n")
+    world.sync()
+    world.agent_updates(fact.id, decisionOutcome=None, tags=["a"])
     for look in (read_status, lambda ctx: sync_once(ctx, SyncRequest(dry_run=True))):
         with world.nobody_writes():
             (said,) = look(world.ctx).attention
         assert (said.kind, said.path) == ("unsafe_splice", path)
-        assert "content" in said.message
+        assert "decisionOutcome" in said.message
     assert kinds(world.sync()) == ["unsafe_splice"]
     status = read_status(world.ctx)
     assert ([each.kind for each in status.attention], status.pending) == (["unsafe_splice"], 1)

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from datetime import date
+from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
@@ -65,7 +66,8 @@ def entry_of(fact: Fact, count: Callable[[str], int]) -> IndexEntry | None:
 # ------------------------------------------------------------------------------ lines
 
 _LINK = lazy_pattern(r"!?\[\[([^\[\]|]*?)(?:\\?\|([^\[\]]*))?\]\]|!?\[([^\[\]]*)\]\([^()\s]*\)")
-_MARKUP = lazy_pattern(r"[*`#\\]+|~~|==|%%.*?(?:%%|$)|<!--.*?(?:-->|$)|\s\^[\w-]+$")
+# Each alternative begins with a letter of its own, so that `re` skips all other letters.
+_MARKUP = lazy_pattern(r"\*+|`+|#+|\\+|~~|==|%%.*?(?:%%|$)|<!--.*?(?:-->|$)|\^(?<=\s\^)[\w-]+$")
 _BRACKETS = str.maketrans("[]|", "()/")
 _SKIPPED = lazy_pattern(r"#{1,6}[ \t]|\||<|---|\$\$|%%")
 _SEPARATOR = " · "
@@ -76,7 +78,8 @@ _MAX_CONTENT, _MAX_PARAGRAPH = 2_000, 600
 
 def _plain(text: str) -> str:
     """Text in one line, without markup and what an entry is parsed by."""
-    text = _LINK.sub(lambda match: match[2] or match[1] or match[3] or "", text)
+    if "[" in text:
+        text = _LINK.sub(lambda match: match[2] or match[1] or match[3] or "", text)
     return link_safe_title(_MARKUP.sub("", text).replace("·", ","))
 
 
@@ -115,7 +118,7 @@ def _without_title(title: str, block: str) -> str:
     """
     text, title_words = _plain(block), title.rstrip(".…")
     line, _, below = block.partition("\n")
-    if _plain(line).rstrip(".…") == title_words:
+    if (_plain(line) if below else text).rstrip(".…") == title_words:
         return _plain(below.lstrip(_LEADING_MARKS))
     rest = text[len(title_words) :]
     is_sentence = not rest or rest[0] in _PUNCTUATION or (title.endswith("…") and rest[0] == " ")
@@ -202,6 +205,7 @@ class ListedEntry(NamedTuple):
         return (0, title), *((1, each) for each in dict.fromkeys(aliases)), (2, stem)
 
 
+@lru_cache(maxsize=1024)  # many facts are of one day
 def ordinal_of(day: str) -> int:
     """The number of an ISO date; 0 for none."""
     return date.fromisoformat(day).toordinal() if day else 0

@@ -112,7 +112,8 @@ def _wiki(found: re.Match[str], *, embed: bool) -> Link | None:
 
 # Marks that can hide a link. Most texts have none of them and need no scan.
 _HIDING_MARKS = ("`", "\\", "$", "<", "\t", "~~~", "%%", "    ")
-_TOKEN = lazy_pattern(r"\\.|`+|%%|<!--|\$\$?|!?\[\[|!?\[|\]")
+# Each alternative begins with a letter of its own, so that `re` skips all other letters.
+_TOKEN = lazy_pattern(r"\\.|``*|%%|<!--|\$\$?|!\[\[?|\[\[?|\]")
 _WIKI = lazy_pattern(r"\[\[(?!\[)((?:[^\r\n\[\]]++|\[(?!\[)|\](?!\]))++)\]\]")
 _TICKS = lazy_pattern(r"`+")
 # Only the next `$` can close; `$5 and $6` is money.

@@ -17,9 +17,9 @@ TEXT_BLOCK, HEADING_BLOCK, TABLE_ROW_BLOCK = "text", "heading", "row"
 """The kinds of prose: a paragraph (or a line of a list item), a heading, a table row."""
 
 _CODE_FENCE = lazy_pattern(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
-_BULLETS = "-*+"
-_COMPLEX = " \t\r>0123456789"
-"""What a line begins with that may be indented, a quote, a numbered item or blank."""
+_BULLETS, _DIGITS = "-*+", "0123456789"
+_COMPLEX = " \t\r>"
+"""What a line begins with that may be indented or a quote."""
 _ITEM = lazy_pattern(r"(?:[-*+]|([0-9]{1,9})[.)])(?=([ \t]*)(\S?))")
 _HEADING = lazy_pattern(r"#{1,6}(?=[ \t])")
 _RULE_RUNS = {mark: re.compile(rf"[{re.escape(mark)} \t]+") for mark in "-*_"}
@@ -27,6 +27,14 @@ _RULE_LENGTH = 3
 _UNDERLINE = lazy_pattern(r"(?:=+|-+)\s*\Z")
 _RAW = lazy_pattern(r"<(pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)
 _BLANK_LINES = lazy_pattern(r"\n+")
+_PLAIN = r"[^\s>0-9`~<%$|#=\-*_+]"
+"""A character that begins no block, in a line or an item."""
+_SIMPLE_BLOCK = lazy_pattern(rf"(#{{1,6}}[ \t][^\n]*\n?|\|[^\n]*\n?|(?:{_PLAIN}[^\n]*\n?)++)\n*+")
+"""A heading, a table row, or plain lines; and the blank lines behind it."""
+_SIMPLE_ITEM = lazy_pattern(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_PLAIN})")
+_FENCE_ENDS = {
+    mark: lazy_pattern(rf"^ {{0,3}}({mark}{{3,}}+)[ \t\r]*+$", re.MULTILINE) for mark in "`~"
+}
 _RETURN = lazy_pattern(r"\r(?!\n)")
 _CODE = 4
 """Columns of indentation that make code."""
@@ -173,13 +181,19 @@ class _BlockScanner:
         innermost container begins."""
 
     def blocks(self) -> list[ProseSpan]:
-        while self._at < len(self.text):
-            self._end = _line_end(self.text, self._at)
-            self._column = self._base = 0
-            empty_item, self._empty_item = self._empty_item, -1
-            self._at = self._simple_line() or self._line(empty_item)
-        self._close(len(self.text))
-        self._end_fence(len(self.text))
+        text, size, match = self.text, len(self.text), _SIMPLE_BLOCK.match
+        while self._at < size:
+            if self._fence is not None and not self._fence.depth:
+                self._at = self._fenced_lines(self._fence)
+            elif not self._containers and (found := match(text, self._at)):
+                self._at = self._simple_block(found)
+            else:
+                self._end = _line_end(text, self._at)
+                self._column = self._base = 0
+                empty_item, self._empty_item = self._empty_item, -1
+                self._at = self._simple_line(empty_item) or self._line(empty_item)
+        self._close(size)
+        self._end_fence(size)
         return self._blocks
 
     def _close(self, end: int) -> None:
@@ -189,33 +203,60 @@ class _BlockScanner:
         self._kind = TEXT_BLOCK
         self._open = False
 
-    def _simple_line(self) -> int:
+    def _fenced_lines(self, fence: Fence) -> int:
+        """Take the rest of fenced code outside of containers."""
+        for found in _FENCE_ENDS[fence.mark[0]].finditer(self.text, self._at):
+            if len(found[1]) >= len(fence.mark):
+                end = _line_end(self.text, found.end())
+                self._end_fence(found.start(), end)
+                return end
+        return len(self.text)
+
+    def _simple_block(self, found: re.Match[str]) -> int:
+        """Take a match of `_SIMPLE_BLOCK` outside of containers, as `_line()` would, sooner."""
+        at, end = found.span(1)
+        sign = self.text[at]
+        if sign in "#|":
+            self._close(at)
+            kind = HEADING_BLOCK if sign == "#" else TABLE_ROW_BLOCK
+            self._blocks.append(ProseSpan(at, end, kind, at))
+            self._open = sign == "|"
+        else:
+            if self._begin < 0:
+                self._begin = self._inner = at
+            self._kind, self._open = TEXT_BLOCK, True
+        if end < found.end():
+            self._close(end)
+        return found.end()
+
+    def _simple_line(self, empty_item: int) -> int:
         """Take a line that its first characters tell everything about, as most do; else 0.
 
         The result is that of `_line()`, sooner.
         """
-        text, at = self.text, self._at
+        text, at, containers = self.text, self._at, self._containers
         sign = text[at]
-        if self._fence is not None or sign in _COMPLEX:
+        if self._fence is not None or sign in _COMPLEX or empty_item >= 0:
             return 0
-        if sign in _BULLETS:
-            after = text[at + 1 : at + 2]
-            if after != " " or not text[at + 2 : at + 3].isalpha():
-                # Without a blank behind it, it begins no item.
-                return 0 if not after or after.isspace() else self._leaf(at, at, 0)
+        if sign == "\n":
             self._close(at)
-            self._containers[:] = (2,)
-            self._begin, self._inner = at + 1, at + 2
-        elif self._containers:
-            return 0 if sign == "\n" else self._leaf(at, at, 0)
-        elif sign == "\n":
-            self._close(at)
+            if _QUOTE in containers:
+                del containers[containers.index(_QUOTE) :]
             run = _BLANK_LINES.match(text, at)
             return run.end() if run else 0
-        elif not sign.isalpha():
+        if sign not in _BULLETS and sign not in _DIGITS:
             return self._leaf(at, at, 0)
-        elif self._begin < 0:
-            self._begin = self._inner = at
+        item = _SIMPLE_ITEM.match(text, at)
+        if item is None:
+            # Without a blank behind it, a bullet begins no item.
+            after = text[at + 1 : at + 2]
+            return 0 if sign in _DIGITS or not after or after.isspace() else self._leaf(at, at, 0)
+        if item[1] and self._open and not containers and int(item[1]) != 1:
+            return 0
+        self._close(at)
+        self._inner = item.end()
+        self._begin = self._inner - 1
+        containers[:] = (self._inner - at,)
         self._kind, self._open = TEXT_BLOCK, True
         return self._end
 
@@ -391,24 +432,3 @@ def _beyond(text: str, at: int, end: int) -> int:
         found = re.compile(f"</{raw[1]}>", re.IGNORECASE).search(text, at)
         return _line_end(text, found.end()) if found else len(text)
     return at
-
-
-def conflict_marker_line(data: bytes) -> int | None:
-    """The line where the first conflict of git begins, outside fenced code; None without one.
-
-    Args:
-        data: a note; the markers may have broken its frontmatter.
-    """
-    if b"<<<<<<< " not in data or b">>>>>>> " not in data:
-        return None
-    text = data.decode(errors="replace").replace("\r\n", "\n")
-    begun, is_divided = 0, False
-    for number, line in enumerate(fenced_lines(text), 1):
-        words = "" if line.code else text[line.start : line.end].rstrip("\n")
-        if words.startswith("<<<<<<< "):
-            begun, is_divided = number, False
-        elif begun and words == "=======":
-            is_divided = True
-        elif is_divided and words.startswith(">>>>>>> "):
-            return begun
-    return None

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
+from itertools import accumulate, chain
 
 from vaultsync.errors import InvalidFieldError, InvalidIdError, UnknownTypeError
 from vaultsync.model.lazy_pattern import lazy_pattern
@@ -56,7 +57,7 @@ def clean_text(key: str, value: object) -> str:
         raise InvalidFieldError(key, value, ValueKind.TEXT.value)
     if re.search(_NO_TEXT, value):
         raise InvalidFieldError(key, value, "text without NUL or lone surrogates")
-    return value.replace("\r\n", "\n").strip("\n")
+    return value.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
 
 
 _BREAKS = r"[\r\n\u2028\u2029\x85]"
@@ -205,11 +206,8 @@ def hyphenated(tag: str) -> str:
 
 def tag_keys_with_parents(tags: Iterable[str]) -> frozenset[str]:
     """The keys of tags and of their parents: `a/b` is also `a`."""
-    found = set()
-    for tag in map(tag_key, tags):
-        found.add(tag)
-        found |= {tag[:at] for at, letter in enumerate(tag) if letter == "/"}
-    return frozenset(found)
+    found = (accumulate(tag.split("/"), "{}/{}".format) for tag in map(tag_key, tags))
+    return frozenset(chain.from_iterable(found))
 
 
 _CLEANERS: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]] = {
@@ -273,7 +271,7 @@ def canonical_values(values: Mapping[str, Value]) -> dict[str, Value | tuple[str
     return found
 
 
-_PROPERTY = r"\A[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
+_PROPERTY = r"\A(?!<<\Z)[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
 
 
 @lru_cache(maxsize=4096)  # the notes of a vault share their few names of properties
@@ -289,7 +287,7 @@ MAX_VALUE_DEPTH = 19
 
 
 def json_value(key: str, value: object, *, depth: int = 0) -> Value:
-    """A value as JSON: lists, maps with text keys, no infinite numbers, not nested too deeply.
+    """A value as JSON: lists, maps with text keys but `<<`, finite numbers, not nested too deeply.
 
     Raises:
         InvalidFieldError: JSON cannot represent it.
@@ -308,7 +306,7 @@ def json_value(key: str, value: object, *, depth: int = 0) -> Value:
         raise InvalidFieldError(key, "[…", expected)
     if isinstance(value, (list, tuple)):
         return [json_value(key, each, depth=depth) for each in value]
-    if isinstance(value, Mapping) and all(isinstance(each, str) for each in value):
+    if isinstance(value, Mapping) and all(isinstance(x, str) and x != "<<" for x in value):
         return {
             str(json_value(key, name)): json_value(key, each, depth=depth)
             for name, each in value.items()

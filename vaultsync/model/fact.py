@@ -121,7 +121,7 @@ class Fact(Struct, frozen=True, eq=False):
         """A copy with other values, by key; None or an empty list clears a field.
 
         A key that is not a field of any type is a property. Own fields of a former type
-        stay, so that nothing is lost.
+        stay, so that nothing is lost. A title that is cleared is derived from the content.
 
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError: a
@@ -139,7 +139,9 @@ class Fact(Struct, frozen=True, eq=False):
                 others.pop(key, None)
             else:
                 others[key] = list(new) if isinstance(new, tuple) else new
-        return _with_entity_type(self.evolve(**attrs, own=own, properties=properties))
+        fact = _with_entity_type(self.evolve(**attrs, own=own, properties=properties))
+        titled = fact.title or "title" not in values
+        return fact if titled else fact.evolve(title=derive_title(fact.content, fact.type))
 
     def overlay(self, values: Mapping[str, Value], properties: Mapping[str, Value]) -> Fact:
         """A copy with other values by key, all of them canonical already.
@@ -169,8 +171,7 @@ def make_fact(values: Mapping[str, Value]) -> Fact:
         InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError: see
         `Fact.replace`.
     """
-    fact = Fact(check_id(values.get("id"))).replace(values)
-    return fact if fact.title else fact.evolve(title=derive_title(fact.content, fact.type))
+    return Fact(check_id(values.get("id"))).replace({"title": None, **values})
 
 
 def _with_entity_type(fact: Fact) -> Fact:

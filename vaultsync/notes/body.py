@@ -129,6 +129,22 @@ def _find_block(text: str, start: int) -> tuple[int, int] | None:
     return None
 
 
+def read_blocks_above(body: NoteBody) -> tuple[frozenset[str], frozenset[str]]:
+    """Targets of the links under Related Facts and Entities in blocks that are content.
+
+    A note has such blocks when the text of other notes was merged into it.
+    """
+    related: set[str] = set()
+    entities: set[str] = set()
+    text = body.text[: body.content[1]]
+    while (block := _find_block(text, body.content[0])) is not None:
+        links = _read_block(text[slice(*block)])
+        related.update(links[0])
+        entities.update(links[1])
+        text = text[: block[0]]
+    return frozenset(related), frozenset(entities)
+
+
 def _read_block(block: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     related: list[str] = []
     entities: list[str] = []
@@ -160,7 +176,7 @@ def _read_block(block: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str
 def render_body(*, title: str, context: str | None, content: str, block: str) -> str:
     """The body of a new note; `block` is the result of `render_block()`."""
     parts = [f"# {title}"]
-    if context or content.lstrip("\n").startswith("> **Context:**"):
+    if context or read_body(f"# {title}\n\n{content}").context:
         # An empty context line, so that content that begins like one is not taken for it.
         parts.append(f"> **Context:** {context}" if context else "> **Context:**")
     if content:
@@ -193,10 +209,10 @@ def set_context(body: NoteBody, context: str | None, eol: str) -> NoteBody:
         if context:
             return read_body(_put(body.text, body.context, f"> **Context:** {context}{ending}"))
         rest = body.text[body.context[1] :].lstrip("\r\n")
-        kept = body.text[: body.context[0]]
-        if rest.startswith("> **Context:**"):
+        without = read_body(body.text[: body.context[0]] + rest)
+        if without.context or (without.heading and not body.heading):
             return read_body(_put(body.text, body.context, f"> **Context:**{ending}"))
-        return read_body(kept + rest)
+        return without
     if not context:
         return body
     at = body.content[0] if body.heading else 0
@@ -209,8 +225,12 @@ def set_context(body: NoteBody, context: str | None, eol: str) -> NoteBody:
     return read_body(body.text[:at] + line + body.text[below.end() if below else at :])
 
 
-def set_content(body: NoteBody, content: str, eol: str) -> NoteBody:
-    """Replace the content: unchanged lines keep their bytes, and strays move into it."""
+def set_content(body: NoteBody, content: str, eol: str, *, title: str = "") -> NoteBody:
+    """Replace the content: unchanged lines keep their bytes, and strays move into it.
+
+    Content that begins like a heading or a context line gets a heading with `title`, or an
+    empty context line, above it if the note has none, because it would be taken for that.
+    """
     if content == body.content_text and not body.strays:
         return body
     raw = body.text[slice(*body.content)]
@@ -227,7 +247,13 @@ def set_content(body: NoteBody, content: str, eol: str) -> NoteBody:
             after = eol
     elif not fresh and body.block is not None:
         before, after = (eol + eol if top else before), ""
-    text = body.text[: body.content[0]] + before + fresh + after
+    above = body.text[: body.content[0]] + before
+    begun = read_body(above + fresh)
+    if begun.heading and not body.heading:
+        above += f"# {title}{eol}{eol}"
+    elif begun.context and not body.context:
+        above += f"> **Context:**{eol}{eol}"
+    text = above + fresh + after
     if body.block is not None:
         block = body.text[slice(*body.block)]
         rest = body.text[body.block[1] :]

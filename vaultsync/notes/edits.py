@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from vaultsync.model.canonical import link_name
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TIER_PRIORITIES, TIERS, Value
+from vaultsync.notes.body import read_blocks_above
 from vaultsync.notes.parse import Note, type_of_folder
 
 
@@ -51,10 +52,19 @@ def _set_tier(base: Fact, before: Note, now: Note, changes: dict[str, Value]) ->
 def _set_links(
     base: Fact, before: Note, now: Note, changes: dict[str, Value], ids: Mapping[str, str]
 ) -> None:
-    """Link lines that were added to or removed from the managed block edit their fields."""
+    """Link lines that were added to or removed from the managed block edit their fields.
+
+    A link that another block of the note lists was not removed: the user merged another note,
+    with a block of its own, into this one.
+    """
+    entities, related = now.body.entities, now.body.related
+    if {*before.body.entities, *before.body.related} - {*entities, *related}:
+        related_above, entities_above = read_blocks_above(now.body)
+        entities = (*(x for x in before.body.entities if x in entities_above), *entities)
+        related = (*(x for x in before.body.related if x in related_above), *related)
     for key, old, new in (
-        ("entities", before.body.entities, now.body.entities),
-        ("relatedFactIds", before.body.related, now.body.related),
+        ("entities", before.body.entities, entities),
+        ("relatedFactIds", before.body.related, related),
     ):
         if key == "entities":
             was, are = ({link_name(x): None for x in old}, {link_name(x): None for x in new})

@@ -295,7 +295,7 @@ def _body_changes(
             eol=eol,
         )
     if "content" in changed:
-        body = bodies.set_content(body, merged.content, eol)
+        body = bodies.set_content(body, merged.content, eol, title=merged.title)
     if "context" in changed and (body.context or body.block):
         body = bodies.set_context(body, merged.context, eol)
     if "title" in changed and body.heading:

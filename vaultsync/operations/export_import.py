@@ -16,6 +16,7 @@ from vaultsync.errors import (
 from vaultsync.facts.note_limits import check_note_limits
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access
 from vaultsync.facts.write_limits import check_write_limits
+from vaultsync.model.canonical import check_property
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS_BY_KEY, NON_FIELD_KEYS, OWN_FIELDS_BY_KEY, Value
 from vaultsync.model.serialization import fact_from_json, fact_line, fact_to_json, fact_to_values
@@ -138,6 +139,12 @@ def imported_fact(ctx: SyncContext, exported: Mapping[str, Value]) -> Fact:
     }
     filled.setdefault("id", ctx.clock.new_id())
     fact = make_fact(filled)
+    # A property without a value is one all the same; elsewhere None clears.
+    own = exported.get("properties")
+    empty = [key for key, value in own.items() if value is None] if isinstance(own, Mapping) else []
+    if empty:
+        properties = {**fact.properties, **dict.fromkeys(map(check_property, empty))}
+        fact = fact.evolve(properties=properties)
     check_note_limits(ctx, fact)
     if not str(filled.get("content") or filled.get("title") or "").strip():
         message = "it has neither content nor title"

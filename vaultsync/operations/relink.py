@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import structs
 
-from vaultsync.errors import DerivedError, NoteError, StoreUnavailableError
+from vaultsync.errors import DerivedError, GuardError, NoteError, StoreUnavailableError
 from vaultsync.links.index_sync import RELATED_KEY, update_link_index
 from vaultsync.links.ports import LinkIndex
 from vaultsync.links.rewrite import MovedFiles, RetargetLink, rewrite_note_links
@@ -172,6 +172,11 @@ def sync_and_relink(
     if report.dry_run or not report.counts["moved"]:
         return report
     moves = moved_files(ctx, report.run, files)
+    fact_ids = _linking(ctx, links, moves)
+    if request is not None and request.is_partial and _have_notes_gone(ctx, fact_ids or ()):
+        report = _with_other_moves(ctx, request, report, progress)
+        moves = moved_files(ctx, report.run, files)
+        fact_ids = _linking(ctx, links, moves)
     retarget = moves.retarget
     rewrite_conflict_note_links(ctx, moves.moved, retarget)
     actions = relink_canvases(ctx, moves, report.run, LINKS_ACTOR, RELINK_REASON)
@@ -179,17 +184,41 @@ def sync_and_relink(
         counts = counted(Counter(report.counts) + counts_of(actions))
         report = structs.replace(report, counts=counts, actions=[*report.actions, *actions])
         record_run(ctx, request or SyncRequest(), report)
-    try:
-        update_link_index(ctx.redacted_store, links)
-        fact_ids = _linking(ctx, links, moves)
-    except (DerivedError, StoreUnavailableError, OSError) as error:
-        _log.warning("links to moved notes were not rewritten: %s", error)
+    if fact_ids is None:
         return report
     targets = LinkTargets(retarget, moves.target_before, moves.target_now)
     relinked = rewrite_note_links_of(
         ctx, fact_ids, targets, reason=RELINK_REASON, after=report, progress=progress
     )
     return relinked or report
+
+
+def _have_notes_gone(ctx: SyncContext, fact_ids: Collection[str]) -> bool:
+    """Whether the note of a fact is not where it was, or cannot be found there."""
+    for path in ctx.archive.note_paths(fact_ids).values():
+        try:
+            if ctx.vault.stamp(path) is None:
+                return True
+        except NoteError:
+            continue  # it is there, but is no regular file
+    return False
+
+
+def _with_other_moves(
+    ctx: SyncContext, request: SyncRequest, report: Report, progress: Progress | None
+) -> Report:
+    """The report, completed by a run for the whole vault.
+
+    Notes with links to a note that moved may have moved with it, where `request` did not look.
+    Their links are rewritten only now, because the next run no longer knows of the first move.
+    """
+    rest = SyncRequest(request.kind, request.actor, after=report, being_saved=request.being_saved)
+    try:
+        whole = sync_once(ctx, rest, progress=progress)
+    except GuardError as error:
+        _log.debug("notes that moved elsewhere wait: %s", error)
+        return report
+    return report if whole.quiet else whole
 
 
 def moved_files(ctx: SyncContext, run: str, files: VaultFiles) -> MovedFiles:
@@ -214,8 +243,17 @@ def list_vault_notes(ctx: SyncContext) -> list[VaultPath]:
     return [path for path, _ in ctx.vault.scan().notes()]
 
 
-def _linking(ctx: SyncContext, links: LinkIndex, targets: MovedFiles) -> set[str]:
-    """The facts with a link that resolves differently now."""
+def _linking(ctx: SyncContext, links: LinkIndex, targets: MovedFiles) -> set[str] | None:
+    """The facts with a link that resolves differently now; None if the index cannot be used."""
+    try:
+        update_link_index(ctx.redacted_store, links)
+        return _find_linking(ctx, links, targets)
+    except (DerivedError, StoreUnavailableError, OSError) as error:
+        _log.warning("links to moved notes were not rewritten: %s", error)
+        return None
+
+
+def _find_linking(ctx: SyncContext, links: LinkIndex, targets: MovedFiles) -> set[str]:
     moved = targets.moved
     bases = ctx.archive.paths()
     moved_ids = {bases[path] for path in moved.values() if path in bases}

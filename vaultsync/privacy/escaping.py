@@ -150,7 +150,7 @@ def _escape_sites(text: str) -> Iterator[ActiveSite]:
     for match in pattern.finditer(text):
         start, end = match.span()
         at = end
-        while text[at - 1] == "\\":
+        while at > start and text[at - 1] == "\\":
             at -= 1
         # The constructor of a named tuple takes as long as all else here.
         yield tuple.__new__(ActiveSite, (kinds[match.lastindex or 0], start, at, end - at))

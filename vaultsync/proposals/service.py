@@ -54,6 +54,7 @@ from vaultsync.storage.vault import VaultScan
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
 from vaultsync.sync.history import overwrite
+from vaultsync.sync.merge import merge
 from vaultsync.sync.preconditions import check_vault
 from vaultsync.sync.report import ActionTaken, Report, ReportedNotice, counted, notices_of
 from vaultsync.sync.review_notes import (
@@ -524,15 +525,28 @@ def _changed(old: ProposedChange, new: ProposedChange) -> Iterator[str]:
 
 
 def _with_current(change: ProposedChange, fact: Fact | None) -> ProposedChange:
-    """A change with the current values as the replaced ones, unless they equal the new."""
+    """A change with the current values as the replaced ones, unless they equal the new.
+
+    What others changed since stays in the new values, where both can be merged.
+    """
     if fact is None or not change.revision:
         return change
-    done = change.after or {}
+    after = None if change.after is None else _merged(change.before, fact, change.after)
+    done = after or {}
     before = {
         key: value if fact.plain(key) == done.get(key, value) else fact.plain(key)
         for key, value in change.before.items()
     }
-    return replace(change, before=before, revision=fact.revision or "")
+    return replace(change, before=before, after=after, revision=fact.revision or "")
+
+
+def _merged(
+    before: Mapping[str, Value], fact: Fact, after: Mapping[str, Value]
+) -> Mapping[str, Value]:
+    """New values with what a fact says meanwhile, except where both changed the same."""
+    found = merge(fact.replace(before), fact, fact.replace(after))
+    disputed = {each.field for each in found.conflicts}
+    return {key: v if key in disputed else found.fact.plain(key) for key, v in after.items()}
 
 
 def _write_of(

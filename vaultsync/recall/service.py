@@ -386,6 +386,7 @@ class RecallSearch:
         # Keyword search in a new process loads no code for vectors.
         from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415
         from vaultsync.indexing.instructions import instructions_for  # noqa: PLC0415
+        from vaultsync.recall.cosine_scale import cosine_scale  # noqa: PLC0415
 
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
@@ -396,6 +397,7 @@ class RecallSearch:
                 return "there are no vectors yet; `vaultsync index` creates them"
             if identity != embedding_identity(embedder):
                 return "the vectors are from another model; `vaultsync index` replaces them"
+            self._rescale = cosine_scale(embedder).rescale
             before = instructions_for(embedder.model).question
             texts = filter(None, (self._query.text_without_filters, self._in_english))
             vector, *others = embedder.embed([before + each for each in texts])
@@ -404,11 +406,8 @@ class RecallSearch:
 
                 vector = mean_direction([vector, *others])
             self._record_stage("embed", {})
-            searches: list[Callable[[int], int]] = [
-                partial(self._query_vector_index, vectors, vector)
-            ]
-            if mode != "vector":
-                searches.append(self._query_note_index)
+            by_vectors: Callable[[int], int] = partial(self._query_vector_index, vectors, vector)
+            searches = [by_vectors] if mode == "vector" else [by_vectors, self._query_note_index]
             self._collect(*searches, limit=max(FUSED_CANDIDATES, self._pool_size + 1))
         except (DerivedError, ImportError, OSError) as error:
             return str(error)
@@ -461,7 +460,8 @@ class RecallSearch:
             nearest = self._visible_nearest(vectors, vector, filters, limit)
             cosines = vectors.cosines(vector, [each.fact_id for each in nearest])
             for fact_id, chunk_id, cosine in nearest:
-                self._cosines[fact_id] = chunks_similarity(cosines.get(fact_id) or [cosine])
+                similarity = chunks_similarity(cosines.get(fact_id) or [cosine])
+                self._cosines[fact_id] = self._rescale(similarity)
                 self._nearest_chunks[fact_id] = chunk_id
                 if filters is not self._filters:
                     self._hinted.add(fact_id)

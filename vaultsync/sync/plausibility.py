@@ -21,7 +21,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner
 from vaultsync.model.serialization import fact_from_json
-from vaultsync.storage.archive import HistoryEntry
+from vaultsync.storage.archive import NOT_WRITTEN, HistoryEntry
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import EXCHANGES, ActionKind, PlannedAction
@@ -65,7 +65,14 @@ def check_plan(work: SyncRun) -> Implausible | None:
     if older := find_older_vault(work):
         why = f"the vault looks like an older copy: of its notes, {older}"
         return Implausible(why, _OLDER_VAULT, older.examples())
-    guarded = [a for a in work.actions if a.fact_id not in request.exempt_from_guard]
+    # What an earlier run could not write was plausible then.
+    due = {each.path for each in work.ctx.archive.notices() if each.kind == NOT_WRITTEN}
+    guarded = [
+        action
+        for action in work.actions
+        if action.fact_id not in request.exempt_from_guard
+        and not (action.do in EXCHANGES and action.path in due)
+    ]
     limit = guard(guarded, work.ctx.archive.count_bases(), max_delete=request.max_delete)
     return None if limit is None else Implausible(limit)
 

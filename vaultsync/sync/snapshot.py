@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from vaultsync.errors import NoteError, UnreadableNoteError, UnsafePathError
-from vaultsync.markdown.blocks import conflict_marker_line
+from vaultsync.markdown.conflict_markers import conflict_marker_line
 from vaultsync.model.fact import Fact
 from vaultsync.model.line_beside import fact_line_beside
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
@@ -251,7 +251,9 @@ def take_snapshot(
             progress("scan", number, len(scan.folders))
     _identify_new_files(ctx, snapshot, scope)
     _pack(ctx, snapshot)
-    for path in recorded:
+    # A scan of some folders says nothing about the folders below them.
+    scanned = recorded if scope.folders is None else [x for x in recorded if x in scope.folders]
+    for path in scanned:
         if path not in scan.folders and not snapshot.is_unreadable(path):
             bases = ctx.archive.bases_in(path).values()
             first = next(iter(bases), None)

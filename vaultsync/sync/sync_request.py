@@ -58,6 +58,11 @@ class SyncRequest:
     """Write queued changes to the store before the scan. A rebuild that replaces the store's
     facts must not: the queue has not been merged yet, and the next run merges it."""
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether it examines only some facts or folders."""
+        return self.facts_only or self.folders is not None
+
     @classmethod
     def for_facts(
         cls,

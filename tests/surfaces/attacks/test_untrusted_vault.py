@@ -304,7 +304,7 @@ def test_trust_is_never_the_default(
     downloaded: Downloaded, answer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     downloaded.ask(ASKED)
-    monkeypatch.setattr("vaultsync.cli.trust_command._can_ask", lambda: True)
+    monkeypatch.setattr("vaultsync.cli.trust_command.is_terminal", lambda _: True)
     assert downloaded.run("trust", stdin=answer).exit_code != 0
     assert downloaded.run("status").exit_code == 1
     assert downloaded.run("trust", stdin="y\n").exit_code == 0

@@ -26,7 +26,8 @@ _SELECT_GROUPS = "SELECT key, heading, label, letter, mentions, lines FROM entit
 _GIVEN = "IN (SELECT value FROM json_each(?))"
 _ORDER = "ORDER BY weight, day, id"
 _PART, _BETWEEN = ("type", "month"), "bucket >= ? AND bucket < ?"
-_Volumes: TypeAlias = defaultdict[tuple[str, str, int], Volume]
+_Volumes: TypeAlias = defaultdict[tuple[str, str, int], list[int]]
+"""Kind, part and bucket -> lines and size, as a `Volume` that can be added to."""
 _TABLES = ("version", "listed", "named", "mentioned", "entities", "volumes")
 _DAY, _PRIORITY, _TYPE, _TYPED = "day", "priority", "type", "typed"
 _LETTERED, _SPELLED = "lettered", "spelled"
@@ -250,8 +251,7 @@ class SqliteEntries(DerivedFile):
     def _count(self, more: _Volumes, less: _Volumes) -> None:
         """Count added and removed entries."""
         for key, (lines, size) in less.items():
-            held = more[key]
-            more[key] = Volume(held.lines - lines, held.size - size)
+            _add(more, key, -size, -lines)
         changed = [(*key, *volume) for key, volume in more.items() if any(volume)]
         self._many(
             "INSERT INTO volumes VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
@@ -259,11 +259,12 @@ class SqliteEntries(DerivedFile):
             changed,
         )
         none = "DELETE FROM volumes WHERE kind = ? AND part = ? AND bucket = ? AND lines = 0"
-        self._many(none, (row[:3] for row in changed))
+        self._many(none, (key for key, (lines, _) in more.items() if lines < 0))
 
 
 def _entry_volumes(entries: Iterable[ListedEntry]) -> _Volumes:
-    found: _Volumes = defaultdict(Volume)
+    found = _no_volumes()
+    names: Counter[tuple[str, tuple[str, ...]]] = Counter()
     for each in entries:
         part, size = "\n".join(each.keys), each.size
         _add(found, (_TYPE, each.entry.type, 0), 0)
@@ -271,13 +272,14 @@ def _entry_volumes(entries: Iterable[ListedEntry]) -> _Volumes:
         _add(found, (_DAY, "", -each.ordinal), 0)
         _add(found, (_TYPED, part, 0), size)
         _add(found, (f"{_TYPED} bucket", part, bucket_of(each.id)), size)
-        for name, spelled in _spelled(each).items():
-            _add(found, (_SPELLED, f"{json.dumps(name)}\n{json.dumps(spelled)}", 0), 0)
+        names.update((name, tuple(spelled)) for name, spelled in _spelled(each).items())
+    for (name, spelled), number in names.items():
+        _add(found, (_SPELLED, f"{json.dumps(name)}\n{json.dumps(spelled)}", 0), 0, number)
     return found
 
 
 def _group_volumes(groups: Iterable[EntityGroup]) -> _Volumes:
-    found: _Volumes = defaultdict(Volume)
+    found = _no_volumes()
     for each in groups:
         lines, size = each.volume
         _add(found, (_LETTERED, each.letter, 0), size, lines)
@@ -285,9 +287,14 @@ def _group_volumes(groups: Iterable[EntityGroup]) -> _Volumes:
     return found
 
 
+def _no_volumes() -> _Volumes:
+    return defaultdict(lambda: [0, 0])
+
+
 def _add(found: _Volumes, key: tuple[str, str, int], size: int, lines: int = 1) -> None:
     held = found[key]
-    found[key] = Volume(held.lines + lines, held.size + size)
+    held[0] += lines
+    held[1] += size
 
 
 def _row(each: ListedEntry) -> tuple[Any, ...]:
