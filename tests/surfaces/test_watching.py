@@ -336,7 +336,7 @@ def test_a_store_of_a_newer_version_stops_no_daemon(
     with closing(sqlite3.connect(newer)) as db, db:
         db.execute("INSERT INTO migrations (name) VALUES ('m999_of_tomorrow')")
     with closing(Run(settings)) as run:
-        wait_until(lambda: "state" in run.kinds())
+        wait_until(lambda: "derived" in run.kinds())  # the first run has asked the store
         store.rename(own)
         newer.rename(store)
         with Memory(settings) as memory:
