@@ -8,7 +8,7 @@ managed block is part of the content, too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -112,21 +112,26 @@ def read_body(text: str) -> NoteBody:
 
 
 def _find_block(text: str, start: int) -> tuple[int, int] | None:
-    """The last managed block on lines of its own, outside fenced code.
+    """The last of the managed blocks, which is the one that counts."""
+    return next(_blocks_upwards(text, start), None)
 
-    Fenced code that nothing closes does not contain it: content that was cut off would hide it.
+
+def _blocks_upwards(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """The managed blocks on lines of their own, outside fenced code, the last one first.
+
+    Fenced code that nothing closes does not contain any: content that was cut off would hide it.
     """
-    at = text.rfind(BLOCK_START, start)
+    at, below = text.rfind(BLOCK_START, start), len(text)
     code = [each for each in fences(text[start:]) if each.closed] if at >= 0 else []
     while at >= 0:
         while code and start + code[-1].start > at:
             code.pop()
         own_line = at == start or text[at - 1] in "\r\n"
         if own_line and not (code and at < start + code[-1].end):
-            end = text.find(BLOCK_END, at)
-            return at, (len(text) if end < 0 else end + len(BLOCK_END))
+            end = text.find(BLOCK_END, at, below)
+            yield at, (below if end < 0 else end + len(BLOCK_END))
+            below = at
         at = text.rfind(BLOCK_START, start, at)
-    return None
 
 
 def read_blocks_above(body: NoteBody) -> tuple[frozenset[str], frozenset[str]]:
@@ -137,11 +142,10 @@ def read_blocks_above(body: NoteBody) -> tuple[frozenset[str], frozenset[str]]:
     related: set[str] = set()
     entities: set[str] = set()
     text = body.text[: body.content[1]]
-    while (block := _find_block(text, body.content[0])) is not None:
+    for block in _blocks_upwards(text, body.content[0]):
         links = _read_block(text[slice(*block)])
         related.update(links[0])
         entities.update(links[1])
-        text = text[: block[0]]
     return frozenset(related), frozenset(entities)
 
 

@@ -21,6 +21,13 @@ from tests.surfaces.attacks.hostile_texts import HostileText, hostile_texts
 from tests.surfaces.attacks.text_readers import READERS
 from vaultsync.indexing.text_normalization import note_headings
 from vaultsync.markdown.blocks import fences, prose_spans
+from vaultsync.notes.body import (
+    BLOCK_END,
+    BLOCK_START,
+    ENTITIES_HEADING,
+    read_blocks_above,
+    read_body,
+)
 
 MAX_EXPONENT = 1.15
 """Of the time over the size."""
@@ -154,6 +161,14 @@ def test_fences_that_nothing_closes_are_read_in_time() -> None:
     began = time.process_time()
     for text in ("```\n````\n" * 20_000, "> " * 50_000, "- ```\n" * 20_000):
         assert len(prose_spans(text)) + len(fences(text)) < 40_000
+    assert time.process_time() - began < MAX_SECONDS
+
+
+def test_the_blocks_of_many_merged_notes_are_read_in_time() -> None:
+    block = f"```\n```\n{BLOCK_START}\n## {ENTITIES_HEADING}\n- [[a]]\n{BLOCK_END}\n"
+    body = read_body("# T\n\n" + block * 2_000)
+    began = time.process_time()
+    assert read_blocks_above(body) == (frozenset(), frozenset({"a"}))
     assert time.process_time() - began < MAX_SECONDS
 
 

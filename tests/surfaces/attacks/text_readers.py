@@ -45,7 +45,7 @@ from vaultsync.memory_files.state import read_states
 from vaultsync.model.dates import relative_days, relative_span
 from vaultsync.model.fact import Fact, derive_title, make_fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.body import read_body
+from vaultsync.notes.body import read_blocks_above, read_body
 from vaultsync.notes.conflict_note import conflict_id_in, ticked_fields
 from vaultsync.notes.parse import id_in, read_note
 from vaultsync.notes.render import render_note, rewrite_note
@@ -208,6 +208,7 @@ def _body(text: str) -> None:
     body = read_body(text)
     _ = body.title, body.context_text, body.content_text
     read_body(f"# T\n\n{text}\n\n<!-- vaultsync:managed -->\n{text}")
+    read_blocks_above(body)
 
 
 def _note(text: str) -> None:
