@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from tests.recalls import RecallWorld
 from vaultsync.backends.embedders.hashing import HashEmbedder
+from vaultsync.backends.embedders.sentence import PACKAGED
 from vaultsync.errors import EmbedderError
 from vaultsync.recall.cosine_scale import (
+    DEFAULT_MODELS,
     DEFAULT_UNRELATED,
     UNRELATED_TEXTS,
     CosineScale,
@@ -88,6 +90,10 @@ def test_questions_and_texts_are_measured_with_the_instructions_of_the_model() -
     half = len(UNRELATED_TEXTS) // 2
     assert asked[:half] == [f"query: {each}" for each in UNRELATED_TEXTS[:half]]
     assert asked[half:] == [f"passage: {each}" for each in UNRELATED_TEXTS[half:]]
+
+
+def test_the_models_with_the_default_scale_are_the_packaged_one_and_that_without_meaning() -> None:
+    assert (PACKAGED, HashEmbedder.model) == DEFAULT_MODELS
 
 
 def test_the_default_model_is_not_measured() -> None:
