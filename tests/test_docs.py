@@ -133,6 +133,18 @@ def test_every_page_is_reached_from_the_index() -> None:
     assert set(PAGES) - {index} <= linked
 
 
+def test_a_decision_is_named_and_listed_by_its_title() -> None:
+    entry = re.compile(r"^(\d+\. \[.*\])\(decisions/(.*)\)$", re.MULTILINE)
+    listed = dict(entry.findall(_page("index.md")))
+    names = {}
+    for page in sorted((DOCS / "decisions").glob("*.md")):
+        number, title = _text(page).partition("\n")[0].removeprefix("# ").split(". ", 1)
+        slug = re.sub(r"[^a-z0-9]+", "-", title.replace("'", "").lower()).strip("-")
+        names[f"{number}. [{title}]"] = f"{int(number):04}-{slug}.md"
+        assert page.name == names[f"{number}. [{title}]"]
+    assert listed == names
+
+
 def test_python_examples_compile() -> None:
     for page in PAGES:
         for example in _blocks(page, "python"):

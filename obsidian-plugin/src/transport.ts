@@ -1,7 +1,7 @@
 /**
  * HTTP to this computer by Node's own module: plain requests, and a stream that stays open.
  *
- * Why not `requestUrl` or `fetch`: docs/decisions/0018-the-plugin-talks-by-nodes-http.md.
+ * Why not `requestUrl` or `fetch`: docs/decisions/0018-use-nodes-http-client-in-the-plugin.md.
  */
 
 /*
