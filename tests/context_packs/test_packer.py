@@ -57,7 +57,7 @@ def long(number: int, paragraphs: int, **values: Value) -> PackCandidate:
 
 
 def brief(number: int, fit: float, **values: Value) -> PackCandidate:
-    """A long fact that fits much less well than the best."""
+    """A long fact that matches much less well than the best."""
     long_fact = long(number, 30, **values)
     return replace(long_fact, fit=fit, brief=True, passage=f"p20 of {number}")
 

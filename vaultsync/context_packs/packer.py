@@ -5,7 +5,7 @@ need, the next may use, and what is left is offered to all again. In a tier, the
 the question best get the room, in order of priority, importance and recency. Near-duplicates
 are packed once.
 
-Of a long fact that fits much less well than the best one, only an excerpt around its passage is
+Of a long fact that matches much less well than the best one, only an excerpt around its passage is
 packed. When the others do not all fit, long ones are first packed in brief: the paragraphs around
 the passage. What is then left of the budget makes the first ones longer again.
 
@@ -136,7 +136,7 @@ def pack_context(
         packing.add(candidates, entities)
         packing.reject(rejected)
         packing.fill(shares)
-        return packing, *packing.fit_budget()
+        return packing, *packing.trim_to_budget()
 
     packing, text, tokens = packed_as(PACK_FORMS[form])
     needed = 0
@@ -453,7 +453,7 @@ class _Packing:
         shorter = cut_piece(part.whole, part.candidate.passage, room, self._render)
         return replace(part, **shorter._asdict()) if shorter else None
 
-    def fit_budget(self) -> tuple[str, int]:
+    def trim_to_budget(self) -> tuple[str, int]:
         """The whole text and its tokens; parts are dropped from the end until it fits."""
         min_dropped = 1
         while any(self.packed.values()):
