@@ -10,8 +10,14 @@ from msgspec.structs import replace
 
 from tests.doubles.store import MemoryStore
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World, action, kinds, notice, taken
-from vaultsync.errors import RunNotFoundError, RunPrunedError, StoreUnavailableError
+from vaultsync.errors import (
+    PurgeNotUndoneError,
+    RunNotFoundError,
+    RunPrunedError,
+    StoreUnavailableError,
+)
 from vaultsync.facts import service as fact_work
+from vaultsync.facts.lookup import PURGE_KIND
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.body import BLOCK_END, BLOCK_START
@@ -174,6 +180,14 @@ def test_a_run_whose_history_was_pruned_says_so(world: World) -> None:
     for unknown in ("no-such-run", "016fa67f-f000-4000-8000-000000000000"):
         with pytest.raises(RunNotFoundError, match="no run"):
             undo_run(world.ctx, unknown)
+
+
+def test_a_purge_is_not_undone(world: World) -> None:
+    record = RunRecord("purged", "2020-01-01T00:00:00Z", PURGE_KIND)
+    with world.archive.transaction():
+        world.archive.put_run(record)
+    with pytest.raises(PurgeNotUndoneError, match="purged of 2020-01-01 erased facts permanently"):
+        undo_run(world.ctx, "purged")
 
 
 def test_undo_without_the_store_does_nothing(world: World) -> None:

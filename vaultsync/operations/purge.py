@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from msgspec import Struct, structs
 
 from vaultsync.errors import FactNotFoundError, GuardError, ReadOnlyNoteError, RevisionMismatchError
+from vaultsync.facts.lookup import PURGE_KIND
 from vaultsync.facts.service import CONTENDED, check_writable, is_visible
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
@@ -37,8 +38,6 @@ from vaultsync.sync.review_notes import remove_review_note
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
-PURGE_ACTOR = "purge"
-"""The writer's name in the store's feed."""
 _TRIES = 5
 """How often a fact is forgotten again because another program wrote it meanwhile."""
 _TEXT_FIELDS = frozenset({"content", "title", "context"})
@@ -191,7 +190,7 @@ def _check_notes_writable(ctx: SyncContext, ids: Iterable[str]) -> None:
 
 
 def _request(ids: Iterable[str]) -> SyncRequest:
-    return SyncRequest.for_facts(ids, PURGE_ACTOR, guarded=False)
+    return SyncRequest.for_facts(ids, PURGE_KIND, guarded=False)
 
 
 def _all_versions(ctx: SyncContext) -> Iterator[Fact]:
@@ -250,11 +249,11 @@ def _delete_facts(ctx: SyncContext, ids: Sequence[str]) -> Counter[str]:
 
     def references() -> list[StoreWrite]:
         changed = (_without_references(each, ids) for each in ctx.store.iter_facts())
-        return [StoreWrite(x.id, x, x.revision, PURGE_ACTOR) for x in changed if x is not None]
+        return [StoreWrite(x.id, x, x.revision, PURGE_KIND) for x in changed if x is not None]
 
     def facts() -> list[StoreWrite]:
         alive = ctx.store.find_many(ids).values()
-        return [StoreWrite(each.id, None, each.revision, PURGE_ACTOR) for each in alive]
+        return [StoreWrite(each.id, None, each.revision, PURGE_KIND) for each in alive]
 
     places["references"] = _repeat_writes(ctx, ids, references)
     places["notes"] = len(ctx.archive.find_bases(ids))

@@ -11,8 +11,13 @@ from uuid import UUID
 
 from msgspec import structs
 
-from vaultsync.errors import RevisionMismatchError, RunNotFoundError, RunPrunedError
-from vaultsync.facts.lookup import UNDO_KIND
+from vaultsync.errors import (
+    PurgeNotUndoneError,
+    RevisionMismatchError,
+    RunNotFoundError,
+    RunPrunedError,
+)
+from vaultsync.facts.lookup import PURGE_KIND, UNDO_KIND
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
@@ -61,11 +66,14 @@ def undo_run(
     Raises:
         RunNotFoundError: there is no such run.
         RunPrunedError: what it changed is not kept any more.
+        PurgeNotUndoneError: it erased facts.
         StoreUnavailableError: nothing was done.
         GuardError: the first sync run is not plausible; nothing was undone.
     """
     entries = ctx.archive.history(run=run)
     record = ctx.archive.find_run(run)
+    if record is not None and record.kind == PURGE_KIND:
+        raise PurgeNotUndoneError(run, record.at)
     if not entries:
         since = ctx.archive.setting(HISTORY_SINCE_SETTING)
         at = record.at if record else _time_in(run)
