@@ -22,6 +22,7 @@ from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.storage.archive import Notice
+from vaultsync.sync.changes import is_half_saved
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
 from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
@@ -139,9 +140,11 @@ def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:
         why, hint = "it is empty", "write something, and adopt it again"
     elif is_table(data):
         why, hint = "it is a table of contents", "`vaultsync index` generates this file"
+    elif is_half_saved(b"---\n---\n", data):
+        why = "it was saved just now without the `---` below its properties, or is cut off"
+        hint = "complete it, or wait a few seconds, and adopt it again"
     else:
-        why = "the `ignore` setting excludes it, or an editor is still writing it"
-        hint = "see `ignore` in `.meta/config.toml`, or adopt it again"
+        why, hint = "the `ignore` setting excludes it", "see `ignore` in `.meta/config.toml`"
     text = f"{path}: not adopted: {why}"
     return Notice("not_taken", path, text, hint, seen=ctx.now())
 
