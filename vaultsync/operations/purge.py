@@ -33,6 +33,7 @@ from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.conflicts import remove_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.plausibility import guard
 from vaultsync.sync.review_notes import remove_review_note
 from vaultsync.sync.run import sync_once
@@ -290,10 +291,14 @@ def _without_references(fact: Fact, ids: Sequence[str]) -> Fact | None:
 
 
 def _quotes(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, set[str]]]:
-    """Other facts with the same pieces of text, and those pieces."""
+    """Other facts with the same pieces of text, also in the paths of their notes; the pieces."""
+    deleted = [row.fact_id for row in ctx.store.feed() if row.deleted]
+    removals = ctx.archive.note_tombstones(deleted).items()
+    paths = {fact_id: tombstone_path(entry) for fact_id, entry in removals}
+    paths.update((fact_id, path) for path, fact_id in ctx.archive.paths().items())
     for fact in _all_versions(ctx):
         if fact.id not in traces.fact_ids:
-            names = set(traces.found_in(fact_to_json(fact).encode()))
+            names = set(traces.found_in(f"{fact_to_json(fact)}\n{paths.get(fact.id)}".encode()))
             if names:
                 yield fact.id, names
 
