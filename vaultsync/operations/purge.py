@@ -8,8 +8,9 @@ interrupted purge takes the texts to search for from there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from msgspec import Struct, structs
 
@@ -42,6 +43,8 @@ from vaultsync.sync.sync_request import SyncRequest
 _TRIES = 5
 """How often a fact is forgotten again because another program wrote it meanwhile."""
 _TEXT_FIELDS = frozenset({"content", "title", "context"})
+_Neighbors: TypeAlias = Mapping[str | None, str | None]
+"""The id of a version -> that of the one before or after it."""
 _STATE_SUMMARY = VaultPath(".meta/sync-state.json")
 
 
@@ -247,9 +250,15 @@ def _delete_facts(ctx: SyncContext, ids: Sequence[str]) -> Counter[str]:
     In this order, because a link in a note is known to be ours only while its target exists.
     """
     places: Counter[str] = Counter()
+    stored = ctx.store.find_many(ids)
+    versions = [stored.get(each) or ctx.store.tombstone(each) for each in ids]
+    replaced: dict[str, _Neighbors] = {
+        "supersedesId": {each.id: each.supersedes_id for each in versions if each},
+        "supersededById": {each.id: each.superseded_by_id for each in versions if each},
+    }
 
     def references() -> list[StoreWrite]:
-        changed = (_without_references(each, ids) for each in ctx.store.iter_facts())
+        changed = (_without_references(each, ids, replaced) for each in ctx.store.iter_facts())
         return [StoreWrite(x.id, x, x.revision, PURGE_KIND) for x in changed if x is not None]
 
     def facts() -> list[StoreWrite]:
@@ -277,17 +286,31 @@ def _repeat_writes(
     raise RevisionMismatchError(ids[0], *CONTENDED)
 
 
-def _without_references(fact: Fact, ids: Sequence[str]) -> Fact | None:
-    """A fact without the fields that refer to any of the others; None if it has none."""
+def _without_references(
+    fact: Fact, ids: Sequence[str], replaced: Mapping[str, _Neighbors]
+) -> Fact | None:
+    """A fact without the fields that refer to any of the others; None if it has none.
+
+    Versions of which those between are erased follow each other, so that the older one does
+    not count as current. `replaced` has the neighbors of the erased ones, by field.
+    """
     if fact.id in ids:
         return None
     changes: dict[str, Value] = {}
     for key, value in fact_to_values(fact).items():
         if isinstance(value, str) and value in ids:
-            changes[key] = None
+            changes[key] = _next_kept(value, ids, replaced.get(key, {}))
         elif isinstance(value, (list, tuple)) and any(each in ids for each in value):
             changes[key] = [each for each in value if each not in ids]
     return fact.replace(changes) if changes else None
+
+
+def _next_kept(fact_id: str | None, ids: Sequence[str], following: _Neighbors) -> str | None:
+    """The first fact of a chain of versions that is not erased; None if there is none."""
+    left = {**following}
+    while fact_id in ids:
+        fact_id = left.pop(fact_id, None)
+    return fact_id
 
 
 def _quotes(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, set[str]]]:
