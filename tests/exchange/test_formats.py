@@ -194,7 +194,7 @@ def test_a_row_has_its_numbers_as_text(tmp_path: Path) -> None:
     world = World()
     with open_source(tmp_path / "facts.csv") as files:
         report = import_from(world.ctx, FORMATS["csv"], files)
-    assert report.problems == []
+    assert report.problems == ()
     assert [(x.priority, x.value("confidence")) for x in world.facts()] == [(1, 0.5)]
 
 

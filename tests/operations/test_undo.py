@@ -24,9 +24,10 @@ from vaultsync.notes.body import BLOCK_END, BLOCK_START
 from vaultsync.operations import undo
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.rebuild import rebuild
+from vaultsync.operations.relink import LINKS_ACTOR
 from vaultsync.operations.unadopt import NOTES_PER_FSYNC
 from vaultsync.operations.undo import undo_run
-from vaultsync.storage.archive import RunRecord
+from vaultsync.storage.archive import HistoryEntry, RunRecord
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.decision_table import ActionKind
@@ -111,6 +112,39 @@ def test_undo_deletes_a_fact_that_an_agent_created_and_its_note(
     assert not world.is_alive(fact.id)
     assert len(world.notes()) == 1
     assert "Made." in world.everything_kept()
+
+
+@pytest.mark.parametrize("is_synced", [False, True])
+def test_a_created_fact_that_was_changed_since_is_kept(world: World, *, is_synced: bool) -> None:
+    facts = [world.agent_remembers(f"Made {n}.", title=f"Made {n}") for n in range(3)]
+    edited, moved, other = facts
+    run = world.sync().run
+    world.person_edits(world.path(edited.id), "Made 0.", "Mine.")
+    world.agent_updates(moved.id, scope="public", priority=0)
+    if is_synced:
+        world.sync()
+    report = _undo(world, run)
+    assert world.fact(edited.id).content == "Mine."
+    assert "Mine." in world.note(edited.id)
+    assert (action(report, edited.id).action, action(report, edited.id).fields) == (
+        "keep",
+        ("content",),
+    )
+    assert world.is_alive(moved.id)
+    assert not world.is_alive(other.id)
+
+
+def test_a_created_fact_is_deleted_when_its_changes_were_undone(world: World) -> None:
+    world.mirrored("Stays.", title="A bystander")
+    fact = world.agent_remembers("Made.", title="Made")
+    run = world.sync().run
+    world.agent_updates(fact.id, content="Changed.")
+    _undo(world, world.sync().run)
+    entry = ("vault", LINKS_ACTOR, "title", "Old", "Made")
+    with world.archive.transaction():
+        world.archive.add_history([HistoryEntry("links", "2030-01-01", fact.id, *entry)])
+    _undo(world, run)
+    assert not world.is_alive(fact.id)
 
 
 @pytest.mark.parametrize("adopted", ["Journal/today.md", "Journal"])

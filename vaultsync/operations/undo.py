@@ -23,6 +23,7 @@ from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner, Value
+from vaultsync.operations.relink import LINKS_ACTOR
 from vaultsync.operations.relink_canvases import undo_canvases
 from vaultsync.operations.settle_copies import undo_copies
 from vaultsync.operations.unadopt import readopt, unadopt
@@ -42,6 +43,7 @@ EVENT_FIELDS = frozenset({"fact", "note", "path", "outbox", CANVAS_FIELD, COPY_F
 NOTES_PER_PASS = 500
 ACTION_KEEP = "keep"
 """The action for facts and fields that were changed again since."""
+CHANGED_SINCE = "changed again since, and kept"
 _HINT = "run `vaultsync sync`, then undo the run again"
 
 HistoryEntries = Sequence[HistoryEntry]
@@ -182,7 +184,7 @@ class _Undo:
             elif created.field == "fact":
                 adopted[fact_id] = VaultPath(str(created.after))
             else:
-                self._delete(fact_id, str(created.after))
+                self._delete(fact_id, str(created.after), run)
         self._unadopt(adopted)
         self._readopt(unadopted)
 
@@ -250,11 +252,31 @@ class _Undo:
                 return True
         raise RevisionMismatchError(fact_id, *CONTENDED)
 
-    def _delete(self, fact_id: str, path: str) -> None:
-        if self._write(fact_id, self._current, lambda _: None):
+    def _delete(self, fact_id: str, path: str, run: str) -> None:
+        changed: tuple[str, ...] = ()
+
+        def deleted(current: Fact) -> Fact | None:
+            nonlocal changed
+            changed = self._changed_since(current, run)
+            return current if changed else None
+
+        if self._write(fact_id, self._current, deleted, unless_equal=True):
             self._record(ActionKind.DELETE_FACT, fact_id, "its creation is undone")
+        elif changed:
+            self._record(None, fact_id, CHANGED_SINCE, fields=changed)
         else:
             self._record(None, fact_id, "it was deleted since, and stays deleted", path=path)
+
+    def _changed_since(self, fact: Fact, run: str) -> tuple[str, ...]:
+        """The fields that people or agents changed after the run that created the fact."""
+        entries = reversed(self.ctx.archive.history(fact_id=fact.id))
+        before: dict[str, Value] = {}
+        for entry in takewhile(lambda entry: entry.run != run, entries):
+            row = FIELDS_BY_KEY.get(entry.field)
+            is_authored = row is None or row.owner in (FieldOwner.SHARED, FieldOwner.PLACE)
+            if is_authored and entry.field not in EVENT_FIELDS and entry.actor != LINKS_ACTOR:
+                before[entry.field] = entry.before
+        return differing_keys(fact, fact.replace(before))
 
     def _current(self, fact_id: str) -> Fact | None:
         return self.ctx.store.find_many([fact_id]).get(fact_id)
@@ -311,8 +333,7 @@ class _Undo:
             self._record(ActionKind.UPDATE_STORE, fact_id, "undone", fields=fields)
         not_restored = tuple(key for key in differing_keys(fact, earlier) if key not in fields)
         if not_restored:
-            reason = "changed again since, and kept"
-            self._record(None, fact_id, reason, fields=not_restored)
+            self._record(None, fact_id, CHANGED_SINCE, fields=not_restored)
 
 
 _COUNTED = {
