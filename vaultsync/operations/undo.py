@@ -268,13 +268,17 @@ class _Undo:
             self._record(None, fact_id, "it was deleted since, and stays deleted", path=path)
 
     def _changed_since(self, fact: Fact, run: str) -> tuple[str, ...]:
-        """The fields that people or agents changed after the run that created the fact."""
+        """The fields that people or agents changed after the run that created the fact.
+
+        Links and related facts do not count: vaultsync rewrites and adds them, too.
+        """
         entries = reversed(self.ctx.archive.history(fact_id=fact.id))
         before: dict[str, Value] = {}
         for entry in takewhile(lambda entry: entry.run != run, entries):
             row = FIELDS_BY_KEY.get(entry.field)
             is_authored = row is None or row.owner in (FieldOwner.SHARED, FieldOwner.PLACE)
-            if is_authored and entry.field not in EVENT_FIELDS and entry.actor != LINKS_ACTOR:
+            is_link = entry.actor == LINKS_ACTOR or entry.field == "relatedFactIds"
+            if is_authored and not is_link and entry.field not in EVENT_FIELDS:
                 before[entry.field] = entry.before
         return differing_keys(fact, fact.replace(before))
 
