@@ -555,6 +555,16 @@ class RunPrunedError(RunNotFoundError):
         self.hint += " and the vault may have the earlier versions"
 
 
+class PurgeNotUndoneError(VaultsyncError):
+    """The run erased facts, so it cannot be undone."""
+
+    def __init__(self, run: str, at: str) -> None:
+        super().__init__(
+            f"run {run} of {at[:10]} erased facts permanently, and cannot be undone",
+            hint="a backup of the store and the vault may have them",
+        )
+
+
 # --- one note ----------------------------------------------------------------------------
 
 

@@ -133,7 +133,7 @@ def test_a_note_that_is_being_written_is_pending(world: World) -> None:
     world.person_writes("public/notes/half.md", "---\ntags: [a, b")
     found = status(world, "public/notes/half.md")
     assert (found.state, found.fact_id) == ("pending", None)
-    assert "still writing" in found.message
+    assert "cut off" in found.message
 
 
 def test_an_agent_learns_nothing_about_notes_that_it_may_not_read(world: World) -> None:

@@ -1845,6 +1845,8 @@ class Memory:
 
         Raises:
             RunNotFoundError, AmbiguousNameError.
+            UsageError: the id is empty.
+            PurgeNotUndoneError: the run erased facts.
             EngineBusyError: another engine has the vault and cannot be called.
         """
         from vaultsync.operations.undo import undo_run

@@ -148,6 +148,13 @@ def pack_context(
         else:
             needed = terse[0].tokens_alone(missing)
     packed = [part for tier in PACK_TIERS for part in packing.packed[tier]]
+    # What was found, and is also named as an entity, is in the pack or left out, but once.
+    listed = {part.piece.fact.id for part in packed}
+    left_out: dict[str, LeftOut] = {}
+    for part, why in sorted(packing.left_out, key=lambda each: each[0].rank):
+        fact = part.piece.fact
+        if fact.id not in listed:
+            left_out.setdefault(fact.id, LeftOut(fact.id, part.whole.tokens, why, fact.title))
     return ContextPack(
         text=text,
         tokens=tokens,
@@ -165,10 +172,7 @@ def pack_context(
             )
             for part in packed
         ),
-        left_out=tuple(
-            LeftOut(part.piece.fact.id, part.whole.tokens, why, part.piece.fact.title)
-            for part, why in sorted(packing.left_out, key=lambda each: each[0].rank)
-        ),
+        left_out=tuple(left_out.values()),
         truncated=any(part.piece.cut for part in packed)
         or any(why == REASON_NO_ROOM for _, why in packing.left_out),
         intent=intent,

@@ -24,6 +24,11 @@ from vaultsync.sync.status import NOT_PENDING
 from vaultsync.sync.sync_request import SyncRequest
 
 _ADOPT = "`vaultsync adopt PATH` turns it into a fact"
+PARTLY_SAVED = (
+    "it was saved just now without the `---` below its properties, or is cut off",
+    "complete it, or wait a few seconds, and sync again",
+)
+"""Why a note waits that is neither excluded nor in a notice, and what to do."""
 
 
 def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) -> NoteStatus:
@@ -72,7 +77,7 @@ def _why_no_fact(ctx: SyncContext, path: VaultPath) -> tuple[str, str, str]:
     if path in unadopted_paths(ctx):
         return "not_adopted", "its adoption was undone", _ADOPT
     if is_managed_path(path, adopted_folders(ctx)):
-        return "pending", "an editor is still writing it", "`vaultsync sync` reads it again"
+        return ("pending", *PARTLY_SAVED)
     return "not_adopted", "it is in no folder of a scope, and in no adopted folder", _ADOPT
 
 
