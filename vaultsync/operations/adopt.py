@@ -20,7 +20,7 @@ from vaultsync.model.paths import (
 from vaultsync.model.scope import check_scope
 from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import read_note
-from vaultsync.notes.review_note import is_review_note
+from vaultsync.notes.review_note import is_review_note, is_review_text
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
@@ -131,12 +131,15 @@ def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:
     if not is_note_name(file_name_of(path)):
         why, hint = "it is not a note", "the name of a note ends in `.md`"
     elif is_review_note(path):
-        why, hint = "its name is that of a conflict note", "rename it"
+        why, hint = "its name is that of a conflict note or a proposal", "rename it"
     elif copy := conflict_copy_of(file_name_of(path)):
         why = f"it is a conflict copy of {copy.note}, made by a sync tool ({copy.tool})"
         hint = "move what you need into that note, or rename it"
     elif not (data := ctx.vault.read(path).data).strip():
         why, hint = "it is empty", "write something, and adopt it again"
+    elif is_review_text(data):
+        why = "it is a conflict note or a proposal"
+        hint = "to keep its text as a note, remove its properties"
     elif is_table(data):
         why, hint = "it is a table of contents", "`vaultsync index` generates this file"
     else:
