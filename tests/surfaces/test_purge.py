@@ -78,6 +78,12 @@ def test_a_section_of_a_memory_file_is_named_that_would_bring_the_fact_back(
     assert "“The wedding”" in hint
     assert "MEMORY.md: delete it there" in hint
 
+    memory.sync()
+    (back,) = memory.list().facts
+    assert back.id != fact.id
+    assert back.content == fact.content
+    assert memory.sync_memory_file(file).counts["unchanged"] == 1
+
 
 def dies(*_: object) -> None:
     raise KeyboardInterrupt

@@ -768,6 +768,8 @@ class _FactWriter:
                 continue
             existing = self._store.find_many([fact_id]).get(fact_id)
             if existing is None:
+                if self._is_erased(fact_id):
+                    continue
                 self._put(fact_id, values)
             elif self._owns(existing):
                 # A crash left the fact before the state of the file was written.
@@ -776,6 +778,11 @@ class _FactWriter:
                 continue
             self._used.add(fact_id)
             return fact_id
+
+    def _is_erased(self, fact_id: str) -> bool:
+        """Whether a fact was purged, which leaves a tombstone without text."""
+        store = self._store
+        return store.tombstone(fact_id) is None and store.last_write(fact_id) is not None
 
     def _put(self, fact_id: str, values: Mapping[str, Value]) -> None:
         """Write a new fact, or restore a deleted one."""
