@@ -78,7 +78,7 @@ from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope, private_scope
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.feed_cursor import version_of
-from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite
+from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite, deleted_revision
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import notices_of
 
@@ -768,8 +768,6 @@ class _FactWriter:
                 continue
             existing = self._store.find_many([fact_id]).get(fact_id)
             if existing is None:
-                if self._is_erased(fact_id):
-                    continue
                 self._put(fact_id, values)
             elif self._owns(existing):
                 # A crash left the fact before the state of the file was written.
@@ -778,11 +776,6 @@ class _FactWriter:
                 continue
             self._used.add(fact_id)
             return fact_id
-
-    def _is_erased(self, fact_id: str) -> bool:
-        """Whether a fact was purged, which leaves a tombstone without text."""
-        store = self._store
-        return store.tombstone(fact_id) is None and store.last_write(fact_id) is not None
 
     def _put(self, fact_id: str, values: Mapping[str, Value]) -> None:
         """Write a new fact, or restore a deleted one."""
@@ -802,7 +795,7 @@ class _FactWriter:
         }
         fields |= {"agentId": self._agent} if self._agent else {}
         fields |= {"userId": self._user} if self._user else {}
-        self._write(make_fact(fields))
+        self._write(make_fact(fields), deleted_revision(self._store, fact_id))
 
     def _change(self, fact: Fact, values: Mapping[str, Value], *, deleted: bool = False) -> None:
         changed = fact.replace(values)

@@ -22,7 +22,7 @@ from vaultsync.model.schema import Value
 from vaultsync.modules.module_text import split_module
 from vaultsync.modules.ports import FactRecord
 from vaultsync.storage.archive import Notice
-from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.storage.store import RevisionMismatch, StoreWrite, deleted_revision
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import overwrite
 
@@ -186,7 +186,8 @@ class ModuleFacts:
             }
             if agent or self.agent:
                 fields["agentId"] = agent or self.agent
-            return StoreWrite(fact_id, make_fact(fields), None, MODULE_ACTOR)
+            expect = deleted_revision(self.ctx.store, fact_id)
+            return StoreWrite(fact_id, make_fact(fields), expect, MODULE_ACTOR)
         kept = [each for each in old.tags if each not in values["tags"]]  # type: ignore[operator]
         links = {} if any(map(old.value, self.links)) else self.links
         tags = [*values["tags"], *kept]  # type: ignore[misc]
