@@ -423,13 +423,19 @@ class MemoryFiles:
             for each in self._known.all()
             if agent in (None, each.agent) and (names is None or each.path in names)
         ]
-        reports = []
+        reports, blocks, notices = [], [], []
         for (owner, scope), paths in self._followed_by(agent, records).items():
             files = sorted(each for each in paths if names is None or str(each) in names)
-            if files:
-                request = FileSyncRequest(owner, scope, dry_run=dry_run, raises=raises)
+            if not files:
+                continue
+            request = FileSyncRequest(owner, scope, dry_run=dry_run, raises=raises)
+            try:
                 reports.append(self.sync(files, request))
-        blocks, notices = [], []
+            except VaultsyncError as error:
+                if raises:
+                    raise
+                kind, name = type(error).__name__, ", ".join(self.file(x).name for x in files)
+                notices.append(memory_file_notice(kind, name, error.message, error.hint))
         for each in records:
             try:
                 managed = self._renew(each, dry_run=dry_run)

@@ -25,6 +25,7 @@ from vaultsync.errors import (
     MemoryFileMissingError,
     NoteLimitError,
     RevisionMismatchError,
+    ScopeDeniedError,
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
@@ -570,7 +571,12 @@ class FileSync:
         agent = self.request.agent
         default = private_scope(agent) if agent else self.ctx.policy.default_scope
         scope = self.request.scope or default
-        check_scope_access(self.ctx, check_scope(scope), agent=agent)
+        try:
+            check_scope_access(self.ctx, check_scope(scope), agent=agent)
+        except ScopeDeniedError as denied:
+            if not denied.proposes:
+                raise
+            # Without a new fact there is nothing to propose there, and the state is recorded.
         writer = _FactWriter(self, plan, scope)
         ids = [writer.prepare(step) for step in plan.steps]
         written = (plan.facts.get(each.fact_id) or each.fact for each in writer.writes)
