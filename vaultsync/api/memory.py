@@ -1508,12 +1508,10 @@ class Memory:
         from vaultsync.observations.observation_lists import count_observations
         from vaultsync.sync.agent_view import AgentView
         from vaultsync.sync.report import DaemonState, notices_of
-        from vaultsync.sync.review_notes import unclear_answers
 
         view = AgentView(self._ctx, self.agent)
         waiting = [
             *notices_of(files_with_queue(self._memory_files.queue)),
-            *notices_of(unclear_answers(self._ctx)),
             *(notices_of(self.modules.alerts()) if uses_modules(self.settings.state_dir) else ()),
             *self._refused_settings_notices(),
         ]

@@ -28,8 +28,8 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope
 from vaultsync.operations.export_import import imported_fact, write_imported
-from vaultsync.storage.store import deleted_revision
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import deleted_revision
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.run import MAX_RECORDED_ACTIONS, sync_once
 from vaultsync.sync.sync_request import SyncRequest

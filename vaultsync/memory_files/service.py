@@ -79,8 +79,9 @@ from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope, private_scope
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.feed_cursor import version_of
-from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite, deleted_revision
+from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import deleted_revision
 from vaultsync.sync.report import notices_of
 
 _log = logging.getLogger(__name__)

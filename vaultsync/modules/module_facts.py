@@ -22,9 +22,9 @@ from vaultsync.model.schema import Value
 from vaultsync.modules.module_text import split_module
 from vaultsync.modules.ports import FactRecord
 from vaultsync.storage.archive import Notice
-from vaultsync.storage.store import RevisionMismatch, StoreWrite, deleted_revision
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import overwrite
+from vaultsync.sync.history import deleted_revision, overwrite
 
 MODULE_ACTOR = "modules"
 """The actor of these writes in the feed and the history."""

@@ -21,8 +21,9 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS_BY_KEY, NON_FIELD_KEYS, OWN_FIELDS_BY_KEY, Value
 from vaultsync.model.serialization import fact_from_json, fact_line, fact_to_json, fact_to_values
 from vaultsync.storage.packed_bytes import pack, unpack
-from vaultsync.storage.store import RevisionMismatch, StoreWrite, deleted_revision, with_count_of
+from vaultsync.storage.store import RevisionMismatch, StoreWrite, with_count_of
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import deleted_revision
 
 FACTS_PER_WRITE = 1000
 

@@ -28,15 +28,9 @@ from vaultsync.model.serialization import fact_to_values
 from vaultsync.notes.proposal_note import ProposalRecord, ProposedChange
 from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.storage.read_only_store import ReadOnlyStore
-from vaultsync.storage.store import (
-    FeedRow,
-    RevisionMismatch,
-    Store,
-    StoreState,
-    StoreWrite,
-    deleted_revision,
-)
+from vaultsync.storage.store import FeedRow, RevisionMismatch, Store, StoreState, StoreWrite
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import deleted_revision
 
 WRITE: Final = "write"
 """The kind of these proposals."""

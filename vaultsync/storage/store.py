@@ -167,15 +167,6 @@ class Store(Protocol):
         """Close the store; harmless when repeated."""
 
 
-def deleted_revision(store: Store, fact_id: str) -> str | None:
-    """The revision that a write names that creates a fact, or creates it again.
-
-    It is that of its tombstone, which has no text after a purge; None if there is none.
-    """
-    row = store.last_write(fact_id)
-    return row.revision if row is not None and row.deleted else None
-
-
 def with_accesses(fact: Fact, count: AccessCount | None) -> Fact:
     """The fact with the count that is kept beside it, where that is larger."""
     if count is None:

@@ -12,10 +12,10 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.serialization import fact_from_values
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, conflict_id
 from vaultsync.storage.archive import HistoryEntry, Notice, OutboxEntry
-from vaultsync.storage.store import RevisionMismatch, StoreWrite, deleted_revision
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.conflicts import write_conflict_note
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import overwrite
+from vaultsync.sync.history import deleted_revision, overwrite
 from vaultsync.sync.merge import merge
 from vaultsync.sync.planning import path_for_new_note
 

@@ -18,7 +18,7 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.report import ActionTaken, DaemonState, Report, RunSummary, Status, notices_of
-from vaultsync.sync.review_notes import count_open_proposals, open_review_notes
+from vaultsync.sync.review_notes import count_open_proposals, open_review_notes, unclear_answers
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -51,7 +51,7 @@ def daemon_status(
         notes=notes,
         pending=len(waiting),
         conflicts=len(archive.conflicts()),
-        attention=view.notices(notices_of(archive.notices())),
+        attention=view.notices(notices_of([*archive.notices(), *unclear_answers(ctx)])),
         outbox=len(archive.outbox()),
         last_run=_last_run(ctx, view),
         engine="this process",
@@ -150,7 +150,7 @@ def read_status(
         notes=notes,
         pending=pending,
         conflicts=len(ctx.archive.conflicts()),
-        attention=view.notices(report.attention),
+        attention=view.notices([*report.attention, *notices_of(unclear_answers(ctx))]),
         outbox=len(ctx.archive.outbox()),
         last_run=_last_run(ctx, view),
         engine=engine,
