@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World
-from vaultsync.errors import AmbiguousNameError, NotFoundError, RunNotFoundError
+from vaultsync.errors import (
+    AmbiguousNameError,
+    InvalidFieldError,
+    NotFoundError,
+    RunNotFoundError,
+)
 from vaultsync.facts import service as facts
 from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
 from vaultsync.operations.undo import undo_run
@@ -90,6 +95,15 @@ def test_a_run_is_named_by_the_beginning_of_its_id(world: World) -> None:
     world.sync()
     with pytest.raises(AmbiguousNameError, match="2 runs match"):
         find_run_id(world.ctx, run[:8])
+
+
+@pytest.mark.parametrize("name", ["", " ", "\n"])
+def test_a_blank_name_names_no_run(world: World, name: str) -> None:
+    remembered(world)
+    world.sync()
+
+    with pytest.raises(InvalidFieldError, match="run: expected the id of a run"):
+        find_run_id(world.ctx, name)
 
 
 def test_undoing_the_last_run_again_goes_back_in_time(world: World) -> None:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from vaultsync.errors import (
     AmbiguousNameError,
+    InvalidFieldError,
     InvalidIdError,
     NotFoundError,
     RunNotFoundError,
@@ -120,8 +121,11 @@ def find_run_id(ctx: SyncContext, name: str, *, agent: str | None = None) -> str
 
     Raises:
         AmbiguousNameError: more than one run has an id that begins so.
+        InvalidFieldError: the name is blank, as that of a variable that is not set.
     """
     prefix = name.strip().lower()
+    if not prefix:
+        raise InvalidFieldError("run", name, "the id of a run, or its beginning")
     runs: list[str] = []
     if ID_PREFIX.fullmatch(prefix):
         from vaultsync.sync.status import run_summaries  # noqa: PLC0415 - for runs alone

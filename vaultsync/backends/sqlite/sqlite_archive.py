@@ -393,10 +393,15 @@ class SqliteArchive:
         )
 
     def history(
-        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
+        self,
+        *,
+        fact_id: str | None = None,
+        run: str | None = None,
+        field: str | None = None,
+        since: str = "",
     ) -> list[HistoryEntry]:
         named = {"fact_id": fact_id, "run": run, "field": field}
-        asked = {key: value for key, value in named.items() if value}
+        asked = {key: value for key, value in named.items() if value is not None}
         where = " AND ".join(["at > ?", *(f"{key} = ?" for key in asked)])
         rows = self._rows(f"{SELECT_HISTORY} WHERE {where} ORDER BY n", since, *asked.values())
         return list(map(history_from_row, rows))
