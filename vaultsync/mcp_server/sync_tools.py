@@ -93,8 +93,7 @@ def resolve_proposal(memory: AgentMemory, args: ResolveProposalArgs) -> ToolAnsw
 
 def proposal_question(memory: AgentMemory, args: ResolveProposalArgs) -> str:
     """What the user is asked before an agent accepts for them."""
-    found = [each for each in memory.proposals() if each.id.startswith(args.proposal)]
-    return f"Accept the proposal “{found[0].title}”?" if args.accept and len(found) == 1 else ""
+    return f"Accept the proposal “{memory.proposal(args.proposal).title}”?" if args.accept else ""
 
 
 class ExportGraphArgs(ToolArgs, frozen=True):
