@@ -11,6 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.bridges import open_bridge
+from tests.daemons import wait_until
 from tests.mcp_clients import Home, serving, token
 from tests.surfaces.command_line import one_object
 from vaultsync.api import opening as app
@@ -42,6 +44,21 @@ def test_a_signal_stops_the_bridge_and_its_listeners(home: Home, number: signal.
         assert out == ""
         assert secret not in err
         assert "Traceback" not in err
+
+
+def test_every_answer_has_the_path_of_a_new_fact(tmp_path: Path) -> None:
+    with open_bridge(tmp_path) as bridge:
+        made = bridge("POST", "/v1/facts", {"text": "Said by the bridge."}).json
+
+        assert made["path"]
+        assert bridge("GET", f"/v1/facts/{made['id']}").json["path"] == made["path"]
+        (hit,) = bridge("POST", "/v1/recall", {"query": "bridge"}).json["hits"]
+        assert hit["path"] == made["path"]
+        with app.open(str(tmp_path / "vault"), state_dir=str(tmp_path / "state")) as other:
+            assert other.get(made["path"]).id == made["id"]
+            assert other.verify().equal
+        table = tmp_path / "vault" / ".index" / "vault-index.md"
+        wait_until(lambda: table.exists() and "Said by the bridge" in table.read_text())
 
 
 def test_a_port_in_use_is_an_error(home: Home) -> None:

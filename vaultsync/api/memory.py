@@ -238,6 +238,24 @@ class Memory:
             self._wrote = False
             self._services.close()
 
+    def finish_pending(self, *, derive: bool = True) -> None:
+        """Do now what `close()` does, for a process that keeps the vault open.
+
+        Until then, other processes do not know the paths of the notes just written. Nothing
+        is done while another engine has the vault.
+
+        Args:
+            derive: whether `.index/` and the indexes are updated too, if the settings allow it.
+        """
+        engine = self._engine
+        engine.record_bases()
+        derive = derive and self.settings.derive
+        if derive and not engine.is_derived_current() and engine.lock.try_lock():
+            try:
+                engine.update_derived()
+            finally:
+                engine.lock.unlock()
+
     @cached_property
     def repos(self) -> Repos:
         """The memory of git repositories."""

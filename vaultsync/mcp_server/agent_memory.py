@@ -61,16 +61,6 @@ class AgentMemory(Memory):
             self._engine.lock.unlock()
         return ""
 
-    def finish_pending(self) -> None:
-        """Record new notes and update derived data: others read the vault and its tables."""
-        engine = self._engine
-        engine.record_bases()
-        if not engine.is_derived_current() and engine.lock.try_lock():
-            try:
-                engine.update_derived()
-            finally:
-                engine.lock.unlock()
-
     def _acquire_engine(self) -> bool:
         """Take the engine's lock, to be unlocked; whether that was possible in time."""
         clock, lock = self._ctx.clock, self._engine.lock

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias, TypeVar
@@ -165,6 +165,10 @@ def standalone_bridge(settings: Settings) -> Iterator[BridgeServices]:
 
         def engine(work: Callable[[Memory], T], /) -> T:
             result = writing(work)
+            # The other memory, and other processes, read the paths of new notes.
+            with suppress(VaultsyncError, OSError):  # the next run records them
+                writing(lambda memory: memory.finish_pending(derive=False))
+            writing.soon(lambda memory: memory.finish_pending())
             broadcast()
             return result
 
