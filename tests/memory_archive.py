@@ -243,19 +243,14 @@ class MemoryArchive:
         self._write().history = [*self._rows.history, *entries]
 
     def history(
-        self,
-        *,
-        fact_id: str | None = None,
-        run: str | None = None,
-        field: str | None = None,
-        since: str = "",
+        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
     ) -> list[HistoryEntry]:
         return [
             each
             for each in self._rows.history
-            if fact_id in (None, each.fact_id)
-            and run in (None, each.run)
-            and field in (None, each.field)
+            if (not fact_id or each.fact_id == fact_id)
+            and (not run or each.run == run)
+            and (not field or each.field == field)
             and each.at > since
         ]
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World
-from vaultsync.errors import (
-    AmbiguousNameError,
-    InvalidFieldError,
-    NotFoundError,
-    RunNotFoundError,
-)
+from vaultsync.errors import AmbiguousNameError, InvalidFieldError, NotFoundError, RunNotFoundError
 from vaultsync.facts import service as facts
 from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
 from vaultsync.operations.undo import undo_run

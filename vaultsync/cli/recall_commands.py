@@ -158,6 +158,7 @@ branch_option = click.option(
 )
 PACK_FORMATS = ("markdown", "xml", "json")
 INTENT_NAMES = ("decisions", "recent", "balanced")
+MODE_NAMES = ("auto", "index", "vector", "fused")
 
 
 @click.command()
@@ -203,13 +204,8 @@ def _open_read_only(options: Options) -> read_only.RemoteMemory:
 
 def _repository(path: str | None) -> str | None:
     """The git repository whose branch filters the facts; default: that of the current folder."""
-    if path is not None:
-        return str(user_path(path).absolute())
-    root = find_repository()
+    root = find_repository() if path is None else user_path(path).absolute()
     return None if root is None else str(root)
-
-
-MODE_NAMES = ("auto", "index", "vector", "fused")
 
 
 @click.command()

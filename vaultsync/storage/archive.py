@@ -304,17 +304,9 @@ class Archive(Protocol):
         """Append to the history, which is never changed; old runs are pruned, facts purged."""
 
     def history(
-        self,
-        *,
-        fact_id: str | None = None,
-        run: str | None = None,
-        field: str | None = None,
-        since: str = "",
+        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
     ) -> list[HistoryEntry]:
-        """The history of a fact, a run or a field, or all of it, oldest first; after a time.
-
-        An empty id is one that nothing has, so that it never selects all of the history.
-        """
+        """The history of a fact, a run or a field, or all of it, oldest first; after a time."""
 
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
         """The newest entry that records the removal of each fact's note, if there is one."""

@@ -393,15 +393,10 @@ class SqliteArchive:
         )
 
     def history(
-        self,
-        *,
-        fact_id: str | None = None,
-        run: str | None = None,
-        field: str | None = None,
-        since: str = "",
+        self, *, fact_id: str = "", run: str = "", field: str = "", since: str = ""
     ) -> list[HistoryEntry]:
         named = {"fact_id": fact_id, "run": run, "field": field}
-        asked = {key: value for key, value in named.items() if value is not None}
+        asked = {key: value for key, value in named.items() if value}
         where = " AND ".join(["at > ?", *(f"{key} = ?" for key in asked)])
         rows = self._rows(f"{SELECT_HISTORY} WHERE {where} ORDER BY n", since, *asked.values())
         return list(map(history_from_row, rows))
