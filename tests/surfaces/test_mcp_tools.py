@@ -20,6 +20,7 @@ from tests.golden import GOLDEN, RENEW
 from tests.mcp_clients import Home, ask, hits, in_memory
 from vaultsync import errors
 from vaultsync.backends.filesystem.vault_fs import VaultFs
+from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
 from vaultsync.mcp_server.answer_limits import MAX_LIST_ITEMS, truncate
@@ -450,6 +451,7 @@ def test_a_daemon_that_holds_the_lock_is_waited_for_once(home: Home) -> None:
 
 def test_a_new_fact_waits_for_the_daemons_note(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     with home.memory("ada") as daemon, home.memory() as memory, daemon._engine.lock:
+        DaemonFile(memory.settings.state_dir).write({})
         steps: list[float] = []
 
         def pass_by(seconds: float) -> None:
