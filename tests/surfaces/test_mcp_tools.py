@@ -307,6 +307,10 @@ def test_concurrent_edits_of_a_field_are_a_conflict(home: Home, memory: AgentMem
         "An agent's.",
     )
     assert call(memory, "memory_conflicts", fact_id=NO_ID)["conflicts"] == []
+    for name in (made["id"], made["id"][:13], made["id"].upper(), "T", made["path"]):
+        assert call(memory, "memory_conflicts", fact_id=name)["conflicts"] == [met]
+    unknown = call(memory, "memory_conflicts", fact_id="none")
+    assert unknown["error"]["kind"] == "NotFoundError"
     assert call(memory, "memory_status")["conflicts"] == 1
 
     wrong = call(memory, "memory_resolve_conflict", conflict=met["id"], take="store", field="title")

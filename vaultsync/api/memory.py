@@ -313,10 +313,10 @@ class Memory:
             UsageError: a field has an invalid value, or two values.
             IdTakenError: there is, or was, a fact with that id.
         """
-        kind = type or self._ctx.policy.default_type
+        kind = type or (fields or {}).get("type") or self._ctx.policy.default_type
         named: dict[str, Value] = {
             "content": check_text("text", text),
-            "type": kind,
+            "type": type or None,
             "title": title,
             "context": context,
             "scope": scope,
@@ -325,7 +325,7 @@ class Memory:
             "entities": [*check_texts("entities", entities)],
             "id": id,
         }
-        extra = {fact_service.field_key(key, kind): value for key, value in (fields or {}).items()}
+        extra = {fact_service.field_key(k, str(kind)): v for k, v in (fields or {}).items()}
         for key, value in extra.items():
             if named.get(key) not in (None, "", [], value):
                 message = f"{key} was given twice with different values"

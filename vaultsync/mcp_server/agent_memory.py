@@ -106,6 +106,10 @@ class AgentMemory(Memory):
                 missing.append(each)
         return FactPage(tuple(found), None), missing
 
+    def id_of(self, name: str) -> str:
+        """The id of the fact that a name stands for, as in `get()`; a whole id is not looked up."""
+        return self._fact_id(name)
+
     def complete_fact(self, typed: str) -> list[str]:
         """The names of facts that begin with what was typed, as of `complete_name()`."""
         reader = self._permissions.reader(self.agent)

@@ -31,9 +31,8 @@ def conflicts(memory: AgentMemory, args: ConflictsArgs) -> OpenConflicts:
     """`conflicts`."""
     from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, OpenConflicts, number_left_out
 
-    found = [
-        shown_conflict(each) for each in memory.conflicts() if args.fact_id in (None, each.fact_id)
-    ]
+    fact_id = None if args.fact_id is None else memory.id_of(args.fact_id)
+    found = [shown_conflict(x) for x in memory.conflicts() if fact_id in (None, x.fact_id)]
     return OpenConflicts(found[:MAX_LISTED_CONFLICTS], number_left_out(found))
 
 
