@@ -1864,7 +1864,7 @@ class Memory:
         if run is None:
             run = last_undoable_run(self._ctx, agent=agent)
         else:
-            run = find_run_id(self._ctx, check_text("run", run), agent=agent)
+            run = find_run_id(self._ctx, check_name("run", run) or "", agent=agent)
         is_visible = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
         if not is_visible:
             raise self._run_not_found(run, agent)

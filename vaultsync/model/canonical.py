@@ -271,7 +271,8 @@ def canonical_values(values: Mapping[str, Value]) -> dict[str, Value | tuple[str
     return found
 
 
-_PROPERTY = r"\A(?!<<\Z)[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
+_PROPERTY = r"\A(?!<<\Z)[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f\ud800-\udfff]"
+_PROPERTY += r"[^:\x00-\x1f\x7f\ud800-\udfff]{0,99}\Z"
 
 
 @lru_cache(maxsize=4096)  # the notes of a vault share their few names of properties
