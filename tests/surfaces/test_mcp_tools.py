@@ -469,6 +469,17 @@ def test_a_new_fact_waits_for_the_daemons_note(home: Home, monkeypatch: pytest.M
         assert len(steps) == 1
 
 
+def test_a_text_may_have_the_name_that_other_tools_use(memory: AgentMemory) -> None:
+    made = call(memory, "memory_store_fact", content="One.")
+    assert call(memory, "memory_update_fact", id=made["id"], text="Two.")["content"] == "Two."
+    newer = call(memory, "memory_supersede", id=made["id"], content="Three.")
+    seen = call(memory, "memory_observe", text="It rained.")
+    shown = call(memory, "query_vault", ids=[newer["id"], seen["id"]])["facts"]
+    assert [each["content"] for each in shown] == ["Three.", "It rained."]
+    both = call(memory, "memory_observe", text="It rained.", content="It snowed.")
+    assert "unknown field `text`" in both["error"]["message"]
+
+
 # --------------------------------------------------------------------------- refusals
 
 

@@ -179,7 +179,6 @@ def standalone_bridge(settings: Settings) -> Iterator[BridgeServices]:
             # The other memory, and other processes, read the paths of new notes.
             with suppress(VaultsyncError, OSError):  # the next run records them
                 writing(lambda memory: memory.finish_pending(derive=False))
-            writing.soon(lambda memory: memory.finish_pending())
             broadcast()
             return result
 
