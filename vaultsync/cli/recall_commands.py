@@ -54,9 +54,8 @@ def print_pack(options: Options, pack: ContextPack) -> None:
     if pack.text:
         echo(clean(pack.text))
     _explain_pack(options, pack)
-    for sentence in (describe_hidden(pack.hidden), *pack.degraded):
-        if sentence:
-            print_message(options, clean_one_line(sentence))
+    for sentence in filter(None, (describe_hidden(pack.hidden), *pack.degraded)):
+        print_message(options, clean_one_line(sentence))
 
 
 def _explain_pack(options: Options, pack: ContextPack) -> None:
@@ -180,6 +179,7 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
 )
 @branch_option
 @filters
+@date_option("--since", "Only facts created on or after")
 @agent_option
 @common
 def context(
