@@ -83,7 +83,8 @@ def _operation(row: RouteRow) -> dict[str, Any]:
         parameters.append(header)
         schema = {"$ref": _REF.format(name=row.takes.__name__)}
         content = {"application/json": {"schema": schema}}
-        operation["requestBody"] = {"required": True, "content": content}
+        needs_body = any(each.required for each in msgspec.structs.fields(row.takes))
+        operation["requestBody"] = {"required": needs_body, "content": content}
     if parameters:
         operation["parameters"] = parameters
     operation["responses"] = {

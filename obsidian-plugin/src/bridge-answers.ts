@@ -176,7 +176,7 @@ export interface FieldConflict {
 export interface ForgetResult {
 	id: string;
 	status: "active" | "forgotten";
-	previous: string | null;
+	previous?: string | null;
 }
 
 /** An id that nothing has. */

@@ -6,6 +6,7 @@ import asyncio
 import http.client
 import logging
 import socket
+import threading
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
@@ -341,3 +342,24 @@ def test_a_malformed_body_is_one_line_of_the_log(
         server.stop()
     assert inside.bodies == []
     assert not logging.getLogger("uvicorn.error").propagate
+
+
+def test_a_request_that_the_end_of_the_server_cuts_off_is_logged_without_a_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reached = threading.Event()
+
+    async def wait(_: AsgiScope, receive: Any, send: Any) -> None:  # noqa: ANN401
+        reached.set()
+        await asyncio.Event().wait()
+
+    server = LoopbackServer(lambda port: wait, [0], name="slow", lifespan="off")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as link:
+        link.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert reached.wait(30)
+        with caplog.at_level("INFO"):
+            server.stop()
+
+    ours = [x for x in caplog.records if x.name.startswith("vaultsync.")]
+    assert any("graceful shutdown exceeded" in x.getMessage() for x in ours), caplog.text
+    assert not any(x.exc_info or "Exception" in x.getMessage() for x in ours), caplog.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World
-from vaultsync.errors import AmbiguousNameError, NotFoundError, RunNotFoundError, UsageError
+from vaultsync.errors import AmbiguousNameError, InvalidFieldError, NotFoundError, RunNotFoundError
 from vaultsync.facts import service as facts
 from vaultsync.facts.lookup import PURGE_KIND, find_fact_id, find_run_id, last_undoable_run
 from vaultsync.operations.undo import undo_run
@@ -93,6 +93,15 @@ def test_a_run_is_named_by_the_beginning_of_its_id(world: World) -> None:
         find_run_id(world.ctx, run[:8])
 
 
+@pytest.mark.parametrize("name", ["", " ", "\n"])
+def test_a_blank_name_names_no_run(world: World, name: str) -> None:
+    remembered(world)
+    world.sync()
+
+    with pytest.raises(InvalidFieldError, match="run: expected the id of a run"):
+        find_run_id(world.ctx, name)
+
+
 def test_undoing_the_last_run_again_goes_back_in_time(world: World) -> None:
     runs = []
     for title in ("One", "Two"):
@@ -115,12 +124,6 @@ def test_a_purge_is_not_the_last_run_to_undo(world: World) -> None:
     with world.archive.transaction():
         world.archive.put_run(RunRecord(purge, "2026-01-01T00:00:00Z", PURGE_KIND))
     assert last_undoable_run(world.ctx) == run
-
-
-@pytest.mark.parametrize("name", ["", "  "])
-def test_an_empty_id_is_the_id_of_no_run(world: World, name: str) -> None:
-    with pytest.raises(UsageError, match="the id of the run is empty"):
-        find_run_id(world.ctx, name)
 
 
 def test_hidden_runs_are_neither_the_last_nor_alike_in_name(world: World) -> None:

@@ -236,6 +236,12 @@ def test_numbers_that_json_lacks_become_text() -> None:
     assert json_value("x", [float("nan"), {"a": (1, None)}]) == ["nan", {"a": [1, None]}]
 
 
+def test_whole_numbers_that_no_note_may_have_become_text() -> None:
+    for number in (10**308, -(10**308), 10**1000 - 1):
+        assert json_value("x", [number]) == [str(number)]
+    assert json_value("x", 10**308 - 1) == 10**308 - 1
+
+
 def test_a_property_is_set_and_taken_out() -> None:
     fact = _fact(mood="sunny")
     assert fact.value("mood") == "sunny"

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from tests.doubles.note_index import MemoryIndex
 from tests.world import World
-from vaultsync.errors import InvalidFieldError
+from vaultsync.errors import IndexBusyError, InvalidFieldError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import COMPRESSED, ORIGINAL
@@ -303,6 +303,28 @@ def test_the_newest_observations_are_listed_by_tier(world: World) -> None:
     assert listed(None) == [third.id, second.id, first.id]
     assert (listed(CRITICAL), listed(BACKGROUND)) == ([first.id], [second.id])
     assert listed("pending") == [third.id]
+
+
+class BusyIndex(MemoryIndex):
+    """An index that another process is writing."""
+
+    def update(self, *_: object, **__: object) -> None:
+        raise IndexBusyError("another process is writing the note index")
+
+
+def test_while_the_index_is_written_elsewhere_observations_are_found_in_the_store(
+    world: World,
+) -> None:
+    first, second = _observed(world, "One."), _observed(world, "Two.")
+    world.mirrored(content="No observation.")
+
+    found = newest_observations(world.ctx, BusyIndex(), tier=None, agent=None, limit=10)
+    newest = newest_observations(world.ctx, BusyIndex(), tier="pending", agent=None, limit=1)
+    report = process(world.ctx, BusyIndex(), Answers(CRITICAL))
+
+    assert [each.id for each in found] == [second.id, first.id]
+    assert newest == found[:1]
+    assert (report.classified, report.pending) == (2, 0)
 
 
 @given(st.lists(st.sampled_from([CRITICAL, NOTABLE, BACKGROUND, None, "index"]), max_size=6))

@@ -192,9 +192,12 @@ def test_undo_restores_a_fact_that_an_agent_deleted_unless_it_was_restored_since
     assert content in world.note(fact.id)
 
 
-def test_an_unknown_run_is_refused(world: World) -> None:
+@pytest.mark.parametrize("run", ["no-such-run", ""])
+def test_an_unknown_run_is_refused(world: World, run: str) -> None:
+    _edited(world)
+
     with pytest.raises(RunNotFoundError):
-        undo_run(world.ctx, "no-such-run")
+        undo_run(world.ctx, run)
 
 
 def test_a_run_whose_history_was_pruned_says_so(world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import socket
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.bridges import open_bridge
+from tests.daemons import wait_until, watched
 from tests.mcp_clients import Home, serving, token
 from tests.surfaces.command_line import one_object
 from vaultsync.api import opening as app
@@ -42,6 +45,44 @@ def test_a_signal_stops_the_bridge_and_its_listeners(home: Home, number: signal.
         assert out == ""
         assert secret not in err
         assert "Traceback" not in err
+
+
+def test_every_answer_has_the_path_of_a_new_fact(tmp_path: Path) -> None:
+    with open_bridge(tmp_path) as bridge:
+        made = bridge("POST", "/v1/facts", {"text": "Said by the bridge."}).json
+
+        assert made["path"]
+        assert bridge("GET", f"/v1/facts/{made['id']}").json["path"] == made["path"]
+        (hit,) = bridge("POST", "/v1/recall", {"query": "bridge"}).json["hits"]
+        assert hit["path"] == made["path"]
+        with app.open(str(tmp_path / "vault"), state_dir=str(tmp_path / "state")) as other:
+            assert other.get(made["path"]).id == made["id"]
+            assert other.verify().equal
+
+
+@pytest.mark.parametrize("agent", [None, "indy"])
+def test_a_bridge_beside_a_daemon_is_announced_only_after_it(home: Home, agent: str | None) -> None:
+    words = ("bridge", "--port", "0", *(("--agent", agent) if agent else ()))
+    token(home)
+
+    def address() -> object:
+        (file,) = _announced(home)
+        return json.loads(file.read_text())["address"]
+
+    with watched(env=home.environment) as first:
+        with serving(home, *words):
+            assert address() == first
+            assert home.run("verify", "--json").exit_code == 0  # the daemon does it
+        assert address() == first
+        with serving(home, *words) as (_, alone):
+            assert address() == first
+            (daemon,) = home.state.glob("*/daemon.json")
+            os.kill(json.loads(daemon.read_text())["pid"], signal.SIGTERM)
+            wait_until(lambda: _announced(home) and address() == alone)
+            with watched(env=home.environment) as second:
+                assert address() == second
+            wait_until(lambda: _announced(home) and address() == alone)
+    assert _announced(home) == []
 
 
 def test_a_port_in_use_is_an_error(home: Home) -> None:

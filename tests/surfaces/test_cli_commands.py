@@ -166,7 +166,8 @@ memory-file sync m x --scope public --include '*.md' --exclude b --again --dry-r
     include=('*.md',), progress=None, scope='public')
 
 context q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u --all
--> pack(ContextRequest(query='q', types=('task',), scopes=('public',), tags=('a',), since=None,
+    --since 7d
+-> pack(ContextRequest(query='q', types=('task',), scopes=('public',), tags=('a',), since='7d',
     status='', all=True, budget=9, format='xml', intent='recent', mode='auto', max_priority=4,
     user='u', without=(), repo=None, agent=None))
 

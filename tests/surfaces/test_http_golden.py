@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import jsonschema  # type: ignore[import-untyped] # comes with the SDK
 import msgspec
 import pytest
 from msgspec import to_builtins
@@ -385,7 +386,7 @@ def _row(method: str, path: str) -> RouteRow:
 
 
 def test_every_route_has_a_golden_page_of_its_schema(pages: Pages) -> None:
-    seen = set()
+    seen, said = set(), document()
     for name, page in pages.made.items():
         if "request" not in page:
             continue
@@ -397,6 +398,10 @@ def test_every_route_has_a_golden_page_of_its_schema(pages: Pages) -> None:
         msgspec.convert(page["answer"], row.answers, strict=True)
         seen.add(row.name)
         assert page["status"] == 200
+        answers = said["paths"][row.path][row.method.lower()]["responses"]["200"]
+        schema = answers["content"]["application/json"]["schema"]
+        validator = jsonschema.Draft202012Validator({**schema, "components": said["components"]})
+        validator.validate(page["answer"])
 
     assert seen == {row.name for row in ROUTES}
 

@@ -83,6 +83,17 @@ def test_no_route_answers_a_foreign_host_or_origin_with_the_token(untouched: Cli
         assert not any(each.startswith("access-control") for each in answer.headers)
 
 
+@pytest.mark.parametrize("raw", [b"", None])
+def test_a_body_without_required_keys_may_be_left_out(client: Client, raw: bytes | None) -> None:
+    for path in ("/v1/ids", "/v1/links/fix", "/v1/observations/process"):
+        assert client("POST", path, raw=raw).status == 200, path
+
+    refused = client("POST", "/v1/facts", raw=raw)
+
+    assert refused.status == 400
+    assert "`text`" in refused.json["error"]["message"]
+
+
 @pytest.mark.parametrize(
     "raw",
     [

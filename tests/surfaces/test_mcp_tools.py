@@ -20,6 +20,7 @@ from tests.golden import GOLDEN, RENEW
 from tests.mcp_clients import Home, ask, hits, in_memory
 from vaultsync import errors
 from vaultsync.backends.filesystem.vault_fs import VaultFs
+from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
 from vaultsync.mcp_server.answer_limits import MAX_LIST_ITEMS, truncate
@@ -306,6 +307,10 @@ def test_concurrent_edits_of_a_field_are_a_conflict(home: Home, memory: AgentMem
         "An agent's.",
     )
     assert call(memory, "memory_conflicts", fact_id=NO_ID)["conflicts"] == []
+    for name in (made["id"], made["id"][:13], made["id"].upper(), "T", made["path"]):
+        assert call(memory, "memory_conflicts", fact_id=name)["conflicts"] == [met]
+    unknown = call(memory, "memory_conflicts", fact_id="none")
+    assert unknown["error"]["kind"] == "NotFoundError"
     assert call(memory, "memory_status")["conflicts"] == 1
 
     wrong = call(memory, "memory_resolve_conflict", conflict=met["id"], take="store", field="title")
@@ -450,6 +455,7 @@ def test_a_daemon_that_holds_the_lock_is_waited_for_once(home: Home) -> None:
 
 def test_a_new_fact_waits_for_the_daemons_note(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     with home.memory("ada") as daemon, home.memory() as memory, daemon._engine.lock:
+        DaemonFile(memory.settings.state_dir).write({})
         steps: list[float] = []
 
         def pass_by(seconds: float) -> None:
@@ -461,6 +467,17 @@ def test_a_new_fact_waits_for_the_daemons_note(home: Home, monkeypatch: pytest.M
         assert made["mirrored"]
         assert home.note(made["path"]).is_file()
         assert len(steps) == 1
+
+
+def test_a_text_may_have_the_name_that_other_tools_use(memory: AgentMemory) -> None:
+    made = call(memory, "memory_store_fact", content="One.")
+    assert call(memory, "memory_update_fact", id=made["id"], text="Two.")["content"] == "Two."
+    newer = call(memory, "memory_supersede", id=made["id"], content="Three.")
+    seen = call(memory, "memory_observe", text="It rained.")
+    shown = call(memory, "query_vault", ids=[newer["id"], seen["id"]])["facts"]
+    assert [each["content"] for each in shown] == ["Three.", "It rained."]
+    both = call(memory, "memory_observe", text="It rained.", content="It snowed.")
+    assert "unknown field `text`" in both["error"]["message"]
 
 
 # --------------------------------------------------------------------------- refusals

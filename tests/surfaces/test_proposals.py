@@ -11,6 +11,7 @@ import vaultsync
 from tests.daemons import watched
 from tests.mcp_clients import Home, make_home
 from vaultsync.api.memory import Memory
+from vaultsync.mcp_server.server import TOOLS_BY_NAME, question_for
 from vaultsync.model.fact import Fact
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.proposals.answer_counts import MIN_ANSWERS, count_answers
@@ -79,6 +80,25 @@ def test_two_ticked_boxes_are_in_the_status_until_one_is_unticked(home: Home) ->
         )
         assert report.counts["unchanged"] == 1
         assert memory.status().attention == ()
+
+
+@pytest.mark.parametrize("named", ["id", "beginning", "capitals", "title", "path"])
+def test_the_user_is_asked_by_whichever_name_an_agent_accepts(home: Home, named: str) -> None:
+    with home.memory() as memory:
+        made = proposed(memory, memory.remember("It is red.", title="Crane", scope="public"))
+        memory.sync()
+        (shown,) = memory.proposals()
+        names = {"id": made, "beginning": made[:8], "capitals": made.upper(), "title": "rename it"}
+        name = names.get(named, shown.path)
+        tool = TOOLS_BY_NAME["memory_resolve_proposal"]
+
+        asked = [
+            question_for(tool, {"proposal": name, "accept": accept}, memory)
+            for accept in (True, False)
+        ]
+
+        assert asked == ["Accept the proposal “Rename it”?", ""]
+        assert question_for(tool, {"proposal": "none", "accept": True}, memory) == ""
 
 
 def test_an_update_of_a_fact_shows_and_settles_proposals_too(home: Home) -> None:

@@ -187,6 +187,16 @@ def test_a_field_given_twice_differently_is_refused(memory: Memory) -> None:
     with pytest.raises(UsageError, match="priority was given twice"):
         memory.remember("The crane is red.", priority=0, fields={"priority": 1})
     assert memory.remember("Red.", priority=1, fields={"priority": 1}).priority == 1
+    with pytest.raises(UsageError, match="type was given twice"):
+        memory.remember("Red.", type="lesson", fields={"type": "decision"})
+
+
+def test_the_type_may_be_among_the_fields(memory: Memory) -> None:
+    fact = memory.remember("We paint it red.", fields={"type": "decision", "outcome": "done"})
+
+    assert (fact.type, fact.own) == ("decision", {"decisionOutcome": "done"})
+    with pytest.raises(UsageError, match="unknown type"):
+        memory.remember("Red.", fields={"type": 5})
 
 
 def test_a_store_that_is_gone_is_unavailable_and_not_made_again(

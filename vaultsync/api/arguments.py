@@ -54,20 +54,32 @@ def check_day(name: str, value: str | date | None) -> str | None:
     return value
 
 
-def check_number(name: str, value: int) -> int:
-    """An integer; a bool is refused."""
+def check_number(name: str, value: int, *, least: int | None = None) -> int:
+    """An integer, not below `least`; a bool is refused."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidFieldError(name, value, "a whole number")
+    if least is not None and value < least:
+        raise InvalidFieldError(name, value, f"{least} or more")
     return value
 
 
-def check_limit(value: int) -> int:
-    """A limit, reduced to what the databases can represent."""
-    return min(check_number("limit", value), _MOST)
+def check_limit(value: int, *, least: int | None = None) -> int:
+    """A limit, not below `least`, reduced to what the databases can represent."""
+    return min(check_number("limit", value, least=least), _MOST)
 
 
 def check_text(name: str, value: str) -> str:
     """A string."""
     if not isinstance(value, str):
         raise InvalidFieldError(name, value, "text")
+    return value
+
+
+def check_name(name: str, value: str | None) -> str | None:
+    """A string that UTF-8 can encode, or None."""
+    if value is not None and not check_text(name, value).isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InvalidFieldError(name, value, "text without lone surrogates") from None
     return value

@@ -16,6 +16,7 @@ from msgspec import structs
 
 from vaultsync.api.wiring import Services
 from vaultsync.backends.state.engine_lock import EngineLock, tables_lock
+from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.errors import (
     EngineBusyError,
     ImportLineError,
@@ -46,6 +47,8 @@ DERIVE_POLL_SECONDS, DERIVE_STALL_SECONDS = 0.25, 60.0
 which waiting ends."""
 LEND_POLL_SECONDS, LEND_SECONDS = 0.05, 60.0
 """The interval and the limit of a command's wait for a daemon to lend its lock."""
+WRITERS_POLL_SECONDS, WRITERS_SECONDS = 0.01, 0.5
+"""The interval and the limit of a writer's wait for others, which write a note in milliseconds."""
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
@@ -64,6 +67,8 @@ class Engine:
         """Writes the notes of new facts; None until there is one."""
         self._tables_behind = False
         """Whether facts were written since `.index/` was written."""
+        self._waited_in_vain = False
+        """Whether the process that has the lock kept it for longer than writers wait."""
 
     @cached_property
     def embedding(self) -> EmbeddingWorker:
@@ -143,7 +148,7 @@ class Engine:
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
         """Write the note of a new fact, and set its `path`, unless another engine does that."""
         self._tables_behind = True
-        if not self.lock.try_lock():
+        if not self._lock_soon():
             self._signal_daemon()
             return fact
         try:
@@ -163,7 +168,7 @@ class Engine:
         from vaultsync.sync.sync_request import SyncRequest
 
         self._tables_behind = True
-        if not self.lock.try_lock():
+        if not self._lock_soon():
             self._signal_daemon()
             return
         try:
@@ -174,9 +179,25 @@ class Engine:
         finally:
             self.lock.unlock()
 
+    def _lock_soon(self) -> bool:
+        """Acquire the lock, perhaps after another process has written its notes.
+
+        A daemon is not waited for, because it writes the notes itself, and neither is a process
+        again that keeps the lock for long.
+        """
+        clock, state_dir = self.ctx.clock, self.settings.state_dir
+        until = clock.monotonic() + (0.0 if self._waited_in_vain else WRITERS_SECONDS)
+        while not self.lock.try_lock():
+            if clock.monotonic() >= until or DaemonFile(state_dir).read() is not None:
+                self._waited_in_vain = True
+                return False
+            clock.sleep(WRITERS_POLL_SECONDS)
+        self._waited_in_vain = False
+        return True
+
     def show_proposals(self) -> None:
         """Write the notes of new proposals, unless another engine has the vault."""
-        if not self.lock.try_lock():
+        if not self._lock_soon():
             self._signal_daemon()
             return
         from vaultsync.proposals.service import settle_proposals

@@ -21,6 +21,7 @@ from msgspec import Struct, ValidationError, convert, structs
 from vaultsync.api.arguments import (
     check_day,
     check_limit,
+    check_name,
     check_number,
     check_text,
     check_texts,
@@ -238,6 +239,24 @@ class Memory:
             self._wrote = False
             self._services.close()
 
+    def finish_pending(self, *, derive: bool = True) -> None:
+        """Do now what `close()` does, for a process that keeps the vault open.
+
+        Until then, other processes do not know the paths of the notes just written. Nothing
+        is done while another engine has the vault.
+
+        Args:
+            derive: whether `.index/` and the indexes are updated too, if the settings allow it.
+        """
+        engine = self._engine
+        engine.record_bases()
+        derive = derive and self.settings.derive
+        if derive and not engine.is_derived_current() and engine.lock.try_lock():
+            try:
+                engine.update_derived()
+            finally:
+                engine.lock.unlock()
+
     @cached_property
     def repos(self) -> Repos:
         """The memory of git repositories."""
@@ -295,10 +314,10 @@ class Memory:
             UsageError: a field has an invalid value, or two values.
             IdTakenError: there is, or was, a fact with that id.
         """
-        kind = type or self._ctx.policy.default_type
+        kind = type or (fields or {}).get("type") or self._ctx.policy.default_type
         named: dict[str, Value] = {
             "content": check_text("text", text),
-            "type": kind,
+            "type": type or None,
             "title": title,
             "context": context,
             "scope": scope,
@@ -307,7 +326,7 @@ class Memory:
             "entities": [*check_texts("entities", entities)],
             "id": id,
         }
-        extra = {fact_service.field_key(key, kind): value for key, value in (fields or {}).items()}
+        extra = {fact_service.field_key(k, str(kind)): v for k, v in (fields or {}).items()}
         for key, value in extra.items():
             if named.get(key) not in (None, "", [], value):
                 message = f"{key} was given twice with different values"
@@ -655,10 +674,12 @@ class Memory:
             type_name=type,
             scope=scope,
             status=status,
-            tag=tag,
+            tag=check_name("tag", tag),
             since=check_day("since", since),
             until=check_day("until", until),
-            among=self._linked(links_to, links_from),
+            among=self._linked(
+                check_name("links_to", links_to), check_name("links_from", links_from)
+            ),
             newest=newest,
             limit=check_limit(limit),
             after=after,
@@ -777,7 +798,10 @@ class Memory:
         """
         from vaultsync.facts.content_edits import content_edit
 
-        edit = content_edit(append=append, section=section, find=find, replace=replace, count=count)
+        number = check_number("count", count)
+        edit = content_edit(
+            append=append, section=section, find=find, replace=replace, count=number
+        )
         fact_id = self._fact_id(id, agent)
         tries_left = fact_service.MAX_UPDATE_TRIES
         while True:
@@ -925,7 +949,7 @@ class Memory:
                 parts,
                 agent=self.agent,
                 dry_run=dry_run,
-                max_delete=max_delete,
+                max_delete=_check_max_delete(max_delete),
             )
         # Other places with the same words may be facts and notes of others.
         return report if self.agent is None else structs.replace(report, quoted=())
@@ -1147,7 +1171,7 @@ class Memory:
                 since=check_day("since", since),
                 until=check_day("until", until),
                 as_of=check_day("as_of", as_of),
-                user=user,
+                user=check_name("user", user),
                 explain=explain,
                 agent=agent,
                 repo=None if repo is None else str(repo),
@@ -1228,7 +1252,7 @@ class Memory:
                 status=status,
                 all=all,
                 since=check_day("since", since),
-                user=user,
+                user=check_name("user", user),
                 agent=agent,
                 repo=None if repo is None else str(repo),
             )
@@ -1365,7 +1389,7 @@ class Memory:
         arguments: dict[str, Any] = {
             "dry_run": dry_run,
             "allow_scope_moves": allow_scope_moves,
-            "max_delete": max_delete,
+            "max_delete": _check_max_delete(max_delete),
             "confirm": confirm,
         }
         request = SyncRequest(**arguments, actor=self._actor)
@@ -1790,7 +1814,9 @@ class Memory:
 
         span = time_span(check_day("since", since), None, today=self._ctx.clock.now().date())
         self._engine.record_bases()
-        return run_summaries(self._ctx, limit=check_limit(limit), agent=self.agent, span=span)
+        return run_summaries(
+            self._ctx, limit=check_limit(limit, least=0), agent=self.agent, span=span
+        )
 
     def write_change_note(
         self, *, since: str | date | None = None, folder: str = "Changes"
@@ -1858,7 +1884,7 @@ class Memory:
         if run is None:
             run = last_undoable_run(self._ctx, agent=agent)
         else:
-            run = find_run_id(self._ctx, run, agent=agent)
+            run = find_run_id(self._ctx, check_name("run", run) or "", agent=agent)
         is_visible = agent is None or run_summaries(self._ctx, limit=1, prefix=run, agent=agent)
         if not is_visible:
             raise self._run_not_found(run, agent)
@@ -1992,7 +2018,7 @@ class Memory:
 
         arguments: dict[str, Any] = {
             "dry_run": dry_run,
-            "max_delete": max_delete,
+            "max_delete": _check_max_delete(max_delete),
             "confirm": confirm,
         }
         floor, actor = self.settings.decay_floor, self._actor
@@ -2300,13 +2326,20 @@ class Memory:
 
         if format not in EXPORTS:
             raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
+        if limit is not None:
+            check_limit(limit, least=0)
         self._engine.record_bases()
         if around is None:
             graph = load_graph(self._ctx, agent=self.agent, scope=scope)
         else:
             links = self._services.link_index
             graph = load_graph_around(
-                self._ctx, links, around, depth=depth, agent=self.agent, scope=scope
+                self._ctx,
+                links,
+                check_text("around", around),
+                depth=check_number("depth", depth, least=1),
+                agent=self.agent,
+                scope=scope,
             )
         total = len(graph.nodes)
         if limit is not None and total > limit:
@@ -2326,7 +2359,7 @@ class Memory:
 
         self._engine.record_bases()
         graph = load_graph(self._ctx, agent=self.agent, scope=scope)
-        return graph_stats(graph, hubs=hubs)
+        return graph_stats(graph, hubs=check_number("hubs", hubs, least=0))
 
     def graph_neighbors(
         self, name: str, *, depth: int = 1, scope: str | None = None
@@ -2345,7 +2378,14 @@ class Memory:
 
         self._engine.record_bases()
         links = self._services.link_index
-        return load_neighborhood(self._ctx, links, name, depth=depth, agent=self.agent, scope=scope)
+        return load_neighborhood(
+            self._ctx,
+            links,
+            check_text("name", name),
+            depth=check_number("depth", depth, least=1),
+            agent=self.agent,
+            scope=scope,
+        )
 
     def graph_colours(self) -> GraphColours:
         """Give Obsidian's graph view a colour group for each type; other settings are kept.
@@ -2397,7 +2437,7 @@ class Memory:
         indexed = not forgotten and agent in (None, self.agent)
         return find_fact_id(
             self._ctx,
-            name,
+            check_text("id", name),
             agent=agent or self.agent,
             forgotten=forgotten,
             called=self._ids_named if indexed else None,
@@ -2452,3 +2492,7 @@ class Memory:
         return ask_running_engine(
             self.settings, path, body, agent=agent or self.agent, busy=busy, answer=answer
         )
+
+
+def _check_max_delete(number: int | None) -> int | None:
+    return None if number is None else check_number("max_delete", number, least=0)

@@ -422,7 +422,7 @@ class Services:
         if max_hits is not None and isinstance(request, RecallRequest):
             request = structs.replace(request, limit=min(request.limit, max_hits))
         elsewhere = self.elsewhere(ctx, None if request.all else request.repo)
-        if isinstance(request, RecallRequest) and request.as_of:
+        if isinstance(request, RecallRequest) and request.as_of is not None:
             with self._past_sources(ctx, request.as_of, agent) as sources:
                 return search(structs.replace(sources, elsewhere=elsewhere), request)
         sources = structs.replace(self.recall_sources(ctx, agent), elsewhere=elsewhere)

@@ -55,7 +55,12 @@ def bridge(options: Options, *, port: int | None) -> None:
         standalone_bridge(settings) as services,
         running_bridge(services, port=port) as running,
     ):
-        serve_until_stopped(options, running.address, lambda: running.is_alive, stopped)
+
+        def is_alive() -> bool:
+            services.announce_after_others(running.port)
+            return running.is_alive
+
+        serve_until_stopped(options, running.address, is_alive, stopped)
 
 
 @bridge.command()

@@ -54,9 +54,8 @@ def print_pack(options: Options, pack: ContextPack) -> None:
     if pack.text:
         echo(clean(pack.text))
     _explain_pack(options, pack)
-    for sentence in (describe_hidden(pack.hidden), *pack.degraded):
-        if sentence:
-            print_message(options, clean_one_line(sentence))
+    for sentence in filter(None, (describe_hidden(pack.hidden), *pack.degraded)):
+        print_message(options, clean_one_line(sentence))
 
 
 def _explain_pack(options: Options, pack: ContextPack) -> None:
@@ -158,6 +157,7 @@ branch_option = click.option(
 )
 PACK_FORMATS = ("markdown", "xml", "json")
 INTENT_NAMES = ("decisions", "recent", "balanced")
+MODE_NAMES = ("auto", "index", "vector", "fused")
 
 
 @click.command()
@@ -179,6 +179,7 @@ INTENT_NAMES = ("decisions", "recent", "balanced")
 )
 @branch_option
 @filters
+@date_option("--since", "Only facts created on or after")
 @agent_option
 @common
 def context(
@@ -203,13 +204,8 @@ def _open_read_only(options: Options) -> read_only.RemoteMemory:
 
 def _repository(path: str | None) -> str | None:
     """The git repository whose branch filters the facts; default: that of the current folder."""
-    if path is not None:
-        return str(user_path(path).absolute())
-    root = find_repository()
+    root = find_repository() if path is None else user_path(path).absolute()
     return None if root is None else str(root)
-
-
-MODE_NAMES = ("auto", "index", "vector", "fused")
 
 
 @click.command()

@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 from vaultsync.errors import (
     AmbiguousNameError,
+    InvalidFieldError,
     InvalidIdError,
     NotFoundError,
     RunNotFoundError,
     StoreUnavailableError,
-    UsageError,
 )
 from vaultsync.facts.service import is_visible
 from vaultsync.links.wikilinks import ID_PREFIX, MAX_NAMES_IN_HINT, NoteNames, find_by_name
@@ -122,13 +122,12 @@ def find_run_id(ctx: SyncContext, name: str, *, agent: str | None = None) -> str
     To an agent there are only runs of which it may know.
 
     Raises:
-        UsageError: the id is empty, as of a variable that is not set.
         AmbiguousNameError: more than one run has an id that begins so.
+        InvalidFieldError: the name is blank, as that of a variable that is not set.
     """
     prefix = name.strip().lower()
     if not prefix:
-        message = "the id of the run is empty"
-        raise UsageError(message, hint="`vaultsync log` lists the runs")
+        raise InvalidFieldError("run", name, "the id of a run, or its beginning")
     runs: list[str] = []
     if ID_PREFIX.fullmatch(prefix):
         from vaultsync.sync.status import run_summaries  # noqa: PLC0415 - for runs alone

@@ -43,10 +43,10 @@ ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
 
 
 def parse_body(data: bytes, takes: type[B]) -> B:
-    """The body of a request; raises MalformedBodyError."""
+    """The body of a request, of which an empty one has no keys; raises MalformedBodyError."""
     _check_depth(data)
     try:
-        return msgspec.json.decode(data, type=takes)
+        return msgspec.json.decode(data or b"{}", type=takes)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as wrong:
         raise errors.MalformedBodyError(str(wrong)) from None
 

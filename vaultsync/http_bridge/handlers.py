@@ -105,12 +105,13 @@ def answer_schemas(answers: Iterable[type], ref: str) -> dict[str, dict[str, Any
     """The JSON Schema of some answers and of what is in them, by the names of their classes.
 
     A field with a default is always sent, so it is required; but for the stages of a recall
-    that was not asked to explain itself.
+    that was not asked to explain itself, and for the older version of a fact that has none.
     """
     found: dict[str, dict[str, Any]] = json.schema_components(answers, ref_template=ref)[1]
+    optional = {(RecallResult.__name__, "stages"), (ForgetResult.__name__, "previous")}
     for name, schema in found.items():
         for key, each in schema.get("properties", {}).items():
-            if "default" in each and (name, key) != (RecallResult.__name__, "stages"):
+            if "default" in each and (name, key) not in optional:
                 del each["default"]
                 schema.setdefault("required", []).append(key)
     return dict(sorted(found.items()))

@@ -61,16 +61,6 @@ class AgentMemory(Memory):
             self._engine.lock.unlock()
         return ""
 
-    def finish_pending(self) -> None:
-        """Record new notes and update derived data: others read the vault and its tables."""
-        engine = self._engine
-        engine.record_bases()
-        if not engine.is_derived_current() and engine.lock.try_lock():
-            try:
-                engine.update_derived()
-            finally:
-                engine.lock.unlock()
-
     def _acquire_engine(self) -> bool:
         """Take the engine's lock, to be unlocked; whether that was possible in time."""
         clock, lock = self._ctx.clock, self._engine.lock
@@ -115,6 +105,10 @@ class AgentMemory(Memory):
                     raise
                 missing.append(each)
         return FactPage(tuple(found), None), missing
+
+    def id_of(self, name: str) -> str:
+        """The id of the fact that a name stands for, as in `get()`; a whole id is not looked up."""
+        return self._fact_id(name)
 
     def complete_fact(self, typed: str) -> list[str]:
         """The names of facts that begin with what was typed, as of `complete_name()`."""

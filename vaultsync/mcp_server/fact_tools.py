@@ -231,6 +231,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         "NewFact",
         store,
         proposes=True,
+        also_called={"content": "text"},
     ),
     Tool(
         "memory_store_session",
@@ -251,6 +252,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         ObserveArgs,
         "Observed",
         observe,
+        also_called={"text": "content"},
     ),
     Tool(
         "memory_update_fact",
@@ -260,6 +262,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         UpdateFactArgs,
         "UpdateFactResult",
         update,
+        also_called={"text": "content"},
         destructive=True,
         idempotent=True,
         proposes=True,
@@ -282,6 +285,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         "PublicFact",
         supersede,
         proposes=True,
+        also_called={"content": "text"},
     ),
     Tool(
         "memory_forget",

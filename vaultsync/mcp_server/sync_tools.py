@@ -31,9 +31,8 @@ def conflicts(memory: AgentMemory, args: ConflictsArgs) -> OpenConflicts:
     """`conflicts`."""
     from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, OpenConflicts, number_left_out
 
-    found = [
-        shown_conflict(each) for each in memory.conflicts() if args.fact_id in (None, each.fact_id)
-    ]
+    fact_id = None if args.fact_id is None else memory.id_of(args.fact_id)
+    found = [shown_conflict(x) for x in memory.conflicts() if fact_id in (None, x.fact_id)]
     return OpenConflicts(found[:MAX_LISTED_CONFLICTS], number_left_out(found))
 
 
@@ -93,8 +92,7 @@ def resolve_proposal(memory: AgentMemory, args: ResolveProposalArgs) -> ToolAnsw
 
 def proposal_question(memory: AgentMemory, args: ResolveProposalArgs) -> str:
     """What the user is asked before an agent accepts for them."""
-    found = [each for each in memory.proposals() if each.id.startswith(args.proposal)]
-    return f"Accept the proposal “{found[0].title}”?" if args.accept and len(found) == 1 else ""
+    return f"Accept the proposal “{memory.proposal(args.proposal).title}”?" if args.accept else ""
 
 
 class ExportGraphArgs(ToolArgs, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 import msgspec
@@ -90,6 +90,8 @@ class Tool(Generic[ArgsT]):
     """Maximum length of its answer in characters of JSON; None when it limits itself."""
     toolset: str = MEMORY
     """The set that it is listed with."""
+    also_called: Mapping[str, str] = field(default_factory=dict)
+    """Other names of arguments, which other tools use for the same -> their names here."""
     question: Callable[[AgentMemory, ArgsT], str] | None = None
     """What the user is asked before it runs, where the client can ask them; an empty text where
     the decision is not theirs."""
@@ -114,9 +116,13 @@ class Tool(Generic[ArgsT]):
             why = "nested too deeply" if isinstance(wrong, RecursionError) else "not Unicode text"
             names = tuple(self.args.__struct_fields__)
             raise InvalidArgumentsError(self.name, f"an argument is {why}", names) from None
+        given = dict(arguments)
+        for other, name in self.also_called.items():
+            if other in given and name not in given:
+                given[name] = given.pop(other)
         try:
             # Not strict: models sometimes write numbers as strings.
-            return msgspec.convert(dict(arguments), self.args, strict=False)
+            return msgspec.convert(given, self.args, strict=False)
         except msgspec.ValidationError as wrong:
             raise InvalidArgumentsError(
                 self.name, str(wrong), tuple(self.args.__struct_fields__)

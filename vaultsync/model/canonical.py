@@ -5,7 +5,6 @@ All values from outside pass through here once; equal meanings become equal valu
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -279,7 +278,8 @@ def canonical_values(values: Mapping[str, Value]) -> dict[str, Value | tuple[str
     return found
 
 
-_PROPERTY = r"\A(?!<<\Z)[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
+_PROPERTY = r"\A(?!<<\Z)[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f\ud800-\udfff]"
+_PROPERTY += r"[^:\x00-\x1f\x7f\ud800-\udfff]{0,99}\Z"
 
 
 @lru_cache(maxsize=4096)  # the notes of a vault share their few names of properties
@@ -290,12 +290,13 @@ def check_property(key: str) -> str:
     return key
 
 
+LARGEST_NUMBER = 10**308  # other JSON readers, and notes, accept only smaller ones
 MAX_VALUE_DEPTH = 19
 """How deep lists and maps of a value may lie; what is deeper is refused in frontmatter, too."""
 
 
 def json_value(key: str, value: object, *, depth: int = 0) -> Value:
-    """A value as JSON: lists, maps with text keys but `<<`, finite numbers, not nested too deeply.
+    """A value as JSON: lists, maps with text keys but `<<`, numbers, not nested too deeply.
 
     Raises:
         InvalidFieldError: JSON cannot represent it.
@@ -304,7 +305,7 @@ def json_value(key: str, value: object, *, depth: int = 0) -> Value:
         if not value.isascii() and re.search(_HALF, value):
             raise InvalidFieldError(key, value, "text without lone surrogates")
         return value
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, (int, float)) and not -LARGEST_NUMBER < value < LARGEST_NUMBER:
         return str(value)
     if value is None or isinstance(value, (bool, int, float)):
         return value

@@ -55,7 +55,6 @@ def newest_observations(
     ctx: SyncContext, index: NoteIndex, *, tier: str | None, agent: str | None, limit: int
 ) -> list[Fact]:
     """The newest observations, of a tier or pending ones or all, with the paths of their notes."""
-    catch_up_note_index(ctx, index)
     named = frozenset({tier} if tier is not None and tier in TIERS else ())
     filters = FactFilters(
         types=frozenset({OBSERVATION}),
@@ -65,11 +64,22 @@ def newest_observations(
         hidden_statuses=frozenset({PENDING} if named else ()),
         reader=ctx.policy.permissions.reader(agent),
     )
-    ids = index.browse(filters, order=NEWEST, limit=limit)
+    ids = find_observations(ctx, index, filters, order=NEWEST, limit=limit)
     facts = ctx.redacted_store.find_many(ids)
     found = [facts[each] for each in ids if each in facts and filters.admits(facts[each])]
     paths = ctx.archive.note_paths([fact.id for fact in found])
     return [fact.evolve(path=paths.get(fact.id)) for fact in found]
+
+
+def find_observations(
+    ctx: SyncContext, index: NoteIndex, filters: FactFilters, *, order: str, limit: int
+) -> list[str]:
+    """The ids of matching observations; by the store if the index cannot be updated now."""
+    if not catch_up_note_index(ctx, index).degraded:
+        return index.browse(filters, order=order, limit=limit)
+    found = [fact for fact in ctx.redacted_store.iter_facts() if filters.admits(fact)]
+    found.sort(key=lambda fact: (fact.created_at, fact.id), reverse=order == NEWEST)
+    return [fact.id for fact in found[:limit]]
 
 
 def count_observations(

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import OLDEST, NoteIndex
 from vaultsync.links.wikilinks import find_links, name_key, whole_link
 from vaultsync.model.compare import differing_keys
@@ -41,6 +40,7 @@ from vaultsync.observations.classifier import (
     ObservedText,
 )
 from vaultsync.observations.compression import compress
+from vaultsync.observations.observation_lists import find_observations
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.storage.clock import time_text
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
@@ -117,11 +117,10 @@ def process(
     began = ctx.clock.monotonic()
     if not (dry_run or is_synced):
         sync_once(ctx, SyncRequest(actor=actor))
-    catch_up_note_index(ctx, index)
     reader = ctx.policy.permissions.reader(agent)
     ids = [
-        *_ids(index, reader, PENDING),
-        *_ids(index, reader, ARCHIVED, frozenset({CRITICAL, NOTABLE})),
+        *_ids(ctx, index, reader, PENDING),
+        *_ids(ctx, index, reader, ARCHIVED, frozenset({CRITICAL, NOTABLE})),
     ]
     run = ctx.clock.new_id()
     results: list[_Decision] = []
@@ -159,12 +158,16 @@ def process(
 
 
 def _ids(
-    index: NoteIndex, reader: Reader | None, status: str, tiers: frozenset[str] = frozenset()
+    ctx: SyncContext,
+    index: NoteIndex,
+    reader: Reader | None,
+    status: str,
+    tiers: frozenset[str] = frozenset(),
 ) -> list[str]:
     filters = FactFilters(
         types=frozenset({OBSERVATION}), status=status, heads_only=False, tiers=tiers, reader=reader
     )
-    return index.browse(filters, order=OLDEST, limit=MAX_PER_RUN)
+    return find_observations(ctx, index, filters, order=OLDEST, limit=MAX_PER_RUN)
 
 
 def _decide(

@@ -200,6 +200,9 @@ def parse_request(
     """
     if request.limit < 1:
         raise InvalidFieldError("limit", request.limit, "1 or more")
+    lowest = LOWEST_PRIORITY if request.max_priority is None else request.max_priority
+    if not 0 <= lowest <= LOWEST_PRIORITY:
+        raise InvalidFieldError("max_priority", lowest, f"0 to {LOWEST_PRIORITY}")
     query = parse_query(request.query, today=now.date())
     if request.status == FORGOTTEN:
         what = "another status: `vaultsync list --status forgotten` lists deleted facts"
@@ -207,7 +210,6 @@ def parse_request(
     span = query.span.within(time_span(request.since, request.until, today=now.date()))
     # A hint at a tier below the request's adds that tier; a filter replaces the request's.
     priorities = [each for tier in query.tiers or query.hinted_tiers for each in TIERS[tier]]
-    lowest = LOWEST_PRIORITY if request.max_priority is None else request.max_priority
     is_replaced = query.asked.state == REPLACED and request.status == ""
     wants_superseded = request.status == SUPERSEDED or is_replaced
     hides = not request.all

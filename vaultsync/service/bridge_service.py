@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias, TypeVar
@@ -71,6 +71,8 @@ class BridgeServices:
     """The current token."""
     on_run: Callable[[Mapping[str, Value]], None]
     """Called with the report of a run that a client requested."""
+    in_daemon: bool = False
+    """Whether it is announced in place of another bridge, because it has the engine."""
 
     def state(self, memory: Memory) -> BridgeStatus:
         """The data of a `state` event."""
@@ -96,14 +98,23 @@ class BridgeServices:
         self.writes.on_reply(write, WriteReply(applied, found, reason))
 
     def announce(self, port: int) -> None:
-        """Record the address of the bridge, beside its token.
+        """Record the address of the bridge, beside its token, unless another one is announced.
 
         Raises:
             OSError.
             ConfigError: the token cannot be used.
         """
         self.token()
-        BridgeAddressFile(self.settings.state_dir).write(port, self.settings.agent)
+        file = BridgeAddressFile(self.settings.state_dir)
+        if self.in_daemon or file.is_own() or file.find() is None:
+            file.write(port, self.settings.agent)
+
+    def announce_after_others(self, port: int) -> None:
+        """Record the address of the bridge if none is announced: another one has ended."""
+        file = BridgeAddressFile(self.settings.state_dir)
+        if file.find() is None:
+            with suppress(OSError):  # the next call tries again
+                file.write(port, self.settings.agent)
 
     def withdraw_address(self) -> None:
         """Remove the recorded address."""
@@ -165,6 +176,9 @@ def standalone_bridge(settings: Settings) -> Iterator[BridgeServices]:
 
         def engine(work: Callable[[Memory], T], /) -> T:
             result = writing(work)
+            # The other memory, and other processes, read the paths of new notes.
+            with suppress(VaultsyncError, OSError):  # the next run records them
+                writing(lambda memory: memory.finish_pending(derive=False))
             broadcast()
             return result
 
@@ -192,7 +206,9 @@ def daemon_bridge(
     """
     with MemoryWorker(lambda: Memory(settings, on_answer=on_answer), name="bridge") as reading:
         token = TokenFile(settings.state_dir).token
-        yield BridgeServices(settings, reading, reading, engine, events, writes, token, on_run)
+        yield BridgeServices(
+            settings, reading, reading, engine, events, writes, token, on_run, in_daemon=True
+        )
 
 
 def vault_token(settings: Settings, *, rotate: bool = False) -> str:

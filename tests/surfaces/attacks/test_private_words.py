@@ -191,6 +191,7 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "context": lambda memory, _: memory.context("Text of edited", all=True),
     "is_empty": lambda memory, _: memory.is_empty,
     "count_recalls": lambda memory, _: memory.count_recalls(),
+    "finish_pending": lambda memory, _: memory.finish_pending(),
     "index": lambda memory, _: memory.index(),
     "index_files": lambda memory, _: memory.index_files(),
     "damaged_facts": lambda memory, _: dict(memory.damaged_facts()),

@@ -114,9 +114,13 @@ class _ForwardingHandler(logging.Handler):
     """Hands the records of a library on to the log of this package."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log a record."""
+        """Log a record; a request that was cut off when the server stopped is no error."""
         message = record.getMessage().strip()
-        _log.log(record.levelno, "the HTTP server says: %s", message, exc_info=record.exc_info)
+        failure = record.exc_info[1] if record.exc_info else None
+        is_cut_off = isinstance(failure, asyncio.CancelledError)
+        level = logging.DEBUG if is_cut_off else record.levelno
+        trace = None if is_cut_off else record.exc_info
+        _log.log(level, "the HTTP server says: %s", message, exc_info=trace)
 
 
 _FORWARDING = _ForwardingHandler()

@@ -15,6 +15,7 @@ import yaml_rs
 from vaultsync.errors import UnreadableNoteError
 from vaultsync.markdown.yaml.positions import YamlNode, yaml_outline
 from vaultsync.markdown.yaml.writer import non_finite
+from vaultsync.model.canonical import LARGEST_NUMBER
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import Value
 
@@ -23,8 +24,6 @@ MAX_KEYS = 500
 MAX_DEPTH = 20
 MAX_ALIASES = 20
 
-_LARGEST = 10**308
-"""Limit of integers that other JSON readers accept."""
 _LONG_NUMBER = lazy_pattern(r"(?=.{251})[+-]*\d", re.DOTALL)
 """In hexadecimal, no shorter number is too large."""
 _FIRST_LINE = 2
@@ -138,7 +137,7 @@ class _PlainConverter:
         if value is None or isinstance(value, (str, bool)):
             return value
         if isinstance(value, int):
-            if -_LARGEST < value < _LARGEST:
+            if -LARGEST_NUMBER < value < LARGEST_NUMBER:
                 return value
             raise _RefusedError(_LARGE)
         if isinstance(value, float):

@@ -1,0 +1,89 @@
+"""Processes that write notes at the same time wait for each other, but not for a daemon."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import vaultsync
+from tests.fakes import FakeClock
+from vaultsync.api.engine import WRITERS_SECONDS
+from vaultsync.api.memory import Memory
+from vaultsync.backends.state.engine_lock import EngineLock
+from vaultsync.backends.state.process_files import DaemonFile
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    vaultsync.init(str(tmp_path / "v"), state_dir=str(tmp_path / "s"))
+    with vaultsync.open(str(tmp_path / "v"), state_dir=str(tmp_path / "s")) as opened:
+        yield opened
+
+
+@contextmanager
+def held(memory: Memory) -> Iterator[threading.Event]:
+    """Another process has the lock until the event is set, or the block ends."""
+    taken, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        lock = EngineLock(memory.settings.state_dir, "v")
+        assert lock.try_lock()
+        taken.set()
+        release.wait(30)
+        lock.unlock()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert taken.wait(30)
+    try:
+        yield release
+    finally:
+        release.set()
+        holder.join()
+
+
+@pytest.fixture
+def waits(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that the memory waits, on a clock that stands otherwise."""
+    clock, waited = FakeClock(), list[float]()
+    monkeypatch.setattr(memory._ctx.clock, "monotonic", clock.monotonic)
+
+    def sleep(seconds: float) -> None:
+        clock.advance(seconds)
+        waited.append(seconds)
+
+    monkeypatch.setattr(memory._ctx.clock, "sleep", sleep)
+    return waited
+
+
+def test_a_note_is_written_after_that_of_another_process(memory: Memory) -> None:
+    with held(memory) as release:
+        threading.Timer(0.05, release.set).start()
+        fact = memory.remember("Tea at four.")
+    assert fact.path is not None
+    with held(memory) as release:
+        threading.Timer(0.05, release.set).start()
+        memory.update(fact.id, content="Tea at five.")
+    assert "Tea at five." in (memory.settings.root / fact.path).read_text("utf-8")
+
+
+def test_a_process_that_keeps_the_vault_is_waited_for_once(
+    memory: Memory, waits: list[float]
+) -> None:
+    with held(memory):
+        assert memory.remember("One.").path is None
+        assert sum(waits) == pytest.approx(WRITERS_SECONDS)
+        assert memory.remember("Two.").path is None
+        assert sum(waits) == pytest.approx(WRITERS_SECONDS)
+    assert memory.remember("Three.").path is not None
+
+
+def test_a_daemon_is_not_waited_for(memory: Memory, waits: list[float]) -> None:
+    with held(memory):
+        DaemonFile(memory.settings.state_dir).write({})
+        assert memory.remember("One.").path is None
+    assert waits == []
