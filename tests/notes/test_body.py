@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from vaultsync.markdown.diff3 import MAX_EDITS
 from vaultsync.notes.body import (
     BLOCK_END,
     BLOCK_START,
@@ -96,6 +97,11 @@ def test_what_is_rendered_is_read(title: str, context: str | None, text: str) ->
 def test_mixed_line_ends_stay_where_they_are() -> None:
     made = set_content(read_body("one\r\ntwo\nthree\r\n"), "one\ntwo\n3", "\n")
     assert made.text == "one\r\ntwo\n3\r\n"
+    longer = set_content(read_body("one\ntwo\r\nthree"), "0\none\ntwo\nthree\nfour", "\r\n")
+    assert longer.text == "0\r\none\ntwo\r\nthree\r\nfour"
+    rest = "\n".join(f"{number}" for number in range(MAX_EDITS))
+    rewritten = set_content(read_body(f"one\r\n{rest}\nlast\r\n"), "one\nnew\nlast", "\n")
+    assert rewritten.text == "one\r\nnew\nlast\r\n"
 
 
 @pytest.mark.parametrize(

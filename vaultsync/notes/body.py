@@ -9,10 +9,10 @@ managed block is part of the content, too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from vaultsync.markdown.blocks import fences
+from vaultsync.markdown.diff3 import common_lines
 from vaultsync.model.lazy_pattern import lazy_pattern
 
 BLOCK_START = "<!-- vaultsync:managed -->"
@@ -275,14 +275,11 @@ def _keep_lines(old: str, new: str, eol: str) -> str:
     before = _LINE_STARTS.split(old)
     bare = [_BREAK.sub("", line) for line in before]
     after = new.split("\n")
-    result: list[str] = []
-    matcher = SequenceMatcher(None, bare, after, autojunk=False)
-    for _, i1, i2, j1, j2 in matcher.get_opcodes():
-        if bare[i1:i2] == after[j1:j2]:
-            result += [line if _BREAK.search(line) else line + eol for line in before[i1:i2]]
-        else:
-            result += [line + eol for line in after[j1:j2]]
-    return "".join(result).rstrip("\r\n")
+    lines = [line + eol for line in after]
+    for here, there in common_lines(bare, after):
+        if len(before[here]) > len(bare[here]):
+            lines[there] = before[here]
+    return "".join(lines).rstrip("\r\n")
 
 
 def _without_strays(block: str) -> str:

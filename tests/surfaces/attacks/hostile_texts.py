@@ -124,8 +124,8 @@ def _numbered(form: str) -> HostileText:
 _NUMBERED = (
     "[[n{}]] ", "[a](n{}) ", "#t{} ", "^b{}\n\n", "# h{}\n", "p{}: v\n", "[^{}]: x\n", "[r{}]: x\n",
     "|c{}", "<t{}>", "&#{};", "password: pw{}Xy!\n", "token=t{}a9Zk3LmQ7wPx2Rv\n",
-    "https://u{}:pass{}x@h\n", "- item {}\n", "word{} ", "```l{}\nx\n```\n", "`c{}`", "![p{}](h:x)",
-    "Name{} Last{}. ",
+    "https://u{}:pass{}x@h\n", "- item {}\n", "- item {}\n\n", "word{} ", "```l{}\nx\n```\n",
+    "`c{}`", "![p{}](h:x)", "Name{} Last{}. ",
 )  # fmt: skip
 """No two of these are equal."""
 

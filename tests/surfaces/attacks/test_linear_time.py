@@ -37,6 +37,7 @@ SHORT = 160
 """In the short form, each reader takes every so many-th text, and those that were quadratic."""
 WERE_QUADRATIC = (
     "nest '![' '](a)'",
+    "number '- item {}\\n\\n'",
     "grow '`'",
     "repeat '## Related Facts\\n'",
     "number 'password: pw{}Xy!\\n'",

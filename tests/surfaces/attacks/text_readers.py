@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.world import World
 from vaultsync.backends.filesystem.memory_file import FrontmatterReader
 from vaultsync.backends.tokens.estimate import EstimatingCounter
+from vaultsync.cli.format_conflicts import changed_lines, differing_parts
 from vaultsync.context_packs.excerpt import excerpt
 from vaultsync.context_packs.formats import (
     PACK_FORMS,
@@ -45,7 +46,7 @@ from vaultsync.memory_files.state import read_states
 from vaultsync.model.dates import relative_days, relative_span
 from vaultsync.model.fact import Fact, derive_title, make_fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.body import read_blocks_above, read_body
+from vaultsync.notes.body import read_blocks_above, read_body, set_content
 from vaultsync.notes.conflict_note import conflict_id_in, ticked_fields
 from vaultsync.notes.parse import id_in, read_note
 from vaultsync.notes.render import render_note, rewrite_note
@@ -156,6 +157,18 @@ def _sections(text: str) -> None:
 
 def _merge(text: str) -> None:
     merge_text(text, text.replace("a", "b"), text.replace("a", "c", 3))
+
+
+def _edit_crlf_body(text: str) -> None:
+    """A new content for a note with other line ends, which the lines that stay keep."""
+    body = read_body(text.replace("\n", "\r\n"))
+    set_content(body, f"x\n{body.content_text}\nx", "\r\n")
+
+
+def _differing(text: str) -> None:
+    other = f"x\n{text}\nx"
+    differing_parts([text, other])
+    changed_lines(text, other, width=40)
 
 
 def _frontmatter(text: str) -> None:
@@ -345,6 +358,8 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "rewritten note": _rewrite,
     "conflict note": _conflict,
     "merge": _merge,
+    "edited CRLF body": _edit_crlf_body,
+    "differing lines": _differing,
     "chunks": lambda text: chunk_fact(_fact(text)),
     "words": _words,
     "query": _query,
