@@ -28,7 +28,7 @@ _NO_PARAGRAPH = (
 )
 _TOP = lazy_pattern(
     r"(?P<lead>(?:[ \t]*(?:\r\n|\r|\n))*)"
-    rf"(?:(?:\#[ \t]+(?P<title>\S[^\r\n]*?)[ \t]*|(?!{_NO_PARAGRAPH})(?P<over>\S[^\r\n]*)"
+    rf"(?:(?:\#[ \t]++(?P<title>\S[^\r\n]*+)|(?!{_NO_PARAGRAPH})(?P<over>\S[^\r\n]*)"
     r"(?:\r\n|\r|\n) {0,3}=+[ \t]*)"
     r"(?P<rest>(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*|\Z))?"
     r"(?:>[ \t]?\*\*Context:\*\*(?P<context>[^\r\n]*)(?P<after>\r\n|\r|\n|\Z))?"
