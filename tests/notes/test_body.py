@@ -151,6 +151,23 @@ def test_what_is_not_ours_in_a_block_is_content(block: str, content: str) -> Non
     assert body.content_text == f"words\n\n{content}"
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        BLOCK.replace("[[Bob]]", f"[[Bob]]\n- [[A {BLOCK_END} B]]"),
+        BLOCK.replace(BLOCK_END, f"  {BLOCK_END}"),
+        BLOCK.replace(f"\n{BLOCK_END}", f" {BLOCK_END}"),
+        BLOCK.removesuffix(BLOCK_END),
+    ],
+)
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+def test_a_block_ends_at_a_marker_that_begins_a_line_if_any_does(block: str, eol: str) -> None:
+    body = read_body(f"words\n\n{block}\n".replace("\n", eol))
+    assert body.content_text == "words"
+    assert body.related == ("a",)
+    assert body.entities[0] == "Bob"
+
+
 def test_only_the_last_block_is_managed_and_none_in_code() -> None:
     body = read_body(f"one\n{BLOCK}\ntwo\n{BLOCK}\n")
     assert BLOCK_START in body.content_text

@@ -33,6 +33,7 @@ _TOP = lazy_pattern(
     r"(?P<rest>(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*|\Z))?"
     r"(?:>[ \t]?\*\*Context:\*\*(?P<context>[^\r\n]*)(?P<after>\r\n|\r|\n|\Z))?"
 )
+_END_LINE = lazy_pattern(rf"(?<=[\r\n])[ \t]*+{BLOCK_END}")
 _BREAK = lazy_pattern(r"\r\n|\r|\n")
 _LINE_STARTS = lazy_pattern(r"(?<=\n)|(?<=\r)(?!\n)")
 _ITEM = lazy_pattern(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\][ \t]*\Z")
@@ -128,10 +129,21 @@ def _blocks_upwards(text: str, start: int) -> Iterator[tuple[int, int]]:
             code.pop()
         own_line = at == start or text[at - 1] in "\r\n"
         if own_line and not (code and at < start + code[-1].end):
-            end = text.find(BLOCK_END, at, below)
-            yield at, (below if end < 0 else end + len(BLOCK_END))
+            yield at, _end_of_block(text, at, below)
             below = at
         at = text.rfind(BLOCK_START, start, at)
+
+
+def _end_of_block(text: str, start: int, below: int) -> int:
+    """Where a block ends: behind the first end marker that begins a line.
+
+    If none does, the user has joined it to the line above, and the last one counts.
+    """
+    line = _END_LINE.search(text, start, below)
+    if line is not None:
+        return line.end()
+    joined = text.rfind(BLOCK_END, start, below)
+    return below if joined < 0 else joined + len(BLOCK_END)
 
 
 def read_blocks_above(body: NoteBody) -> tuple[frozenset[str], frozenset[str]]:
