@@ -75,6 +75,13 @@ def test_a_memory_without_sections_is_one_fact() -> None:
     assert len(found) == 1
 
 
+@pytest.mark.parametrize(
+    ("heading", "title"), [("# C#", "C#"), ("# A ##", "A"), ("#\tA\r", "A"), ("#A", "")]
+)
+def test_a_heading_is_read_without_its_closing_sequence(heading: str, title: str) -> None:
+    assert markdown_folders.heading_of(f"\n{heading}\n\nwords") == title
+
+
 def test_a_rule_of_cursor_is_called_by_its_heading_or_its_file() -> None:
     (one,) = read("cursor", ".cursor/rules/a.mdc", "# Style\n\nShort.\n")
     (two,) = read("cursor", ".cursor/rules/b.mdc", "---\nglobs: [x.py, y.py]\n---\nShort.\n")

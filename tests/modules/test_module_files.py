@@ -217,6 +217,14 @@ def test_the_parts_of_a_module_are_its_text(text: str) -> None:
     assert parts.before + parts.content + parts.after == text
 
 
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [("# C#", "C#"), ("#\tA  ##  \r", "A"), ("# #", None), ("#A", None), ("## A", None)],
+)
+def test_a_title_is_a_heading_with_text(line: str, title: str | None) -> None:
+    assert split_module(f"{line}\n\nwords\n").title == title
+
+
 def test_title_and_frontmatter_precede_the_content() -> None:
     text = "---\ntags: [x]\n---\n\n# The title #\n\nThe content.\n\n"
     parts = split_module(text)

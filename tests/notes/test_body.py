@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from vaultsync.markdown.diff3 import MAX_EDITS
 from vaultsync.notes.body import (
     BLOCK_END,
     BLOCK_START,
@@ -96,6 +97,11 @@ def test_what_is_rendered_is_read(title: str, context: str | None, text: str) ->
 def test_mixed_line_ends_stay_where_they_are() -> None:
     made = set_content(read_body("one\r\ntwo\nthree\r\n"), "one\ntwo\n3", "\n")
     assert made.text == "one\r\ntwo\n3\r\n"
+    longer = set_content(read_body("one\ntwo\r\nthree"), "0\none\ntwo\nthree\nfour", "\r\n")
+    assert longer.text == "0\r\none\ntwo\r\nthree\r\nfour"
+    rest = "\n".join(f"{number}" for number in range(MAX_EDITS))
+    rewritten = set_content(read_body(f"one\r\n{rest}\nlast\r\n"), "one\nnew\nlast", "\n")
+    assert rewritten.text == "one\r\nnew\nlast\r\n"
 
 
 @pytest.mark.parametrize(
@@ -143,6 +149,23 @@ def test_what_is_not_ours_in_a_block_is_content(block: str, content: str) -> Non
     body = read_body(f"words\n\n{block}\n")
     assert body.entities == ("Bob",)
     assert body.content_text == f"words\n\n{content}"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        BLOCK.replace("[[Bob]]", f"[[Bob]]\n- [[A {BLOCK_END} B]]"),
+        BLOCK.replace(BLOCK_END, f"  {BLOCK_END}"),
+        BLOCK.replace(f"\n{BLOCK_END}", f" {BLOCK_END}"),
+        BLOCK.removesuffix(BLOCK_END),
+    ],
+)
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+def test_a_block_ends_at_a_marker_that_begins_a_line_if_any_does(block: str, eol: str) -> None:
+    body = read_body(f"words\n\n{block}\n".replace("\n", eol))
+    assert body.content_text == "words"
+    assert body.related == ("a",)
+    assert body.entities[0] == "Bob"
 
 
 def test_only_the_last_block_is_managed_and_none_in_code() -> None:

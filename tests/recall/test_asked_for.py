@@ -108,6 +108,7 @@ ROLES = {
     "Harbour master at [[Skarvik]] since 2009.": ("Harbour master",),
     "# Oskar\n\nHarbour master.": ("Harbour master",),
     "Server, data.": ("Server",),
+    "# Oskar Harbour master": (),
     "": (),
 }
 

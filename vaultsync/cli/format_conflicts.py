@@ -6,7 +6,6 @@ import itertools
 import shutil
 import sys
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from itertools import groupby
 from operator import eq
 from shlex import quote
@@ -26,6 +25,7 @@ from vaultsync.cli.output import (
     style,
     table,
 )
+from vaultsync.markdown.diff3 import common_lines, hunks_of
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import ConflictRecord, FieldConflict, is_deletion
 from vaultsync.storage.archive import HistoryEntry
@@ -48,8 +48,7 @@ def differing_parts(texts: Sequence[str]) -> list[str]:
 def _without_common_lines(lines: list[str], others: Sequence[list[str]]) -> str:
     common = set(range(len(lines)))
     for other in others:
-        blocks = _matcher(lines, other).get_matching_blocks()
-        common &= {k for a, _, size in blocks for k in range(a, a + size)}
+        common &= {here for here, _ in common_lines(lines, other)}
     nearby = {k + step for k in range(len(lines)) if k not in common for step in (-1, 0, 1)}
     shown: list[str] = []
     for k, line in enumerate(lines):
@@ -64,10 +63,9 @@ def changed_lines(before: str, after: str, *, width: int) -> list[str]:
     """List changed lines as `- ` and `+ ` lines, truncated to `width` around the difference."""
     old, new = before.split("\n"), after.split("\n")
     shown: list[str] = []
-    for tag, a, b, c, d in _matcher(old, new).get_opcodes():
-        if tag == "equal":
-            continue
-        for removed, added in itertools.zip_longest(old[a:b], new[c:d], fillvalue=""):
+    for hunk in hunks_of(old, new):
+        gone, fresh = old[hunk.start : hunk.end], new[hunk.begin : hunk.stop]
+        for removed, added in itertools.zip_longest(gone, fresh, fillvalue=""):
             at = sum(itertools.takewhile(bool, map(eq, removed, added)))
             for mark, line in (("-", removed), ("+", added)):
                 if line.strip():
@@ -75,10 +73,6 @@ def changed_lines(before: str, after: str, *, width: int) -> list[str]:
     if len(shown) > MAX_CHANGED_LINES:
         shown[MAX_CHANGED_LINES:] = [f"… {len(shown) - MAX_CHANGED_LINES} more lines"]
     return shown
-
-
-def _matcher(one: list[str], other: list[str]) -> SequenceMatcher[str]:
-    return SequenceMatcher(None, one, other, autojunk=False)
 
 
 def _excerpt(line: str, at: int, width: int) -> str:

@@ -14,12 +14,13 @@ from urllib.parse import unquote
 from vaultsync.errors import NoteError
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import SourceFact, Unreadable, line_of, time_of
+from vaultsync.markdown.blocks import closed_title
 from vaultsync.markdown.frontmatter import NoteParts, split_note
 from vaultsync.memory_files.sections import read_outline
 from vaultsync.model.schema import TYPES, Value
 
 Found = Iterator[SourceFact | Unreadable]
-_HEADING = re.compile(r"^#[ \t]+(?P<title>.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#[ \t](?P<title>.*)", re.MULTILINE)
 _NOTION_NAME = re.compile(r"(?P<title>.*?)[ _](?P<id>[0-9a-f]{32})\Z")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\[\n]*)\]\((?P<target>[^()\s]+\.md)\)")
 _UNQUOTED = re.compile(
@@ -226,7 +227,7 @@ def _document(
 def heading_of(text: str) -> str:
     """The level-1 heading at the beginning of a document; empty if there is none."""
     found = _HEADING.match(text.lstrip("\n"))
-    return line_of(found["title"]) if found else ""
+    return line_of(closed_title(found["title"])) if found else ""
 
 
 def _stem(name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vaultsync.links.wikilinks import Link, ProseBlock, find_links, prose_blocks, whole_link
-from vaultsync.markdown.blocks import HEADING_BLOCK, joined_spans
+from vaultsync.markdown.blocks import HEADING_BLOCK, closed_title, joined_spans
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, Value, ValueKind
@@ -85,7 +85,7 @@ def note_references(body: str, properties: Mapping[str, Value]) -> NoteReference
 
 # Ignored by Obsidian when it compares headings.
 _MARKS = lazy_pattern(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\r\n]")
-_ATX = lazy_pattern(r"(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?\s*\Z", re.DOTALL)
+_ATX = lazy_pattern(r"(#{1,6})[ \t]")
 _SETEXT = lazy_pattern(r"(.*)\n[ \t>]*(=|-)[=-]*\s*\Z", re.DOTALL)
 # After a blank; directly after an embed works too, and Obsidian's own help relies on it.
 _BLOCK_ID = lazy_pattern(r"(?:\A|\s|\]\])\^([A-Za-z0-9-]+)\s*\Z")
@@ -104,7 +104,7 @@ def _heading(text: str) -> tuple[int, str]:
     """Level and text of an ATX or setext heading."""
     found = _ATX.match(text)
     if found is not None:
-        return len(found[1]), found[2]
+        return len(found[1]), closed_title(text[found.end() :])
     setext = _SETEXT.match(text)
     assert setext is not None  # noqa: S101 - a heading is one or the other
     return (1 if setext[2] == "=" else 2), setext[1]

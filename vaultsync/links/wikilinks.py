@@ -121,9 +121,9 @@ _MATH = lazy_pattern(r"\$(?![\s$])(?:\\.|[^\n\\$])*+(?<!\s)\$(?![0-9])")
 # The destination of a markdown link. Repetitions are bounded, so that no text makes the
 # search quadratic.
 DESTINATION = lazy_pattern(
-    r"""\(\s*(?:<(?P<angled>(?:\\.|[^<>\\\n]){0,2000}+)>
+    r"""\(\s*+(?:<(?P<angled>(?:\\.|[^<>\\\n]){0,2000}+)>
     |(?P<bare>(?:\\.|[^\s\\()<>]|\((?:\\.|[^\s\\()<>]){0,2000}+\)){0,2000}+))
-    (?:\s+(?:"(?:\\.|[^"\\]){0,2000}+"|'(?:\\.|[^'\\]){0,2000}+'))?\s*\)""",
+    (?:\s++(?:"(?:\\.|[^"\\]){0,2000}+"|'(?:\\.|[^'\\]){0,2000}+'))?\s*+\)""",
     re.VERBOSE,
 )
 MAX_LINK_TEXT = 4_000

@@ -16,7 +16,7 @@ The search is quadratic in them, and takes a quarter of a second at this limit.
 """
 
 
-class _Hunk(NamedTuple):
+class Hunk(NamedTuple):
     """Lines `start` to `end` of the base became lines `begin` to `stop` of a side."""
 
     start: int
@@ -38,7 +38,7 @@ def merge_text(base: str, vault: str, store: str, *, prefer_vault: bool = False)
         return vault
     before = _lines(base)
     sides = _lines(vault), _lines(store)
-    hunks = _hunks(before, sides[0]), _hunks(before, sides[1])
+    hunks = hunks_of(before, sides[0]), hunks_of(before, sides[1])
     merged: list[str] = []
     at = 0
     for start, end, edits in _groups(hunks):
@@ -63,7 +63,7 @@ def differing_lines(one: str, other: str) -> list[str]:
     old, new = one.split("\n"), other.split("\n")
     shown: list[str] = []
     at = 0
-    hunks = _hunks(old, new)
+    hunks = hunks_of(old, new)
     for number, hunk in enumerate(hunks):
         shown += _around(old[at : hunk.start], above=number > 0, below=True)
         shown += _marked("- ", old[hunk.start : hunk.end])
@@ -91,7 +91,7 @@ def _lines(text: str) -> list[str]:
     return [*lines, last] if last else lines
 
 
-_Both: TypeAlias = "tuple[list[_Hunk], list[_Hunk]]"
+_Both: TypeAlias = "tuple[list[Hunk], list[Hunk]]"
 
 
 def _groups(hunks: _Both) -> list[tuple[int, int, _Both]]:
@@ -106,32 +106,24 @@ def _groups(hunks: _Both) -> list[tuple[int, int, _Both]]:
     return found
 
 
-def _hunks(base: list[str], side: list[str]) -> list[_Hunk]:
+def hunks_of(base: list[str], side: list[str]) -> list[Hunk]:
     """The differences of base and side, from top to bottom."""
-    shorter = min(len(base), len(side))
-    head = 0
-    while head < shorter and base[head] == side[head]:
-        head += 1
-    tail = 0
-    while tail < shorter - head and base[-1 - tail] == side[-1 - tail]:
-        tail += 1
-    pairs = common_lines(base[head : len(base) - tail], side[head : len(side) - tail])
-    hunks: list[_Hunk] = []
-    start, begin = head, head
-    for one, other in [*pairs, (len(base) - tail - head, len(side) - tail - head)]:
-        if start < head + one or begin < head + other:
-            hunks.append(_Hunk(start, head + one, begin, head + other))
-        start, begin = head + one + 1, head + other + 1
+    hunks: list[Hunk] = []
+    start, begin = 0, 0
+    for one, other in [*common_lines(base, side), (len(base), len(side))]:
+        if start < one or begin < other:
+            hunks.append(Hunk(start, one, begin, other))
+        start, begin = one + 1, other + 1
     return _slide_down(hunks, base, side)
 
 
-def _slide_down(hunks: list[_Hunk], base: list[str], side: list[str]) -> list[_Hunk]:
+def _slide_down(hunks: list[Hunk], base: list[str], side: list[str]) -> list[Hunk]:
     """The same edits, each moved down as far as possible, as in git.
 
     Which of two equal lines was inserted is arbitrary. Both sides must choose the same, or
     one insertion on both sides would count as two.
     """
-    slid: list[_Hunk] = []
+    slid: list[Hunk] = []
     limit = len(base)
     for each in reversed(hunks):
         hunk = each
@@ -141,7 +133,7 @@ def _slide_down(hunks: list[_Hunk], base: list[str], side: list[str]) -> list[_H
             and hunk.end < limit
             and text[hunk[first]] == base[hunk.end]
         ):
-            hunk = _Hunk(*(at + 1 for at in hunk))
+            hunk = Hunk(*(at + 1 for at in hunk))
         slid.append(hunk)
         limit = hunk.start
     return slid[::-1]
@@ -149,11 +141,23 @@ def _slide_down(hunks: list[_Hunk], base: list[str], side: list[str]) -> list[_H
 
 def common_lines(one: list[str], other: list[str]) -> list[tuple[int, int]]:
     """Positions of lines that two texts have in common, rising in both."""
-    in_one, in_other = set(one), set(other)
-    ones = [at for at, line in enumerate(one) if line in in_other]
-    others = [at for at, line in enumerate(other) if line in in_one]
+    shorter = min(len(one), len(other))
+    head = 0
+    while head < shorter and one[head] == other[head]:
+        head += 1
+    tail = 0
+    while tail < shorter - head and one[-1 - tail] == other[-1 - tail]:
+        tail += 1
+    end, stop = len(one) - tail, len(other) - tail
+    in_one, in_other = set(one[head:end]), set(other[head:stop])
+    ones = [at for at in range(head, end) if one[at] in in_other]
+    others = [at for at in range(head, stop) if other[at] in in_one]
     found = _common([one[at] for at in ones], [other[at] for at in others])
-    return [(ones[x], others[y]) for x, y in found]
+    return [
+        *((at, at) for at in range(head)),
+        *((ones[x], others[y]) for x, y in found),
+        *((end + at, stop + at) for at in range(tail)),
+    ]
 
 
 def _common(one: list[str], other: list[str]) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from vaultsync.markdown.blocks import fenced_lines
+from vaultsync.markdown.blocks import closed_title, fenced_lines
 from vaultsync.modules.module_text import excerpt
 
 SUMMARY, LINKS, LOG = "TL;DR", "Quick links", "Change log"
@@ -18,7 +18,7 @@ _NAMES = {
     LINKS: ("quicklinks", "links"),
     LOG: ("changelog", "changes", "log"),
 }
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)(?:[ \t]+#+)?\s*\Z")
+_HEADING = re.compile(r"(#{1,6})[ \t]")
 _BULLET = re.compile(r"[ \t]*[-*+][ \t]")
 
 
@@ -102,7 +102,8 @@ def _section(text: str, name: str) -> tuple[list[str], int | None, int]:
             continue
         if start is not None and len(heading[1]) <= level:
             return lines, start, at
-        if start is None and re.sub("[^a-z]", "", heading[2].casefold()) in _NAMES[name]:
+        title = closed_title(lines[at][heading.end() :])
+        if start is None and re.sub("[^a-z]", "", title.casefold()) in _NAMES[name]:
             start, level = at + 1, len(heading[1])
     return lines, start, len(lines)
 

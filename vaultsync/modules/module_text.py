@@ -7,14 +7,13 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import NamedTuple
 
-from vaultsync.markdown.blocks import fenced_lines
+from vaultsync.markdown.blocks import closed_title, fenced_lines
 from vaultsync.memory_files.sections import frontmatter_end
 from vaultsync.model.paths import slug
 
 CORE_SUFFIX = ".core.md"
 MODULE_NAME = re.compile(r"module-(\d{2,})-.+\.md")
 EXCERPT_CHARS = 160
-_TITLE = re.compile(r"#[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*\r?\n?\Z")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|\Z)")
 _TOPIC = re.compile(r"[^\W_][\w.-]*")
@@ -39,9 +38,10 @@ def split_module(text: str) -> ModuleParts:
     title = None
     at = _skip_blanks(text, begin)
     for line in fenced_lines(text, at)[:1]:
-        found = _TITLE.match(text[line.start : line.end]) if line.prose else None
-        if found:
-            title, at = found[1], _skip_blanks(text, line.end)
+        if line.prose and text.startswith(("# ", "#\t"), line.start):
+            title = closed_title(text[line.start + 1 : line.end]) or None
+        if title:
+            at = _skip_blanks(text, line.end)
     content = text[at:].rstrip()
     return ModuleParts(text[:at], title, content, text[at + len(content) :])
 

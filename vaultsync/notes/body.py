@@ -9,10 +9,10 @@ managed block is part of the content, too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from vaultsync.markdown.blocks import fences
+from vaultsync.markdown.diff3 import common_lines
 from vaultsync.model.lazy_pattern import lazy_pattern
 
 BLOCK_START = "<!-- vaultsync:managed -->"
@@ -28,11 +28,12 @@ _NO_PARAGRAPH = (
 )
 _TOP = lazy_pattern(
     r"(?P<lead>(?:[ \t]*(?:\r\n|\r|\n))*)"
-    rf"(?:(?:\#[ \t]+(?P<title>\S[^\r\n]*?)[ \t]*|(?!{_NO_PARAGRAPH})(?P<over>\S[^\r\n]*)"
+    rf"(?:(?:\#[ \t]++(?P<title>\S[^\r\n]*+)|(?!{_NO_PARAGRAPH})(?P<over>\S[^\r\n]*)"
     r"(?:\r\n|\r|\n) {0,3}=+[ \t]*)"
     r"(?P<rest>(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*|\Z))?"
     r"(?:>[ \t]?\*\*Context:\*\*(?P<context>[^\r\n]*)(?P<after>\r\n|\r|\n|\Z))?"
 )
+_END_LINE = lazy_pattern(rf"(?<=[\r\n])[ \t]*+{BLOCK_END}")
 _BREAK = lazy_pattern(r"\r\n|\r|\n")
 _LINE_STARTS = lazy_pattern(r"(?<=\n)|(?<=\r)(?!\n)")
 _ITEM = lazy_pattern(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\][ \t]*\Z")
@@ -128,10 +129,21 @@ def _blocks_upwards(text: str, start: int) -> Iterator[tuple[int, int]]:
             code.pop()
         own_line = at == start or text[at - 1] in "\r\n"
         if own_line and not (code and at < start + code[-1].end):
-            end = text.find(BLOCK_END, at, below)
-            yield at, (below if end < 0 else end + len(BLOCK_END))
+            yield at, _end_of_block(text, at, below)
             below = at
         at = text.rfind(BLOCK_START, start, at)
+
+
+def _end_of_block(text: str, start: int, below: int) -> int:
+    """Where a block ends: behind the first end marker that begins a line.
+
+    If none does, the user has joined it to the line above, and the last one counts.
+    """
+    line = _END_LINE.search(text, start, below)
+    if line is not None:
+        return line.end()
+    joined = text.rfind(BLOCK_END, start, below)
+    return below if joined < 0 else joined + len(BLOCK_END)
 
 
 def read_blocks_above(body: NoteBody) -> tuple[frozenset[str], frozenset[str]]:
@@ -275,14 +287,11 @@ def _keep_lines(old: str, new: str, eol: str) -> str:
     before = _LINE_STARTS.split(old)
     bare = [_BREAK.sub("", line) for line in before]
     after = new.split("\n")
-    result: list[str] = []
-    matcher = SequenceMatcher(None, bare, after, autojunk=False)
-    for _, i1, i2, j1, j2 in matcher.get_opcodes():
-        if bare[i1:i2] == after[j1:j2]:
-            result += [line if _BREAK.search(line) else line + eol for line in before[i1:i2]]
-        else:
-            result += [line + eol for line in after[j1:j2]]
-    return "".join(result).rstrip("\r\n")
+    lines = [line + eol for line in after]
+    for here, there in common_lines(bare, after):
+        if len(before[here]) > len(bare[here]):
+            lines[there] = before[here]
+    return "".join(lines).rstrip("\r\n")
 
 
 def _without_strays(block: str) -> str:

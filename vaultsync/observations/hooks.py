@@ -42,8 +42,10 @@ _RESULT_KEYS = ("tool_response", "tool_output", "output", "result_json")
 """Keys of the result of a tool."""
 _INNER_KEYS = ("stderr", "stdout", "output", "error", "llmContent", "content", "text", "message")
 """Keys of the texts in the result of a tool."""
-_FENCE = re.compile(r"^ *(```+|~~~+)[^\n]*\n.*?(?:^ *\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
-_ITEM = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>|\[[ xX]\])\s+")
+_FENCE = re.compile(
+    r"^ *+(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^ *+\1[^\n]*+$|\Z)", re.MULTILINE | re.DOTALL
+)
+_ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>|\[[ xX]\])\s+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -259,13 +261,13 @@ def _of_paragraph(paragraph: str) -> Iterator[str]:
     gathered: list[str] = []
     for line in paragraph.split("\n"):
         bare = line.strip()
-        item = _ITEM.match(bare)
-        if gathered and (item or not bare[:1].islower()):
+        at = 0
+        while item := _ITEM.match(bare, at):
+            at = item.end()
+        if gathered and (at or not bare[:1].islower()):
             yield " ".join(gathered)
             gathered = []
-        while item:
-            bare = bare[item.end() :]
-            item = _ITEM.match(bare)
+        bare = bare[at:]
         if bare:
             gathered.append(bare)
     if gathered:

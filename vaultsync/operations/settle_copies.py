@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from difflib import SequenceMatcher
 from typing import Final
 
 from msgspec import structs
 
 from vaultsync.errors import NoteError, NoteExistsError, RevisionMismatchError, UsageError
 from vaultsync.facts.service import is_visible
+from vaultsync.markdown.diff3 import common_lines
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, conflict_copy_of, file_name_of, parent_folder, stem_of
@@ -169,15 +169,16 @@ def _ancestor(note: Fact, copy: Fact, former_texts: Sequence[str]) -> Fact:
     """
     copy_lines = copy.content.split("\n")
 
-    def matcher(text: str) -> SequenceMatcher[str]:
-        return SequenceMatcher(None, text.split("\n"), copy_lines, autojunk=False)
+    def common(text: str) -> tuple[float, list[str]]:
+        """The share of the lines that a text has in common with the copy, and those lines."""
+        lines = text.split("\n")
+        shared = [lines[at] for at, _ in common_lines(lines, copy_lines)]
+        return 2 * len(shared) / (len(lines) + len(copy_lines)), shared
 
-    former = max(former_texts, key=lambda text: matcher(text).ratio(), default=None)
-    blocks = matcher(note.content)
-    if former is None or matcher(former).ratio() < blocks.ratio():
-        note_lines = note.content.split("\n")
-        lines = [x for a, _, size in blocks.get_matching_blocks() for x in note_lines[a : a + size]]
-        former = "\n".join(lines)
+    former = max(former_texts, key=lambda text: common(text)[0], default=None)
+    similarity, shared = common(note.content)
+    if former is None or common(former)[0] < similarity:
+        former = "\n".join(shared)
     different = {key: None for key in differing_keys(note, copy) if key != "content"}
     return note.replace({**different, "content": former})
 

@@ -53,7 +53,7 @@ IMPORTANCE_STEP = 0.1
 """Increase in importance of a fact that was observed again."""
 _NUMBERS = re.compile(r"\b(?=\w*\d)[\w.,:/-]*\w")
 """Numbers, times, versions and hashes, which differ from one observation to the next."""
-_COLON = r"[*_]*\s*(?:\([^)\n]*\))?\s*:"
+_COLON = r"[*_]*+\s*+(?:\([^)\n]*+\)\s*+)?:"
 _FORMS = {
     "decision": (
         rf"(?:decision|decided|entscheidung|beschluss|décision|decisión){_COLON}",

@@ -299,7 +299,7 @@ def type_word(fact: Fact) -> str:
 
 
 _ROLE = lazy_pattern(
-    r"\A(?:#[^\n]*\s+)?(?P<role>[^.,;:\n]{2,60}?)"
+    r"\A(?:#[^\n]*+\s++)?(?P<role>(?!#)[^.,;:\n]{2,60}?)"
     r"(?=[.,;:\n]|\Z|\s+(?:at|of|in|for|since|an|am|bei|von|seit|de|du|en|depuis|del|desde)\s)"
 )
 

@@ -45,9 +45,12 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
     are in the history.
     """
     delivery = Delivery()
-    rows = ctx.archive.outbox()
-    while rows:
-        row = rows.pop(0)
+    queue = ctx.archive.outbox()
+    waiting: dict[str, list[OutboxEntry]] = {}
+    for row in queue:
+        waiting.setdefault(row.fact_id, []).append(row)
+    for fact_id in [row.fact_id for row in queue]:
+        row, *later = waiting[fact_id]
         try:
             delivered = _deliver(ctx, row)
         except StoreUnavailableError:
@@ -61,19 +64,17 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
         entry = HistoryEntry(
             row.op, row.at, row.fact_id, "store", row.actor, "outbox", event, dict(row.after)
         )
-        rows = [_rebased(each, row, delivered) for each in rows]
+        waiting[fact_id] = [_rebased(each, delivered) for each in later]
         with ctx.archive.transaction():
             ctx.archive.add_history([entry])
             ctx.archive.drop_outbox([row.op])
-            ctx.archive.put_outbox(
-                x for x in rows if x.fact_id == row.fact_id and x.expect is not None
-            )
+            ctx.archive.put_outbox(x for x in waiting[fact_id] if x.expect is not None)
     return delivery
 
 
-def _rebased(later: OutboxEntry, row: OutboxEntry, delivered: _Delivered) -> OutboxEntry:
-    """A queued change, updated after the delivery of one that its author had seen."""
-    if later.fact_id != row.fact_id or later.expect in (None, delivered.after):
+def _rebased(later: OutboxEntry, delivered: _Delivered) -> OutboxEntry:
+    """A queued change of a fact, updated after the delivery of one that its author had seen."""
+    if later.expect in (None, delivered.after):
         return later
     is_same = later.expect == delivered.before
     return later._replace(expect=delivered.after) if is_same else later

@@ -113,6 +113,10 @@ def _shrinking(sign: str, between: str) -> HostileText:
     return lambda size: growing_runs(sign, between)(size)[::-1]
 
 
+def _stretched(opening: str, blank: str, ending: str) -> HostileText:
+    return lambda size: f"{opening}{blank * size}{ending}"
+
+
 def _numbered(form: str) -> HostileText:
     def text(size: int) -> str:
         count = size // len(form.replace("{}", "100000"))
@@ -124,10 +128,19 @@ def _numbered(form: str) -> HostileText:
 _NUMBERED = (
     "[[n{}]] ", "[a](n{}) ", "#t{} ", "^b{}\n\n", "# h{}\n", "p{}: v\n", "[^{}]: x\n", "[r{}]: x\n",
     "|c{}", "<t{}>", "&#{};", "password: pw{}Xy!\n", "token=t{}a9Zk3LmQ7wPx2Rv\n",
-    "https://u{}:pass{}x@h\n", "- item {}\n", "word{} ", "```l{}\nx\n```\n", "`c{}`", "![p{}](h:x)",
-    "Name{} Last{}. ",
+    "https://u{}:pass{}x@h\n", "- item {}\n", "- item {}\n\n", "word{} ", "```l{}\nx\n```\n",
+    "`c{}`", "![p{}](h:x)", "Name{} Last{}. ",
 )  # fmt: skip
 """No two of these are equal."""
+
+_STRETCHED = (
+    ("# a", "b"), ("# ", "b"), ("[a](", "b"), ("[a](b", "c"), ("[[a", "]b"), ("![[a|", "]b"),
+    ("[a]: ", "b c"), ("- ", "b"), ("- [[a]]", "b"), ("> a", "b"), ("a |", "b"), ("`a", "b"),
+    ("a: b", "]"), ("a: [b", "c"), ("a:", "&b c"), ("password:", "b"), ("decision", "b"),
+    ("<a", "b"), ("<!--", "b"), ("def a(", "b"), ("a.", "b"), ("a\n", "==b"),
+)  # fmt: skip
+"""Between these parts, which may belong together, there are nothing but blanks."""
+_BLANKS = (" ", "\n")
 
 
 def hostile_texts() -> Mapping[str, HostileText]:
@@ -140,4 +153,9 @@ def hostile_texts() -> Mapping[str, HostileText]:
     found |= {f"grow {sign!r}": growing_runs(sign, " a ") for sign in "`~$*_[#%|<&-"}
     found |= {f"shrink {sign!r}": _shrinking(sign, " a ") for sign in "`~$*_[]"}
     found |= {f"number {each!r}": _numbered(each) for each in _NUMBERED}
+    found |= {
+        f"stretch {one!r} {blank!r} {other!r}": _stretched(one, blank, other)
+        for one, other in _STRETCHED
+        for blank in _BLANKS
+    }
     return found

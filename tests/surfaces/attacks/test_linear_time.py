@@ -33,15 +33,19 @@ MAX_EXPONENT = 1.15
 """Of the time over the size."""
 KIB = 1 << 10
 TEXTS = hostile_texts()
-SHORT = 160
+SHORT = 180
 """In the short form, each reader takes every so many-th text, and those that were quadratic."""
 WERE_QUADRATIC = (
     "nest '![' '](a)'",
+    "number '- item {}\\n\\n'",
     "grow '`'",
     "repeat '## Related Facts\\n'",
     "number 'password: pw{}Xy!\\n'",
     "repeat 'eyJ'",
     "repeat '[[a.'",
+    "stretch '# a' ' ' 'b'",
+    "stretch '[a](' ' ' 'b'",
+    "stretch 'a:' ' ' '&b c'",
 )
 TOO_SHORT = 0.02
 """Seconds below which nothing is compared."""

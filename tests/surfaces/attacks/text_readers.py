@@ -8,9 +8,11 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
+from tests.exchange.sources import GivenFiles
 from tests.world import World
 from vaultsync.backends.filesystem.memory_file import FrontmatterReader
 from vaultsync.backends.tokens.estimate import EstimatingCounter
+from vaultsync.cli.format_conflicts import changed_lines, differing_parts
 from vaultsync.context_packs.excerpt import excerpt
 from vaultsync.context_packs.formats import (
     PACK_FORMS,
@@ -24,6 +26,7 @@ from vaultsync.context_packs.formats import (
 from vaultsync.context_packs.near_duplicates import NearDuplicates
 from vaultsync.context_packs.truncate import RenderedPiece, cut_piece, cut_words
 from vaultsync.errors import VaultsyncError
+from vaultsync.exchange.markdown_folders import read_markdown, read_notion
 from vaultsync.facts.content_edits import append_text, sections
 from vaultsync.facts.entity_links import link_entities
 from vaultsync.index_files.entry import entry_of, parse_entry_line
@@ -38,6 +41,7 @@ from vaultsync.links.wikilinks import find_links
 from vaultsync.markdown.blocks import fenced_lines, without_code
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.markdown.frontmatter import split_frontmatter
+from vaultsync.markdown.yaml.key_spans import scan_spans
 from vaultsync.markdown.yaml.reader import load_yaml
 from vaultsync.memory_files.plan import KnownSection, match_sections
 from vaultsync.memory_files.sections import hash_of, read_memory
@@ -45,15 +49,19 @@ from vaultsync.memory_files.state import read_states
 from vaultsync.model.dates import relative_days, relative_span
 from vaultsync.model.fact import Fact, derive_title, make_fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.body import read_blocks_above, read_body
+from vaultsync.modules.core_file import CoreChange, update_core
+from vaultsync.modules.module_text import split_module
+from vaultsync.notes.body import read_blocks_above, read_body, set_content
 from vaultsync.notes.conflict_note import conflict_id_in, ticked_fields
 from vaultsync.notes.parse import id_in, read_note
 from vaultsync.notes.render import render_note, rewrite_note
 from vaultsync.notes.view import NoteView
+from vaultsync.observations.hooks import split_observations
 from vaultsync.privacy.detection import OPTIONAL_FORMS, find_secrets
 from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
 from vaultsync.privacy.redaction import Redactor, scrub
-from vaultsync.recall.asked_for import asked_for
+from vaultsync.proposals.producers import FORMS
+from vaultsync.recall.asked_for import asked_for, roles_of
 from vaultsync.recall.contradictions import statement_of
 from vaultsync.recall.conversation_words import (
     asks_for_advice,
@@ -156,6 +164,18 @@ def _sections(text: str) -> None:
 
 def _merge(text: str) -> None:
     merge_text(text, text.replace("a", "b"), text.replace("a", "c", 3))
+
+
+def _edit_crlf_body(text: str) -> None:
+    """A new content for a note with other line ends, which the lines that stay keep."""
+    body = read_body(text.replace("\n", "\r\n"))
+    set_content(body, f"x\n{body.content_text}\nx", "\r\n")
+
+
+def _differing(text: str) -> None:
+    other = f"x\n{text}\nx"
+    differing_parts([text, other])
+    changed_lines(text, other, width=40)
 
 
 def _frontmatter(text: str) -> None:
@@ -309,6 +329,30 @@ def _symbols(text: str) -> None:
         read_by_patterns(language, text.encode("utf-8", "replace"))
 
 
+def _module(text: str) -> None:
+    """A module, and the core file of its topic, which users write, too."""
+    split_module(f"# {text}")
+    change = CoreChange("a", "A", text, "a.md", "A", None, "indy", "2026-01-01")
+    update_core(f"## TL;DR\n- a\n{text}", "a", change)
+
+
+def _import(text: str) -> None:
+    for read in (read_markdown, read_notion):
+        list(read(GivenFiles({f"A {'0' * 32}.md": text, "B.md": f"---\na: b\n---\n{text}"})))
+
+
+def _observations(text: str) -> None:
+    split_observations([text])
+    for form in FORMS.values():
+        form.match(text)
+
+
+def _edited_property(text: str) -> None:
+    """A line of frontmatter, as it is taken apart before an agent's edit of it."""
+    line = " ".join(text.splitlines())
+    scan_spans(line, [f"a: {line}"], ["a"], {"a"})
+
+
 def _active(text: str) -> None:
     live = active_constructs(text)
     escape_active(text, live)
@@ -345,6 +389,8 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "rewritten note": _rewrite,
     "conflict note": _conflict,
     "merge": _merge,
+    "edited CRLF body": _edit_crlf_body,
+    "differing lines": _differing,
     "chunks": lambda text: chunk_fact(_fact(text)),
     "words": _words,
     "query": _query,
@@ -358,4 +404,9 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "tables": _entry,
     "tokens": EstimatingCounter().count,
     "symbols": _symbols,
+    "module": _module,
+    "import": _import,
+    "observations": _observations,
+    "edited property": _edited_property,
+    "role": lambda text: roles_of(_fact(text).replace({"type": "person"})),
 }
