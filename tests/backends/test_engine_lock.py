@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from vaultsync.backends.state import engine_lock
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.errors import EngineBusyError
 
@@ -157,6 +159,44 @@ def test_a_record_of_no_process_is_no_holder(
     with lock:
         assert lock.holder() == "this process"
     assert lock.holder() == "idle"
+
+
+def test_on_a_full_disk_the_engine_is_taken_without_a_record(
+    lock: EngineLock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_lock, "replace_file", _raises(OSError(errno.ENOSPC, "no space")))
+    other = EngineLock(tmp_path, "v")
+    with lock, lock:
+        assert other.holder("another process") == "another process"
+        assert not other.try_lock()
+        assert lock.lend() == 2
+        assert lock.take_back(2)
+    assert other.try_lock()
+    other.unlock()
+
+
+@pytest.mark.parametrize("outer", [0, 1])
+def test_the_engine_is_released_if_its_record_is_interrupted(
+    lock: EngineLock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outer: int
+) -> None:
+    other = EngineLock(tmp_path, "v")
+    for _ in range(outer):
+        assert lock.try_lock()
+    monkeypatch.setattr(engine_lock, "replace_file", _raises(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt), lock:
+        pass
+    assert lock.is_held == bool(outer)
+    for _ in range(outer):
+        lock.unlock()
+    assert other.try_lock()
+    other.unlock()
+
+
+def _raises(error: BaseException) -> Callable[..., None]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
 
 
 def _ended() -> int:

@@ -116,8 +116,14 @@ class EngineLock:
         """Acquire the lock; `EngineBusyError` if another engine has it."""
         if not self._try_lock():
             raise EngineBusyError(self._vault, self.holder("another process"))
-        replace_file(self._holder, json.dumps({"pid": os.getpid()}).encode(), durable=False)
-        self._written = True
+        try:
+            replace_file(self._holder, json.dumps({"pid": os.getpid()}).encode(), durable=False)
+            self._written = True
+        except OSError as error:  # a full disk; without a record, others see "another process"
+            _log.debug("%s is not written: %s", self._holder, error)
+        except BaseException:
+            self.unlock()
+            raise
 
     def __exit__(self, *_: object) -> None:
         """Release the lock."""
