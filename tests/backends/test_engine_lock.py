@@ -7,9 +7,13 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import filelock
 import pytest
 
 from vaultsync.backends.state import engine_lock
@@ -173,6 +177,27 @@ def test_on_a_full_disk_the_engine_is_taken_without_a_record(
         assert lock.take_back(2)
     assert other.try_lock()
     other.unlock()
+
+
+@pytest.mark.parametrize("request_file", ["engine.asked", "engine.next"])
+def test_a_process_that_tests_for_requests_does_not_prevent_one(
+    lock: EngineLock, tmp_path: Path, request_file: str
+) -> None:
+    tested = threading.Event()
+
+    def test() -> None:
+        with filelock.FileLock(tmp_path / request_file):
+            tested.set()
+            time.sleep(0.02)
+
+    with ThreadPoolExecutor() as pool:
+        done = pool.submit(test)
+        assert tested.wait(10)
+        asks = lock.asking() if request_file == "engine.asked" else lock.going_first()
+        with asks as first:
+            done.result()
+            assert first is not False
+            assert not EngineLock(tmp_path, "v").try_lock()
 
 
 @pytest.mark.parametrize("outer", [0, 1])

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import filelock
 
 _log = logging.getLogger(__name__)
+_PROBE_SECONDS = 0.2
+"""Seconds to wait for the lock of a request, which other processes hold briefly to test it."""
 
 
 class EngineLock:
@@ -143,7 +145,7 @@ class _Request:
     @contextmanager
     def held(self) -> Iterator[bool]:
         """Lock it within the context; yields whether no other process has locked it."""
-        first = _try_file_lock(self._lock)
+        first = _try_file_lock(self._lock, _PROBE_SECONDS)
         try:
             yield first
         finally:
@@ -187,11 +189,11 @@ def _file_lock(path: Path) -> filelock.BaseFileLock:
     return filelock.FileLock(path, mode=0o600)
 
 
-def _try_file_lock(lock: filelock.BaseFileLock) -> bool:
+def _try_file_lock(lock: filelock.BaseFileLock, seconds: float = 0.0) -> bool:
     import filelock
 
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=seconds, poll_interval=0.01)
     except filelock.Timeout:
         return False
     return True
