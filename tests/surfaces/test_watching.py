@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Never
 
 import pytest
 from msgspec import structs
@@ -167,6 +169,54 @@ def test_a_section_follows_its_fact_once_the_memory_is_quiet(
     files.tick(4.0)
     assert file.read_text().endswith(f"{marked}\n\nWe drink black tea in the morning.\n")
     assert "rewrite" in str(said[-1])
+
+
+def test_a_memory_file_whose_sync_failed_is_synced_again_after_growing_pauses(
+    followed: tuple[Memory, MemoryFileWatch, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, _, file = followed
+    published: list[str] = []
+    tries: list[float] = []
+    now = 0.0
+
+    def full(_: object) -> Never:
+        tries.append(now)
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    files = MemoryFileWatch(memory, lambda kind, _: published.append(kind))
+    with monkeypatch.context() as broken:
+        broken.setattr(memory, "follow_memory_files", full)
+        while now < 200.0:
+            files.tick(now)
+            now += 1.0
+    assert tries == [0.0, 1.0, 3.0, 7.0, 15.0, 31.0, 63.0, 123.0, 183.0]
+    assert published == ["error"] * 9
+    assert isinstance(files.error, OSError)
+    assert not files.settled
+
+    file.write_text(file.read_text().replace("green", "black"))
+    files.tick(200.0)
+    files.tick(201.0)
+    assert "black" in memory.list().facts[0].content, "a changed file does not wait"
+    assert files.settled
+    assert files.error is None
+
+
+def test_a_daemon_that_runs_once_raises_the_error_of_a_memory_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "MEMORY.md"
+    file.write_text("## Tea\n\nGreen.\n")
+    watched = structs.replace(
+        settings_at(tmp_path), memory_file=MemoryFileSettings(files=(str(file),))
+    )
+
+    def full(*_: object) -> Never:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(DaemonWork, "follow_memory_files", full)
+    with pytest.raises(OSError, match="no space"):
+        DaemonRunner(watched, once=True).run()
 
 
 def test_expired_facts_are_deleted_once_a_day(settings: Settings) -> None:

@@ -325,7 +325,7 @@ class DaemonRunner:
             memory, make, self._intervals, emit=self._publish, jitter=_jitter, telemetry=telemetry
         )
         self._daemon = daemon
-        files = MemoryFileWatch(memory, self._publish, memory.version)
+        files = MemoryFileWatch(memory, self._publish, memory.version, jitter=_jitter)
         idle = IdleWork(
             memory, lambda: memory.ctx, self._publish, daemon.record_error, jitter=_jitter
         )
@@ -353,8 +353,9 @@ class DaemonRunner:
                 idle.tick(time.monotonic())
             self._publish_lag(daemon)
             self._keep_telemetry(daemon)
-            if self._once and daemon.error is not None:
-                raise daemon.error
+            error = daemon.error or files.error
+            if self._once and error is not None:
+                raise error
             if self._once and daemon.is_idle and files.settled:
                 return
             if wait > 0 and self._wake.wait(wait):
