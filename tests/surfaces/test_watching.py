@@ -249,8 +249,37 @@ def test_expired_facts_are_deleted_once_a_day(settings: Settings) -> None:
         with memory.ctx.archive.transaction():
             memory.ctx.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
         daily.tick(3 * CHECK_INTERVAL)
+        daily.tick(4 * CHECK_INTERVAL)
         assert told == ["pass", "GuardError"]
         assert memory.status().facts == 40
+
+
+def test_maintenance_that_failed_is_tried_again_at_the_next_check(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
+
+    def full() -> Never:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    with memory, memory.locked(lambda: False):
+        memory.remember("Good until then.", fields={"expiresAt": "2020-01-01T00:00:00Z"})
+        daily = IdleWork(
+            memory,
+            lambda: memory.ctx,
+            lambda kind, _: told.append(kind),
+            lambda error: told.append(type(error).__name__),
+            jitter=lambda: 0.0,
+        )
+        with memory.ctx.archive.transaction():
+            memory.ctx.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
+        with monkeypatch.context() as broken:
+            broken.setattr(memory, "maintain", full)
+            daily.tick(0.0)
+        daily.tick(CHECK_INTERVAL)
+        assert told == ["OSError", "pass"]
+        assert memory.status().facts == 0
 
 
 def test_a_classifier_that_does_not_answer_is_asked_again_after_growing_times(
