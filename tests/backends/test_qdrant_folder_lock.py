@@ -26,8 +26,9 @@ def test_the_lock_is_released_if_its_holder_cannot_be_recorded(
     def full(*_: object) -> Never:
         raise OSError(errno.ENOSPC, "no space left on device")
 
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="no space"):
+    with monkeypatch.context() as patch:
         patch.setattr(os, "pwrite", full)
-        one.hold(retry)
+        with pytest.raises(OSError, match="no space"):
+            one.hold(retry)
     other.hold(retry)
     other.release()
