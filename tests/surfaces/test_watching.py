@@ -308,6 +308,15 @@ def test_a_classifier_that_does_not_answer_is_asked_again_after_growing_times(
         assert memory.observations(tier="critical")
 
 
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_calls_of_a_daemon_that_did_not_get_the_vault_are_refused(run: Run, moment: str) -> None:
+    with closing(Run(run.settings)) as second:
+        if moment == "after":
+            assert isinstance(second.future.exception(PATIENCE), EngineBusyError)
+        with pytest.raises(DaemonStoppedError):
+            second.daemon.call(lambda _: 1, timeout=PATIENCE)
+
+
 def test_the_engine_runs_calls_between_two_runs(run: Run) -> None:
     def ask(memory: Memory) -> str:
         fact = memory.remember("Said by the daemon's own memory.", title="Own")
