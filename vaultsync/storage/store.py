@@ -7,6 +7,9 @@ from typing import NamedTuple, Protocol
 
 from vaultsync.model.fact import Fact
 
+FACTS_AT_ONCE = 100
+"""The number of facts whose replaced versions, which may be many, are in memory at once."""
+
 
 class FeedRow(NamedTuple):
     """A row of the store's change feed: the last write of one fact."""
@@ -145,8 +148,16 @@ class Store(Protocol):
         once, unless another was counted for the same fact in between.
         """
 
-    def replaced_versions(self) -> list[ReplacedVersion]:
-        """The versions that were replaced by others and have to be recorded, by seq.
+    def replaced_ids(self) -> list[str]:
+        """The ids of facts with replaced versions, by the seq of the first one.
+
+        All versions may take much more memory than the facts.
+        """
+
+    def replaced_versions(self, fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
+        """The versions of some facts that were replaced and have to be recorded, by seq.
+
+        Without ids, those of all facts.
 
         A write keeps the version that it replaces, in the same transaction, unless it is
         `recorded` or says the same. In a collection that many machines use, a version may
@@ -165,6 +176,13 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close the store; harmless when repeated."""
+
+
+def iter_replaced(store: Store) -> Iterator[list[ReplacedVersion]]:
+    """All replaced versions, those of some facts at a time."""
+    ids = store.replaced_ids()
+    for start in range(0, len(ids), FACTS_AT_ONCE):
+        yield store.replaced_versions(ids[start : start + FACTS_AT_ONCE])
 
 
 def with_accesses(fact: Fact, count: AccessCount | None) -> Fact:
