@@ -13,7 +13,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.operations.undo import undo_run
-from vaultsync.storage import store
+from vaultsync.storage import replaced_versions
 from vaultsync.storage.store import ReplacedVersion, StoreWrite
 
 
@@ -249,7 +249,7 @@ def test_a_run_reads_the_replaced_versions_of_some_facts_at_a_time(
         sizes.append(len(found))
         return found
 
-    monkeypatch.setattr(store, "FACTS_AT_ONCE", 2)
+    monkeypatch.setattr(replaced_versions, "FACTS_AT_ONCE", 2)
     monkeypatch.setattr(world.store, "replaced_versions", read)
     world.sync()
     assert sum(sizes) == 5

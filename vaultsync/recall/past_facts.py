@@ -23,7 +23,8 @@ from vaultsync.storage.archive import HistoryEntry
 from vaultsync.storage.clock import FixedClock
 from vaultsync.storage.past_store import PastStore
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
-from vaultsync.storage.store import ReplacedVersion, Store, iter_replaced
+from vaultsync.storage.replaced_versions import iter_replaced
+from vaultsync.storage.store import ReplacedVersion, Store
 from vaultsync.sync.context import ReadContext
 
 _NO_FIELDS = frozenset({"path", "note", "fact", "id"})

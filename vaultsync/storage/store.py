@@ -7,9 +7,6 @@ from typing import NamedTuple, Protocol
 
 from vaultsync.model.fact import Fact
 
-FACTS_AT_ONCE = 100
-"""The number of facts whose replaced versions, which may be many, are in memory at once."""
-
 
 class FeedRow(NamedTuple):
     """A row of the store's change feed: the last write of one fact."""
@@ -149,10 +146,7 @@ class Store(Protocol):
         """
 
     def replaced_ids(self) -> list[str]:
-        """The ids of facts with replaced versions, by the seq of the first one.
-
-        All versions may take much more memory than the facts.
-        """
+        """The ids of facts with replaced versions, by the seq of the first one."""
 
     def replaced_versions(self, fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
         """The versions of some facts that were replaced and have to be recorded, by seq.
@@ -176,13 +170,6 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close the store; harmless when repeated."""
-
-
-def iter_replaced(store: Store) -> Iterator[list[ReplacedVersion]]:
-    """All replaced versions, those of some facts at a time."""
-    ids = store.replaced_ids()
-    for start in range(0, len(ids), FACTS_AT_ONCE):
-        yield store.replaced_versions(ids[start : start + FACTS_AT_ONCE])
 
 
 def with_accesses(fact: Fact, count: AccessCount | None) -> Fact:

@@ -20,7 +20,8 @@ from vaultsync.model.serialization import fact_from_json, fact_to_json
 from vaultsync.notes.conflict_note import is_deletion
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Archive, Base, HistoryEntry
-from vaultsync.storage.store import ReplacedVersion, StoreWrite, iter_replaced
+from vaultsync.storage.replaced_versions import iter_replaced
+from vaultsync.storage.store import ReplacedVersion, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 
