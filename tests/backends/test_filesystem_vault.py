@@ -730,6 +730,23 @@ def test_much_is_synced_by_one_call_and_what_a_person_moved_away_before(
     assert moved or len(synced) == 1
 
 
+@on_linux
+def test_much_is_synced_on_each_file_system_that_has_some_of_it(
+    root: Path, vault: VaultFs, synced: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(vault, 50)
+    mounted, real = (root / "public").stat().st_ino, os.fstat
+
+    def fstat(fd: int) -> os.stat_result:
+        found = real(fd)
+        other = found.st_dev + (found.st_ino == mounted)
+        return os.stat_result((*found[:2], other, *found[3:]))
+
+    monkeypatch.setattr(os, "fstat", fstat)
+    vault.sync()
+    assert synced == [f"{root} all", f"{root / 'public'} all"]
+
+
 @pytest.mark.parametrize("many", [1, 50])
 def test_no_sync_after_one_that_failed_succeeds(vault: VaultFs, many: int) -> None:
     create(vault, many)
