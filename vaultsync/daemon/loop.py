@@ -233,8 +233,7 @@ class DaemonLoop:
         elif folders or due.behind_since is not None:
             self._pass(now, folders)
         elif due.take_folders_to_hash(now, self._work.ctx.archive):
-            hashed_folders = [due.to_hash.pop() for _ in due.to_hash[:FOLDERS_HASHED_PER_TICK]]
-            self._pass(now, frozenset(hashed_folders), hashed=True)
+            self._compare_contents(now)
         elif now >= min(due.derive_at, due.derive_retry_at):
             self._derive()
 
@@ -278,12 +277,7 @@ class DaemonLoop:
             raise
         except (VaultsyncError, OSError) as error:
             self._handle_sync_error(error, now)
-            if folders is not None and hashed:
-                due_times.to_hash.extend(folders)
-                due_times.hash_retry_at = now + self._hash_failures.next()
             return
-        if hashed:
-            self._hash_failures.reset()
         self._failures.reset()
         self.error = None
         if self.state.passes:  # the first run includes changes from before the start
@@ -302,6 +296,17 @@ class DaemonLoop:
         if first or not report.quiet or self.state.failing:
             self.state.failing = False
             self._emit_state()
+
+    def _compare_contents(self, now: float) -> None:
+        """Compare the contents of some folders; after a failure, again later."""
+        due = self._due
+        folders = [due.to_hash.pop() for _ in due.to_hash[:FOLDERS_HASHED_PER_TICK]]
+        self._pass(now, frozenset(folders), hashed=True)
+        if self.error is None:
+            self._hash_failures.reset()
+        else:
+            due.to_hash.extend(folders)
+            due.hash_retry_at = now + self._hash_failures.next()
 
     def _measure(self, report: Report, behind_since: float | None) -> None:
         now = self._clock.monotonic()
