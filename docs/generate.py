@@ -199,7 +199,7 @@ def fields() -> str:
 def _fields(found: Iterable[Field]) -> str:
     return table(
         ["field", "values", "merge rule", "meaning"],
-        ([code(x.key), x.kind.value, x.rule.value, x.says] for x in found),
+        ([code(x.key), x.kind.value, x.rule.value, x.description] for x in found),
     )
 
 

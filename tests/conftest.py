@@ -1,6 +1,6 @@
 """The profiles of hypothesis, the folder of test files, and settings of the whole run.
 
-HYPOTHESIS_PROFILE is `dev`, `ci` or `thorough`.
+HYPOTHESIS_PROFILE is `dev`, `ci` or `thorough`; `--short` tries a third of the examples of `ci`.
 
 No profile has a deadline: a shared machine is slow at times, and the timeout of the test
 catches a hang. `ci` tries the same examples in every run, so that a green
@@ -8,8 +8,8 @@ build stays green; `dev` and `thorough` try new ones each time, and print how to
 a failure. A test that needs another number of examples multiplies `settings().max_examples`,
 so that the profile still counts.
 
-`--short` leaves out most cases of the tests that are marked `long`; `make test` does, and `make
-check` tries all.
+`--short` also leaves out most cases of the tests that are marked `long`; `make test` does, and
+`make check` tries all.
 
 All but the thorough tests keep their files in memory if there is enough of it; those
 that test the behaviour of a disk use the fixture `disk`.
@@ -55,8 +55,14 @@ def pytest_report_header() -> str:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--short", action="store_true", help="leave out most cases of tests marked `long`"
+        "--short", action="store_true", help="try fewer examples and cases; `make check` tries all"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the number of examples before test modules read it."""
+    if config.getoption("--short"):
+        settings.load_profile("short")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -97,6 +103,9 @@ if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= NEEDED and not THOROUGH
     tempfile.tempdir = str(MEMORY)
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=40)
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True, max_examples=40)
+settings.register_profile(
+    "short", deadline=None, print_blob=True, derandomize=True, max_examples=13
+)
 settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 # Tests, and programs that they start, use compiled files, as an installation does.

@@ -219,9 +219,9 @@ class ProposedError(VaultsyncError):
         proposal_id: str,
         outcome: str = "",
         *,
-        proposal: Any = None,  # noqa: ANN401 - rooms above define it
+        proposal: Any = None,  # noqa: ANN401 - a higher layer defines it
     ) -> None:
-        message = f"this waits for the user: {title}"
+        message = f"this needs the approval of the user: {title}"
         hint = (
             "nothing was written, and there is no need to try again; the user ticks a box in the"
             f" note of the proposal, or runs `vaultsync proposals accept {proposal_id[:8]}`"
@@ -555,6 +555,16 @@ class RunPrunedError(RunNotFoundError):
         self.hint += " and the vault may have the earlier versions"
 
 
+class PurgeNotUndoneError(VaultsyncError):
+    """The run erased facts, so it cannot be undone."""
+
+    def __init__(self, run: str, at: str) -> None:
+        super().__init__(
+            f"run {run} of {at[:10]} erased facts permanently, and cannot be undone",
+            hint="a backup of the store and the vault may have them",
+        )
+
+
 # --- one note ----------------------------------------------------------------------------
 
 
@@ -740,7 +750,7 @@ class MemoryFileBusyError(MemoryFileError):
 
     def __init__(self, name: str, seconds: float) -> None:
         super().__init__(
-            f"another process has been working with {name} for {seconds:g} s",
+            f"another process has locked {name} for {seconds:g} s",
             hint="try again when it has finished",
             name=name,
         )
@@ -815,7 +825,7 @@ class ModulesBusyError(ModuleError):
 
     def __init__(self, name: str, seconds: float) -> None:
         super().__init__(
-            f"another process has been working with the modules in {name} for {seconds:g} s",
+            f"another process has locked the modules in {name} for {seconds:g} s",
             hint="try again when it has finished",
             name=name,
         )
@@ -900,7 +910,7 @@ class VaultMismatchError(VaultError):
     def __init__(self, where: str, found: str, expected: str) -> None:
         super().__init__(
             f"{where} is vault {found}, but {expected} was expected; nothing was done",
-            hint="open the right folder, or restore the `.meta` folder of the vault",
+            hint="open the vault's own folder, or restore the `.meta` folder of the vault",
         )
 
 
@@ -983,7 +993,8 @@ class StoreMismatchError(StoreError):
     def __init__(self, found: str, expected: str) -> None:
         super().__init__(
             f"the store is {found}, but this vault uses {expected}; nothing was done",
-            hint="set the right store, or rebuild this one with `vaultsync rebuild --from vault`",
+            hint="set `store` to that of this vault, or rebuild this one with"
+            " `vaultsync rebuild --from vault`",
         )
 
 
@@ -1017,7 +1028,7 @@ class StoreRewoundError(StoreError):
     def __init__(self, why: str, run: str, *, examples: Sequence[str] = ()) -> None:
         """`examples` are paths of notes that a sync would overwrite, delete or restore."""
         super().__init__(
-            f"the store went back in time: {why}; nothing was done",
+            f"the store is older than at the last run: {why}; nothing was done",
             hint="if it was restored from a backup, `vaultsync rebuild --from vault` updates it"
             f" from the notes; `vaultsync sync --confirm {run}` syncs both instead, and"
             " overwrites notes that differ with the facts of the store, which"

@@ -77,6 +77,14 @@ def test_the_words_of_a_language_are_stemmed_whatever_the_default_is(folder: Pat
     assert found(index, "Who runs a test?") == [B]
 
 
+@pytest.mark.parametrize(("note", "question"), [("école", "ECOLE"), ("Straße", "strasse")])
+def test_accents_make_no_difference(index: TantivyIndex, note: str, question: str) -> None:
+    put(index, a_fact(A, note), a_fact(B, "İstanbul ve Ankara"))
+    for each in (note, question):
+        assert found(index, each) == [A]
+    assert found(index, "istanbul") == found(index, "İSTANBUL") == [B]
+
+
 def test_a_text_without_a_language_is_in_that_of_the_setting(folder: Path) -> None:
     put(english := TantivyIndex(folder), a_fact(A, "Datenbanken"))
     assert found(english, "Datenbank") == []

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.context_packs.admission import MIN_ANSWERABLE, fit_of, is_silent, least_fit
+from vaultsync.context_packs.admission import MIN_ANSWERABLE, fit_of, required_fit, should_be_empty
 
 SHARES = st.floats(0, 1)
 
@@ -13,7 +13,7 @@ SHARES = st.floats(0, 1)
 def test_a_fact_has_to_fit_better_the_surer_the_answer_is(
     one: float, other: float, by_meaning: bool
 ) -> None:
-    low, high = (least_fit(each, by_meaning=by_meaning) for each in sorted((one, other)))
+    low, high = (required_fit(each, by_meaning=by_meaning) for each in sorted((one, other)))
     assert 0 < low <= high < 1
 
 
@@ -35,4 +35,4 @@ def test_similarity_alone_tells_the_fit_of_what_vectors_do_not_know() -> None:
 
 @given(SHARES)
 def test_a_pack_is_silent_below_a_probability(answerable: float) -> None:
-    assert is_silent(answerable) is (answerable < MIN_ANSWERABLE)
+    assert should_be_empty(answerable) is (answerable < MIN_ANSWERABLE)

@@ -57,7 +57,7 @@ def long(number: int, paragraphs: int, **values: Value) -> PackCandidate:
 
 
 def brief(number: int, fit: float, **values: Value) -> PackCandidate:
-    """A long fact that fits much less well than the best."""
+    """A long fact that matches much less well than the best."""
     long_fact = long(number, 30, **values)
     return replace(long_fact, fit=fit, brief=True, passage=f"p20 of {number}")
 
@@ -375,6 +375,23 @@ def test_what_fits_best_is_cut_once_more_where_the_whole_has_more_tokens_than_it
     assert packed(pack) == [1]
     assert pack.items[0].cut
     assert 0 < pack.tokens <= budget
+
+
+@pytest.mark.parametrize("budget", [PLENTY, 40])
+def test_an_entity_that_was_rejected_as_a_fact_is_listed_once(budget: int) -> None:
+    ada = named(fact(2, "Ada. " * 9, type="person", title="Ada"), found := candidate(1))
+    pack = pack_context(
+        "q",
+        [found],
+        budget=budget,
+        count=words,
+        entities=[ada],
+        rejected=[(ada, "fits too little")],
+    )
+    left_out = [each.id for each in pack.left_out]
+    packed = [each.id for each in pack.items]
+    assert sorted([*packed, *left_out]) == sorted({*packed, *left_out})
+    assert (ada.fact.id in packed) is (budget == PLENTY)
 
 
 def test_what_was_rejected_is_listed_with_its_reason() -> None:

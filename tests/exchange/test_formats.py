@@ -189,6 +189,15 @@ def test_the_same_text_is_taken_once() -> None:
     assert take(world, "csv").duplicates == 1
 
 
+def test_a_row_has_its_numbers_as_text(tmp_path: Path) -> None:
+    (tmp_path / "facts.csv").write_text("content,priority,confidence\nOne,1,0.5\n")
+    world = World()
+    with open_source(tmp_path / "facts.csv") as files:
+        report = import_from(world.ctx, FORMATS["csv"], files)
+    assert report.problems == ()
+    assert [(x.priority, x.value("confidence")) for x in world.facts()] == [(1, 0.5)]
+
+
 def test_an_agent_imports_into_a_scope_that_it_may_write(tmp_path: Path) -> None:
     world = World(permissions=Permissions())
     with open_source(GOLDEN / "csv") as files, pytest.raises(ScopeDeniedError):

@@ -85,6 +85,18 @@ def test_a_rule_of_cursor_is_called_by_its_heading_or_its_file() -> None:
     assert read("cursor", "readme.md", "No rule.") == []
 
 
+def test_a_rule_of_cursor_has_properties_without_quotes() -> None:
+    text = "---\ndescription: It's for: all\nglobs: *.ts, **/*.tsx\nalwaysApply: false\n---\n{}\n"
+    body = "Short.\n\n---\nglobs: *.md"
+    (found,) = read("cursor", ".cursor/rules/a.mdc", text.format(body))
+    assert isinstance(found, SourceFact)
+    assert found.values["title"] == "It's for: all"
+    assert found.values["globs"] == ["*.ts", "**/*.tsx"]
+    assert found.values["content"] == body
+    (wrong,) = read("cursor", ".cursor/rules/a.mdc", "---\nglobs: *.ts\na: [\n---\nShort.\n")
+    assert isinstance(wrong, Unreadable)
+
+
 def test_a_page_of_notion_may_begin_with_text_that_is_no_property() -> None:
     name = "A page 0123456789abcdef0123456789abcdef.md"
     text = "Text, and [more](B%200123456789abcdef0123456789abcdef.md) of [it](C.md)."

@@ -49,6 +49,16 @@ def test_a_list_hides_deleted_facts_alone_and_says_how_many(world: World) -> Non
     assert titles(newest) == titles(everything)[::-1]
 
 
+def test_facts_with_the_status_forgotten_are_listed_with_the_deleted_ones(world: World) -> None:
+    world.agent_remembers("Said to be", status="forgotten")
+    world.agent_forgets(world.agent_remembers("Gone").id)
+    world.agent_remembers("There")
+    page = listed(world, status="forgotten")
+    assert titles(page) == ["Said to be", "Gone"]
+    assert {fact.status for fact in page.facts} == {"forgotten"}
+    assert titles(listed(world)) == ["Said to be", "There"]
+
+
 def test_superseded_facts_are_listed_and_can_be_listed_alone(world: World) -> None:
     old = world.mirrored("Old")
     new = world.mirrored("New", supersedesId=old.id)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World
-from vaultsync.errors import AmbiguousNameError, NotFoundError, RunNotFoundError
+from vaultsync.errors import AmbiguousNameError, NotFoundError, RunNotFoundError, UsageError
 from vaultsync.facts import service as facts
-from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
+from vaultsync.facts.lookup import PURGE_KIND, find_fact_id, find_run_id, last_undoable_run
 from vaultsync.operations.undo import undo_run
+from vaultsync.storage.archive import RunRecord
 
 ONE, TWO = "01a20000-0000-7000-8000-00000000000a", "01a20000-0000-7000-8000-00000000000b"
 
@@ -104,6 +105,22 @@ def test_undoing_the_last_run_again_goes_back_in_time(world: World) -> None:
     assert undone == runs[::-1]
     with pytest.raises(RunNotFoundError):
         last_undoable_run(world.ctx)
+
+
+def test_a_purge_is_not_the_last_run_to_undo(world: World) -> None:
+    remembered(world, title="One")
+    run = world.sync().run
+    remembered(world, title="Two")
+    purge = world.sync().run
+    with world.archive.transaction():
+        world.archive.put_run(RunRecord(purge, "2026-01-01T00:00:00Z", PURGE_KIND))
+    assert last_undoable_run(world.ctx) == run
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_id_is_the_id_of_no_run(world: World, name: str) -> None:
+    with pytest.raises(UsageError, match="the id of the run is empty"):
+        find_run_id(world.ctx, name)
 
 
 def test_hidden_runs_are_neither_the_last_nor_alike_in_name(world: World) -> None:

@@ -360,6 +360,12 @@ def test_forget_and_restore_are_each_others_opposite(world: World) -> None:
         assert world.fact(fact.id).content == LINES
 
 
+def test_a_restored_fact_no_longer_has_the_status_forgotten(world: World) -> None:
+    fact = world.agent_remembers("Said to be", status="forgotten")
+    assert work.restore(world.ctx, fact.id, agent="indy").status == "active"
+    assert world.fact(fact.id).status == "active"
+
+
 def test_an_unknown_or_invalid_id_is_refused(world: World) -> None:
     unknown = world.clock.new_id()
     for act in (work.get, work.forget, work.restore):

@@ -20,6 +20,7 @@ from vaultsync.indexing.text_normalization import (
         ("Cafe\u0301", "Café"),
         ("ＯＢＳＩＤＩＡＮ", "OBSIDIAN"),
         ("ﬁle", "file"),
+        ("İstanbul", "Istanbul"),
         ("ﾃﾞｰﾀ", "データ"),
         ("co\u00adop", "coop"),
         ("می\u200cخواهم", "میخواهم"),

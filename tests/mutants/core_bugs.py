@@ -9,7 +9,7 @@ CORE_BUGS: tuple[Bug, ...] = (
         "a deletion beats an edit",
         "sync/decision_table.py",
         "            ActionKind.RECREATE_NOTE, "
-        '"deleted in the vault, changed in the store: the edit wins"\n',
+        '"deleted in the vault, changed in the store: the edit is kept"\n',
         '            ActionKind.DELETE_FACT, "deleted in the vault"\n',
         f"{MODEL}::test_a_crash_before_any_effect_loses_nothing",
     ),

@@ -91,7 +91,7 @@ def test_one_note_is_adopted_alone(foreign: World) -> None:
         ("photo.png", "PNG", "is not a note"),
         ("Mine.conflict.md", "Mine.", "conflict note"),
         ("Trip.sync-conflict-20260102-030405-ABCDEFG.md", "Trip.", "sync tool"),
-        ("half.md", "---\ntags: [a, b", "still writing"),
+        ("half.md", "---\ntags: [a, b", "without the `---`"),
         ("loose (table).md", "---\nvaultsync: index\n---\n", "table of contents"),
     ],
 )

@@ -10,6 +10,8 @@ import pytest
 
 from tests.world import LINES, SCOPE, World
 from vaultsync.errors import FactNotFoundError, GuardError, ReadOnlyNoteError, RevisionMismatchError
+from vaultsync.facts.service import supersede
+from vaultsync.model.paths import file_name_of
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.operations import purge as purging
 from vaultsync.operations.purge import PurgeParts, PurgeReport, facts_of_user, purge_facts
@@ -192,6 +194,31 @@ def test_others_say_nothing_of_it_afterwards_and_their_words_are_not_looked_for(
     assert fact.id not in world.note(other.id)
     assert not any("wedding" in each for each in kept.sides.traces[0].pieces)
     assert "wedding" in world.note(quoting.id)
+
+
+def test_versions_around_an_erased_one_follow_each_other(world: World, kept: Kept) -> None:
+    first = world.mirrored("First.")
+    versions = [first]
+    for text in ("Second.", "Third.", "Fourth.", "Fifth."):
+        versions.append(supersede(world.ctx, versions[-1].id, text, agent=None))
+        world.sync()
+    kept.purge(world, versions[4].id)
+    assert world.fact(versions[3].id).superseded_by_id is None
+    kept.purge(world, versions[1].id, versions[2].id)
+    assert world.fact(first.id).superseded_by_id == versions[3].id
+    assert world.fact(versions[3].id).supersedes_id == first.id
+    world.assert_at_rest()
+
+
+def test_the_name_of_a_note_to_which_it_links_is_not_looked_for(world: World, kept: Kept) -> None:
+    linked, gone = (world.mirrored("Words.", title=f"The linked {x}") for x in ("note", "one"))
+    names = [file_name_of(world.path(each.id))[:-3] for each in (linked, gone)]
+    fact = world.mirrored(f"See [[{names[0]}]] and [[{names[1]}]].", title="Links")
+    world.agent_forgets(gone.id)
+    world.sync()
+    done = kept.purge(world, fact.id)
+    assert {*done.quoted} == {linked.id, gone.id}
+    assert kept.sides.traces[0].pieces.isdisjoint(names)
 
 
 def test_a_fact_that_is_written_again_and_again_is_not_claimed_to_be_gone(

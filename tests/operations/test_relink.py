@@ -9,7 +9,7 @@ import pytest
 from msgspec import to_builtins
 
 from tests.doubles.links import MemoryLinks
-from tests.world import World, action, taken
+from tests.world import World, action, kinds, notice, taken
 from vaultsync.errors import UnsafeSpliceError
 from vaultsync.links.wikilinks import find_links
 from vaultsync.markdown.frontmatter import split_note
@@ -167,6 +167,23 @@ def test_nothing_but_links_is_touched(world: Moving) -> None:
         "(Alice.md", "(Alice%20Smith.md"
     )
     world.assert_at_rest()
+
+
+def test_a_new_name_that_no_link_can_hold_is_reported(world: Moving) -> None:
+    alice, bob = world.alice(), world.mirrored("With [text](<Alice.md>).", title="Bob")
+    world.mirrored("With [[Alice]].")
+    world.mirrored("Related.", title="Related", relatedFactIds=[alice.id])
+    world.mirrored("With [[Bob]].", title="Other")
+    path = "team-core/people/Alice #1.md"
+    world.person_renames(world.path(alice.id), path)
+    found = notice(world.sync(), "unlinkable_name")
+    assert found.path == path
+    assert "the links to it in 2 notes were not updated" in found.message
+    assert "[text](<Alice %231.md>)" in world.note(bob.id)
+    world.person_renames(path, "team-core/people/Alice [2].md")
+    assert "in 1 note were" in notice(world.sync(), "unlinkable_name").message
+    world.person_renames("team-core/people/Alice [2].md", NEW)
+    assert kinds(world.sync()) == []
 
 
 def test_nothing_happens_when_obsidian_rewrote_them(world: Moving) -> None:

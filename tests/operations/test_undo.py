@@ -10,17 +10,24 @@ from msgspec.structs import replace
 
 from tests.doubles.store import MemoryStore
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World, action, kinds, notice, taken
-from vaultsync.errors import RunNotFoundError, RunPrunedError, StoreUnavailableError
+from vaultsync.errors import (
+    PurgeNotUndoneError,
+    RunNotFoundError,
+    RunPrunedError,
+    StoreUnavailableError,
+)
 from vaultsync.facts import service as fact_work
+from vaultsync.facts.lookup import PURGE_KIND
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.body import BLOCK_END, BLOCK_START
 from vaultsync.operations import undo
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.rebuild import rebuild
+from vaultsync.operations.relink import LINKS_ACTOR
 from vaultsync.operations.unadopt import NOTES_PER_FSYNC
 from vaultsync.operations.undo import undo_run
-from vaultsync.storage.archive import RunRecord
+from vaultsync.storage.archive import HistoryEntry, RunRecord
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.decision_table import ActionKind
@@ -107,6 +114,39 @@ def test_undo_deletes_a_fact_that_an_agent_created_and_its_note(
     assert "Made." in world.everything_kept()
 
 
+@pytest.mark.parametrize("is_synced", [False, True])
+def test_a_created_fact_that_was_changed_since_is_kept(world: World, *, is_synced: bool) -> None:
+    facts = [world.agent_remembers(f"Made {n}.", title=f"Made {n}") for n in range(3)]
+    edited, moved, other = facts
+    run = world.sync().run
+    world.person_edits(world.path(edited.id), "Made 0.", "Mine.")
+    world.agent_updates(moved.id, scope="public", priority=0)
+    if is_synced:
+        world.sync()
+    report = _undo(world, run)
+    assert world.fact(edited.id).content == "Mine."
+    assert "Mine." in world.note(edited.id)
+    assert (action(report, edited.id).action, action(report, edited.id).fields) == (
+        "keep",
+        ("content",),
+    )
+    assert world.is_alive(moved.id)
+    assert not world.is_alive(other.id)
+
+
+def test_a_created_fact_is_deleted_when_its_changes_were_undone(world: World) -> None:
+    world.mirrored("Stays.", title="A bystander")
+    fact = world.agent_remembers("Made.", title="Made")
+    run = world.sync().run
+    world.agent_updates(fact.id, content="Changed.")
+    _undo(world, world.sync().run)
+    entry = ("vault", LINKS_ACTOR, "title", "Old", "Made")
+    with world.archive.transaction():
+        world.archive.add_history([HistoryEntry("links", "2030-01-01", fact.id, *entry)])
+    _undo(world, run)
+    assert not world.is_alive(fact.id)
+
+
 @pytest.mark.parametrize("adopted", ["Journal/today.md", "Journal"])
 def test_an_adopted_note_only_loses_its_id_and_is_not_adopted_again(
     world: World, adopted: str
@@ -174,6 +214,14 @@ def test_a_run_whose_history_was_pruned_says_so(world: World) -> None:
     for unknown in ("no-such-run", "016fa67f-f000-4000-8000-000000000000"):
         with pytest.raises(RunNotFoundError, match="no run"):
             undo_run(world.ctx, unknown)
+
+
+def test_a_purge_is_not_undone(world: World) -> None:
+    record = RunRecord("purged", "2020-01-01T00:00:00Z", PURGE_KIND)
+    with world.archive.transaction():
+        world.archive.put_run(record)
+    with pytest.raises(PurgeNotUndoneError, match="purged of 2020-01-01 erased facts permanently"):
+        undo_run(world.ctx, "purged")
 
 
 def test_undo_without_the_store_does_nothing(world: World) -> None:

@@ -88,6 +88,16 @@ def test_a_fact_that_was_superseded_later_was_the_head(world: RecallWorld) -> No
     assert known(world, later)[old.id].superseded_by_id == new.id
 
 
+def test_a_fact_whose_newer_version_was_deleted_before_stays_superseded(world: RecallWorld) -> None:
+    old = world.mirrored("The harbour has 38 berths.")
+    new = world.supersedes(old.id, "The harbour has 42 berths.")
+    world.sync()
+    world.agent_forgets(new.id)
+    world.quiesce()
+    assert ask(world, "berths", time(world)).hits == ()
+    assert known(world, time(world))[old.id].superseded_by_id == new.id
+
+
 def test_a_fact_that_was_deleted_later_was_there(world: RecallWorld) -> None:
     fact = world.mirrored("The harbour has 38 berths.")
     at = time(world)

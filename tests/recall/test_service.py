@@ -879,7 +879,7 @@ def test_what_an_assistant_said_counts_less(world: RecallWorld, mode: str) -> No
     found = world.ask("Is a cache of Redis before the weather service?", mode=mode)
 
     assert [hit.id for hit in found] == [told.id, said.id]
-    assert found[1].why.endswith("was said by an assistant (which counts less).")
+    assert found[1].why.endswith("was said by an assistant (ranked lower).")
     assert "assistant" not in found[0].why
 
 

@@ -171,10 +171,11 @@ context q --budget 9 --format xml --intent recent --type task --scope public --t
     user='u', without=(), repo=None, agent=None))
 
 recall q --limit 3 --mode fused --type decision --scope public --tag a --tag b
-    --max-priority 4 --since 2026-01-01 --user u-1 --status done --explain
+    --max-priority 4 --since 2026-01-01 --until 2026-02 --user u-1 --status done --explain
 -> answer(RecallRequest(query='q', types=('decision',), scopes=('public',), tags=('a', 'b'),
-    since='2026-01-01', status='done', all=False, limit=3, max_priority=4, until=None, as_of=None,
-    mode='fused', heads_only=True, user='u-1', without=(), repo=None, explain=True, agent=None))
+    since='2026-01-01', status='done', all=False, limit=3, max_priority=4, until='2026-02',
+    as_of=None, mode='fused', heads_only=True, user='u-1', without=(), repo=None, explain=True,
+    agent=None))
 
 memory-file manage m --budget 9 --max-bytes 8 --max-lines 7 --host codex --form index --scope public
     --dry-run

@@ -32,6 +32,7 @@ ERRORS: list[tuple[Exception, int]] = [
     (errors.FactNotFoundError(ID), 1),
     (errors.ConflictNotFoundError("x"), 1),
     (errors.RunNotFoundError("x"), 1),
+    (errors.PurgeNotUndoneError("x", "2026-01-01T00:00:00Z"), 1),
     (errors.UnreadableNoteError("a.md", "bad YAML"), 1),
     (errors.VaultMissingError("/x", "gone"), 1),
     (errors.VaultMismatchError("/x", "a", "b"), 1),

@@ -10,6 +10,7 @@ import pytest
 from tests.surfaces.command_line import FakeMemory, one_object, run
 from vaultsync.errors import ImportLineError, StoreUnavailableError
 
+OLD = '{"id": "1", "type": "note", "scope": "public", "createdAt": "2026-01-05T00:00:00Z"}\n'
 LINES = ['{"title": "ü"}\n', '{"title": "b"}\n']
 
 
@@ -38,7 +39,7 @@ def test_an_export_is_a_file_of_lines_for_its_owner_alone(tmp_path: Path) -> Non
 
 def test_a_replaced_export_keeps_its_rights_and_a_link_stays_a_link(tmp_path: Path) -> None:
     file, link = tmp_path / "facts.jsonl", tmp_path / "latest"
-    file.write_text("old")
+    file.write_text(OLD)
     file.chmod(0o644)
     link.symlink_to(file)
 
@@ -54,13 +55,35 @@ def test_a_replaced_export_keeps_its_rights_and_a_link_stays_a_link(tmp_path: Pa
 @pytest.mark.parametrize("answer", [break_off, KeyboardInterrupt()])
 def test_an_export_that_breaks_off_leaves_the_old_file(tmp_path: Path, answer: object) -> None:
     file = tmp_path / "facts.jsonl"
-    file.write_text("old")
+    file.write_text(OLD)
 
     result = run("export", str(file), memory=FakeMemory(export=answer))
 
     assert result.exit_code in {1, 130}
-    assert file.read_text() == "old"
+    assert file.read_text() == OLD
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("text", ["My text.\n", '{"id": "x"}\n', "[1]", "null\n", '"', "\n"])
+def test_a_file_that_is_no_export_is_replaced_by_force_only(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "facts.jsonl"
+    file.write_text(text)
+    words = ("export", str(file))
+
+    refused = run(*words, memory=FakeMemory(export=give))
+    assert refused.exit_code == 2
+    assert "is not an export" in refused.stderr
+    assert "--force" in refused.stderr
+    assert file.read_text() == text
+
+    assert run(*words, "--force", memory=FakeMemory(export=give)).exit_code == 0
+    assert file.read_bytes() == "".join(LINES).encode()
+
+
+def test_an_empty_file_is_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "facts.jsonl"
+    file.touch()
+    assert run("export", str(file), memory=FakeMemory(export=give)).exit_code == 0
 
 
 def test_an_export_to_stdout_is_lines_alone() -> None:

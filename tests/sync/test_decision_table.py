@@ -30,7 +30,7 @@ def test_every_pair_of_a_fact_with_a_base_has_a_row() -> None:
 
 
 def test_every_pair_of_a_fact_without_a_base_has_a_row() -> None:
-    stores = {S.NONE, S.CREATED, S.TOMBSTONE, S.AWAY}
+    stores = {S.NONE, S.CREATED, S.TOMBSTONE, S.UNAVAILABLE}
     equal = (V.EQUAL, S.CREATED)  # to what the store has
     assert set(DECISIONS_WITHOUT_BASE) == {*product(WITHOUT_BASE, stores), equal}
 
@@ -44,7 +44,7 @@ def test_what_cannot_be_known_is_never_acted_on(change: V) -> None:
 def test_nothing_is_done_without_the_store() -> None:
     for table in (DECISIONS_WITH_BASE, DECISIONS_WITHOUT_BASE):
         for (_, store), row in table.items():
-            if store is S.AWAY:
+            if store is S.UNAVAILABLE:
                 assert row.do in IDLE
 
 

@@ -121,7 +121,7 @@ STORE: dict[S, Change] = {
     S.MODIFIED: _update("content", AGENTS),
     S.DELETED: lambda world, fact: world.agent_forgets(fact.id),
     S.MISSING: _lose,
-    S.AWAY: lambda world, _: setattr(world.store, "away", True),
+    S.UNAVAILABLE: lambda world, _: setattr(world.store, "away", True),
 }
 
 FIRST_LOOK = {V.GONE, V.UNREADABLE, V.UNSETTLED, V.UNKNOWN, V.COPIED}
@@ -170,7 +170,7 @@ def test_each_row_for_a_fact_with_a_base(
     assert (vault, store, True) in seen
     if vault in FIRST_LOOK and (vault, store) != (V.GONE, S.DELETED):
         assert sides(world) == before
-    if store is S.AWAY:
+    if store is S.UNAVAILABLE:
         assert sides(world) == before
         world.store.away = False
     VAULT[vault].undo(world, fact)
@@ -316,24 +316,24 @@ NEWCOMERS: dict[tuple[V, S], Newcomer] = {
     (V.NONE, S.NONE): Newcomer(_name_unknown, alive=False),
     (V.NONE, S.CREATED): Newcomer(_remember, alive=True),
     (V.NONE, S.TOMBSTONE): Newcomer(_remember_and_forget, alive=False),
-    (V.NONE, S.AWAY): Newcomer(_away(_name_unknown), alive=False),
+    (V.NONE, S.UNAVAILABLE): Newcomer(_away(_name_unknown), alive=False),
     (V.CREATED, S.NONE): Newcomer(_write_note, alive=True),
     (V.CREATED, S.CREATED): Newcomer(_adopting(_note_of_a_fact), alive=True),
     (V.CREATED, S.TOMBSTONE): Newcomer(_adopting(_note_of_a_tombstone), alive=True),
-    (V.CREATED, S.AWAY): Newcomer(_away(_write_note), alive=True),
+    (V.CREATED, S.UNAVAILABLE): Newcomer(_away(_write_note), alive=True),
     (V.FOREIGN, S.NONE): Newcomer(_foreign_note, alive=False),
     (V.FOREIGN, S.CREATED): Newcomer(_note_of_a_fact, alive=True),
     (V.FOREIGN, S.TOMBSTONE): Newcomer(_note_of_a_tombstone, alive=True),
-    (V.FOREIGN, S.AWAY): Newcomer(_away(_foreign_note), alive=False),
+    (V.FOREIGN, S.UNAVAILABLE): Newcomer(_away(_foreign_note), alive=False),
     (V.EQUAL, S.CREATED): Newcomer(_new_note_of_a_fact, alive=True),
     (V.UNREADABLE, S.NONE): Newcomer(_broken(_foreign_note), alive=False),
     (V.UNREADABLE, S.CREATED): Newcomer(_broken(_note_of_a_fact), alive=True),
     (V.UNREADABLE, S.TOMBSTONE): Newcomer(_broken(_note_of_a_tombstone), alive=True),
-    (V.UNREADABLE, S.AWAY): Newcomer(_broken(_away(_note_of_a_fact)), alive=True),
+    (V.UNREADABLE, S.UNAVAILABLE): Newcomer(_broken(_away(_note_of_a_fact)), alive=True),
     (V.UNSETTLED, S.NONE): Newcomer(_half_saved(_foreign_note), alive=False),
     (V.UNSETTLED, S.CREATED): Newcomer(_half_saved(_note_of_a_fact), alive=True),
     (V.UNSETTLED, S.TOMBSTONE): Newcomer(_half_saved(_note_of_a_tombstone), alive=True),
-    (V.UNSETTLED, S.AWAY): Newcomer(_half_saved(_away(_note_of_a_fact)), alive=True),
+    (V.UNSETTLED, S.UNAVAILABLE): Newcomer(_half_saved(_away(_note_of_a_fact)), alive=True),
 }
 
 
@@ -346,7 +346,7 @@ def test_each_row_for_a_fact_without_a_base(
     with decisions(monkeypatch) as seen:
         world.sync(request)
     assert (*pair, False) in seen
-    if pair[1] is S.AWAY or pair[0] in FIRST_LOOK:
+    if pair[1] is S.UNAVAILABLE or pair[0] in FIRST_LOOK:
         assert sides(world) == before
     world.store.away = False
     if pair[0] in FIRST_LOOK:

@@ -221,6 +221,20 @@ def test_an_edit_of_what_is_not_a_persons_is_put_back(
     world.assert_at_rest()
 
 
+def test_a_number_may_be_in_quotes(world: World, fact: Fact) -> None:
+    path = world.path(fact.id)
+    world.person_edits(path, "priority: 2", 'priority: "1" # soon')
+    assert kinds(world.sync()) == []
+    assert world.fact(fact.id).priority == 1
+    world.agent_updates(fact.id, title="Other")
+    world.sync()
+    assert 'priority: "1" # soon' in world.note(fact.id)
+    world.agent_updates(fact.id, priority=0)
+    world.sync()
+    assert "priority: 0 # soon" in world.note(fact.id)
+    world.assert_at_rest()
+
+
 def test_an_invalid_value_is_named_and_left_in_place(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, "priority: 2", "priority: high")

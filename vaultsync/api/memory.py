@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from vaultsync.sync.report import (
         DoctorCheck,
         MaintenanceReport,
+        NoteStatus,
         Progress,
         Report,
         ReportedNotice,
@@ -1496,6 +1497,23 @@ class Memory:
         )
         return self.with_queued(status)
 
+    def note_status(self, path: str) -> NoteStatus:
+        """Whether a note is synced, and if not, why and what to do; changes nothing.
+
+        Args:
+            path: the note, relative to the vault or to the working directory, or absolute.
+
+        Raises:
+            NoteMissingError: neither a file nor a fact is at the path.
+            UnsafePathError: the path is outside the vault.
+        """
+        from vaultsync.sync.note_status import read_note_status
+
+        self._engine.record_bases()
+        return read_note_status(
+            self._ctx, path_in_vault(path, self.settings.root), agent=self.agent
+        )
+
     def with_queued(self, status: Status) -> Status:
         """A status, completed with observations, memory files and modules.
 
@@ -1827,6 +1845,8 @@ class Memory:
 
         Raises:
             RunNotFoundError, AmbiguousNameError.
+            UsageError: the id is empty.
+            PurgeNotUndoneError: the run erased facts.
             EngineBusyError: another engine has the vault and cannot be called.
         """
         from vaultsync.operations.undo import undo_run

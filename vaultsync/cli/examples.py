@@ -64,7 +64,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "vaultsync sync --confirm 01a1fd60-2f48",
     ),
     "adopt": ("vaultsync adopt --dry-run", 'vaultsync adopt Inbox "Start here.md" --scope public'),
-    "status": ("vaultsync status", "vaultsync status --json"),
+    "status": ("vaultsync status", 'vaultsync status "Start here.md"', "vaultsync status --json"),
     "conflicts": ("vaultsync conflicts",),
     "resolve": (
         "vaultsync resolve",

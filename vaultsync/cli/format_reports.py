@@ -36,6 +36,7 @@ from vaultsync.sync.report import (
     DoctorCheck,
     EmbeddingState,
     MaintenanceReport,
+    NoteStatus,
     ObservationCounts,
     Report,
     ReportedNotice,
@@ -327,6 +328,22 @@ def print_status(options: Options, status: Status) -> int:
     )
     print_notices(status.attention)
     return code
+
+
+def print_note_status(options: Options, status: NoteStatus) -> int:
+    """Print the status of one note, and return the exit code."""
+    if options.json:
+        print_json(status)
+    else:
+        rows = [
+            ("note", status.path),
+            ("status", status.state.replace("_", " ")),
+            ("fact", status.fact_id or "none"),
+            ("why", status.message),
+            ("to do", status.hint),
+        ]
+        print_pairs([row for row in rows if row[1]])
+    return EXIT_NEEDS_REVIEW if status.state in {"attention", "conflict"} else EXIT_DONE
 
 
 def _embedding_rows(status: Status) -> list[tuple[str, str]]:

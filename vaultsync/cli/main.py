@@ -47,7 +47,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "import-from": "Import memories from another tool.",
         "export-to": "Export all facts in the format of another tool.",
     },
-    "Mirror": {
+    "Sync": {
         "sync": "Sync vault and store once, in both directions.",
         "adopt": "Turn existing notes into facts.",
         "status": "Show pending changes, conflicts and problems; changes nothing.",
@@ -65,7 +65,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "trust": "Review and allow the settings that a vault requests.",
         "doctor": "Check this machine and this vault for problems.",
         "memory-file": "Sync MEMORY.md and similar files with the store.",
-        "module": "Write, read and mirror the layered documents of a project.",
+        "module": "Write, read and sync the layered documents of a project.",
     },
     "Recall": {
         "recall": "Find the facts that answer a question.",

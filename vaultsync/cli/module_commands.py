@@ -23,7 +23,7 @@ folder_option = click.option(
 
 @click.group()
 def module() -> None:
-    """Write, read and mirror the layered documents of a project."""
+    """Write, read and sync the layered documents of a project."""
 
 
 @module.command()

@@ -229,6 +229,7 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
     maximum=4,
 )
 @date_option("--since", "Only facts created on or after")
+@date_option("--until", "Only facts created on or before")
 @date_option("--as-of", "Answer with what held at the end of")
 @click.option("--vault-only", is_flag=True, help="Search only the files of .index/, not the store.")
 @click.option("--explain", is_flag=True, help="Show the candidates and timing of each stage.")

@@ -47,8 +47,8 @@ def resolve(
     """Resolve a conflict.
 
     Without --take, shows each field and asks which value to keep (in a terminal only). Without
-    CONFLICT_ID, does this for all conflicts and conflict copies. Nothing changes before your last
-    answer.
+    CONFLICT_ID, does this for all conflicts and conflict copies. Nothing is written before your
+    last answer.
 
     CONFLICT_ID may also be the path of a conflict copy of a sync tool: merge merges it into its
     note, keep turns it into a separate note, and drop deletes it.

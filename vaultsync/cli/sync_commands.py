@@ -18,6 +18,7 @@ from vaultsync.cli.format_reports import (
     embedding_text,
     print_change_note,
     print_checks,
+    print_note_status,
     print_report,
     print_runs,
     print_status,
@@ -139,10 +140,16 @@ def adopt(
 
 
 @click.command()
+@click.argument("note", metavar="[NOTE]", required=False)
 @common
-def status(options: Options) -> int:
-    """Show pending changes, conflicts and problems; changes nothing."""
+def status(options: Options, *, note: str | None) -> int:
+    """Show pending changes, conflicts and problems; changes nothing.
+
+    NOTE is the path of a note: show whether it is synced, and if not, why.
+    """
     with open_memory(options) as memory:
+        if note is not None:
+            return print_note_status(options, memory.note_status(note))
         report = memory.status()
     return print_status(options, report)
 

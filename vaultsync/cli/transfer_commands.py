@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
@@ -29,8 +30,11 @@ from vaultsync.cli.output import (
 from vaultsync.errors import ImportLineError, UsageError
 from vaultsync.exchange.exchange_formats import FORMATS, WRITTEN
 from vaultsync.exchange.service import ImportReport
+from vaultsync.exchange.source_facts import is_exported
 from vaultsync.settings import MARKER
 
+_LONGEST_LINE = 1 << 24
+"""Maximum number of bytes to read of an existing file, to see whether it is an export."""
 LineWriter = Callable[[str], object]
 
 
@@ -54,13 +58,17 @@ def open_input(file: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def open_output(file: str, *, force: bool = False) -> Iterator[LineWriter]:
+def open_output(
+    file: str, *, force: bool = False, exports_only: bool = False
+) -> Iterator[LineWriter]:
     """Open a file, a pipe or (`-`) stdout, and yield a function that writes a line to it.
 
-    With `force`, a canvas of a vault may be overwritten.
+    With `force`, a canvas of a vault may be overwritten; with `exports_only`, only an export
+    of facts.
 
     Raises:
-        UsageError: the file is a note, a hidden file or an existing canvas of a vault.
+        UsageError: the file is a note, a hidden file or an existing canvas of a vault, or
+            another file that may not be overwritten.
     """
     if file == "-":
         yield _stream_writer(sys.stdout.buffer)
@@ -75,6 +83,8 @@ def open_output(file: str, *, force: bool = False) -> Iterator[LineWriter]:
     if not target.parent.is_dir():
         raise NotADirectoryError(ENOTDIR, "no such folder", str(target.parent))
     _refuse_vault_files(target, force=force)
+    if exports_only:
+        _refuse_other_files(target)
     with _replacement_file(target) as stream:
         yield _stream_writer(stream)
 
@@ -101,6 +111,25 @@ def _refuse_vault_files(target: Path, *, force: bool) -> None:
     if why:
         message = f"{target} was not written: {why}"
         raise UsageError(message, hint="write to a file outside the vault, or to a visible folder")
+
+
+def _refuse_other_files(target: Path) -> None:
+    """Refuse to replace a file that is neither empty nor an earlier export.
+
+    Raises:
+        UsageError: its first line is no fact.
+    """
+    line = b""
+    if target.exists():
+        with target.open("rb") as stream:
+            line = stream.readline(_LONGEST_LINE)
+    try:
+        first = json.loads(line or "{}")
+    except (ValueError, RecursionError):
+        first = None
+    if line and not (isinstance(first, dict) and is_exported(first)):
+        message = f"{target} was not written: the file exists, and is not an export"
+        raise UsageError(message, hint="--force overwrites it; another name keeps both")
 
 
 def _stream_writer(stream: BinaryIO) -> LineWriter:
@@ -141,15 +170,17 @@ def refuse_json_on_stdout(options: Options, file: str) -> None:
 @click.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option("--user", metavar="U", help="Only facts about this user.")
+@click.option("--force", is_flag=True, help="Overwrite a file that is not an earlier export.")
 @common
-def export_facts(options: Options, *, file: str, user: str | None) -> int:
+def export_facts(options: Options, *, file: str, user: str | None, force: bool) -> int:
     """Write all facts to FILE as JSON Lines; - is stdout.
 
-    FILE is replaced only when the export is complete. Facts that are damaged in the store are
-    skipped and listed; the exit code is then 3.
+    An earlier export is replaced once the new one is complete. Facts that are damaged in the
+    store are skipped and listed; the exit code is then 3.
     """
     refuse_json_on_stdout(options, file)
-    with open_memory(options) as memory, open_output(file) as write:
+    exports_only = not force
+    with open_memory(options) as memory, open_output(file, exports_only=exports_only) as write:
         count = memory.export(write, user=user)
         damaged = memory.damaged_facts()
     outcome, is_free = f"written to {file}", file != "-"

@@ -16,7 +16,7 @@ _BY_WORDS, _BY_MEANING = (0.1, 0.5), (0.05, 0.75)
 """Minimum fit of a packed fact at a confidence of 0, and how much it grows until one of 1."""
 
 
-def is_silent(answerable: float) -> bool:
+def should_be_empty(answerable: float) -> bool:
     """Whether nothing is packed, for the memory hardly has an answer."""
     return answerable < MIN_ANSWERABLE
 
@@ -28,7 +28,7 @@ def fit_of(similarity: float, nearness: float | None) -> float:
     return (1 - NEARNESS_SHARE) * similarity + NEARNESS_SHARE * nearness
 
 
-def least_fit(confidence: float, *, by_meaning: bool) -> float:
+def required_fit(confidence: float, *, by_meaning: bool) -> float:
     """Minimum fit of a packed fact: the surer the first hits are, the less goes with them.
 
     A sure answer is in its best hits; an unsure one may be further down.

@@ -5,7 +5,7 @@ need, the next may use, and what is left is offered to all again. In a tier, the
 the question best get the room, in order of priority, importance and recency. Near-duplicates
 are packed once.
 
-Of a long fact that fits much less well than the best one, only an excerpt around its passage is
+Of a long fact that matches much less well than the best one, only an excerpt around its passage is
 packed. When the others do not all fit, long ones are first packed in brief: the paragraphs around
 the passage. What is then left of the budget makes the first ones longer again.
 
@@ -136,7 +136,7 @@ def pack_context(
         packing.add(candidates, entities)
         packing.reject(rejected)
         packing.fill(shares)
-        return packing, *packing.fit_budget()
+        return packing, *packing.trim_to_budget()
 
     packing, text, tokens = packed_as(PACK_FORMS[form])
     needed = 0
@@ -148,6 +148,13 @@ def pack_context(
         else:
             needed = terse[0].tokens_alone(missing)
     packed = [part for tier in PACK_TIERS for part in packing.packed[tier]]
+    # What was found, and is also named as an entity, is in the pack or left out, but once.
+    listed = {part.piece.fact.id for part in packed}
+    left_out: dict[str, LeftOut] = {}
+    for part, why in sorted(packing.left_out, key=lambda each: each[0].rank):
+        fact = part.piece.fact
+        if fact.id not in listed:
+            left_out.setdefault(fact.id, LeftOut(fact.id, part.whole.tokens, why, fact.title))
     return ContextPack(
         text=text,
         tokens=tokens,
@@ -165,10 +172,7 @@ def pack_context(
             )
             for part in packed
         ),
-        left_out=tuple(
-            LeftOut(part.piece.fact.id, part.whole.tokens, why, part.piece.fact.title)
-            for part, why in sorted(packing.left_out, key=lambda each: each[0].rank)
-        ),
+        left_out=tuple(left_out.values()),
         truncated=any(part.piece.cut for part in packed)
         or any(why == REASON_NO_ROOM for _, why in packing.left_out),
         intent=intent,
@@ -453,7 +457,7 @@ class _Packing:
         shorter = cut_piece(part.whole, part.candidate.passage, room, self._render)
         return replace(part, **shorter._asdict()) if shorter else None
 
-    def fit_budget(self) -> tuple[str, int]:
+    def trim_to_budget(self) -> tuple[str, int]:
         """The whole text and its tokens; parts are dropped from the end until it fits."""
         min_dropped = 1
         while any(self.packed.values()):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from vaultsync.context_packs.admission import fit_of, is_silent, least_fit
+from vaultsync.context_packs.admission import fit_of, required_fit, should_be_empty
 from vaultsync.context_packs.formats import PACK_FORMS
 from vaultsync.context_packs.pack import INTENTS, ContextPack, PackCandidate
 from vaultsync.context_packs.packer import pack_context
@@ -40,13 +40,13 @@ MAX_CRITICAL = 200
 """Maximum number of critical facts that are looked at, the most important first."""
 MAX_BUDGET = 1_000_000
 """Tokens of a pack without a limit."""
-REASON_LITTLE_FIT = "fits much less well than the best"
-REASON_UNSURE = "is hardly related to the question"
+REASON_LITTLE_FIT = "matches much less well than the best"
+REASON_UNSURE = "is barely related to the question"
 REASON_PENDING = "is an observation that is not classified yet"
 NOTHING_FOUND = "Nothing in the memory matches the question."
 NOTHING_FITS = (
-    "The memory does not seem to know: what was found has little in common with the question, and"
-    " is listed as left out. `recall` shows it."
+    "The memory does not seem to have an answer: only weak matches were found. They are listed as"
+    " left out; `recall` shows them."
 )
 PACK_ENTITY_TYPES = frozenset({"person", "project", "entity"})
 
@@ -93,11 +93,11 @@ def build_context(
         )
         for hit, fact in zip(hits, facts, strict=True)
     ]
-    min_fit = least_fit(answer.confidence, by_meaning=answer.source != "index")
+    min_fit = required_fit(answer.confidence, by_meaning=answer.source != "index")
     critical = _critical_facts(sources, search, {fact.id for fact in facts}, fit=min_fit)
     rejected: list[tuple[PackCandidate, str]] = []
     chosen = []
-    silent = not search.asks_for_set and is_silent(answer.answerable)
+    silent = not search.asks_for_set and should_be_empty(answer.answerable)
     packs_pending = request.all or request.status == PENDING
     for candidate, hit in zip(candidates, hits, strict=True):
         fit = max(fits.get(each, 0.0) for each in (hit.id, *hit.contradicts))

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from vaultsync.errors import NoteError
 from vaultsync.exchange.ports import SourceFiles
 from vaultsync.exchange.source_facts import SourceFact, Unreadable, line_of, time_of
-from vaultsync.markdown.frontmatter import split_note
+from vaultsync.markdown.frontmatter import NoteParts, split_note
 from vaultsync.memory_files.sections import read_outline
 from vaultsync.model.schema import TYPES, Value
 
@@ -22,6 +22,10 @@ Found = Iterator[SourceFact | Unreadable]
 _HEADING = re.compile(r"^#[ \t]+(?P<title>.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _NOTION_NAME = re.compile(r"(?P<title>.*?)[ _](?P<id>[0-9a-f]{32})\Z")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\[\n]*)\]\((?P<target>[^()\s]+\.md)\)")
+_UNQUOTED = re.compile(
+    r"^(?P<key>description|globs):[ \t]+(?P<value>[^\s'\"\[].*?)[ \t]*$", re.MULTILINE
+)
+"""A property of a Cursor rule as Cursor writes it, without the quotes that YAML may require."""
 _LONGEST_NAME = 40
 MAX_TEXT = 16 << 20
 """Maximum length of a file in characters, because parsing takes many times its size in memory."""
@@ -72,7 +76,7 @@ def read_cursor(files: SourceFiles) -> Found:
             yield text
             continue
         try:
-            parts, given = split_note(text, name)
+            parts, given = _split_rule(text, name)
         except NoteError as error:
             yield Unreadable(name, error.message)
             continue
@@ -88,6 +92,24 @@ def read_cursor(files: SourceFiles) -> Found:
         if isinstance(paths, list) and paths:
             values["globs"] = [line_of(each) for each in paths]
         yield SourceFact(name, values)
+
+
+def _split_rule(text: str, name: str) -> tuple[NoteParts, dict[str, Value]]:
+    """The parts and properties of a Cursor rule, such as `globs: *.ts`, which is no YAML.
+
+    Raises:
+        UnreadableNoteError: it is not valid with quotes, either.
+    """
+    try:
+        return split_note(text, name)
+    except NoteError:
+        frontmatter, fence, body = text.partition("\n---")
+        return split_note(_UNQUOTED.sub(_quoted, frontmatter) + fence + body, name)
+
+
+def _quoted(found: re.Match[str]) -> str:
+    value = found["value"].replace("'", "''")
+    return f"{found['key']}: '{value}'"
 
 
 def read_notion(files: SourceFiles) -> Found:

@@ -79,14 +79,13 @@ def select_facts(
     """
     if limit < 1:
         raise InvalidFieldError("limit", limit, "1 or more")
-    deleted = status == FORGOTTEN
     superseded = status == SUPERSEDED
     span = time_span(since, until, today=ctx.clock.now().date())
     filters = FactFilters(
         scopes=None if scope is None else frozenset({check_scope(scope)}),
         types=frozenset(() if type_name is None else {check_type(type_name)}),
         tags=frozenset({tag} if tag else ()),
-        status=None if deleted or superseded else status or None,
+        status=None if superseded else status or None,
         since=span.since,
         until=span.until,
         heads_only=False,
@@ -97,15 +96,13 @@ def select_facts(
     store = ctx.redacted_store
     tombstones = store.iter_facts(start, newest=newest, deleted=True)
     is_filtered = bool(type_name or scope or filters.status or superseded or tag or since or until)
-    candidates = matching(filters) if among is None and is_filtered and not deleted else among
-    if deleted:
-        facts = tombstones
-    elif candidates is not None:
+    candidates = matching(filters) if among is None and is_filtered else among
+    if candidates is not None:
         after_start = (x for x in candidates if not start or (x < start if newest else x > start))
         facts = _facts_of(store, sorted(after_start, reverse=newest), limit + 1)
     else:
         facts = store.iter_facts(start, newest=newest)
-    if include_deleted and not deleted:
+    if include_deleted or status == FORGOTTEN:
         forgotten = (fact.evolve(status=FORGOTTEN) for fact in tombstones)
         facts = merge(facts, forgotten, key=lambda fact: fact.id, reverse=newest)
     matches = (

@@ -13,6 +13,7 @@ from vaultsync.errors import (
     NotFoundError,
     RunNotFoundError,
     StoreUnavailableError,
+    UsageError,
 )
 from vaultsync.facts.service import is_visible
 from vaultsync.links.wikilinks import ID_PREFIX, MAX_NAMES_IN_HINT, NoteNames, find_by_name
@@ -23,6 +24,8 @@ from vaultsync.sync.context import SyncContext
 
 UNDO_KIND = "undo "
 """The prefix of the kind of a run that undid another one, whose id follows."""
+PURGE_KIND = "purge"
+"""The kind of a run that erased facts, which cannot be undone."""
 RUNS_SEARCHED = (20, 1000)
 """How many runs `last_undoable_run()` reads: few at first, because their reports are large."""
 
@@ -119,9 +122,13 @@ def find_run_id(ctx: SyncContext, name: str, *, agent: str | None = None) -> str
     To an agent there are only runs of which it may know.
 
     Raises:
+        UsageError: the id is empty, as of a variable that is not set.
         AmbiguousNameError: more than one run has an id that begins so.
     """
     prefix = name.strip().lower()
+    if not prefix:
+        message = "the id of the run is empty"
+        raise UsageError(message, hint="`vaultsync log` lists the runs")
     runs: list[str] = []
     if ID_PREFIX.fullmatch(prefix):
         from vaultsync.sync.status import run_summaries  # noqa: PLC0415 - for runs alone
@@ -134,7 +141,7 @@ def find_run_id(ctx: SyncContext, name: str, *, agent: str | None = None) -> str
 
 
 def last_undoable_run(ctx: SyncContext, *, agent: str | None = None) -> str:
-    """The newest run that was not undone, and undid none itself, of those of which an agent knows.
+    """The newest run that can be undone and was not, and undid none, of those an agent knows.
 
     Undoing the last run again and again therefore goes back in time, as in an editor.
 
@@ -149,7 +156,9 @@ def last_undoable_run(ctx: SyncContext, *, agent: str | None = None) -> str:
         for each in ctx.archive.runs(limit=limit):
             if each.kind.startswith(UNDO_KIND):
                 undone.add(each.kind.removeprefix(UNDO_KIND))
-            elif each.run in runs - undone and ctx.archive.history(run=each.run):
+            elif each.kind == PURGE_KIND or each.run not in runs - undone:
+                continue
+            elif ctx.archive.history(run=each.run):
                 return each.run
     raise RunNotFoundError("")
 

@@ -523,9 +523,14 @@ def restore(
         tombstone = ctx.store.tombstone(fact_id)
         if tombstone is None:
             fact = get(ctx, fact_id, agent=agent)
+            changes: dict[str, Value] = {}
+            if fact.status == STATUS_FORGOTTEN:
+                changes["status"] = STATUS_ACTIVE
             successor = fact.superseded_by_id
             if successor is not None and not ctx.store.find_many([successor]):
-                update(ctx, fact_id, {"supersededById": None}, agent=agent, expect=expect)
+                changes["supersededById"] = None
+            if changes:
+                update(ctx, fact_id, changes, agent=agent, expect=expect)
             return ForgetResult(fact_id, STATUS_ACTIVE)
         if not ctx.policy.permissions.may_read(agent, tombstone.scope):
             raise FactNotFoundError(fact_id)

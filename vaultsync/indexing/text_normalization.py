@@ -41,6 +41,8 @@ _NON_LATIN = "[^\x00-\u02ff\u2000-\u20cf]"
 """A letter or mark of another script; general punctuation and symbols are not among them."""
 _INVISIBLE = ("\u00ad", "\u200b", "\u200c", "\u200d")
 """Soft hyphen, zero-width space, joiners."""
+_DOTTED = "\u0130"
+"""The capital I with a dot, which in lower case is an i and a combining mark."""
 _NO_BLANKS = (
     "["
     "\u0e01-\u0e5b"  # Thai
@@ -78,6 +80,8 @@ def _normalized(text: str) -> tuple[str, bool]:
     for each in _INVISIBLE:
         if each in non_ascii:
             text = text.replace(each, "")
+    if _DOTTED in non_ascii:
+        text = text.replace(_DOTTED, "I")
     if re.search(_NON_LATIN, non_ascii) is None:
         return text, False
     if re.search(_MARKS, non_ascii):

@@ -127,8 +127,16 @@ def _date(key: str, value: object) -> str:
         raise InvalidFieldError(key, value, ValueKind.DATE.value) from None
 
 
+_DIGITS = lazy_pattern(r"\A\d{1,15}(?:\.\d{1,15})?\Z", re.ASCII)
+
+
 def _number(row: Field, value: object) -> float | int:
-    """A number of the row's kind; a flag is one, too."""
+    """A number of the row's kind; a flag is one, too.
+
+    Tables have numbers as text, and so have properties whose type is text in Obsidian.
+    """
+    if isinstance(value, str) and _DIGITS.match(value.strip()):
+        value = float(value)
     if isinstance(value, bool):
         if row.kind is ValueKind.FLAG:
             return value

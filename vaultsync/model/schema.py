@@ -45,7 +45,7 @@ class MergeRule(Enum):
     WHOLE = "whole"
     MAP = "by key, each whole"
     FOLDER = "by folder"
-    STORE = "the store's stands"
+    STORE = "the store wins"
 
 
 class ValueKind(Enum):
@@ -76,7 +76,7 @@ class Field(Struct, frozen=True):
     owner: FieldOwner
     rule: MergeRule
     kind: ValueKind
-    says: str
+    description: str
     """One line for the docs."""
     attr: str = ""
     """As spelled in Python; made of the key."""
@@ -154,8 +154,8 @@ class FactType(Struct, frozen=True):
     """Whether its notes are named by the title alone, as those of entities are."""
 
 
-def _own(key: str, rule: MergeRule, kind: ValueKind, says: str) -> Field:
-    return Field(key, FieldOwner.SHARED, rule, kind, says)
+def _own(key: str, rule: MergeRule, kind: ValueKind, description: str) -> Field:
+    return Field(key, FieldOwner.SHARED, rule, kind, description)
 
 
 _DECISION = (

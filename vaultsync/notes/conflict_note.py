@@ -163,7 +163,7 @@ def _story(conflict: ConflictRecord, note: str) -> Iterator[str]:
     if changed:
         yield (
             f"A{actor} changed {listed(changed)} of {note}, and so did you, differently."
-            f" Your version stands in the note. Nothing is lost: the {author}'s version is"
+            f" The note keeps your version. Nothing is lost: the {author}'s version is"
             " kept here."
         )
     for each in conflict.fields:

@@ -10,21 +10,15 @@ from msgspec import structs
 from vaultsync.errors import IdNotInVaultError, NoteError, NoteMissingError
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import (
-    VaultPath,
-    conflict_copy_of,
-    file_name_of,
-    is_note_name,
-    parent_folder,
-)
+from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.scope import check_scope
-from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.review_note import is_review_note
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.finish import join_reports
 from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
+from vaultsync.sync.note_status import PARTLY_SAVED, why_not_adoptable
 from vaultsync.sync.report import Progress, Report, notices_of
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import parts_by_folder
@@ -128,22 +122,8 @@ def _adopt_in_parts(
 
 def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:
     """Why a file that the user named does not become a fact."""
-    if not is_note_name(file_name_of(path)):
-        why, hint = "it is not a note", "the name of a note ends in `.md`"
-    elif is_review_note(path):
-        why, hint = "its name is that of a conflict note", "rename it"
-    elif copy := conflict_copy_of(file_name_of(path)):
-        why = f"it is a conflict copy of {copy.note}, made by a sync tool ({copy.tool})"
-        hint = "move what you need into that note, or rename it"
-    elif not (data := ctx.vault.read(path).data).strip():
-        why, hint = "it is empty", "write something, and adopt it again"
-    elif is_table(data):
-        why, hint = "it is a table of contents", "`vaultsync index` generates this file"
-    else:
-        why = "the `ignore` setting excludes it, or an editor is still writing it"
-        hint = "see `ignore` in `.meta/config.toml`, or adopt it again"
-    text = f"{path}: not adopted: {why}"
-    return Notice("not_taken", path, text, hint, seen=ctx.now())
+    why, hint = why_not_adoptable(ctx, path) or PARTLY_SAVED
+    return Notice("not_taken", path, f"{path}: not adopted: {why}", hint, seen=ctx.now())
 
 
 def find_note_with_id(ctx: SyncContext, fact_id: str) -> VaultPath:

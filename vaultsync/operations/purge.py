@@ -8,12 +8,14 @@ interrupted purge takes the texts to search for from there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from msgspec import Struct, structs
 
 from vaultsync.errors import FactNotFoundError, GuardError, ReadOnlyNoteError, RevisionMismatchError
+from vaultsync.facts.lookup import PURGE_KIND
 from vaultsync.facts.service import CONTENDED, check_writable, is_visible
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
@@ -32,16 +34,17 @@ from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.conflicts import remove_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.plausibility import guard
 from vaultsync.sync.review_notes import remove_review_note
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
-PURGE_ACTOR = "purge"
-"""The writer's name in the store's feed."""
 _TRIES = 5
 """How often a fact is forgotten again because another program wrote it meanwhile."""
 _TEXT_FIELDS = frozenset({"content", "title", "context"})
+_Neighbors: TypeAlias = Mapping[str | None, str | None]
+"""The id of a version -> that of the one before or after it."""
 _STATE_SUMMARY = VaultPath(".meta/sync-state.json")
 
 
@@ -191,7 +194,7 @@ def _check_notes_writable(ctx: SyncContext, ids: Iterable[str]) -> None:
 
 
 def _request(ids: Iterable[str]) -> SyncRequest:
-    return SyncRequest.for_facts(ids, PURGE_ACTOR, guarded=False)
+    return SyncRequest.for_facts(ids, PURGE_KIND, guarded=False)
 
 
 def _all_versions(ctx: SyncContext) -> Iterator[Fact]:
@@ -247,14 +250,20 @@ def _delete_facts(ctx: SyncContext, ids: Sequence[str]) -> Counter[str]:
     In this order, because a link in a note is known to be ours only while its target exists.
     """
     places: Counter[str] = Counter()
+    stored = ctx.store.find_many(ids)
+    versions = [stored.get(each) or ctx.store.tombstone(each) for each in ids]
+    replaced: dict[str, _Neighbors] = {
+        "supersedesId": {each.id: each.supersedes_id for each in versions if each},
+        "supersededById": {each.id: each.superseded_by_id for each in versions if each},
+    }
 
     def references() -> list[StoreWrite]:
-        changed = (_without_references(each, ids) for each in ctx.store.iter_facts())
-        return [StoreWrite(x.id, x, x.revision, PURGE_ACTOR) for x in changed if x is not None]
+        changed = (_without_references(each, ids, replaced) for each in ctx.store.iter_facts())
+        return [StoreWrite(x.id, x, x.revision, PURGE_KIND) for x in changed if x is not None]
 
     def facts() -> list[StoreWrite]:
         alive = ctx.store.find_many(ids).values()
-        return [StoreWrite(each.id, None, each.revision, PURGE_ACTOR) for each in alive]
+        return [StoreWrite(each.id, None, each.revision, PURGE_KIND) for each in alive]
 
     places["references"] = _repeat_writes(ctx, ids, references)
     places["notes"] = len(ctx.archive.find_bases(ids))
@@ -277,24 +286,42 @@ def _repeat_writes(
     raise RevisionMismatchError(ids[0], *CONTENDED)
 
 
-def _without_references(fact: Fact, ids: Sequence[str]) -> Fact | None:
-    """A fact without the fields that refer to any of the others; None if it has none."""
+def _without_references(
+    fact: Fact, ids: Sequence[str], replaced: Mapping[str, _Neighbors]
+) -> Fact | None:
+    """A fact without the fields that refer to any of the others; None if it has none.
+
+    Versions of which those between are erased follow each other, so that the older one does
+    not count as current. `replaced` has the neighbors of the erased ones, by field.
+    """
     if fact.id in ids:
         return None
     changes: dict[str, Value] = {}
     for key, value in fact_to_values(fact).items():
         if isinstance(value, str) and value in ids:
-            changes[key] = None
+            changes[key] = _next_kept(value, ids, replaced.get(key, {}))
         elif isinstance(value, (list, tuple)) and any(each in ids for each in value):
             changes[key] = [each for each in value if each not in ids]
     return fact.replace(changes) if changes else None
 
 
+def _next_kept(fact_id: str | None, ids: Sequence[str], following: _Neighbors) -> str | None:
+    """The first fact of a chain of versions that is not erased; None if there is none."""
+    left = {**following}
+    while fact_id in ids:
+        fact_id = left.pop(fact_id, None)
+    return fact_id
+
+
 def _quotes(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, set[str]]]:
-    """Other facts with the same pieces of text, and those pieces."""
+    """Other facts with the same pieces of text, also in the paths of their notes; the pieces."""
+    deleted = [row.fact_id for row in ctx.store.feed() if row.deleted]
+    removals = ctx.archive.note_tombstones(deleted).items()
+    paths = {fact_id: tombstone_path(entry) for fact_id, entry in removals}
+    paths.update((fact_id, path) for path, fact_id in ctx.archive.paths().items())
     for fact in _all_versions(ctx):
         if fact.id not in traces.fact_ids:
-            names = set(traces.found_in(fact_to_json(fact).encode()))
+            names = set(traces.found_in(f"{fact_to_json(fact)}\n{paths.get(fact.id)}".encode()))
             if names:
                 yield fact.id, names
 

@@ -111,7 +111,7 @@ def plan_from_vault(case: Case, work: SyncRun, *, is_store_older: bool = False) 
         return action
     action = action.evolve(do=ActionKind.RECORD, reason="both are equal")
     # A damaged row is replaced, and so is what was deleted.
-    replaced = (*_TOMBSTONE, StoreChange.AWAY)
+    replaced = (*_TOMBSTONE, StoreChange.UNAVAILABLE)
     missing = case.store.change in (*_ABSENT, *replaced)
     fact = case.vault.fact or overlay_note(None if missing else case.store.fact, action, work)
     store = case.store.fact
@@ -168,7 +168,7 @@ def plan_from_store(case: Case, work: SyncRun) -> PlannedAction:
     if change in _NOT_READ:
         return make_action(case, ActionKind.NEEDS_REVIEW, _UNREADABLE_REASON)
     action = _leave_to_next_run(case, "the store does not have it")
-    if case.store.change is StoreChange.AWAY:
+    if case.store.change is StoreChange.UNAVAILABLE:
         return make_action(case, ActionKind.WAIT, DAMAGED_REASON)
     if case.store.change in _ABSENT:
         return action

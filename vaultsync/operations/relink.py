@@ -20,19 +20,20 @@ from vaultsync.errors import DerivedError, GuardError, NoteError, StoreUnavailab
 from vaultsync.links.index_sync import RELATED_KEY, update_link_index
 from vaultsync.links.ports import LinkIndex
 from vaultsync.links.rewrite import MovedFiles, RetargetLink, rewrite_note_links
-from vaultsync.links.wikilinks import MARKDOWN_LINK, WIKI_LINK, Link, LinkResolver
+from vaultsync.links.wikilinks import MARKDOWN_LINK, WIKI_LINK, Link, LinkResolver, is_linkable
 from vaultsync.model.compare import differing_keys
-from vaultsync.model.paths import VaultPath
+from vaultsync.model.paths import VaultPath, file_name_of
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note, read_note
 from vaultsync.operations.relink_canvases import relink_canvases
+from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import StoreChange
 from vaultsync.sync.conflicts import rewrite_conflict_note_links
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import SyncRun, plan_case
-from vaultsync.sync.report import Progress, Report, counted, counts_of
+from vaultsync.sync.report import Progress, Report, counted, counts_of, notices_of
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.snapshot import parts_by_folder
 from vaultsync.sync.sync_request import SyncRequest
@@ -186,11 +187,45 @@ def sync_and_relink(
         record_run(ctx, request or SyncRequest(), report)
     if fact_ids is None:
         return report
+    notices = _unlinkable_names(ctx, links, moves)
     targets = LinkTargets(retarget, moves.target_before, moves.target_now)
     relinked = rewrite_note_links_of(
         ctx, fact_ids, targets, reason=RELINK_REASON, after=report, progress=progress
     )
-    return relinked or report
+    report = relinked or report
+    if not notices:
+        return report
+    report = structs.replace(report, attention=[*report.attention, *notices_of(notices)])
+    record_run(ctx, request or SyncRequest(), report)
+    return report
+
+
+def _unlinkable_names(ctx: SyncContext, links: LinkIndex, moves: MovedFiles) -> list[Notice]:
+    """Notices of moved notes whose new names no wiki-link can hold, if other notes link to them."""
+    notices = []
+    paths: dict[str, VaultPath] = {}
+    for old, new in moves.moved.items():
+        if is_linkable(file_name_of(new)):
+            continue
+        paths = paths or {fact_id: path for path, fact_id in ctx.archive.paths().items()}
+        moved_ids = [fact_id for fact_id, path in paths.items() if path == new]
+        linking = {x.fact_id for x in links.links_to(moved_ids) if x.key == RELATED_KEY}
+        linking |= {
+            x.fact_id
+            for x in links.links_to([old])
+            if x.kind != MARKDOWN_LINK
+            and x.fact_id in paths
+            and moves.target_before(x.target, paths[x.fact_id]) == new
+        }
+        if linking:
+            count = "1 note" if len(linking) == 1 else f"{len(linking):,} notes"
+            message = (
+                f"{new}: the links to it in {count} were not updated, because links cannot"
+                " contain # ^ | [ ] or %%"
+            )
+            hint = "rename it without these characters, then run `vaultsync links check --fix`"
+            notices.append(Notice("unlinkable_name", new, message, hint, seen=ctx.now()))
+    return notices
 
 
 def _have_notes_gone(ctx: SyncContext, fact_ids: Collection[str]) -> bool:

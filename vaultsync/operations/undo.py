@@ -11,13 +11,19 @@ from uuid import UUID
 
 from msgspec import structs
 
-from vaultsync.errors import RevisionMismatchError, RunNotFoundError, RunPrunedError
-from vaultsync.facts.lookup import UNDO_KIND
+from vaultsync.errors import (
+    PurgeNotUndoneError,
+    RevisionMismatchError,
+    RunNotFoundError,
+    RunPrunedError,
+)
+from vaultsync.facts.lookup import PURGE_KIND, UNDO_KIND
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner, Value
+from vaultsync.operations.relink import LINKS_ACTOR
 from vaultsync.operations.relink_canvases import undo_canvases
 from vaultsync.operations.settle_copies import undo_copies
 from vaultsync.operations.unadopt import readopt, unadopt
@@ -37,6 +43,7 @@ EVENT_FIELDS = frozenset({"fact", "note", "path", "outbox", CANVAS_FIELD, COPY_F
 NOTES_PER_PASS = 500
 ACTION_KEEP = "keep"
 """The action for facts and fields that were changed again since."""
+CHANGED_SINCE = "changed again since, and kept"
 _HINT = "run `vaultsync sync`, then undo the run again"
 
 HistoryEntries = Sequence[HistoryEntry]
@@ -61,11 +68,14 @@ def undo_run(
     Raises:
         RunNotFoundError: there is no such run.
         RunPrunedError: what it changed is not kept any more.
+        PurgeNotUndoneError: it erased facts.
         StoreUnavailableError: nothing was done.
         GuardError: the first sync run is not plausible; nothing was undone.
     """
     entries = ctx.archive.history(run=run)
     record = ctx.archive.find_run(run)
+    if record is not None and record.kind == PURGE_KIND:
+        raise PurgeNotUndoneError(run, record.at)
     if not entries:
         since = ctx.archive.setting(HISTORY_SINCE_SETTING)
         at = record.at if record else _time_in(run)
@@ -174,7 +184,7 @@ class _Undo:
             elif created.field == "fact":
                 adopted[fact_id] = VaultPath(str(created.after))
             else:
-                self._delete(fact_id, str(created.after))
+                self._delete(fact_id, str(created.after), run)
         self._unadopt(adopted)
         self._readopt(unadopted)
 
@@ -242,11 +252,35 @@ class _Undo:
                 return True
         raise RevisionMismatchError(fact_id, *CONTENDED)
 
-    def _delete(self, fact_id: str, path: str) -> None:
-        if self._write(fact_id, self._current, lambda _: None):
+    def _delete(self, fact_id: str, path: str, run: str) -> None:
+        changed: tuple[str, ...] = ()
+
+        def deleted(current: Fact) -> Fact | None:
+            nonlocal changed
+            changed = self._changed_since(current, run)
+            return current if changed else None
+
+        if self._write(fact_id, self._current, deleted, unless_equal=True):
             self._record(ActionKind.DELETE_FACT, fact_id, "its creation is undone")
+        elif changed:
+            self._record(None, fact_id, CHANGED_SINCE, fields=changed)
         else:
             self._record(None, fact_id, "it was deleted since, and stays deleted", path=path)
+
+    def _changed_since(self, fact: Fact, run: str) -> tuple[str, ...]:
+        """The fields that people or agents changed after the run that created the fact.
+
+        Links and related facts do not count: vaultsync rewrites and adds them, too.
+        """
+        entries = reversed(self.ctx.archive.history(fact_id=fact.id))
+        before: dict[str, Value] = {}
+        for entry in takewhile(lambda entry: entry.run != run, entries):
+            row = FIELDS_BY_KEY.get(entry.field)
+            is_authored = row is None or row.owner in (FieldOwner.SHARED, FieldOwner.PLACE)
+            is_link = entry.actor == LINKS_ACTOR or entry.field == "relatedFactIds"
+            if is_authored and not is_link and entry.field not in EVENT_FIELDS:
+                before[entry.field] = entry.before
+        return differing_keys(fact, fact.replace(before))
 
     def _current(self, fact_id: str) -> Fact | None:
         return self.ctx.store.find_many([fact_id]).get(fact_id)
@@ -303,8 +337,7 @@ class _Undo:
             self._record(ActionKind.UPDATE_STORE, fact_id, "undone", fields=fields)
         not_restored = tuple(key for key in differing_keys(fact, earlier) if key not in fields)
         if not_restored:
-            reason = "changed again since, and kept"
-            self._record(None, fact_id, reason, fields=not_restored)
+            self._record(None, fact_id, CHANGED_SINCE, fields=not_restored)
 
 
 _COUNTED = {

@@ -77,7 +77,7 @@ def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
     except StoreUnavailableError as error:
         unknown.append(f"Facts are as of the last sync run: {error.message}.")
         facts = {base.fact.id: base.fact for base in ctx.archive.iter_bases()}
-        written, versions, store_id = {}, {}, ""
+        written, deleted, versions, store_id = {}, {}, {}, ""
     pruned = ctx.archive.setting(HISTORY_SINCE_SETTING)
     if pruned is not None and _is_later(pruned, at):
         unknown.append(
@@ -101,9 +101,11 @@ def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
         else:
             oldest = base.fact if base else version.fact if version else fact
             past[key] = _undo(oldest, entries[key])
+    # A version that was deleted before still hides the one that it replaced, as it does today.
+    existed = past.keys() | {x.id for x in deleted.values() if not _is_later(x.created_at, at)}
     shown = {
         key: ctx.view.redact(
-            fact if fact.superseded_by_id in past else fact.evolve(superseded_by_id=None)
+            fact if fact.superseded_by_id in existed else fact.evolve(superseded_by_id=None)
         )
         for key, fact in past.items()
         if ctx.policy.permissions.may_read(agent, fact.scope)

@@ -717,7 +717,7 @@ class RecallSearch:
     def _remarks(self, fact: Fact) -> Iterator[str]:
         """The reasons for a higher or lower rank, for `explain_hit()`."""
         if is_of_assistant(fact):
-            counts = "as asked for" if self._asks_for_assistant else "which counts less"
+            counts = "as asked for" if self._asks_for_assistant else "ranked lower"
             yield f"was said by an assistant ({counts})"
         if self._factors.get(fact.id) == PREFERENCE_FACTOR:
             yield "states a preference"

@@ -47,8 +47,8 @@ from vaultsync.sync.decision_table import (
     CREATES_NOTE,
     DROPS_BASE,
     EXCHANGES,
-    GIVES_BACK,
     REASON_CHANGED_DURING_RUN,
+    RESTORES_FACT,
     WRITES_STORE,
     ActionKind,
     PlannedAction,
@@ -175,7 +175,7 @@ class NoteComposer:
             return action.text
         note, vault = action.note, action.vault
         assert note is not None and vault is not None  # noqa: S101, PT018
-        if action.do in EXCHANGES or (action.do in GIVES_BACK and stale_keys(note, vault, fact)):
+        if action.do in EXCHANGES or (action.do in RESTORES_FACT and stale_keys(note, vault, fact)):
             # The text of a removed link shows whether vaultsync wrote it.
             removed = set(vault.related_fact_ids) - set(fact.related_fact_ids)
             links = self._deleted(removed) | {**self._links.to((*fact.related_fact_ids, *removed))}

@@ -42,7 +42,7 @@ class VaultChange(Enum):
     GONE = "gone"
     DELETED = "deleted"
     UNREADABLE = "unreadable"
-    UNSETTLED = "half saved"
+    UNSETTLED = "partly saved"
     UNKNOWN = "folder unreadable"
     COPIED = "copied, owner unclear"
 
@@ -58,7 +58,7 @@ class StoreChange(Enum):
     MODIFIED = "modified"
     DELETED = "deleted"
     MISSING = "missing"
-    AWAY = "store unavailable"
+    UNAVAILABLE = "store unavailable"
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,8 @@ class ActionKind(Enum):
     NEEDS_REVIEW = "ask a person"
 
 
-GIVES_BACK = frozenset({ActionKind.REVIVE_FACT, ActionKind.RESTORE_FACT})
-CREATES_FACT = frozenset({ActionKind.CREATE_FACT, *GIVES_BACK})
+RESTORES_FACT = frozenset({ActionKind.REVIVE_FACT, ActionKind.RESTORE_FACT})
+CREATES_FACT = frozenset({ActionKind.CREATE_FACT, *RESTORES_FACT})
 WRITES_STORE = frozenset(
     {ActionKind.UPDATE_STORE, ActionKind.MERGE, ActionKind.DELETE_FACT, *CREATES_FACT}
 )
@@ -62,7 +62,8 @@ REASON_BASE_ONLY = "same values; only the base is updated"
 _SAME = Decision(ActionKind.RECORD, REASON_BASE_ONLY)
 _BLOCKED = Decision(ActionKind.NEEDS_REVIEW, "the note cannot be read, and is not changed")
 _HALF = Decision(
-    ActionKind.WAIT, "the note looks half saved; it counts as an edit if it stays so for 30 s"
+    ActionKind.WAIT,
+    "the note seems to be partly saved; it counts as an edit if it stays so for 30 s",
 )
 _FOLDER_UNREADABLE = Decision(
     ActionKind.WAIT, "its folder cannot be read, so the state of the note is unknown"
@@ -94,13 +95,13 @@ DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Mappin
         (_V.UNCHANGED, _S.MODIFIED): Decision(ActionKind.UPDATE_VAULT, "changed in the store"),
         (_V.UNCHANGED, _S.DELETED): _AGENT_DELETED,
         (_V.UNCHANGED, _S.MISSING): _LOST,
-        (_V.UNCHANGED, _S.AWAY): Decision(ActionKind.NOTHING, "unchanged"),
+        (_V.UNCHANGED, _S.UNAVAILABLE): Decision(ActionKind.NOTHING, "unchanged"),
         (_V.REFORMATTED, _S.UNCHANGED): _SAME,
         (_V.REFORMATTED, _S.TOUCHED): _SAME,
         (_V.REFORMATTED, _S.MODIFIED): Decision(ActionKind.UPDATE_VAULT, "changed in the store"),
         (_V.REFORMATTED, _S.DELETED): _AGENT_DELETED,
         (_V.REFORMATTED, _S.MISSING): _LOST,
-        (_V.REFORMATTED, _S.AWAY): _STORE_UNAVAILABLE,
+        (_V.REFORMATTED, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
         (_V.MOVED, _S.UNCHANGED): Decision(ActionKind.RECORD, REASON_MOVED),
         (_V.MOVED, _S.TOUCHED): Decision(ActionKind.RECORD, REASON_MOVED),
         (_V.MOVED, _S.MODIFIED): Decision(
@@ -108,29 +109,29 @@ DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Mappin
         ),
         (_V.MOVED, _S.DELETED): _AGENT_DELETED,
         (_V.MOVED, _S.MISSING): _LOST,
-        (_V.MOVED, _S.AWAY): _STORE_UNAVAILABLE,
+        (_V.MOVED, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
         (_V.MODIFIED, _S.UNCHANGED): Decision(ActionKind.UPDATE_STORE, "changed in the vault"),
         (_V.MODIFIED, _S.TOUCHED): Decision(ActionKind.UPDATE_STORE, "changed in the vault"),
         (_V.MODIFIED, _S.MODIFIED): Decision(ActionKind.MERGE, "changed on both sides"),
         (_V.MODIFIED, _S.DELETED): Decision(
-            ActionKind.REVIVE_FACT, "changed in the vault, deleted in the store: the edit wins"
+            ActionKind.REVIVE_FACT, "changed in the vault, deleted in the store: the edit is kept"
         ),
         (_V.MODIFIED, _S.MISSING): _LOST,
-        (_V.MODIFIED, _S.AWAY): _STORE_UNAVAILABLE,
+        (_V.MODIFIED, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
         (_V.GONE, _S.UNCHANGED): _RECHECK,
         (_V.GONE, _S.TOUCHED): _RECHECK,
         (_V.GONE, _S.MODIFIED): _RECHECK_CHANGED,
         (_V.GONE, _S.DELETED): _GONE_BOTH,
         (_V.GONE, _S.MISSING): _RECHECK,
-        (_V.GONE, _S.AWAY): _RECHECK,
+        (_V.GONE, _S.UNAVAILABLE): _RECHECK,
         (_V.DELETED, _S.UNCHANGED): Decision(ActionKind.DELETE_FACT, "deleted in the vault"),
         (_V.DELETED, _S.TOUCHED): Decision(ActionKind.DELETE_FACT, "deleted in the vault"),
         (_V.DELETED, _S.MODIFIED): Decision(
-            ActionKind.RECREATE_NOTE, "deleted in the vault, changed in the store: the edit wins"
+            ActionKind.RECREATE_NOTE, "deleted in the vault, changed in the store: the edit is kept"
         ),
         (_V.DELETED, _S.DELETED): _GONE_BOTH,
         (_V.DELETED, _S.MISSING): _GONE_BOTH,
-        (_V.DELETED, _S.AWAY): _STORE_UNAVAILABLE,
+        (_V.DELETED, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
         **{
             (change, store): row
             for change, row in (
@@ -139,7 +140,14 @@ DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Mappin
                 (_V.UNKNOWN, _FOLDER_UNREADABLE),
                 (_V.COPIED, _DUPLICATE_IDS),
             )
-            for store in (_S.UNCHANGED, _S.TOUCHED, _S.MODIFIED, _S.DELETED, _S.MISSING, _S.AWAY)
+            for store in (
+                _S.UNCHANGED,
+                _S.TOUCHED,
+                _S.MODIFIED,
+                _S.DELETED,
+                _S.MISSING,
+                _S.UNAVAILABLE,
+            )
         },
     }
 )
@@ -150,13 +158,13 @@ DECISIONS_WITHOUT_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Map
         (_V.NONE, _S.NONE): Decision(ActionKind.NOTHING, "nothing to do"),
         (_V.NONE, _S.CREATED): Decision(ActionKind.CREATE_NOTE, "new in the store"),
         (_V.NONE, _S.TOMBSTONE): Decision(ActionKind.NOTHING, "deleted before it had a note"),
-        (_V.NONE, _S.AWAY): Decision(ActionKind.NOTHING, "nothing to do"),
+        (_V.NONE, _S.UNAVAILABLE): Decision(ActionKind.NOTHING, "nothing to do"),
         (_V.CREATED, _S.NONE): Decision(ActionKind.CREATE_FACT, "new in the vault"),
         (_V.CREATED, _S.CREATED): Decision(ActionKind.MERGE, "on both sides, without a base"),
         (_V.CREATED, _S.TOMBSTONE): Decision(
             ActionKind.RESTORE_FACT, "the note came back after its fact was deleted"
         ),
-        (_V.CREATED, _S.AWAY): _STORE_UNAVAILABLE,
+        (_V.CREATED, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
         (_V.FOREIGN, _S.NONE): Decision(
             ActionKind.NEEDS_REVIEW, "the note has an id that this store does not know"
         ),
@@ -164,18 +172,18 @@ DECISIONS_WITHOUT_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Map
         (_V.FOREIGN, _S.TOMBSTONE): Decision(
             ActionKind.RESTORE_FACT, "the note came back after its fact was deleted"
         ),
-        (_V.FOREIGN, _S.AWAY): _STORE_UNAVAILABLE,
+        (_V.FOREIGN, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
         (_V.EQUAL, _S.CREATED): Decision(ActionKind.RECORD, "on both sides, without a base"),
         (_V.UNREADABLE, _S.NONE): Decision(
             ActionKind.NOTHING, "a note with an unknown id that cannot be read"
         ),
         (_V.UNREADABLE, _S.CREATED): _BLOCKED,
         (_V.UNREADABLE, _S.TOMBSTONE): _BLOCKED,
-        (_V.UNREADABLE, _S.AWAY): _STORE_UNAVAILABLE,
+        (_V.UNREADABLE, _S.UNAVAILABLE): _STORE_UNAVAILABLE,
         (_V.UNSETTLED, _S.NONE): _HALF,
         (_V.UNSETTLED, _S.CREATED): _HALF,
         (_V.UNSETTLED, _S.TOMBSTONE): _HALF,
-        (_V.UNSETTLED, _S.AWAY): _HALF,
+        (_V.UNSETTLED, _S.UNAVAILABLE): _HALF,
     }
 )
 """Facts without a base."""

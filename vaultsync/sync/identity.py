@@ -391,7 +391,7 @@ def _store_sides(
     feed: StoreFeed,
 ) -> dict[str, StoreSide]:
     if not feed.is_available:
-        return dict.fromkeys(ids, StoreSide(StoreChange.AWAY))
+        return dict.fromkeys(ids, StoreSide(StoreChange.UNAVAILABLE))
     facts = ctx.store.find_many(ids)
     sides = {}
     for fact_id in ids:
@@ -407,7 +407,7 @@ def _store_sides(
         revision = last.revision if last else None
         if row is not None and fact_id in ctx.store.damaged():
             # It is damaged, which is treated as if the store were unavailable for this fact.
-            change, revision, last = StoreChange.AWAY, row.revision, None
+            change, revision, last = StoreChange.UNAVAILABLE, row.revision, None
         side = StoreSide(change, revision, last, row.actor if row else "")
         if row is not None and change is StoreChange.MODIFIED:
             side = side._replace(acknowledged=feed.acknowledges(row))
@@ -521,7 +521,7 @@ def untracked_note_cases(
     undone.
     """
     alone = unadopted_paths(ctx)
-    store = StoreSide(StoreChange.NONE if store_available else StoreChange.AWAY)
+    store = StoreSide(StoreChange.NONE if store_available else StoreChange.UNAVAILABLE)
     cases = []
     for each in sorted(identities.without_id, key=lambda each: each.path):
         seen = read_again(ctx, snapshot, each)

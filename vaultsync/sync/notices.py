@@ -197,8 +197,8 @@ def conflict_copy_notice(
     missing = "" if exists else ", which does not exist"
     text = f"{path}: a conflict copy that {tool} made of {note}{missing}; it is not synced"
     hint = (
-        f"`vaultsync resolve {quote(path)} --take merge` brings its changes into {note};"
-        " `--take keep` makes a note of its own of it, and `--take drop` removes it"
+        f"`vaultsync resolve {quote(path)} --take merge` merges its changes into {note};"
+        " `--take keep` makes it a note of its own, and `--take drop` removes it"
     )
     if not exists:
         hint = f"rename it to {note} if it is the note you want, or delete it"
@@ -237,7 +237,7 @@ def _file_notices(
 
 
 _MAP_HINT = (
-    "as it is, it stays the author's own word, and this is said once; `[map]` in"
+    "without a change it is kept as it is, and reported only once; `[map]` in"
     " .meta/config.toml gives such words a meaning before you adopt, as in priority.high = 1,"
     ' or ignores them: priority."*" = "ignore"'
 )
@@ -287,13 +287,13 @@ def _unheld_value_notices(
             continue
         text = (
             f"{path}:{problem.line}: {key} was changed in the store; the note keeps"
-            " what stands there, which is no value of it"
+            " its own value, which is not valid"
         )
         value = emit_inline(view.redact_value(key, merged.value(key), merged))
         hint = (
-            f"write `{key}: {value}` there to take the change, or what you mean"
+            f"write `{key}: {value}` there to take the change, or a valid value"
             if len(value) <= MAX_VALUE_CHARS
-            else f"write what you mean; `vaultsync get {action.fact_id}` shows the change"
+            else f"write a valid value; `vaultsync get {action.fact_id}` shows the change"
         )
         listed.append(Notice("held_field", path, text, hint, problem.line, seen=at))
     return listed

@@ -148,7 +148,7 @@ def _decide(case: Case, work: SyncRun) -> Decision:
     if change is VaultChange.FOREIGN and case.vault.path in work.request.adopt:
         change = VaultChange.CREATED
     decision = decide(change, case.store.change, base=case.base is not None)
-    if case.store.change is StoreChange.AWAY and work.feed.is_available:
+    if case.store.change is StoreChange.UNAVAILABLE and work.feed.is_available:
         return Decision(ActionKind.WAIT, DAMAGED_REASON)
     if decision.do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN:
         if work.is_queued(case.fact_id):

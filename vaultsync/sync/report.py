@@ -210,6 +210,20 @@ class Status(Struct, frozen=True):
     """Managed blocks of memory files, and the facts that did not fit."""
 
 
+class NoteStatus(Struct, frozen=True):
+    """Whether one note is synced, and if not, why and what to do."""
+
+    path: str
+    state: str
+    """`synced`; `pending`: the next run syncs it; `conflict`; `attention`: a notice of the status
+    is about it; `not_adopted`: it can become a fact; `excluded`: it cannot."""
+    fact_id: str | None
+    """The fact that the note belongs to; None if there is none."""
+    message: str
+    hint: str
+    """What to do; empty if there is nothing to do."""
+
+
 class Difference(Struct, frozen=True):
     """One value that differs between vault, store and base."""
 

@@ -21,7 +21,7 @@ from vaultsync.sync.review_notes import count_open_proposals
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.sync_request import SyncRequest
 
-_NO_CHANGE = frozenset(
+NOT_PENDING = frozenset(
     {ActionKind.NOTHING, ActionKind.NEEDS_REVIEW, ActionKind.RECORD, ActionKind.DROP_BASE}
 )
 """Kinds of actions that are not reported as pending: they change neither side."""
@@ -122,7 +122,7 @@ def read_status(
     work, report = preview_run(ctx, SyncRequest(dry_run=True))
     view = AgentView(ctx, agent)
     actions = [action for action in work.actions if view.sees_action(action)]
-    pending = sum(action.do not in _NO_CHANGE for action in actions)
+    pending = sum(action.do not in NOT_PENDING for action in actions)
     absent = len(work.identities.absent)
     notes = ctx.archive.count_bases() - absent
     if agent is not None:

@@ -98,8 +98,13 @@ PLAIN = _analyzer()
 
 @cache
 def stemming_analyzer(language: str) -> tantivy.TextAnalyzer:
-    """Split a text into the stems of its words."""
-    return _analyzer(tantivy.Filter.stemmer(language), tantivy.Filter.ascii_fold())
+    """Split a text into the stems of its words, without accents.
+
+    The stemmers of other languages know accents; that of English takes `école` and `ecole` for
+    words with different endings.
+    """
+    stem, fold = tantivy.Filter.stemmer(language), tantivy.Filter.ascii_fold()
+    return _analyzer(fold, stem) if language == ENGLISH else _analyzer(stem, fold)
 
 
 @cache

@@ -1,0 +1,103 @@
+"""The status of one note: whether it is synced, and if not, why and what to do. Changes nothing."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from vaultsync.errors import NoteMissingError, UnreadableNoteError
+from vaultsync.model.paths import (
+    VaultPath,
+    conflict_copy_of,
+    file_name_of,
+    is_note_name,
+    parent_folder,
+)
+from vaultsync.notes.kinds import is_table
+from vaultsync.notes.review_note import is_review_note
+from vaultsync.sync.agent_view import AgentView
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.identity import adopted_folders, unadopted_paths
+from vaultsync.sync.report import NoteStatus
+from vaultsync.sync.run import preview_run
+from vaultsync.sync.snapshot import is_managed_path
+from vaultsync.sync.status import NOT_PENDING
+from vaultsync.sync.sync_request import SyncRequest
+
+_ADOPT = "`vaultsync adopt PATH` turns it into a fact"
+PARTLY_SAVED = (
+    "it was saved just now without the `---` below its properties, or is cut off",
+    "complete it, or wait a few seconds, and sync again",
+)
+"""Why a note waits that is neither excluded nor in a notice, and what to do."""
+
+
+def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = None) -> NoteStatus:
+    """Scan the folder of a note as a run would, and report what it would do with the note.
+
+    Raises:
+        NoteMissingError: neither a file nor a fact is at the path, or the agent may not see it.
+        VaultMissingError, VaultMismatchError, StoreMismatchError, StoreRewoundError.
+    """
+    view = AgentView(ctx, agent)
+    if not view.sees_note(path):
+        raise NoteMissingError(path)
+    base = ctx.archive.base_at(path)
+    request = SyncRequest(dry_run=True, folders=frozenset({parent_folder(path)}))
+    work, report = preview_run(ctx, request)
+    pending = [x for x in work.actions if path in {x.path, x.to} and x.do not in NOT_PENDING]
+    conflicts = [x for x in ctx.archive.conflicts() if x.path == path]
+    notices = [x for x in view.notices(report.attention) if x.path == path]
+    fact_id = pending[0].fact_id if pending else base.fact.id if base else None
+    if notices:
+        state, message, hint = "attention", notices[0].message, notices[0].hint
+    elif conflicts:
+        state, message = "conflict", "you and an agent changed it differently"
+        hint = f"`vaultsync resolve {conflicts[0].id}`, or tick a box in its conflict note"
+    elif pending:
+        state, message, hint = "pending", pending[0].reason, "`vaultsync sync` syncs it"
+    elif base is not None:
+        state, message, hint = "synced", "the note and its fact are equal", ""
+    else:
+        state, message, hint = _why_no_fact(ctx, path)
+    hint = hint.replace("PATH", f'"{path}"' if " " in path else path)
+    return NoteStatus(path, state, fact_id, message, hint)
+
+
+def _why_no_fact(ctx: SyncContext, path: VaultPath) -> tuple[str, str, str]:
+    """State, reason and hint for a path that belongs to no fact.
+
+    Raises:
+        NoteMissingError: there is no file at the path.
+    """
+    with suppress(UnreadableNoteError):
+        if ctx.vault.stamp(path) is None:
+            raise NoteMissingError(path)
+    if refusal := why_not_adoptable(ctx, path):
+        return ("excluded", *refusal)
+    if path in unadopted_paths(ctx):
+        return "not_adopted", "its adoption was undone", _ADOPT
+    if is_managed_path(path, adopted_folders(ctx)):
+        return ("pending", *PARTLY_SAVED)
+    return "not_adopted", "it is in no folder of a scope, and in no adopted folder", _ADOPT
+
+
+def why_not_adoptable(ctx: SyncContext, path: VaultPath) -> tuple[str, str] | None:
+    """Why a file cannot become a fact, and what to do; None if it can."""
+    name, folder = file_name_of(path), parent_folder(path)
+    if not is_note_name(name):
+        return "it is not a note", "the name of a note ends in `.md`"
+    if is_review_note(path):
+        return "its name is that of a conflict note", "rename it"
+    if copy := conflict_copy_of(name):
+        why = f"it is a conflict copy of {copy.note}, made by a sync tool ({copy.tool})"
+        return why, "move what you need into that note, or rename it"
+    listing = ctx.vault.folder(folder)
+    if listing is None or name not in listing.files:
+        why = "the `ignore` setting excludes it, or it is a temporary file of another program"
+        return why, "see `ignore` in `.meta/config.toml`"
+    data = ctx.vault.read(path).data
+    if not data.strip():
+        return "it is empty", "write something, and adopt it again"
+    if is_table(data):
+        return "it is a table of contents", "`vaultsync index` generates this file"
+    return None
