@@ -326,6 +326,16 @@ def test_where_no_note_can_be_written_the_facts_wait_for_the_next_sync(
     assert len(world.notes()) == 3
 
 
+def test_half_of_a_character_is_named_and_the_rest_is_imported() -> None:
+    rows = [{"text": "Cut \ud83d here."}, {"id": "\ud83d", "text": "Whole."}]
+    given = GivenFiles({"rows.jsonl": "\n".join(map(json.dumps, rows))})
+    report = import_from(World().ctx, FORMATS["jsonl"], given)
+
+    (problem,) = report.problems
+    assert report.facts == 1
+    assert "lone surrogates" in problem.why
+
+
 def test_facts_of_one_export_may_have_the_same_text() -> None:
     rows = [{"id": f"01900000-0000-7000-8000-00000000000{x}", "text": "Same."} for x in range(2)]
     given = GivenFiles({"rows.jsonl": "\n".join(map(json.dumps, rows))})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from tests import secrets
 from tests.memory_file_worlds import SimFile, SimQueue
 from tests.packs import words
 from tests.world import World
@@ -20,6 +22,8 @@ from vaultsync.memory_files.take_block_edits import BlockOwner, TakenEdits, take
 from vaultsync.model.fact import Fact
 from vaultsync.model.permissions import AgentPermissions, Permissions
 from vaultsync.model.schema import Value
+from vaultsync.notes.view import IDENTITY_VIEW, NoteView
+from vaultsync.privacy.redaction import Redactor
 
 
 class Words:
@@ -35,8 +39,10 @@ class Words:
 class BlockWorld(World):
     """Both sides, and a file with a managed block."""
 
-    def __init__(self, form: str = "full", *, agent: str | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self, form: str = "full", *, agent: str | None = None, view: NoteView = IDENTITY_VIEW
+    ) -> None:
+        super().__init__(view=view)
         self.file, self.queue = SimFile("~/w/notes.md"), SimQueue()
         self.bases = BlockBases()
         self.form, self.agent = form, agent
@@ -140,6 +146,20 @@ def test_what_the_block_leaves_out_of_a_text_stays(
     assert world.follows()[0] == ["update"]
     (fact,) = world.store.iter_facts()
     assert fact.content == then
+
+
+def test_the_report_of_an_edit_shows_no_secret() -> None:
+    token = secrets.token("github", random.Random("vaultsync blocks"))
+    world = BlockWorld(view=NoteView.of(Redactor(b"k" * 32), redacts=True, escapes=True))
+    world.agent_remembers(BERTHS[1], title="Berths", scope="public")
+    world.sync()
+    world.fills()
+    world.edits("~~~ memory", f"## Keys {token}\n\nOne is for the pier.\n\n~~~ memory")
+    world.edits("# Berths", f"# Berths {token}")
+    taken = world.takes()
+    assert taken is not None
+    assert [each.action for each in taken.actions] == ["create", "update"]
+    assert token not in str(taken)
 
 
 def test_edits_of_both_sides_are_merged_and_a_clash_is_proposed() -> None:

@@ -65,6 +65,8 @@ def test_line_ends_are_those_of_the_file() -> None:
         ("Lessons", f"```\n{TEXT}"),
         ("Lessons", f"<!--\n{TEXT}"),
         ("Lessons", "short"),
+        ("Lessons", f"{TEXT}\n\n<!-- vaultsync:memory:begin -->\n\n{TEXT}"),
+        ("Lessons", f"<!-- vaultsync:memory:end -->\n{TEXT}"),
         *((heading, TEXT) for heading in ("", "##", "two\nlines")),
     ],
 )

@@ -370,3 +370,24 @@ def test_facts_that_a_crash_left_without_state_are_found_and_not_written_again()
 def test_a_section_about_conventions_is_a_convention(world: MemoryWorld) -> None:
     world.takes(memory(("Conventions", "A test has a rule in plain English for its name.")))
     assert world.by_title("Conventions").type == "convention"
+
+
+def test_a_section_that_is_back_is_its_fact_and_no_edit_of_a_similar_one(
+    world: MemoryWorld,
+) -> None:
+    other = "## Gate\n\nThe gate opens ten minutes before slack water.\n\n"
+    mole = "## Mole\n\nCount the berths at dawn, and begin at the mole.\n\n"
+    pier = "## Pier\n\nCount the berths at dawn, and begin at the pier.\n\n"
+    world.takes(other + mole + pier)
+    ids = {fact.title: fact.id for fact in world.store.iter_facts()}
+    world.takes(other + mole)
+    result = world.takes(other + pier)
+
+    assert {each.action: each.fact_id for each in result.actions} == {
+        "create": ids["Pier"],
+        "forget": ids["Mole"],
+    }
+    assert {fact.title: fact.id for fact in world.store.iter_facts()} == {
+        "Gate": ids["Gate"],
+        "Pier": ids["Pier"],
+    }

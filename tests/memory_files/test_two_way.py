@@ -14,6 +14,7 @@ from tests.memory_file_worlds import TESTS, MemoryWorld, kinds
 from tests.memory_files.test_sections import TEXTS
 from tests.notes.test_view import VIEW
 from vaultsync.errors import UnreadableMemoryFileError
+from vaultsync.memory_files.managed_block import MARKS
 from vaultsync.memory_files.sections import MANAGED_MARKER, MemorySection, read_outline
 
 LINES = "Count the berths at dawn.\n\nAsk the pilot about the tides.\n\nCall Mara before the storm."
@@ -187,6 +188,20 @@ def test_a_fact_that_comes_back_as_no_section_is_reported(two_way: MemoryWorld) 
     two_way.gives_back(fact.id)
     two_way.agent_updates(fact.id, content="Too\n\n## short.")
     assert kinds(two_way.syncs()) == ["NotWrittenBack"]
+
+
+@pytest.mark.parametrize("mark", [MARKS.begin, MARKS.end])
+def test_a_marker_of_the_block_does_not_come_into_the_file(two_way: MemoryWorld, mark: str) -> None:
+    fact, text = two_way.by_title("Harbour"), two_way.file.text
+    content = f"Count the boats at dawn, from the pier.\n\n{mark}"
+    two_way.agent_updates(fact.id, content=content)
+    assert kinds(two_way.syncs()) == ["NotWrittenBack"]
+    assert two_way.file.text == text
+    two_way.agent_forgets(fact.id)
+    two_way.syncs()
+    two_way.gives_back(fact.id)
+    assert kinds(two_way.syncs()) == ["NotWrittenBack"]
+    assert mark not in two_way.file.text
 
 
 def test_a_section_that_a_crash_wrote_is_that_of_its_fact(two_way: MemoryWorld) -> None:

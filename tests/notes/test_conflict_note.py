@@ -28,7 +28,7 @@ from vaultsync.notes.conflict_note import (
     shown_conflict,
     ticked_fields,
 )
-from vaultsync.notes.review_note import is_review_note
+from vaultsync.notes.review_note import is_review_note, is_review_text
 
 ID = "0193f6c2-0000-7000-8000-000000000000"
 GONE_FROM_VAULT = FieldConflict("note", None, DELETED_SIDE, CHANGED_SIDE)
@@ -243,6 +243,26 @@ def test_a_conflict_note_lies_beside_the_note(path: str, taken: list[str], where
 def test_a_conflict_note_is_known_by_its_name(name: str) -> None:
     assert not is_review_note(name)
     assert is_review_note("Name.CONFLICT.MD")
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("---\nvaultsync: proposal\nproposal: '0123456789abcdef'\n---\n", True),
+        (
+            '\ufeff---\r\ntags: x\r\nvaultsync: conflict\r\nconflict: "0123456789abcdef"\r\n---',
+            True,
+        ),
+        ("---\nvaultsync: proposal\nproposal: 0123456789abcdef\nid: x\n---\n", False),
+        ("---\nvaultsync: proposal\nconflict: 0123456789abcdef\n---\n", False),
+        ("---\nvaultsync: proposal\nproposal: mine\n---\n", False),
+        ("---\nvaultsync: proposal\nproposal: 0123456789abcdef\n", False),
+        ("vaultsync: proposal\n", False),
+        ("Text\nvaultsync: proposal\nproposal: 0123456789abcdef\n---\n", False),
+    ],
+)
+def test_a_renamed_conflict_note_is_known_by_its_properties(text: str, known: bool) -> None:
+    assert is_review_text(text.encode()) is known
 
 
 def test_a_property_named_note_is_no_deletion() -> None:

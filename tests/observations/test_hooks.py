@@ -219,6 +219,16 @@ def test_a_row_of_a_transcript_without_a_message_tells_nothing() -> None:
     assert transcript_texts("\n".join(map(json.dumps, rows))) == []
 
 
+def test_half_of_a_character_is_replaced_because_hosts_cut_texts() -> None:
+    told = {"hook_event_name": "Stop", "session_id": "one\ud83d", "text": "It was red \ud83d now"}
+    row = {"type": "user", "message": {"role": "user", "content": "Cut here \ude00"}}
+
+    hook = read_hook(json.dumps(told))
+
+    assert (hook.session, hook.texts) == ("one\ufffd", ("It was red \ufffd now",))
+    assert transcript_texts(json.dumps(row)) == ["Cut here \ufffd"]
+
+
 def test_prose_is_joined_lists_are_split_and_code_is_left_out() -> None:
     text = (
         "The lock was taken\nafter the write.\n\n"

@@ -90,6 +90,7 @@ def test_one_note_is_adopted_alone(foreign: World) -> None:
         ("Stub.md", "\n \n", "it is empty"),
         ("photo.png", "PNG", "is not a note"),
         ("Mine.conflict.md", "Mine.", "conflict note"),
+        ("Other.md", f"---\nvaultsync: conflict\nconflict: {'0a' * 8}\n---\n", "conflict note"),
         ("Trip.sync-conflict-20260102-030405-ABCDEFG.md", "Trip.", "sync tool"),
         ("half.md", "---\ntags: [a, b", "without the `---`"),
         ("loose (table).md", "---\nvaultsync: index\n---\n", "table of contents"),

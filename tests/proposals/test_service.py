@@ -32,7 +32,8 @@ from vaultsync.proposals.service import (
     settle_proposals,
     visible_proposals,
 )
-from vaultsync.sync.status import run_summaries
+from vaultsync.sync.review_notes import unclear_answers
+from vaultsync.sync.status import read_status, run_summaries
 
 DAY = 86_400
 
@@ -102,6 +103,46 @@ def test_a_moved_proposal_is_still_the_same(world: ProposalWorld) -> None:
     world.settle()
 
     assert (world.outcomes(), world.fact(fact.id).title) == (["accepted"], "A better title")
+
+
+def test_a_proposal_with_another_name_is_still_the_same_and_no_fact(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    folder = str(made.note_path).rpartition("/")[0]
+    world.person_writes(f"{folder}/Copy.md", world.text(str(made.note_path)))
+    world.person_renames(str(made.note_path), f"{folder}/My thoughts.md")
+    world.settle()
+    world.quiesce()
+    world.person_deletes(f"{folder}/Copy.md")
+    world.settle()
+    world.quiesce()
+
+    assert (world.outcomes(), len(world.facts())) == ([""], 1)
+    assert read_status(world.ctx).foreign == 0
+    world.person_edits(f"{folder}/My thoughts.md", "- [ ] Accept", "- [x] Accept")
+    world.settle()
+    assert (world.outcomes(), world.fact(fact.id).title) == (["accepted"], "A better title")
+    assert f"{folder}/My thoughts.md" not in world.vault.files
+
+
+def test_two_ticked_boxes_are_a_notice_until_one_is_unticked(world: ProposalWorld) -> None:
+    fact = world.mirrored()
+    made = world.proposed(world.change(fact, title="A better title"))
+    world.ticks(ACCEPT)
+    world.ticks(REJECT)
+    for dry_run in (False, True, False):
+        report = settle_proposals(world.ctx, dry_run=dry_run)
+        assert report is not None
+        assert [(x.kind, x.path) for x in report.attention] == [("unclear_answer", made.note_path)]
+        assert report.quiet
+    assert world.outcomes() == [""]
+
+    world.person_edits(str(made.note_path), "- [x] Reject", "- [ ] Reject")
+    report = world.settle()
+    assert report is not None
+    assert report.attention == []
+    assert world.outcomes() == ["accepted"]
+    assert unclear_answers(world.ctx) == []
 
 
 def test_what_changed_since_is_shown_again_with_empty_boxes(world: ProposalWorld) -> None:

@@ -281,6 +281,38 @@ def test_a_section_without_its_marker_is_not_followed_any_more(held: Memory, fil
     assert "at noon" not in file.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("data", [b"\0", b"\xff\xfe\xfd\xfc", None])
+def test_a_file_that_could_not_be_read_for_a_while_is_followed_again(
+    held: Memory, file: Path, data: bytes | None
+) -> None:
+    file.write_text(MANAGED, encoding="utf-8")
+    held.sync_memory_file(file)
+    (fact,) = [each for each in held.list().facts if each.title == "Harbour"]
+    file.unlink() if data is None else file.write_bytes(data)
+    for _ in range(2):
+        expected = [] if data is None else ["UnreadableMemoryFileError"]
+        assert [each.kind for each in held.sync().attention] == expected
+    file.write_text(MANAGED, encoding="utf-8")
+    held.update(fact.id, content="Count them at noon, from the pier and the tower.")
+    assert not held.sync().attention
+    assert "at noon" in file.read_text(encoding="utf-8")
+
+
+def test_the_block_of_a_file_that_was_gone_for_a_while_is_followed_again(
+    held: Memory, file: Path
+) -> None:
+    berths = held.remember("Count the berths at dawn.", title="Berths")
+    held.manage_memory_file(file)
+    text = file.read_text(encoding="utf-8")
+    file.unlink()
+    held.sync()
+    assert not file.exists()
+    file.write_text(text, encoding="utf-8")
+    held.update(berths.id, content="Count the berths at noon.")
+    held.sync()
+    assert "at noon" in file.read_text(encoding="utf-8")
+
+
 def test_a_known_block_follows_the_memory_and_status_lists_what_did_not_fit(
     held: Memory, file: Path
 ) -> None:

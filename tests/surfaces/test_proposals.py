@@ -61,6 +61,26 @@ def test_a_sync_does_what_was_ticked_and_undo_takes_it_back(home: Home) -> None:
         assert memory.verify().equal
 
 
+def test_two_ticked_boxes_are_in_the_status_until_one_is_unticked(home: Home) -> None:
+    with home.memory() as memory:
+        fact = memory.remember("It is red.", title="Crane", scope="public")
+        proposed(memory, fact)
+        memory.sync()
+        (note,) = notes(home)
+        text = note.read_text("utf-8")
+        note.write_text(text.replace("- [ ]", "- [x]"), "utf-8")
+        assert [each.kind for each in memory.sync().attention] == ["unclear_answer"]
+        assert [each.kind for each in memory.status().attention] == ["unclear_answer"]
+        note.write_text(text.replace("- [ ] Reject", "- [x] Reject"), "utf-8")
+        report = memory.sync()
+        assert ([each.action for each in report.actions], report.attention) == (
+            ["reject_proposal"],
+            [],
+        )
+        assert report.counts["unchanged"] == 1
+        assert memory.status().attention == ()
+
+
 def test_an_update_of_a_fact_shows_and_settles_proposals_too(home: Home) -> None:
     with home.memory() as memory:
         fact = memory.remember("It is red.", title="Crane", scope="public")

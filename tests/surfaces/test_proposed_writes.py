@@ -161,6 +161,57 @@ def test_a_text_for_a_memory_file_is_in_the_file_while_its_fact_waits(
         assert "rail" in fact.content
 
 
+def test_a_section_follows_its_fact_where_the_agent_may_only_propose(
+    home: Home, tmp_path: Path
+) -> None:
+    file = tmp_path / "MEMORY.md"
+    file.write_text(
+        "# Memory\n\n## Freight\n\n<!-- vaultsync-managed -->\n\n"
+        "It comes by sea and by road, and never by air.\n",
+        "utf-8",
+    )
+    with home.memory("ada") as ada, pytest.raises(ProposedError):
+        ada.sync_memory_file(file, scope="public")
+    _accept_all(home)
+    with home.memory("ada") as ada:
+        assert ada.sync_memory_file(file, scope="public").counts["unchanged"] == 1
+    with user(home) as memory:
+        (fact,) = memory.list().facts
+        memory.update(fact.id, content="It comes by rail, and by rail alone since May.")
+        assert memory.sync().attention == ()
+        assert "by rail alone" in file.read_text("utf-8")
+        assert memory.proposals() == ()
+
+
+def test_a_sync_reports_what_a_memory_file_proposes_beside_its_own_run(
+    home: Home, tmp_path: Path
+) -> None:
+    file = tmp_path / "MEMORY.md"
+    file.write_text(
+        "# Memory\n\n## Freight\n\n<!-- vaultsync-managed -->\n\n"
+        "It comes by sea and by road, and never by air.\n",
+        "utf-8",
+    )
+    with home.memory("ada") as ada, pytest.raises(ProposedError):
+        ada.sync_memory_file(file, scope="public")
+    _accept_all(home)
+    with home.memory("ada") as ada:
+        ada.sync_memory_file(file, scope="public")
+    file.write_text(file.read_text("utf-8").replace("never", "seldom"), "utf-8")
+    with user(home) as memory:
+        (home.vault / "public" / "New.md").write_text("The crane is new.\n", "utf-8")
+        report = memory.sync()
+        assert report.counts["created_in_store"] == 1
+        (waits,) = report.attention
+        assert (waits.kind, waits.path) == ("ProposedError", str(file))
+        (proposal,) = memory.proposals()
+        memory.reject_proposals([proposal.id])
+        (rejected,) = memory.sync().attention
+        assert "the user rejected this before" in rejected.message
+        file.write_text(file.read_text("utf-8").replace("seldom", "never"), "utf-8")
+        assert memory.sync().attention == ()
+
+
 def _accept_all(home: Home) -> None:
     with user(home) as memory:
         memory.accept_proposals([each.id for each in memory.proposals()])

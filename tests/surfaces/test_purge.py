@@ -78,6 +78,59 @@ def test_a_section_of_a_memory_file_is_named_that_would_bring_the_fact_back(
     assert "“The wedding”" in hint
     assert "MEMORY.md: delete it there" in hint
 
+    memory.sync()
+    (back,) = memory.list().facts
+    assert (back.id, back.content) == (fact.id, fact.content)
+    assert memory.sync_memory_file(file).counts["unchanged"] == 1
+
+
+def test_a_purged_fact_comes_back_when_its_text_does(memory: Memory, vault: Path) -> None:
+    fact = memory.remember(FIRST, title="The wedding")
+    memory.sync()
+    note, backup = note_of(vault, memory, fact.id), list[str]()
+    text = note.read_bytes()
+    memory.export(backup.append)
+
+    memory.purge(fact.id)
+    note.write_bytes(text)
+    (unknown,) = memory.sync().attention
+    assert unknown.path == str(note.relative_to(vault))
+    memory.adopt([unknown.path])
+    assert memory.get(fact.id).content == FIRST
+    memory.purge(fact.id)
+    memory.import_(backup)
+    assert memory.get(fact.id).content == FIRST
+    assert memory.sync().attention == []
+    assert memory.verify().equal
+
+
+def test_an_edit_on_another_machine_beats_a_purge(tmp_path: Path, state: str) -> None:
+    store, homes = f"sqlite:{tmp_path / 'shared.sqlite3'}", [tmp_path / "one", tmp_path / "two"]
+    for each in homes:
+        vaultsync.init(str(each), state_dir=state, store=store)
+    one, two = (vaultsync.open(str(each), state_dir=state) for each in homes)
+    with one, two:
+        fact = one.remember(FIRST, title="The wedding")
+        two.sync()
+        note = note_of(homes[1], two, fact.id)
+        note.write_text(note.read_text("utf-8").replace(FIRST, PERSONS), "utf-8")
+        one.purge(fact.id)
+        two.sync()
+        assert two.get(fact.id).content == PERSONS
+        one.sync()
+        assert PERSONS in note_of(homes[0], one, fact.id).read_text("utf-8")
+
+
+def test_a_purged_fact_is_not_imported_again_from_another_tool(
+    memory: Memory, tmp_path: Path
+) -> None:
+    source = tmp_path / "facts.jsonl"
+    source.write_text(json.dumps({"title": "The wedding", "content": FIRST}) + "\n", "utf-8")
+    memory.import_from("jsonl", source)
+    memory.purge(memory.list().facts[0].id)
+    assert memory.import_from("jsonl", source).facts == 0
+    assert memory.list().facts == ()
+
 
 def dies(*_: object) -> None:
     raise KeyboardInterrupt

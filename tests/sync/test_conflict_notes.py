@@ -157,6 +157,22 @@ def test_a_renamed_conflict_note_is_told_from_others(
     assert world.conflict_notes() == ["team-core/notes/a.conflict.md"]
 
 
+def test_a_conflict_note_with_another_name_is_still_the_same_and_no_fact(
+    world: World, conflict: ConflictRecord
+) -> None:
+    moved = "team-core/notes/Decide this.md"
+    world.person_renames(place_of(conflict), moved)
+    world.quiesce()
+    (found,) = world.conflicts()
+    assert (found.conflict_path, len(world.facts())) == (moved, 1)
+    world.assert_at_rest()
+    tick(world, found)
+    world.quiesce()
+    assert world.conflicts() == []
+    assert world.fact(conflict.fact_id).content == LINES.replace(ALPHA, AGENTS)
+    assert moved not in world.vault.files
+
+
 def test_a_conflict_whose_note_was_never_written_can_be_closed(world: World, fact: Fact) -> None:
     _dispute(world, fact)
     world.dies_at("stage")

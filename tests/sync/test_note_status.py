@@ -106,6 +106,7 @@ def test_an_invalid_note_shows_its_notice(world: World) -> None:
         ("Old/photo.png", "PNG", "it is not a note"),
         ("Old/mine.conflict.md", "Mine.", "conflict note"),
         ("Old/Trip.sync-conflict-20260102-030405-ABCDEFG.md", "Trip.", "sync tool"),
+        ("Old/kept.md", "---\nvaultsync: conflict\nconflict: 553e86205e95802e\n---\n", "a conflict note or"),
         ("Old/table.md", "---\nvaultsync: index\n---\n", "table of contents"),
     ],
 )

@@ -170,10 +170,14 @@ class MemoryFiles:
         results: Mapping[str, FileResult],
         request: FileSyncRequest,
     ) -> None:
-        """Register the files with managed sections, to keep them in sync from now on."""
+        """Register the files with managed sections, to keep them in sync from now on.
+
+        A file that could not be read still has those of its state.
+        """
         for file in files:
             record = KnownFile(str(file.path), request.agent, request.scope)
-            if results[file.name].managed:
+            state = read_states(file.state()).files.get(state_key(file.key, request.agent))
+            if results[file.name].managed or (state is not None and state.managed):
                 self._known.put(record)
             elif file.path.exists():
                 self._known.drop(record)
@@ -423,13 +427,19 @@ class MemoryFiles:
             for each in self._known.all()
             if agent in (None, each.agent) and (names is None or each.path in names)
         ]
-        reports = []
+        reports, blocks, notices = [], [], []
         for (owner, scope), paths in self._followed_by(agent, records).items():
             files = sorted(each for each in paths if names is None or str(each) in names)
-            if files:
-                request = FileSyncRequest(owner, scope, dry_run=dry_run, raises=raises)
+            if not files:
+                continue
+            request = FileSyncRequest(owner, scope, dry_run=dry_run, raises=raises)
+            try:
                 reports.append(self.sync(files, request))
-        blocks, notices = [], []
+            except VaultsyncError as error:
+                if raises:
+                    raise
+                kind, name = type(error).__name__, ", ".join(self.file(x).name for x in files)
+                notices.append(memory_file_notice(kind, name, error.message, error.hint))
         for each in records:
             try:
                 managed = self._renew(each, dry_run=dry_run)
@@ -463,6 +473,8 @@ class MemoryFiles:
         from vaultsync.memory_files.manage import ManageRequest, has_managed_block  # noqa: PLC0415 - for this alone
 
         path = Path(record.path)
+        if not path.exists():
+            return None  # it may come back
         if not has_managed_block(self.file(path)):
             if not dry_run:
                 self._known.drop(record)

@@ -29,6 +29,7 @@ from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope
 from vaultsync.operations.export_import import imported_fact, write_imported
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import deleted_revision
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.run import MAX_RECORDED_ACTIONS, sync_once
 from vaultsync.sync.sync_request import SyncRequest
@@ -208,7 +209,7 @@ class _Import:
 
     def _was_forgotten(self, fact_id: str) -> bool:
         """Whether a user or an agent deleted a fact, other than by undoing its import."""
-        if self._ctx.store.tombstone(fact_id) is None:
+        if deleted_revision(self._ctx.store, fact_id) is None:
             return False
         last = self._ctx.archive.history(fact_id=fact_id)[-1:]
         run = self._ctx.archive.find_run(last[0].run) if last else None

@@ -70,7 +70,7 @@ def fact_id(key: str, created_at: str | None) -> str:
         key: the format, the importer, and the id in the other tool.
         created_at: the time of the memory; None if unknown.
     """
-    digest = bytearray(hashlib.sha256(key.encode()).digest()[:16])
+    digest = bytearray(hashlib.sha256(key.encode(errors="surrogatepass")).digest()[:16])
     unknown = int.from_bytes(digest[:5], "big")
     at = unknown if created_at is None else to_microseconds(created_at) // 1000
     digest[:6] = min(max(at, 0), 2**48 - 1).to_bytes(6, "big")
@@ -83,7 +83,8 @@ def fact_id(key: str, created_at: str | None) -> str:
 def text_hash(content: str) -> bytes:
     """A hash of a text, ignoring whitespace, case and Unicode composition."""
     folded = unicodedata.normalize("NFKC", content).casefold()
-    return hashlib.sha256(" ".join(folded.split()).encode()).digest()[:16]
+    words = " ".join(folded.split()).encode(errors="surrogatepass")
+    return hashlib.sha256(words).digest()[:16]
 
 
 def in_parts(fact: SourceFact) -> Iterator[SourceFact]:

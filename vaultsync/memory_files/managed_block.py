@@ -217,6 +217,11 @@ def check_marks(text: str, name: str) -> None:
         raise UnreadableMemoryFileError(name, f"{why} (line {numbers[0]})", hint=hint)
 
 
+def has_marks(text: str) -> bool:
+    """Whether a line of a text begins with a mark of a block."""
+    return bool(_mark_lines(text))
+
+
 def _mark_lines(text: str) -> list[int]:
     """The numbers of the lines that begin with a mark."""
     if MARKS.begin not in text and MARKS.end not in text:

@@ -2,8 +2,8 @@
 
 The file has no ids. A section is the fact whose text is the same (a moved section), else the one
 with the same content under another heading (renamed), else the one with the same heading (edited),
-else the most similar one. Among equals the order in the file decides: two equal sections are two
-facts.
+else one that was removed with this text, else the most similar one. Among equals the order in the
+file decides: two equal sections are two facts.
 
 The file wins when it changes. An edit of a fact, in its note or in the store, stands until its
 section changes; then the text of the file wins (docs/decisions/0016). A managed section follows
@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -108,11 +109,15 @@ class SectionStep:
 
 
 def match_sections(
-    sections: Sequence[MemorySection], known: Sequence[KnownSection], contents: Mapping[str, str]
+    sections: Sequence[MemorySection],
+    known: Sequence[KnownSection],
+    contents: Mapping[str, str],
+    removed: AbstractSet[str] = frozenset(),
 ) -> dict[int, str]:
     """Fact ids by number of section, each id at most once; new sections are missing.
 
-    `contents` are those of the facts now, by id.
+    `contents` are those of the facts now, by id. Sections with the hash of one that was `removed`
+    are that one, however similar they are to others.
     """
     matcher = _SectionMatcher(sections, known, contents)
     matcher.match_equal(lambda section: section.hash, lambda fact: fact.hash)
@@ -122,7 +127,8 @@ def match_sections(
         lambda fact: fact.body,
     )
     matcher.match_headings()
-    matcher.match_similar(list(matcher.sections), list(matcher.facts), MIN_SHARED_WORDS)
+    changed = [n for n, section in matcher.sections.items() if section.hash not in removed]
+    matcher.match_similar(changed, list(matcher.facts), MIN_SHARED_WORDS)
     return matcher.found
 
 
@@ -216,14 +222,15 @@ def plan_sections(
     before: FileMetadataValues,
     now: FileMetadataValues,
     again: bool,
+    removed: AbstractSet[str] = frozenset(),
 ) -> list[SectionStep]:
     """A step for each section, in order, then for each fact whose section is gone.
 
-    `facts` are those of `last_read` that are in the store. With `again`, the file also wins over
-    edits of its facts since.
+    `facts` are those of `last_read` that are in the store; `removed` has the hashes of sections
+    that were removed before. With `again`, the file also wins over edits of its facts since.
     """
     contents = {fact_id: fact.content for fact_id, fact in facts.items()}
-    found = match_sections(sections, last_read, contents) if last_read else {}
+    found = match_sections(sections, last_read, contents, removed) if last_read else {}
     by_id = {each.id: each for each in last_read}
     steps = []
     for number, section in enumerate(sections):

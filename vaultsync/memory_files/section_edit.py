@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultsync.errors import InvalidFieldError, UsageError
-from vaultsync.memory_files.managed_block import find_managed_block, hide_block
+from vaultsync.memory_files.managed_block import find_managed_block, has_marks, hide_block
 from vaultsync.memory_files.sections import (
     MANAGED_MARKER,
     MIN_SECTION_CHARS,
@@ -191,6 +191,8 @@ def insert_section(text: str, heading: str, body: str, *, replace_all: bool) -> 
     if len(section_text(title, normalized)) < MIN_SECTION_CHARS:
         expected = f"{MIN_SECTION_CHARS} characters or more with its heading"
         raise InvalidFieldError("the text", body, expected)
+    if has_marks(normalized):
+        raise InvalidFieldError("the text", body, "text without markers of the managed block")
     probe = read_outline(f"## a\n\n{normalized}\n\n## b\n", name="")
     if [block.heading for block in probe.blocks] != ["a", "b"]:
         expected = "whole paragraphs, without headings of level 2 and with all code fences closed"

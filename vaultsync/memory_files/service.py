@@ -25,6 +25,7 @@ from vaultsync.errors import (
     MemoryFileMissingError,
     NoteLimitError,
     RevisionMismatchError,
+    ScopeDeniedError,
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
@@ -80,6 +81,7 @@ from vaultsync.storage.archive import Notice
 from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import deleted_revision
 from vaultsync.sync.report import notices_of
 
 _log = logging.getLogger(__name__)
@@ -462,9 +464,12 @@ class FileSync:
         for was in known:
             if was.text is not None and was.id in facts:
                 shown[was.id] = in_words_of(was.text, facts[was.id], self.ctx.view)
-        steps = plan_sections(sections, known, shown, before=before, now=now, again=again)
+        removed = self._removed(state, sections)
+        steps = plan_sections(
+            sections, known, shown, before=before, now=now, again=again, removed=removed.keys()
+        )
         if state is not None:
-            steps = [self._as_before(each, sections, state, facts) for each in steps]
+            steps = [self._as_before(each, sections, state, facts, removed) for each in steps]
         notices = list(content.notices)
         new = [each.section for each in steps if each.do is SectionAction.CREATE]
         others = sum(each.section is not None for each in steps) - len(new)
@@ -493,6 +498,7 @@ class FileSync:
         sections: Sequence[MemorySection],
         state: FileState,
         facts: dict[str, Fact],
+        removed: Mapping[str, str],
     ) -> SectionStep:
         """The step, where the state knows more of the fact than the texts that there are now.
 
@@ -505,14 +511,23 @@ class FileSync:
             return replace(step, do=SectionAction.DETACH, edited=True)
         if step.section is None or step.fact_id:
             return step
-        fact_id = dict(state.removed).get(sections[step.section].hash, "")
-        fact = self.ctx.store.find_many([fact_id]).get(fact_id) if fact_id else None
-        if fact_id in facts or not self.owns(fact or self.ctx.store.tombstone(fact_id)):
+        fact_id = removed.get(sections[step.section].hash, "")
+        if not fact_id or fact_id in facts:
             return step
+        fact = self.ctx.store.find_many([fact_id]).get(fact_id)
         if fact is None:
             return replace(step, fact_id=fact_id)
         facts[fact_id] = fact
         return replace(step, do=SectionAction.UPDATE, fact_id=fact_id)
+
+    def _removed(
+        self, state: FileState | None, sections: Sequence[MemorySection]
+    ) -> dict[str, str]:
+        """Hash -> fact of the sections that are back with the text that they had."""
+        hashes, store = {each.hash for each in sections}, self.ctx.store
+        back = {key: x for key, x in (state.removed if state else ()) if key in hashes}
+        facts = store.find_many(back.values())
+        return {key: x for key, x in back.items() if self.owns(facts.get(x) or store.tombstone(x))}
 
     def _known(
         self, state: FileState | None, sections: Sequence[MemorySection]
@@ -557,7 +572,12 @@ class FileSync:
         agent = self.request.agent
         default = private_scope(agent) if agent else self.ctx.policy.default_scope
         scope = self.request.scope or default
-        check_scope_access(self.ctx, check_scope(scope), agent=agent)
+        try:
+            check_scope_access(self.ctx, check_scope(scope), agent=agent)
+        except ScopeDeniedError as denied:
+            if not denied.proposes:
+                raise
+            # Without a new fact there is nothing to propose there, and the state is recorded.
         writer = _FactWriter(self, plan, scope)
         ids = [writer.prepare(step) for step in plan.steps]
         written = (plan.facts.get(each.fact_id) or each.fact for each in writer.writes)
@@ -782,7 +802,7 @@ class _FactWriter:
         }
         fields |= {"agentId": self._agent} if self._agent else {}
         fields |= {"userId": self._user} if self._user else {}
-        self._write(make_fact(fields))
+        self._write(make_fact(fields), deleted_revision(self._store, fact_id))
 
     def _change(self, fact: Fact, values: Mapping[str, Value], *, deleted: bool = False) -> None:
         changed = fact.replace(values)

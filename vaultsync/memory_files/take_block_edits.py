@@ -126,8 +126,8 @@ class _Taking:
 
     def tell(self, message: str, hint: str, edit: ItemEdit) -> None:
         """Add a notice."""
-        name = self.owner.name
-        self.taken.notices.append(memory_file_notice("BlockEdit", name, message, hint, edit.line))
+        name, shown = self.owner.name, self.ctx.view.redact_text(message)
+        self.taken.notices.append(memory_file_notice("BlockEdit", name, shown, hint, edit.line))
 
     def take(self, edit: ItemEdit, seed: str) -> None:
         """Take an edit; the ids of new facts are made of `seed`.
@@ -154,9 +154,8 @@ class _Taking:
     def _did(
         self, action: str, fact: Fact, edit: ItemEdit, why: str, fields: tuple[str, ...] = ()
     ) -> None:
-        self.taken.actions.append(
-            SectionResult(action, fact.id, fact.title, edit.line, fields, why)
-        )
+        title = self.ctx.view.redact_text(fact.title, fact)
+        self.taken.actions.append(SectionResult(action, fact.id, title, edit.line, fields, why))
 
     def _take_item(self, fact: Fact, edit: ItemEdit) -> None:
         wanted = fact_edit(fact, edit, self.form)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from vaultsync.markdown.diff3 import merge_text
+from vaultsync.memory_files.managed_block import has_marks
 from vaultsync.memory_files.plan import SectionAction
 from vaultsync.memory_files.section_edit import (
     ReadSections,
@@ -103,6 +104,8 @@ def write_back(
             continue
         if imports_file(f"{each.title} {each.content}", sections[each.number].text):
             why[each.fact_id] = "it refers to a file that hosts would import"
+        elif has_marks(each.content) and not has_marks(sections[each.number].text):
+            why[each.fact_id] = "it has a marker of the managed block"
         else:
             gone = each.do is SectionAction.REMOVE
             changes[each.number] = SectionChange(each.title, None if gone else each.content)
@@ -119,7 +122,9 @@ def write_back(
     applied = [each for each in wanted if each.number in changed]
     now = read(text)
     for each in wanted:
-        if each.number is None and not imports_file(f"{each.title} {each.content}", ""):
+        if each.number is None and not (
+            imports_file(f"{each.title} {each.content}", "") or has_marks(each.content)
+        ):
             found = return_section(text, now, each.title, each.content, read)
             if found is not None:
                 text, number = found

@@ -24,7 +24,7 @@ from vaultsync.modules.ports import FactRecord
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import overwrite
+from vaultsync.sync.history import deleted_revision, overwrite
 
 MODULE_ACTOR = "modules"
 """The actor of these writes in the feed and the history."""
@@ -186,7 +186,8 @@ class ModuleFacts:
             }
             if agent or self.agent:
                 fields["agentId"] = agent or self.agent
-            return StoreWrite(fact_id, make_fact(fields), None, MODULE_ACTOR)
+            expect = deleted_revision(self.ctx.store, fact_id)
+            return StoreWrite(fact_id, make_fact(fields), expect, MODULE_ACTOR)
         kept = [each for each in old.tags if each not in values["tags"]]  # type: ignore[operator]
         links = {} if any(map(old.value, self.links)) else self.links
         tags = [*values["tags"], *kept]  # type: ignore[misc]

@@ -276,10 +276,17 @@ def decision_in(text: str) -> str | None:
     Returns:
         `accepted` or `rejected`; None when no box is ticked, or both.
     """
-    if proposal_id_in(text) is None:
-        return None
-    boxes = ticked(text, "proposal") or frozenset()
-    return _DECISIONS.get(boxes)
+    return _DECISIONS.get(_ticked_boxes(text))
+
+
+def has_both_ticked(text: str) -> bool:
+    """Whether the user ticked both boxes of a proposal, which is no answer."""
+    return _ticked_boxes(text) == {_ACCEPT, _REJECT}
+
+
+def _ticked_boxes(text: str) -> frozenset[str]:
+    named = None if proposal_id_in(text) is None else ticked(text, "proposal")
+    return named or frozenset()
 
 
 _DECISIONS: Mapping[frozenset[str], str] = MappingProxyType(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, count
 
 from vaultsync.markdown.blocks import without_code
@@ -57,20 +57,36 @@ def review_id_in(text: str, kind: str) -> str | None:
         text: the note.
         kind: `conflict` or `proposal`.
     """
+    return _review_id(_properties(text), kind)
+
+
+def is_review_text(data: bytes) -> bool:
+    """Whether a file without the id of a fact is a review note, whatever its name is."""
+    if b"\nvaultsync:" not in data:
+        return False
+    found = _properties(data.decode(errors="replace"))
+    kinds = ("conflict", "proposal")
+    return "id" not in found and any(_review_id(found, kind) is not None for kind in kinds)
+
+
+def _properties(text: str) -> Mapping[str, str]:
+    """The lines of the frontmatter that have a key; none if it has no end."""
     first, *lines = _lines(text)
-    if first.rstrip() != "---":
-        return None
     found: dict[str, str] = {}
+    if first.rstrip() != "---":
+        return found
     for line in lines:
         if line.rstrip() == "---":
-            break
+            return found
         key, colon, value = line.partition(":")
         if colon:
             found.setdefault(key.strip("\"'"), value.strip().strip("\"'"))
-    else:
-        return None
-    ours = found.get("vaultsync") == kind
-    named = found.get(kind, "")
+    return {}
+
+
+def _review_id(properties: Mapping[str, str], kind: str) -> str | None:
+    named = properties.get(kind, "")
+    ours = properties.get("vaultsync") == kind
     return named if ours and re.fullmatch("[0-9a-f]{16}", named) else None
 
 

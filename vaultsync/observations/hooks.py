@@ -47,6 +47,9 @@ _ITEM = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>|\[[ xX]\])\s+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
+_HALF = re.compile(r"[\ud800-\udfff]")
+"""Half of a character, which is left where a host cut a text."""
+
 
 class Hook(NamedTuple):
     """The payload of a hook."""
@@ -114,7 +117,7 @@ def read_hook(text: str) -> Hook:
     if not event:
         expected = "an object with `hook_event_name`, or `type` of Codex's notify"
         raise _refused(expected)
-    texts = tuple(_texts(payload))
+    texts = tuple(map(_without_halves, _texts(payload)))
     host = _host(payload, event)
     transcript = "" if texts else _line(payload, "transcript_path")
     return Hook(host, event, _session(payload), texts, _context(payload, host, event), transcript)
@@ -140,6 +143,10 @@ def _host(payload: Mapping[str, object], event: str) -> str:
     return CLAUDE_CODE
 
 
+def _without_halves(text: str) -> str:
+    return _HALF.sub("\ufffd", text)
+
+
 def _session(payload: Mapping[str, object]) -> str:
     keys = ("session_id", "conversation_id", "thread-id")
     return next((found for key in keys if (found := _line(payload, key))), "")
@@ -158,7 +165,8 @@ def _context(payload: Mapping[str, object], host: str, event: str) -> str:
 def _line(payload: Mapping[str, object], key: str) -> str:
     """The text of a key in one line; empty where it has none."""
     found = payload.get(key)
-    return " ".join(_CONTROL.sub(" ", found).split())[:1000] if isinstance(found, str) else ""
+    text = _without_halves(found) if isinstance(found, str) else ""
+    return " ".join(_CONTROL.sub(" ", text).split())[:1000]
 
 
 def _texts(payload: Mapping[str, object]) -> Iterator[str]:
@@ -209,7 +217,8 @@ def transcript_texts(transcript: str) -> list[str]:
         except (ValueError, RecursionError):
             return []
         rows = whole.get("messages", []) if isinstance(whole, dict) else []
-    return [text for row in rows if isinstance(row, dict) for text in _spoken(row)]
+    spoken = (text for row in rows if isinstance(row, dict) for text in _spoken(row))
+    return [*map(_without_halves, spoken)]
 
 
 def _spoken(row: Mapping[str, Any]) -> Iterator[str]:

@@ -23,6 +23,7 @@ from vaultsync.model.serialization import fact_from_json, fact_line, fact_to_jso
 from vaultsync.storage.packed_bytes import pack, unpack
 from vaultsync.storage.store import RevisionMismatch, StoreWrite, with_count_of
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import deleted_revision
 
 FACTS_PER_WRITE = 1000
 
@@ -198,8 +199,7 @@ def write_imported(ctx: SyncContext, facts: list[Fact], agent: str | None) -> No
             counted = with_count_of(fact, stored)
             if stored is not None and fact_to_values(stored) == fact_to_values(counted):
                 continue
-            current = stored or ctx.store.tombstone(fact.id)
-            expect = current.revision if current else None
+            expect = stored.revision if stored else deleted_revision(ctx.store, fact.id)
             writes.append(StoreWrite(fact.id, fact, expect, agent or "import"))
         results = ctx.store.write(writes) if writes else []
         refused = {r.fact_id for r in results if isinstance(r, RevisionMismatch)}

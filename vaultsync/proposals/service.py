@@ -63,6 +63,7 @@ from vaultsync.sync.review_notes import (
     is_review_note_of,
     remove_review_note,
     rewrite_review_note,
+    unclear_answers,
 )
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
@@ -219,12 +220,14 @@ def settle_proposals(ctx: SyncContext, *, dry_run: bool = False) -> Report | Non
     if dry_run:
         for outcome, proposals in decided.items():
             work.tell(proposals, outcome)
+        work.warn(unclear_answers(ctx))
         return work.report()
     for outcome in (REJECTED, EXPIRED):
         work.close(decided[outcome], outcome)
     with suppress(StoreUnavailableError):  # the boxes stay ticked until then
         if decided[ACCEPTED]:
             work.accept(decided[ACCEPTED])
+    work.warn(unclear_answers(ctx))
     return work.report()
 
 
@@ -290,12 +293,14 @@ def _decision(ctx: SyncContext, proposal: ProposalRecord, *, dry_run: bool) -> s
 
 def _moved_note(ctx: SyncContext, proposal: ProposalRecord, scan: VaultScan) -> VaultPath | None:
     """The path to which the user moved the note of a proposal; None if it is gone."""
+    notes = [path for path, _ in scan.notes()]
+    named = [path for path in notes if path.casefold().endswith(PROPOSAL_SUFFIX)]
+    others = set(notes).difference(named, ctx.archive.paths())
     return next(
         (
             path
-            for path, _ in scan.notes()
-            if path.casefold().endswith(PROPOSAL_SUFFIX)
-            and is_review_note_of(ctx, path, PROPOSAL_KIND, proposal.id)
+            for path in (*named, *sorted(others))
+            if is_review_note_of(ctx, path, PROPOSAL_KIND, proposal.id)
         ),
         None,
     )
@@ -390,6 +395,10 @@ class _Settling:
             word = f"{_WORDS[outcome]}_proposal"
             fact_id, path = each.changes[0].fact_id, each.note_path or each.changes[0].path
             self._actions.append(ActionTaken(word, fact_id, path, fields, each.title))
+
+    def warn(self, notices: Sequence[Notice]) -> None:
+        """Add notices to the report."""
+        self._notices += notices
 
     def close(self, proposals: Sequence[ProposalRecord], outcome: str, run: str = "") -> None:
         """Record the outcome of proposals, and remove their notes."""

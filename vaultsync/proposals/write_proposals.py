@@ -30,6 +30,7 @@ from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.storage.read_only_store import ReadOnlyStore
 from vaultsync.storage.store import FeedRow, RevisionMismatch, Store, StoreState, StoreWrite
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import deleted_revision
 
 WRITE: Final = "write"
 """The kind of these proposals."""
@@ -105,7 +106,7 @@ class DraftStore(ReadOnlyStore):
         refused: set[str | None] = set()
         for each in writes:
             now = self.find_many([each.fact_id]).get(each.fact_id) or self.tombstone(each.fact_id)
-            found = now.revision if now else None
+            found = now.revision if now else deleted_revision(self._store, each.fact_id)
             if each.expect != found or each.needs in refused:
                 refused.add(each.fact_id)
                 results.append(RevisionMismatch(each.fact_id, found))

@@ -364,8 +364,7 @@ def join_reports(first: Report, second: Report) -> Report:
     """One report of two runs that belong together."""
     counts = {name: first.counts[name] + second.counts[name] for name in REPORT_COUNTS}
     worked, repeated = (
-        {each.fact_id for each in report.actions if each.action != "wait"}
-        for report in (first, second)
+        {each.fact_id for each in report.actions if each.counted} for report in (first, second)
     )
     counts["unchanged"] = max(second.counts["unchanged"] - len(worked - repeated), 0)
     notices = {(n.kind, n.path, n.message): n for n in (*first.attention, *second.attention)}

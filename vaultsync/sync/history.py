@@ -21,7 +21,7 @@ from vaultsync.notes.conflict_note import is_deletion
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Archive, Base, HistoryEntry
 from vaultsync.storage.replaced_versions import iter_replaced
-from vaultsync.storage.store import ReplacedVersion, StoreWrite
+from vaultsync.storage.store import ReplacedVersion, Store, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 
@@ -230,6 +230,15 @@ def overwrite(
     base = ctx.archive.find_base(fact_id)
     recorded = base is not None and base.fact.revision == expect
     return StoreWrite(fact_id, fact, expect, actor, recorded=recorded)
+
+
+def deleted_revision(store: Store, fact_id: str) -> str | None:
+    """The revision that a write names that creates a fact, or creates it again.
+
+    It is that of its tombstone, which has no text after a purge; None if there is none.
+    """
+    row = store.last_write(fact_id)
+    return row.revision if row is not None and row.deleted else None
 
 
 class _Unrecorded(NamedTuple):

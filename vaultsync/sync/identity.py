@@ -405,6 +405,9 @@ def _store_sides(
         change = store_change(base.fact if base else None, current, known=row is not None)
         last = current or (ctx.store.tombstone(fact_id) if row else None)
         revision = last.revision if last else None
+        if row is not None and row.deleted and last is None:
+            # It was purged: there is nothing to restore, but a write names this revision.
+            change, revision = (change if base else StoreChange.NONE), row.revision
         if row is not None and fact_id in ctx.store.damaged():
             # It is damaged, which is treated as if the store were unavailable for this fact.
             change, revision, last = StoreChange.UNAVAILABLE, row.revision, None

@@ -13,7 +13,7 @@ from vaultsync.model.paths import (
     parent_folder,
 )
 from vaultsync.notes.kinds import is_table
-from vaultsync.notes.review_note import is_review_note
+from vaultsync.notes.review_note import is_review_note, is_review_text
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.identity import adopted_folders, unadopted_paths
@@ -87,7 +87,7 @@ def why_not_adoptable(ctx: SyncContext, path: VaultPath) -> tuple[str, str] | No
     if not is_note_name(name):
         return "it is not a note", "the name of a note ends in `.md`"
     if is_review_note(path):
-        return "its name is that of a conflict note", "rename it"
+        return "its name is that of a conflict note or a proposal", "rename it"
     if copy := conflict_copy_of(name):
         why = f"it is a conflict copy of {copy.note}, made by a sync tool ({copy.tool})"
         return why, "move what you need into that note, or rename it"
@@ -98,6 +98,9 @@ def why_not_adoptable(ctx: SyncContext, path: VaultPath) -> tuple[str, str] | No
     data = ctx.vault.read(path).data
     if not data.strip():
         return "it is empty", "write something, and adopt it again"
+    if is_review_text(data):
+        why = "it is a conflict note or a proposal"
+        return why, "to keep its text as a note, remove its properties"
     if is_table(data):
         return "it is a table of contents", "`vaultsync index` generates this file"
     return None

@@ -15,7 +15,7 @@ from vaultsync.storage.archive import HistoryEntry, Notice, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.conflicts import write_conflict_note
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.history import overwrite
+from vaultsync.sync.history import deleted_revision, overwrite
 from vaultsync.sync.merge import merge
 from vaultsync.sync.planning import path_for_new_note
 
@@ -149,8 +149,8 @@ def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWri
         if current is not None:
             return None
         fact = fact_from_values(row.after)
-        deleted = ctx.store.tombstone(row.fact_id)
-        return StoreWrite(row.fact_id, fact, deleted.revision if deleted else None, row.actor)
+        expect = deleted_revision(ctx.store, row.fact_id)
+        return StoreWrite(row.fact_id, fact, expect, row.actor)
     if row.expect is not None and current is not None and current.revision != row.expect:
         return None  # it was written, but the response was lost
     current = current or ctx.store.tombstone(row.fact_id)

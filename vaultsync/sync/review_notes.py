@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from vaultsync.errors import NoteError, NoteExistsError
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.proposal_note import has_both_ticked
 from vaultsync.notes.review_note import review_id_in, review_path
+from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import ReadContext, SyncContext
 
 
@@ -18,6 +20,27 @@ def count_open_proposals(ctx: ReadContext) -> int:
 def has_new_proposals(ctx: ReadContext) -> bool:
     """Whether a proposal waits for its note."""
     return any(each.note_path is None for each in ctx.archive.proposals() if not each.outcome)
+
+
+def open_review_notes(ctx: ReadContext) -> frozenset[VaultPath]:
+    """The paths of the notes of open conflicts and proposals."""
+    conflicts = (each.conflict_path for each in ctx.archive.conflicts())
+    proposals = (each.note_path for each in ctx.archive.proposals())
+    return frozenset(path for path in (*conflicts, *proposals) if path is not None)
+
+
+def unclear_answers(ctx: SyncContext) -> list[Notice]:
+    """A notice for each open proposal in whose note both boxes are ticked."""
+    notices = []
+    for each in ctx.archive.proposals():
+        if each.outcome or each.note_path is None:
+            continue
+        file = ctx.find_file(each.note_path)
+        if file is not None and has_both_ticked(file.data.decode(errors="replace")):
+            message = f"{each.note_path}: both boxes are ticked, so nothing was done"
+            hint = "untick one of them, and save the note"
+            notices.append(Notice("unclear_answer", each.note_path, message, hint, seen=ctx.now()))
+    return notices
 
 
 class ReviewPlace(NamedTuple):

@@ -20,7 +20,7 @@ from vaultsync.model.line_beside import fact_line_beside
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
 from vaultsync.notes import canonical_form
 from vaultsync.notes.parse import TYPE_FOLDERS, FieldProblem, Note, home_folder, read_note
-from vaultsync.notes.review_note import is_review_note
+from vaultsync.notes.review_note import is_review_note, is_review_text
 from vaultsync.storage.archive import Base, Notice
 from vaultsync.storage.packed_bytes import pack, unpack
 from vaultsync.storage.vault import (
@@ -389,6 +389,9 @@ def _classify_file(
             return
     elif not file.data or file.data.isspace():
         snapshot.empty.add(path)
+        return
+    elif is_review_text(file.data):
+        snapshot.review_notes.add(path)  # the user renamed or copied it
         return
     elif not (reread or snapshot.is_partial):
         claimed_id = canonical_form.leading_id(file.data)

@@ -12,12 +12,13 @@ from vaultsync.model.dates import ALWAYS, TimeSpan
 from vaultsync.model.paths import VaultPath, join_path
 from vaultsync.notes.kinds import is_index_page, is_named_as_changes
 from vaultsync.notes.review_note import is_review_note
+from vaultsync.storage.vault import path_in
 from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.report import ActionTaken, DaemonState, Report, RunSummary, Status, notices_of
-from vaultsync.sync.review_notes import count_open_proposals
+from vaultsync.sync.review_notes import count_open_proposals, open_review_notes, unclear_answers
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -50,7 +51,7 @@ def daemon_status(
         notes=notes,
         pending=len(waiting),
         conflicts=len(archive.conflicts()),
-        attention=view.notices(notices_of(archive.notices())),
+        attention=view.notices(notices_of([*archive.notices(), *unclear_answers(ctx)])),
         outbox=len(archive.outbox()),
         last_run=_last_run(ctx, view),
         engine="this process",
@@ -127,8 +128,9 @@ def read_status(
     notes = ctx.archive.count_bases() - absent
     if agent is not None:
         notes = sum(map(view.sees_path, ctx.archive.paths().keys() - _absent_paths(work)))
+    reviewed = open_review_notes(ctx)  # the user may have renamed them
     files = sum(  # empty files are not counted
-        not is_review_note(name)
+        not (is_review_note(name) or path_in(folder.path, name) in reviewed)
         and not is_index_page(ctx.policy.index_folder, folder.path, name)
         and not is_named_as_changes(name)
         for folder in work.snapshot.scan.folders.values()
@@ -148,7 +150,7 @@ def read_status(
         notes=notes,
         pending=pending,
         conflicts=len(ctx.archive.conflicts()),
-        attention=view.notices(report.attention),
+        attention=view.notices([*report.attention, *notices_of(unclear_answers(ctx))]),
         outbox=len(ctx.archive.outbox()),
         last_run=_last_run(ctx, view),
         engine=engine,
