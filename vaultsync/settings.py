@@ -41,6 +41,8 @@ from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 
 MARKER = Path(".meta") / "config.toml"
 _REPOS_DIR = "~/.codex-toolloop/repos"
+"""Where other tools that share the inspectable files of a repository look for them; it is part of
+their format, as the names of the files are."""
 IGNORE = "ignore"
 """The value in `[map]` of a word that is ignored and not reported."""
 MARKER_BYTES = 1 << 16

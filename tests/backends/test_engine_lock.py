@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import filelock
 import pytest
 
+from vaultsync.backends.state import engine_lock
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.errors import EngineBusyError
 
@@ -157,6 +163,65 @@ def test_a_record_of_no_process_is_no_holder(
     with lock:
         assert lock.holder() == "this process"
     assert lock.holder() == "idle"
+
+
+def test_on_a_full_disk_the_engine_is_taken_without_a_record(
+    lock: EngineLock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_lock, "replace_file", _raises(OSError(errno.ENOSPC, "no space")))
+    other = EngineLock(tmp_path, "v")
+    with lock, lock:
+        assert other.holder("another process") == "another process"
+        assert not other.try_lock()
+        assert lock.lend() == 2
+        assert lock.take_back(2)
+    assert other.try_lock()
+    other.unlock()
+
+
+@pytest.mark.parametrize("request_file", ["engine.asked", "engine.next"])
+def test_a_process_that_tests_for_requests_does_not_prevent_one(
+    lock: EngineLock, tmp_path: Path, request_file: str
+) -> None:
+    tested = threading.Event()
+
+    def test() -> None:
+        with filelock.FileLock(tmp_path / request_file):
+            tested.set()
+            time.sleep(0.02)
+
+    with ThreadPoolExecutor() as pool:
+        done = pool.submit(test)
+        assert tested.wait(10)
+        asks = lock.asking() if request_file == "engine.asked" else lock.going_first()
+        with asks as first:
+            done.result()
+            assert first is not False
+            assert not EngineLock(tmp_path, "v").try_lock()
+
+
+@pytest.mark.parametrize("outer", [0, 1])
+def test_the_engine_is_released_if_its_record_is_interrupted(
+    lock: EngineLock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outer: int
+) -> None:
+    other = EngineLock(tmp_path, "v")
+    for _ in range(outer):
+        assert lock.try_lock()
+    monkeypatch.setattr(engine_lock, "replace_file", _raises(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt), lock:
+        pass
+    assert lock.is_held == bool(outer)
+    for _ in range(outer):
+        lock.unlock()
+    assert other.try_lock()
+    other.unlock()
+
+
+def _raises(error: BaseException) -> Callable[..., None]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
 
 
 def _ended() -> int:

@@ -447,6 +447,35 @@ def test_a_note_keeps_its_mode_and_its_tags(root: Path, vault: VaultFs, mode: in
     assert not tagged or os.getxattr(file, "user.tags") == b"red"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="Python has these functions only there")
+@pytest.mark.parametrize("refused", ["getxattr", "setxattr"])
+def test_a_tag_that_the_system_refuses_does_not_affect_the_others(
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    tags = {"security.label": b"x", "user.tags": b"red"}
+    kept: dict[str, bytes] = {}
+
+    def read(_: int, key: str) -> bytes:
+        return give(refused == "getxattr", key)
+
+    def write(_: int, key: str, value: bytes) -> None:
+        give(refused == "setxattr", key)
+        kept[key] = value
+
+    def give(refuses: bool, key: str) -> bytes:
+        if refuses and key == "security.label":
+            raise PermissionError(errno.EPERM, "not permitted")
+        return tags[key]
+
+    monkeypatch.setattr(os, "listxattr", lambda _: list(tags))
+    monkeypatch.setattr(os, "getxattr", read)
+    monkeypatch.setattr(os, "setxattr", write)
+    save(root, NOTE, b"old")
+    vault.stage("op", b"new")
+    vault.exchange("op", NOTE, sha(b"old"))
+    assert kept == {"user.tags": b"red"}
+
+
 # --- the staging folder --------------------------------------------------------------
 
 
@@ -699,6 +728,23 @@ def test_much_is_synced_by_one_call_and_what_a_person_moved_away_before(
 
     assert synced[-1] == f"{root} all"
     assert moved or len(synced) == 1
+
+
+@on_linux
+def test_much_is_synced_on_each_file_system_that_has_some_of_it(
+    root: Path, vault: VaultFs, synced: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(vault, 50)
+    mounted, real = (root / "public").stat().st_ino, os.fstat
+
+    def fstat(fd: int) -> os.stat_result:
+        found = real(fd)
+        other = found.st_dev + (found.st_ino == mounted)
+        return os.stat_result((*found[:2], other, *found[3:]))
+
+    monkeypatch.setattr(os, "fstat", fstat)
+    vault.sync()
+    assert synced == [f"{root} all", f"{root / 'public'} all"]
 
 
 @pytest.mark.parametrize("many", [1, 50])

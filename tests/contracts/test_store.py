@@ -455,12 +455,30 @@ def test_a_version_that_is_replaced_is_kept_until_it_is_recorded(
         ReplacedVersion(2, a_fact(title="Mate"), "ada", "2026-02-14T13:46:15Z"),
     ]
     assert [each.fact.revision for each in kept] == [first, second]
+    assert store.replaced_ids() == [A]
     store.drop_replaced([])
     store.drop_replaced([first, "9-x"])
     assert store.replaced_versions() == kept[1:]
     store.drop_replaced([second])
     assert store.replaced_versions() == []
+    assert store.replaced_ids() == []
     assert store.get(A).revision == third
+
+
+def test_the_replaced_versions_of_some_facts_are_read_alone(store: Store) -> None:
+    first, second = create(store, a_fact(B)), create(store, a_fact())
+    second = wrote(store, StoreWrite(A, a_fact(title="Mate"), second, "ada"))
+    first = wrote(store, StoreWrite(B, a_fact(B, title="Mate"), first, "ada"))
+    wrote(store, StoreWrite(B, a_fact(B, title="Water"), first, "ada"))
+    wrote(store, StoreWrite(A, None, second, "ada"))
+
+    assert store.replaced_ids() == [B, A]
+    kept = store.replaced_versions()
+    assert [each.fact.id for each in kept] == [B, A, A, B]
+    assert store.replaced_versions([A]) == [each for each in kept if each.fact.id == A]
+    assert store.replaced_versions([B, A]) == kept
+    assert store.replaced_versions([C]) == []
+    assert store.replaced_versions([]) == []
 
 
 def test_a_version_that_is_recorded_or_says_the_same_is_not_kept(store: Store) -> None:
@@ -490,6 +508,8 @@ def test_any_number_of_versions_is_kept(store: Store, many: list[str]) -> None:
     store.write(new)
     kept = store.replaced_versions()
     assert [(each.seq, each.fact.id) for each in kept] == list(enumerate(many, 1))
+    assert store.replaced_ids() == many
+    assert store.replaced_versions(many) == kept
     store.drop_replaced([each.fact.revision for each in kept])
     assert store.replaced_versions() == []
 

@@ -454,6 +454,49 @@ def test_deriving_that_fails_is_told_and_not_repeated_at_once(it: Daemonic) -> N
     assert "error" in it.kinds()
 
 
+@pytest.mark.parametrize("failing", ["an error", "a part that stays behind"])
+def test_deriving_that_fails_is_tried_again_after_growing_pauses(
+    it: Daemonic, failing: str
+) -> None:
+    times: list[float] = []
+
+    def fail(progress: Progress) -> tuple[str, ...]:
+        times.append(it.world.clock.monotonic())
+        return full() if failing == "an error" else ("the links: the disk is full",)
+
+    it.in_derive = fail
+    it.runs(1_000)
+    pauses = [round(after - before) for before, after in pairwise(times)]
+    assert pauses == [60, 120, 240, 480]
+    assert it.daemon.is_idle, "a retry is not work that a single run waits for"
+    it.in_derive = lambda _: ()
+    it.runs(1_000)
+    it.forget()
+    it.runs(10_000)
+    assert it.derived == 0
+
+
+def test_folders_whose_contents_could_not_be_compared_are_compared_again(noted: Noted) -> None:
+    noted.up_to_date = True
+    hashed: list[float] = []
+
+    def fail(stage: str) -> None:
+        if noted.requests[-1].read_all:
+            hashed.append(noted.world.clock.monotonic())
+            full()
+
+    noted.in_pass = fail
+    noted.runs(noted.intervals.hashes + 200)
+    assert [round(after - before) for before, after in pairwise(hashed)] == [60, 120]
+    noted.in_pass = lambda _: None
+    noted.forget()
+    noted.runs(300)
+    assert {SCOPE} <= {x for each in noted.requests if each.read_all for x in each.folders or ()}
+    noted.forget()
+    noted.runs(300)
+    assert not [each for each in noted.requests if each.read_all]
+
+
 # ------------------------------------------------------------------------ what is told
 
 

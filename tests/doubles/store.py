@@ -143,10 +143,18 @@ class MemoryStore:
             raise StoreUnavailableError(why)
         return len(alive)
 
-    def replaced_versions(self) -> list[ReplacedVersion]:
+    def replaced_ids(self) -> list[str]:
+        self._enter("replaced_ids")
+        rows = sorted(row.feed_row for row in self._replaced.values())
+        return list(dict.fromkeys(row.fact_id for row in rows))
+
+    def replaced_versions(self, fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
         self._enter("replaced_versions")
         found = []
+        some = None if fact_ids is None else set(fact_ids)
         for row in self._replaced.values():
+            if some is not None and row.feed_row.fact_id not in some:
+                continue
             seq, _, revision, _, actor, at = row.feed_row
             with suppress(ValueError):
                 fact = wire.fact_from_json(row.body or "", revision=revision)

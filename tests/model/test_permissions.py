@@ -10,6 +10,7 @@ from vaultsync.model.permissions import (
     EVERY_AGENT,
     AgentPermissions,
     Permissions,
+    Reader,
     normal_permissions,
 )
 
@@ -140,3 +141,16 @@ def test_with_proposals_an_agent_writes_where_it_may_propose() -> None:
     assert [x for x in SCOPES if lifted.may_write("indy", x)] == ["team-core", "private-indy"]
     assert lifted.may_write("ada", "public")
     assert not lifted.may_write("ada", "private-indy")
+
+
+@given(TABLES, st.sampled_from(AGENTS), st.sampled_from(AGENTS))
+def test_agents_share_a_reader_only_if_they_read_the_same_beside_their_own_scopes(
+    table: Permissions, one: str, other: str
+) -> None:
+    shared, others = Reader(one, table).shared(), Reader(other, table).shared()
+    seen = {each for each in SCOPES if shared.reads(each)}
+    assert seen - {f"private-{one}"} == read(table, one) - {f"private-{one}"}
+    same = seen == {each for each in SCOPES if others.reads(each)}
+    assert same or shared.key != others.key
+    assert (shared == others) == (table.readable(one) == table.readable(other))
+    assert shared.key != Reader(one, table).key

@@ -49,6 +49,7 @@ def test_nothing_can_be_written(store: PastStore) -> None:
         lambda: store.was_applied("", ""),
         lambda: store.count_accesses({}, ""),
         lambda: store.drop_replaced([]),
+        store.replaced_ids,
         store.replaced_versions,
     ]
     for each in refused:

@@ -48,6 +48,7 @@ def test_it_follows_the_feed_under_an_id_of_its_own_and_writes_nothing() -> None
         lambda: store.write([]),
         lambda: store.count_accesses({}, ""),
         lambda: store.drop_replaced([]),
+        store.replaced_ids,
         store.replaced_versions,
     ]
     for each in refused:

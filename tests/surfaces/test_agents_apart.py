@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,3 +152,33 @@ def test_an_agent_has_weights_and_a_limit_of_its_own(home: Home) -> None:
         assert (len(hers), len(its)) == (5, 2)
         assert [each.score for each in its] == [each.utility for each in its]
         assert [each.score for each in hers] != [each.utility for each in hers]
+
+
+def test_agents_without_private_facts_share_an_index(home: Home) -> None:
+    with home.memory("ada") as ada:
+        ada.remember("The tide of Ada.", scope="private-ada")
+        ada.remember("The tide of all.", scope="public")
+
+    def asks(agent: str) -> list[str]:
+        with home.memory(agent) as memory:
+            return sorted(hit.title for hit in memory.recall("tide"))
+
+    def indexes() -> int:
+        return len(list(home.state.glob("*/index/words-*/")))
+
+    for number in range(4):
+        assert asks(f"agent-{number}") == ["The tide of all"]
+    assert indexes() == 1
+    with home.memory("agent-1") as first:
+        first.remember("The tide of one.", scope="private-agent-1")
+    assert asks("agent-1") == ["The tide of all", "The tide of one"]
+    assert asks("agent-2") == ["The tide of all"]
+    assert indexes() == 2
+
+    for folder in home.state.glob("*/index/words-*/"):
+        os.utime(folder, (0, 0))
+    with home.memory("agent-1") as one:
+        one.recall("tide")
+    with home.memory(None) as memory:
+        memory.maintain()
+    assert indexes() == 1

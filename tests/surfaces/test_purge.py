@@ -177,6 +177,19 @@ def test_nothing_of_a_purged_fact_is_left(memory: Memory, vault: Path, tmp_path:
         memory.restore(goes)
 
 
+def test_nothing_is_left_in_the_indexes_of_agents(memory: Memory, tmp_path: Path) -> None:
+    memory.remember("Bread is baked on Tuesdays.", scope="private-ada", agent="ada")
+    goes = memory.remember(FIRST).id
+    memory.sync()
+    assert [hit.id for hit in memory.recall("wedding", agent="indy")] == [goes]
+    assert list(tmp_path.rglob("index/words-*/"))
+
+    assert memory.purge(goes).remaining == 0
+
+    assert list(tmp_path.rglob("index/words-*")) == []
+    assert len(memory.recall("wedding", agent="indy")) == 0
+
+
 def test_a_forgotten_fact_is_purged(memory: Memory, vault: Path, tmp_path: Path) -> None:
     goes, _ = live(memory, vault)
     memory.forget(goes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Never
 
 import pytest
 from msgspec import structs
@@ -169,6 +171,54 @@ def test_a_section_follows_its_fact_once_the_memory_is_quiet(
     assert "rewrite" in str(said[-1])
 
 
+def test_a_memory_file_whose_sync_failed_is_synced_again_after_growing_pauses(
+    followed: tuple[Memory, MemoryFileWatch, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, _, file = followed
+    published: list[str] = []
+    tries: list[float] = []
+    now = 0.0
+
+    def full(_: object) -> Never:
+        tries.append(now)
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    files = MemoryFileWatch(memory, lambda kind, _: published.append(kind))
+    with monkeypatch.context() as broken:
+        broken.setattr(memory, "follow_memory_files", full)
+        while now < 200.0:
+            files.tick(now)
+            now += 1.0
+    assert tries == [0.0, 1.0, 3.0, 7.0, 15.0, 31.0, 63.0, 123.0, 183.0]
+    assert published == ["error"] * 9
+    assert isinstance(files.error, OSError)
+    assert not files.settled
+
+    file.write_text(file.read_text().replace("green", "black"))
+    files.tick(200.0)
+    files.tick(201.0)
+    assert "black" in memory.list().facts[0].content, "a changed file does not wait"
+    assert files.settled
+    assert files.error is None
+
+
+def test_a_daemon_that_runs_once_raises_the_error_of_a_memory_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "MEMORY.md"
+    file.write_text("## Tea\n\nGreen.\n")
+    watched = structs.replace(
+        settings_at(tmp_path), memory_file=MemoryFileSettings(files=(str(file),))
+    )
+
+    def full(*_: object) -> Never:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(DaemonWork, "follow_memory_files", full)
+    with pytest.raises(OSError, match="no space"):
+        DaemonRunner(watched, once=True).run()
+
+
 def test_expired_facts_are_deleted_once_a_day(settings: Settings) -> None:
     told: list[str] = []
     past = "2020-01-01T00:00:00Z"
@@ -199,8 +249,37 @@ def test_expired_facts_are_deleted_once_a_day(settings: Settings) -> None:
         with memory.ctx.archive.transaction():
             memory.ctx.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
         daily.tick(3 * CHECK_INTERVAL)
+        daily.tick(4 * CHECK_INTERVAL)
         assert told == ["pass", "GuardError"]
         assert memory.status().facts == 40
+
+
+def test_maintenance_that_failed_is_tried_again_at_the_next_check(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
+
+    def full() -> Never:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    with memory, memory.locked(lambda: False):
+        memory.remember("Good until then.", fields={"expiresAt": "2020-01-01T00:00:00Z"})
+        daily = IdleWork(
+            memory,
+            lambda: memory.ctx,
+            lambda kind, _: told.append(kind),
+            lambda error: told.append(type(error).__name__),
+            jitter=lambda: 0.0,
+        )
+        with memory.ctx.archive.transaction():
+            memory.ctx.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
+        with monkeypatch.context() as broken:
+            broken.setattr(memory, "maintain", full)
+            daily.tick(0.0)
+        daily.tick(CHECK_INTERVAL)
+        assert told == ["OSError", "pass"]
+        assert memory.status().facts == 0
 
 
 def test_a_classifier_that_does_not_answer_is_asked_again_after_growing_times(
@@ -227,6 +306,15 @@ def test_a_classifier_that_does_not_answer_is_asked_again_after_growing_times(
         monkeypatch.undo()
         idle.tick(9 * FIRST_RETRY)
         assert memory.observations(tier="critical")
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_calls_of_a_daemon_that_did_not_get_the_vault_are_refused(run: Run, moment: str) -> None:
+    with closing(Run(run.settings)) as second:
+        if moment == "after":
+            assert isinstance(second.future.exception(PATIENCE), EngineBusyError)
+        with pytest.raises(DaemonStoppedError):
+            second.daemon.call(lambda _: 1, timeout=PATIENCE)
 
 
 def test_the_engine_runs_calls_between_two_runs(run: Run) -> None:

@@ -397,7 +397,8 @@ def test_what_is_listed_and_read_to_be_shown_is_hidden(world: World, fact: Fact)
             write()
     again = world.agent_remembers(TEXT)
     world.agent_updates(again.id, content="Harmless.")
-    (kept,) = shown.replaced_versions()
+    assert shown.replaced_ids() == [again.id]
+    (kept,) = shown.replaced_versions([again.id])
     assert kept.fact.content == listed.content
     shown.close()
     row = shown.last_write(fact.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 
 import pytest
@@ -12,6 +13,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.operations.undo import undo_run
+from vaultsync.storage import replaced_versions
 from vaultsync.storage.store import ReplacedVersion, StoreWrite
 
 
@@ -232,7 +234,32 @@ def test_what_was_recorded_too_late_names_no_version_before_it(world: World, fac
     assert len(kept) == 1
 
 
-@pytest.mark.parametrize("step", ["replaced_versions", "drop_replaced"])
+def test_a_run_reads_the_replaced_versions_of_some_facts_at_a_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = [world.mirrored(f"First {number}.") for number in range(5)]
+    for fact in facts:
+        for agent in ("ada", "bob"):
+            world.agent_updates(fact.id, agent=agent, content=f"By {agent}.")
+    sizes: list[int] = []
+    whole = world.store.replaced_versions
+
+    def read(fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
+        found = whole(fact_ids)
+        sizes.append(len(found))
+        return found
+
+    monkeypatch.setattr(replaced_versions, "FACTS_AT_ONCE", 2)
+    monkeypatch.setattr(world.store, "replaced_versions", read)
+    world.sync()
+    assert sum(sizes) == 5
+    assert max(sizes) == 2
+    assert world.store.replaced_ids() == []
+    for number, fact in enumerate(facts):
+        assert ("ada", f"First {number}.", "By ada.") in contents(world, fact)
+
+
+@pytest.mark.parametrize("step", ["replaced_ids", "replaced_versions", "drop_replaced"])
 def test_a_store_that_goes_away_meanwhile_loses_nothing(
     world: World, fact: Fact, step: str
 ) -> None:

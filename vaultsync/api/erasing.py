@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 from msgspec import structs
@@ -22,6 +23,8 @@ from vaultsync.storage.pruning import KeepSince
 
 _log = logging.getLogger(__name__)
 
+UNUSED_INDEX_DAYS = 30.0
+"""Days after which the note index of an agent that asked nothing is removed."""
 _TOMBSTONE = "a tombstone without text in the store, which tells other machines about the deletion"
 _GIT = "the history of the vault's git repository, whose objects are not searched"
 
@@ -66,6 +69,7 @@ def prune(services: Services, *, dry_run: bool) -> dict[str, int]:
         removed["tombstones"] = store.purge(days=place.settings.retention_days)
     if not dry_run:
         _vacuum_derived(services)
+        _prune_indexes(services)
     return {kind: number for kind, number in removed.items() if number}
 
 
@@ -78,8 +82,17 @@ def _vacuum_derived(services: Services) -> None:
                 _log.debug("a derived file was not compacted: %s", error)
 
 
+def _prune_indexes(services: Services) -> None:
+    unused_since = services.clock.now() - timedelta(days=UNUSED_INDEX_DAYS)
+    try:
+        services.agent_indexes.prune(unused_since.timestamp())
+    except (IndexBusyError, OSError) as error:
+        _log.debug("an unused index was not removed: %s", error)
+
+
 def _derived(services: Services) -> Iterator[Erasable]:
     yield services.note_index
+    yield services.agent_indexes
     yield services.link_index
     yield services.listed_entries
     vectors = services.vector_index

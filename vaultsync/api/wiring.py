@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cached_property, partial
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -33,7 +32,6 @@ from vaultsync.model.permissions import Reader
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.settings import Settings, user_path, weights_of
-from vaultsync.storage.visible_store import VisibleStore
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
 
 if TYPE_CHECKING:
@@ -41,6 +39,8 @@ if TYPE_CHECKING:
     from vaultsync.backends.qdrant.connection import QdrantConnection
     from vaultsync.backends.qdrant.operations import PointCollection
     from vaultsync.backends.sqlite.listed_entries import SqliteEntries
+    from vaultsync.backends.tantivy.agent_indexes import AgentIndexes
+    from vaultsync.backends.tantivy.index import TantivyIndex
     from vaultsync.context_packs.pack import ContextPack
     from vaultsync.context_packs.ports import TokenCounter
     from vaultsync.index_files.service import TableInputs
@@ -103,7 +103,6 @@ class Services:
         self._on_answer = on_answer
         self._closing = ExitStack()
         self._store_place = store_place(settings)
-        self._agent_indexes: dict[str, NoteIndex] = {}
         self.store_path = str(self._store_place)
         """The file or the collection that holds the facts, for display."""
         make_state_dir(settings.state_dir)
@@ -178,34 +177,12 @@ class Services:
             ConfigError: the classifier of the settings needs further settings.
             EmbedderError: the embedder cannot be used on this machine.
         """
-        settings = self.settings
-        if settings.classifier == "model":
-            if not (settings.classifier_url and settings.classifier_model):
-                raise ConfigError(
-                    'classifier = "model" needs a service and a model',
-                    hint="set classifier_url and classifier_model",
-                )
-            from vaultsync.backends.classifiers.model_classifier import ModelClassifier
+        from vaultsync.api.choose_classifier import classifier_for
 
-            return ModelClassifier(
-                settings.classifier_url,
-                settings.classifier_model,
-                clock=self.clock,
-                key_variable=settings.classifier_key,
-            )
-        if settings.classifier == "embedding":
-            if not self.can_embed or self.embedder is None:
-                raise ConfigError(
-                    'classifier = "embedding" needs an embedder',
-                    hint='set embedder = "local", and install vaultsync[local]',
-                )
-            from vaultsync.backends.classifiers.nearest_classifier import NearestClassifier
-            from vaultsync.observations.labelled import moved_by_people
+        def embedder() -> Embedder | None:
+            return self.embedder if self.can_embed else None
 
-            return NearestClassifier(self.embedder, lambda: moved_by_people(self.read_context))
-        from vaultsync.observations.rules import RuleClassifier
-
-        return RuleClassifier()
+        return classifier_for(self.settings, self.read_context, embedder)
 
     @staticmethod
     def transcript_end(path: str, host: str) -> str:
@@ -264,21 +241,21 @@ class Services:
     @cached_property
     def note_index(self) -> NoteIndex:
         """The keyword index of all facts."""
-        return self._open_note_index("words")
+        return self.closing(self._open_note_index(self._index_folder("words")))
 
-    def _index_of(self, agent: str) -> NoteIndex:
-        """The keyword index of the facts that one agent may see."""
-        if agent not in self._agent_indexes:
-            name = sha256(agent.encode()).hexdigest()[:16]
-            self._agent_indexes[agent] = self._open_note_index(f"words-{name}")
-        return self._agent_indexes[agent]
+    @cached_property
+    def agent_indexes(self) -> AgentIndexes:
+        """The keyword indexes of agents from which some facts are hidden."""
+        from vaultsync.backends.tantivy.agent_indexes import AgentIndexes
 
-    def _open_note_index(self, name: str) -> NoteIndex:
+        parent = self._index_folder("words").parent
+        return self.closing(AgentIndexes(parent, self._open_note_index))
+
+    def _open_note_index(self, folder: Path) -> TantivyIndex:
         from vaultsync.backends.tantivy.index import TantivyIndex
 
-        folder, weights = self._index_folder(name), self.settings.weights.fields
-        index = TantivyIndex(folder, weights=weights, language=self.settings.language)
-        return self.closing(index)
+        settings = self.settings
+        return TantivyIndex(folder, weights=settings.weights.fields, language=settings.language)
 
     @cached_property
     def repository_facts(self) -> RepositoryFacts:
@@ -494,18 +471,15 @@ class Services:
         """The sources of an answer about the past: a temporary index of the facts at that time."""
         from tempfile import TemporaryDirectory
 
-        from vaultsync.backends.tantivy.index import TantivyIndex
         from vaultsync.recall.past_facts import past_facts
 
         past = past_facts(ctx, as_of, agent=agent)
-        settings = self.settings
-        with TemporaryDirectory(prefix="past-", dir=self._index_folder("words").parent) as folder:
-            weights, language = settings.weights, settings.language
-            with closing(
-                TantivyIndex(Path(folder, "words"), weights=weights.fields, language=language)
-            ) as index:
-                ranking = self._weights_for(agent)
-                yield RecallSources(past.ctx, index, weights=ranking, unknown=past.unknown)
+        with (
+            TemporaryDirectory(prefix="past-", dir=self._index_folder("words").parent) as folder,
+            closing(self._open_note_index(Path(folder, "words"))) as index,
+        ):
+            ranking = self._weights_for(agent)
+            yield RecallSources(past.ctx, index, weights=ranking, unknown=past.unknown)
 
     def _weights_for(self, agent: str | None) -> RankingWeights:
         """The ranking weights of an agent, else those of the settings."""
@@ -518,16 +492,22 @@ class Services:
         """The keyword index for the questions of an agent, brought up to date.
 
         Scores and the confidence depend on how rare a word is in the index, which would reveal
-        something about facts that the agent may not read. So an agent gets its own index as
-        soon as there are such facts.
+        something about facts that the agent may not read. So an agent gets another index as
+        soon as there are such facts: its own if there are facts in its private scope, or else
+        the one of all agents with the same permissions.
         """
         index = self.note_index
         report = catch_up_note_index(ctx, index)
         reader = Reader(agent.casefold(), ctx.policy.permissions)
-        if index.count(reader) == index.count():
+        count = index.count(reader)
+        if count == index.count():
             return index, report
+        from vaultsync.storage.visible_store import VisibleStore
+
+        if index.count(reader.shared()) == count:
+            reader = reader.shared()
         visible = structs.replace(ctx, store=VisibleStore(ctx.store, reader))
-        index = self._index_of(reader.agent)
+        index = self.agent_indexes.of(reader)
         return index, catch_up_note_index(visible, index)
 
     # ------------------------------------------------------------------------ private

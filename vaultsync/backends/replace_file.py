@@ -70,12 +70,29 @@ def append_bytes(path: Path, data: bytes, *, durable: bool = False) -> int:
     """
     fd = os.open(path, _APPEND, 0o600)
     try:
-        os.write(fd, data)
+        write_whole(fd, data, path)
         if durable:
             os.fsync(fd)
         return os.fstat(fd).st_size
     finally:
         os.close(fd)
+
+
+def write_whole(fd: int, data: bytes, path: Path) -> None:
+    """Write to a file in one call, which `O_APPEND` appends as a whole.
+
+    If only a part fits on the disk, it is removed, unless another process has appended to it.
+
+    Raises:
+        OSError: the disk is full or broken.
+    """
+    done = os.write(fd, data)
+    if done == len(data):
+        return
+    end = os.lseek(fd, 0, os.SEEK_CUR)
+    if os.fstat(fd).st_size == end:
+        os.ftruncate(fd, end - done)
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
 def keep_copy(folder: Path, data: bytes) -> str:

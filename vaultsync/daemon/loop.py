@@ -96,6 +96,9 @@ class DaemonLoop:
         self._failures = BackOff(
             first=intervals.failure, longest=intervals.longest_failure, jitter=jitter
         )
+        upkeep, longest = intervals.upkeep, intervals.longest_upkeep
+        self._derive_failures = BackOff(first=upkeep, longest=longest, jitter=jitter)
+        self._hash_failures = BackOff(first=upkeep, longest=longest, jitter=jitter)
         self._absences = BackOff(first=max(intervals.poll, 0.25), longest=30, jitter=jitter)
         self._clock = work.ctx.clock
         now = self._clock.monotonic()
@@ -230,9 +233,8 @@ class DaemonLoop:
         elif folders or due.behind_since is not None:
             self._pass(now, folders)
         elif due.take_folders_to_hash(now, self._work.ctx.archive):
-            hashed_folders = [due.to_hash.pop() for _ in due.to_hash[:FOLDERS_HASHED_PER_TICK]]
-            self._pass(now, frozenset(hashed_folders), hashed=True)
-        elif now >= due.derive_at:
+            self._compare_contents(now)
+        elif now >= min(due.derive_at, due.derive_retry_at):
             self._derive()
 
     def _folders_changed(self, now: float) -> bool:
@@ -295,6 +297,17 @@ class DaemonLoop:
             self.state.failing = False
             self._emit_state()
 
+    def _compare_contents(self, now: float) -> None:
+        """Compare the contents of some folders; after a failure, again later."""
+        due = self._due
+        folders = [due.to_hash.pop() for _ in due.to_hash[:FOLDERS_HASHED_PER_TICK]]
+        self._pass(now, frozenset(folders), hashed=True)
+        if self.error is None:
+            self._hash_failures.reset()
+        else:
+            due.to_hash.extend(folders)
+            due.hash_retry_at = now + self._hash_failures.next()
+
     def _measure(self, report: Report, behind_since: float | None) -> None:
         now = self._clock.monotonic()
         self.telemetry.record_run(
@@ -327,18 +340,25 @@ class DaemonLoop:
         self._emit_state()
 
     def _derive(self) -> None:
-        self._due.derive_at = self._due.NEVER
+        due = self._due
+        due.derive_at = due.derive_retry_at = due.NEVER
         try:
             if self._work.is_derived():
+                self._derive_failures.reset()
                 return
             behind = self._work.derive(self._check_for_changes)
         except _ChangesPendingError:
-            self._due.derive_at = self._clock.monotonic() + self._intervals.derive
+            due.derive_at = self._clock.monotonic() + self._intervals.derive
         except DaemonStoppedError:
             raise
         except (VaultsyncError, OSError) as error:
+            due.derive_retry_at = self._clock.monotonic() + self._derive_failures.next()
             self._emit("error", self.state.fail(error, self._work.ctx.now()))
         else:
+            if behind:
+                due.derive_retry_at = self._clock.monotonic() + self._derive_failures.next()
+            else:
+                self._derive_failures.reset()
             self._emit("derived", {"behind": list(behind)})
 
     # ------------------------------------------------------- in the middle of things

@@ -43,6 +43,10 @@ class Intervals:
     failure: float = 1.0
     longest_failure: float = 60.0
     """The maximum delay after a failed run."""
+    upkeep: float = 60.0
+    longest_upkeep: float = 3600.0
+    """The first and the maximum delay before derived data is updated, or contents are compared,
+    again after that failed."""
 
 
 class Debouncer:
@@ -105,10 +109,14 @@ class DueTimes:
         self.not_before = now
         """The earliest time of the next run, after a failure."""
         self.derive_at = now
+        self.derive_retry_at = self.NEVER
+        """When derived data is updated again after that failed; not pending work."""
         self.rescan_at = now
         self.retry_at = self.NEVER
         self.hash_at = now + intervals.hashes
         self.to_hash: list[VaultPath] = []
+        self.hash_retry_at = now
+        """The earliest time at which contents are compared, after that failed."""
         self._waiting = ""
         self._tries = 0
 
@@ -145,13 +153,16 @@ class DueTimes:
         if now >= self.hash_at:
             self.hash_at = now + self._intervals.hashes
             self.to_hash = list(archive.folders())
-        return bool(self.to_hash)
+        return bool(self.to_hash) and now >= self.hash_retry_at
 
     def wait(self, now: float, *settle: float | None) -> float:
         """Seconds until something is due."""
-        times = [self.rescan_at, self.retry_at, self.derive_at, self.hash_at]
+        times = [self.rescan_at, self.retry_at, self.hash_at]
+        times += [self.derive_at, self.derive_retry_at]
         times += [at for at in settle if at is not None]
-        if self.all or self.to_hash or self.behind_since is not None:
+        if self.to_hash:
+            times.append(self.hash_retry_at)
+        if self.all or self.behind_since is not None:
             times.append(now)
         soonest = max(min(times), self.not_before)
         poll = max(self.ask_at - now, 0.0)

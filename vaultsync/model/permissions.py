@@ -158,6 +158,15 @@ class Reader(Struct, frozen=True):
         """Whether the agent may know of facts of a scope."""
         return self.permissions.may_read(self.agent, scope)
 
+    def shared(self) -> Reader:
+        """A reader without a name, and so without a private scope of its own.
+
+        It is equal for all agents that read the same beside their own scope.
+        """
+        read, closed = self.permissions.readable(self.agent)
+        table = {EVERY_AGENT: AgentPermissions(read)}
+        return Reader("", Permissions(table, dict.fromkeys(closed, ())))
+
     @property
     def key(self) -> str:
         """A text that is another one for another agent, and for another table."""

@@ -7,10 +7,11 @@ versions that no run has recorded yet. The history has the time of the run that 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -22,7 +23,8 @@ from vaultsync.storage.archive import HistoryEntry
 from vaultsync.storage.clock import FixedClock
 from vaultsync.storage.past_store import PastStore
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
-from vaultsync.storage.store import ReplacedVersion
+from vaultsync.storage.replaced_versions import iter_replaced
+from vaultsync.storage.store import ReplacedVersion, Store
 from vaultsync.sync.context import ReadContext
 
 _NO_FIELDS = frozenset({"path", "note", "fact", "id"})
@@ -70,19 +72,18 @@ def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
         deleted = {x.id: x for x in ctx.store.iter_facts(deleted=True)}
         facts = {key: x for key, x in deleted.items() if _is_later(written[key].at, at)}
         facts |= {fact.id: fact for fact in ctx.store.iter_facts()}
-        replaced: Sequence[ReplacedVersion] = ctx.store.replaced_versions()
+        versions = _oldest_since(ctx.store, at)
         store_id = ctx.store.state().store_id
     except StoreUnavailableError as error:
         unknown.append(f"Facts are as of the last sync run: {error.message}.")
         facts = {base.fact.id: base.fact for base in ctx.archive.iter_bases()}
-        written, deleted, replaced, store_id = {}, {}, (), ""
+        written, deleted, versions, store_id = {}, {}, {}, ""
     pruned = ctx.archive.setting(HISTORY_SINCE_SETTING)
     if pruned is not None and _is_later(pruned, at):
         unknown.append(
             f"The history before {pruned[:DAY_LENGTH]} was pruned: what changed between the time"
             " asked for and that day is shown as it was on that day."
         )
-    versions = _oldest_since(replaced, at)
     entries = defaultdict[str, list[HistoryEntry]](list)
     for entry in ctx.archive.history(since=at[: len("2026-02-14T13:45:00")]):
         if _is_later(entry.at, at):
@@ -114,10 +115,10 @@ def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
     return Past(replace(ctx, store=store, clock=clock, read=None), tuple(unknown))
 
 
-def _oldest_since(versions: Iterable[ReplacedVersion], at: str) -> dict[str, ReplacedVersion]:
-    """Each fact's last version at a time, or else the first one after it."""
+def _oldest_since(store: Store, at: str) -> dict[str, ReplacedVersion]:
+    """Each fact's last replaced version at a time, or else the first one after it."""
     oldest: dict[str, ReplacedVersion] = {}
-    for each in versions:
+    for each in chain.from_iterable(iter_replaced(store)):
         if each.fact.id not in oldest or not _is_later(each.at, at):
             oldest[each.fact.id] = each
     return oldest

@@ -248,24 +248,27 @@ class DaemonRunner:
             EngineBusyError: another engine has the vault.
             VaultsyncError, OSError: with `once`, the error of a run that failed.
         """
-        work = DaemonWork(
-            self.settings,
-            stopped=lambda: self._stopping,
-            has_waiting_calls=lambda: not self._calls.empty(),
-            app=self._app,
-        )
-        with work as memory, memory.locked(self._retry_lock):
-            self._worker, self._memory = threading.get_ident(), memory
-            self.ready.set()
-            try:
-                return self._watch(memory)
-            finally:
-                self._stopping = True
-                if not self._once:
-                    memory.stop_embedding()
-                self._worker = self._daemon = None
-                self._refuse_calls()
-                self._file.remove()
+        try:
+            work = DaemonWork(
+                self.settings,
+                stopped=lambda: self._stopping,
+                has_waiting_calls=lambda: not self._calls.empty(),
+                app=self._app,
+            )
+            with work as memory, memory.locked(self._retry_lock):
+                self._worker, self._memory = threading.get_ident(), memory
+                self.ready.set()
+                try:
+                    return self._watch(memory)
+                finally:
+                    self._stopping = True
+                    if not self._once:
+                        memory.stop_embedding()
+                    self._file.remove()
+        finally:  # also if another engine has the vault
+            self._stopping = True
+            self._worker = self._daemon = None
+            self._refuse_calls()
 
     def stop(self) -> None:
         """Make `run` return soon, even during a run; safe in a signal handler."""
@@ -325,7 +328,7 @@ class DaemonRunner:
             memory, make, self._intervals, emit=self._publish, jitter=_jitter, telemetry=telemetry
         )
         self._daemon = daemon
-        files = MemoryFileWatch(memory, self._publish, memory.version)
+        files = MemoryFileWatch(memory, self._publish, memory.version, jitter=_jitter)
         idle = IdleWork(
             memory, lambda: memory.ctx, self._publish, daemon.record_error, jitter=_jitter
         )
@@ -353,8 +356,9 @@ class DaemonRunner:
                 idle.tick(time.monotonic())
             self._publish_lag(daemon)
             self._keep_telemetry(daemon)
-            if self._once and daemon.error is not None:
-                raise daemon.error
+            error = daemon.error or files.error
+            if self._once and error is not None:
+                raise error
             if self._once and daemon.is_idle and files.settled:
                 return
             if wait > 0 and self._wake.wait(wait):

@@ -10,7 +10,7 @@ from msgspec import to_builtins
 
 from vaultsync.api.memory import Memory
 from vaultsync.backends.state.vault_marker import uses_modules
-from vaultsync.errors import RepositoryError, VaultsyncError
+from vaultsync.errors import GuardError, RepositoryError, VaultsyncError
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.schema import Value
 from vaultsync.sync.context import SyncContext
@@ -99,10 +99,17 @@ class IdleWork:
         done = ctx.archive.setting(LAST_MAINTENANCE)
         if done == day:
             return
-        if done is not None and (report := self._attempt(self._memory.maintain)) is not None:
-            self._tell(report)
+        if done is not None and not self._attempt(self._maintain_today):
+            return  # retried at the next check
         with ctx.archive.transaction():
             ctx.archive.set_setting(LAST_MAINTENANCE, day)
+
+    def _maintain_today(self) -> bool:
+        try:
+            self._tell(self._memory.maintain())
+        except GuardError as error:  # the user has to confirm the run that it names
+            self._record_error(error)
+        return True
 
     def _sync_modules(self) -> None:
         """Sync the known folders of modules, if there are any."""

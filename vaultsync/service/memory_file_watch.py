@@ -13,6 +13,7 @@ from msgspec import to_builtins
 
 from vaultsync.api.memory import Memory
 from vaultsync.errors import StoreUnavailableError, VaultsyncError
+from vaultsync.model.backoff import BackOff
 from vaultsync.model.schema import Value
 from vaultsync.sync.report import error_summary
 
@@ -20,6 +21,8 @@ POLL_INTERVAL = 1.0
 """Seconds between two checks of the files."""
 SEARCH_INTERVAL = 10.0
 """Seconds between two searches of folders for new files."""
+FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
+"""First and maximum delay, in seconds, before files whose sync failed are synced again."""
 _NONE_YET = object()
 _Stamp = tuple[int, int, int, int] | None
 
@@ -37,6 +40,8 @@ class MemoryFileWatch:
         memory: Memory,
         publish: Callable[[str, Mapping[str, Value]], None],
         version: Callable[[], object] = lambda: None,
+        *,
+        jitter: Callable[[], float] = lambda: 1.0,
     ) -> None:
         """Prepare it.
 
@@ -44,6 +49,7 @@ class MemoryFileWatch:
             memory: the memory whose files are synced.
             publish: receives the results as `memory-file` events.
             version: returns the version of the memory, which the files follow.
+            jitter: as in `BackOff`.
         """
         self._memory = memory
         self._publish = publish
@@ -51,6 +57,12 @@ class MemoryFileWatch:
         self._read_interval = memory.settings.watch.hash_seconds
         self._seen: dict[Path, _FileStatus] = {}
         self._done: dict[Path, _Stamp] = {}
+        self._failed: dict[Path, _Stamp] = {}
+        """The files whose sync failed; unless they change, they wait until `_retry_at`."""
+        self._retry_at = 0.0
+        self._retries = BackOff(first=FIRST_RETRY, longest=LONGEST_RETRY, jitter=jitter)
+        self.error: Exception | None = None
+        """The error of the last sync."""
         self._next = self._next_search = self._next_read = 0.0
         self._version: tuple[object, float] = object(), 0.0
         """The version of the memory, and the time at which it was first seen."""
@@ -113,34 +125,40 @@ class MemoryFileWatch:
         }
         due = {p: s.stamp for p, s in new.items() if now - s.since >= self._quiet}
         self.settled = not new
-        if not due:
+        if not due or (now < self._retry_at and due.items() <= self._failed.items()):
             return
         try:
             report = self._memory.follow_memory_files(due)
         except StoreUnavailableError:
             return  # retried at the next check
         except (VaultsyncError, OSError) as error:
-            self._publish("error", to_builtins(error_summary(error)))
-        else:
-            if report is not None and not (report.quiet and not report.attention):
-                data: dict[str, Value] = {
-                    "files": [each.name for each in (*report.files, *report.blocks)],
-                    "counts": dict(report.counts),
-                    "attentions": len(report.attention),
-                    "sections": [
-                        {
-                            "path": file.name,
-                            "section": each.title,
-                            "fact_id": each.fact_id,
-                            "action": each.action,
-                        }
-                        for file in report.files
-                        for each in file.actions
-                    ],
-                }
-                self._publish("memory-file", data)
+            self.error, self._failed = error, due
+            wait = self._retries.next()
+            self._retry_at = now + wait
+            event = to_builtins(error_summary(error))
+            self._publish("error", {**event, "again_in": round(wait, 1)})
+            return
+        self.error, self._failed = None, {}
+        self._retries.reset()
         self._done.update(due)
         self.settled = len(due) == len(new)
+        if report is not None and not (report.quiet and not report.attention):
+            data: dict[str, Value] = {
+                "files": [each.name for each in (*report.files, *report.blocks)],
+                "counts": dict(report.counts),
+                "attentions": len(report.attention),
+                "sections": [
+                    {
+                        "path": file.name,
+                        "section": each.title,
+                        "fact_id": each.fact_id,
+                        "action": each.action,
+                    }
+                    for file in report.files
+                    for each in file.actions
+                ],
+            }
+            self._publish("memory-file", data)
 
 
 def _stamp(path: Path) -> _Stamp:

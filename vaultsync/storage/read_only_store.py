@@ -22,7 +22,11 @@ class ReadOnlyStore:
         """Not supported."""
         raise NotImplementedError
 
-    def replaced_versions(self) -> list[ReplacedVersion]:
+    def replaced_ids(self) -> list[str]:
+        """Not supported."""
+        raise NotImplementedError
+
+    def replaced_versions(self, fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
         """Not supported."""
         raise NotImplementedError
 

@@ -107,7 +107,11 @@ class RedactedStore(ReadOnlyStore):
         found = self._store.iter_facts(after, newest=newest, deleted=deleted)
         return map(self._view.redact, found)
 
-    def replaced_versions(self) -> list[ReplacedVersion]:
+    def replaced_ids(self) -> list[str]:
+        """The ids of facts with versions that no archive has recorded yet."""
+        return self._store.replaced_ids()
+
+    def replaced_versions(self, fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
         """The versions that no archive has recorded yet, without their secrets."""
-        found = self._store.replaced_versions()
+        found = self._store.replaced_versions(fact_ids)
         return [each._replace(fact=self._view.redact(each.fact)) for each in found]

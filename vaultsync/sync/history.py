@@ -20,6 +20,7 @@ from vaultsync.model.serialization import fact_from_json, fact_to_json
 from vaultsync.notes.conflict_note import is_deletion
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Archive, Base, HistoryEntry
+from vaultsync.storage.replaced_versions import iter_replaced
 from vaultsync.storage.store import ReplacedVersion, Store, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
@@ -253,8 +254,7 @@ def unrecorded_history(ctx: SyncContext, fact_id: str) -> list[HistoryEntry]:
     """The history of a fact's versions that the next run will record; empty without the store."""
     since = int(ctx.archive.setting("cursor") or 0)
     try:
-        versions = [x for x in ctx.store.replaced_versions() if x.fact.id == fact_id]
-        return _unrecorded(ctx, versions, since).entries
+        return _unrecorded(ctx, ctx.store.replaced_versions([fact_id]), since).entries
     except StoreUnavailableError as error:
         _log.debug("what was replaced in %s is not known: %s", fact_id, error)
         return []
@@ -271,20 +271,19 @@ def record_replaced(ctx: SyncContext, since: int) -> Mapping[str, Fact]:
     Returns:
         Per fact, the newest version without a base, which the current version replaced.
     """
+    newest: dict[str, Fact] = {}
     try:
-        unrecorded = _unrecorded(ctx, ctx.store.replaced_versions(), since)
+        for versions in iter_replaced(ctx.store):
+            unrecorded = _unrecorded(ctx, versions, since)
+            newest |= unrecorded.newest
+            if unrecorded.entries:
+                with ctx.archive.transaction():
+                    ctx.archive.add_history(unrecorded.entries)
+            if unrecorded.revisions:
+                ctx.store.drop_replaced(unrecorded.revisions)
     except StoreUnavailableError as error:
-        _log.debug("replaced versions are recorded by the next run: %s", error)
-        return {}
-    if unrecorded.entries:
-        with ctx.archive.transaction():
-            ctx.archive.add_history(unrecorded.entries)
-    try:
-        if unrecorded.revisions:
-            ctx.store.drop_replaced(unrecorded.revisions)
-    except StoreUnavailableError as error:
-        _log.debug("replaced versions are dropped by the next run: %s", error)
-    return unrecorded.newest
+        _log.debug("the other replaced versions are recorded by the next run: %s", error)
+    return newest
 
 
 def _unrecorded(ctx: SyncContext, versions: Sequence[ReplacedVersion], since: int) -> _Unrecorded:

@@ -290,10 +290,14 @@ def open_to_read(place: EntryAt) -> int:
 
 def metadata_of(fd: int, found: os.stat_result) -> FileMetadata:
     """The metadata of an open file, given its stat."""
-    xattrs = {}
-    if sys.platform == "linux":
+    xattrs: dict[str, bytes] = {}
+    if sys.platform == "linux":  # on macOS, Python has no functions for them
+        keys: list[str] = []
         with contextlib.suppress(OSError):  # not supported by all file systems
-            xattrs = {key: os.getxattr(fd, key) for key in os.listxattr(fd)}
+            keys = os.listxattr(fd)
+        for key in keys:
+            with contextlib.suppress(OSError):  # the system may refuse a single one
+                xattrs[key] = os.getxattr(fd, key)
     return FileMetadata(found.st_mode, (found.st_uid, found.st_gid), xattrs)
 
 
@@ -310,8 +314,8 @@ def copy_metadata(metadata: FileMetadata, target: EntryAt, found: os.stat_result
         if metadata.mode != found.st_mode:
             os.fchmod(fd, stat.S_IMODE(metadata.mode))
         if sys.platform == "linux":
-            with contextlib.suppress(OSError):  # not supported by all file systems
-                for key, value in metadata.xattrs.items():
+            for key, value in metadata.xattrs.items():
+                with contextlib.suppress(OSError):  # for some, only root may
                     os.setxattr(fd, key, value)
     finally:
         os.close(fd)

@@ -388,7 +388,7 @@ class FolderTree:
         self._touched.add(path.rpartition("/")[0])
 
     def sync(self) -> None:
-        """Flush touched files, or the whole disk if there are many.
+        """Flush touched files, or the whole disk, or disks, if there are many.
 
         An error is permanent: the system may have dropped data that it could not write, and
         would report success for the next flush.
@@ -399,12 +399,31 @@ class FolderTree:
             return
         try:
             few = len(self._touched) <= _FEW
-            if not (few and self._sync_each()) and not syscalls.flush_all(self._root):
+            if not (few and self._sync_each()) and not self._sync_disks():
                 self._sync_each()
         except OSError as error:
             self._failed = error
             raise
         self._touched.clear()
+
+    def _sync_disks(self) -> bool:
+        """Flush the file systems of the touched files; False if this is not supported.
+
+        A folder below the root may be the root of another file system.
+        """
+        if not syscalls.flush_all(self._root):
+            return False
+        flushed = {os.fstat(self._root).st_dev}
+        for folder in {path.rpartition("/")[0] for path in self._touched} - {""}:
+            with (
+                contextlib.suppress(NoteError, FileNotFoundError),  # it was moved away
+                self.place(f"{folder}/.") as place,
+            ):
+                device = os.fstat(place.folder).st_dev
+                if device not in flushed:
+                    syscalls.flush_all(place.folder)
+                    flushed.add(device)
+        return True
 
     def _sync_each(self) -> bool:
         """Flush each file and folder; False if one was moved away."""

@@ -77,6 +77,9 @@ class FolderLock:
             return
         try:
             retry.ask(self._try)
+        except BaseException:
+            self._held.unlock()  # the disk may be too full to record the holder
+            raise
         finally:
             self._next.unlock()
 

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import chain
 
 from vaultsync.backends.qdrant.commit_log import (
     COMMIT_RECORD_ID,
@@ -184,9 +185,20 @@ class QdrantStore:
                 if fact is not None:
                     yield fact
 
-    def replaced_versions(self) -> list[ReplacedVersion]:
+    def replaced_ids(self) -> list[str]:
         self._committed()
-        found = self._points.walk_all(_REPLACED, FACT_KEYS)
+        found = self._points.walk_all(_REPLACED, ("of", "seq"))
+        rows = [(each.get("seq"), each.get("of")) for _, each in found]  # some may be damaged
+        ids = sorted((seq, of) for seq, of in rows if isinstance(seq, int) and isinstance(of, str))
+        return list(dict.fromkeys(of for _, of in ids))
+
+    def replaced_versions(self, fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
+        self._committed()
+        places = [_REPLACED]
+        if fact_ids is not None:
+            of = (MatchAny("of", some) for some in batches(fact_ids))
+            places = [PointFilter((*_REPLACED.must, each)) for each in of]
+        found = chain.from_iterable(self._points.walk_all(each, FACT_KEYS) for each in places)
         versions = [to_replaced_version(payload) for _, payload in found]
         return sorted(filter(None, versions), key=lambda each: each.seq)
 

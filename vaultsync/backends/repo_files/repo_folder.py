@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from vaultsync.backends.filesystem.syscalls import EntryAt, exchange
-from vaultsync.backends.replace_file import read_file, replace_file, sync_folder
+from vaultsync.backends.replace_file import read_file, replace_file, sync_folder, write_whole
 from vaultsync.backends.repo_files.file_locks import locked
 from vaultsync.errors import RepoFileError
 
@@ -129,7 +129,7 @@ class RepoFolder:
                 before = os.fstat(fd).st_size
                 data = (b"" if _ends_line(path, before) else b"\n") + line + b"\n"
                 try:
-                    _write_whole(fd, data, path)
+                    write_whole(fd, data, path)
                     os.fsync(fd)
                 except OSError:
                     os.ftruncate(fd, before)
@@ -189,12 +189,6 @@ def _swap(path: Path, data: bytes, expect: bytes) -> bytes | None:
         os.close(folder)
         aside.unlink(missing_ok=True)
     return None if found == expect else found
-
-
-def _write_whole(fd: int, data: bytes, path: Path) -> None:
-    """Write in one call, which `O_APPEND` appends as a whole."""
-    if os.write(fd, data) < len(data):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
 def _write_in_place(path: Path, data: bytes) -> None:

@@ -59,8 +59,10 @@ _SELECT_FACTS = (
 )
 _SELECT_REPLACED = (
     "SELECT seq, revision, CAST(body AS BLOB), actor, at, fact_id FROM revisions"
-    " WHERE seq > ? ORDER BY seq LIMIT ?"
+    " WHERE seq > ?1 AND (?2 IS NULL OR fact_id IN (SELECT value FROM json_each(?2)))"
+    " ORDER BY seq LIMIT ?3"
 )
+_SELECT_REPLACED_IDS = "SELECT fact_id FROM revisions GROUP BY fact_id ORDER BY min(seq)"
 _DROP_REPLACED = "DELETE FROM revisions WHERE revision IN (SELECT value FROM json_each(?))"
 _SOME = "WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0"
 _SELECT_IDS = "SELECT id FROM facts WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0"
@@ -307,10 +309,14 @@ class SqliteStore:
             db.executemany(_COUNT, [(key, *count, op) for key, count in counts.items()])
             return len(db.execute(_SELECT_IDS, (json.dumps(list(counts)),)).fetchall())
 
-    def replaced_versions(self) -> list[ReplacedVersion]:
+    def replaced_ids(self) -> list[str]:
+        return [fact_id for (fact_id,) in self._rows(_SELECT_REPLACED_IDS)]
+
+    def replaced_versions(self, fact_ids: Iterable[str] | None = None) -> list[ReplacedVersion]:
         found: list[ReplacedVersion] = []
+        some = None if fact_ids is None else json.dumps(list(fact_ids))
         damaged, after = DamagedRows(), 0  # the fact itself may be intact
-        while rows := self._rows(_SELECT_REPLACED, after, sqlite_file.BATCH_ROWS):
+        while rows := self._rows(_SELECT_REPLACED, after, some, sqlite_file.BATCH_ROWS):
             for seq, revision, body, actor, at, fact_id in rows:
                 fact = damaged.read(fact_id, wire.fact_from_json, body, revision=revision)
                 if fact is not None:
@@ -328,7 +334,7 @@ class SqliteStore:
             self._closed = True
             self._disconnect()
 
-    def _rows(self, statement: str, *values: str | int) -> list[tuple[Any, ...]]:
+    def _rows(self, statement: str, *values: str | int | None) -> list[tuple[Any, ...]]:
         with self._connection() as db:
             return db.execute(statement, values).fetchall()
 

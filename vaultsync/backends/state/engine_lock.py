@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import filelock
 
 _log = logging.getLogger(__name__)
+_PROBE_SECONDS = 0.2
+"""Seconds to wait for the lock of a request, which other processes hold briefly to test it."""
 
 
 class EngineLock:
@@ -116,8 +118,14 @@ class EngineLock:
         """Acquire the lock; `EngineBusyError` if another engine has it."""
         if not self._try_lock():
             raise EngineBusyError(self._vault, self.holder("another process"))
-        replace_file(self._holder, json.dumps({"pid": os.getpid()}).encode(), durable=False)
-        self._written = True
+        try:
+            replace_file(self._holder, json.dumps({"pid": os.getpid()}).encode(), durable=False)
+            self._written = True
+        except OSError as error:  # a full disk; without a record, others see "another process"
+            _log.debug("%s is not written: %s", self._holder, error)
+        except BaseException:
+            self.unlock()
+            raise
 
     def __exit__(self, *_: object) -> None:
         """Release the lock."""
@@ -137,7 +145,7 @@ class _Request:
     @contextmanager
     def held(self) -> Iterator[bool]:
         """Lock it within the context; yields whether no other process has locked it."""
-        first = _try_file_lock(self._lock)
+        first = _try_file_lock(self._lock, _PROBE_SECONDS)
         try:
             yield first
         finally:
@@ -181,11 +189,11 @@ def _file_lock(path: Path) -> filelock.BaseFileLock:
     return filelock.FileLock(path, mode=0o600)
 
 
-def _try_file_lock(lock: filelock.BaseFileLock) -> bool:
+def _try_file_lock(lock: filelock.BaseFileLock, seconds: float = 0.0) -> bool:
     import filelock
 
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=seconds, poll_interval=0.01)
     except filelock.Timeout:
         return False
     return True
