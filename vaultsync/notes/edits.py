@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vaultsync.model.canonical import link_name
+from vaultsync.model.canonical import equal_as_json, link_name
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TIER_PRIORITIES, TIERS, Value
 from vaultsync.notes.body import read_blocks_above
@@ -27,11 +27,13 @@ def apply_note_edits(
     for key in {**before.values, **now.values}:
         old = base.value(key) if key in was_invalid else before.values.get(key)
         new = now.values.get(key)
-        if old != new and key not in invalid and not (key == "type" and new is None):
+        if key in invalid or (key == "type" and new is None):
+            continue
+        if not equal_as_json(old, new):
             changes[key] = new
     for key in {**before.properties, **now.properties}:
         old, new = before.properties.get(key), now.properties.get(key)
-        if old != new and key not in invalid:
+        if key not in invalid and not equal_as_json(old, new):
             changes[key] = new
     moved_to = type_of_folder(now.place)
     if moved_to and moved_to != type_of_folder(before.place):

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from vaultsync.errors import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.yaml.writer import emit_property
-from vaultsync.model.canonical import canonical, link_name
+from vaultsync.model.canonical import canonical, equal_as_json, link_name
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import ORIGINAL
@@ -172,8 +172,8 @@ def _same(row: Field | None, one: Value, other: Value) -> bool:
         right = list(other) if isinstance(other, (list, tuple)) else [other] * (other is not None)
         if row is not None and row.kind in (ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS):
             return set(left) == set(right)
-        return left == right
-    return one == other or (_is_unset(row, one) and _is_unset(row, other))
+        return equal_as_json(left, right)
+    return equal_as_json(one, other) or (_is_unset(row, one) and _is_unset(row, other))
 
 
 def _is_left_out(key: str, value: Value) -> bool:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from vaultsync.errors import StoreUnavailableError
-from vaultsync.model.compare import differing_keys, equal_as_json
+from vaultsync.model.canonical import equal_as_json
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.serialization import fact_from_values
