@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from vaultsync.model.canonical import lower_each
+from vaultsync.indexing.text_normalization import fold_text, has_no_blanks
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import type_word
@@ -17,8 +18,11 @@ MAX_TERM_POSITIONS = 30
 """Maximum number of occurrences of one term that are considered for the snippet."""
 _PAIR = 2
 """Number of letters of a term in a script without blanks."""
-_MAX_SUFFIX = 5
-"""Maximum number of letters after a stem; with more, it is another word."""
+_MAX_SUFFIX = 6
+"""Maximum number of letters after a stem; with more, it is another word.
+
+After a short stem that is not ASCII, as many as it has: *которая* is no form of *кот*.
+"""
 # Markup removed from snippets; links keep their display text.
 _LINK = lazy_pattern(r"!?\[\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
 _MARKUP = lazy_pattern(r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE)
@@ -52,12 +56,12 @@ class QueryTerms:
         self, text: str, *, limit: int = MAX_TERM_POSITIONS
     ) -> list[tuple[int, int, int]]:
         """The (start, end, term number) of each match in order, at most `limit` per term."""
-        lowered = lower_each(text)
+        folded = fold_text(text)
         return sorted(
-            (start, end, number)
+            (folded.original(start), folded.original(end), number)
             for number, spellings in enumerate(self._spellings)
             for stem in spellings
-            for start, end in islice(_words_with_stem(lowered, stem), limit)
+            for start, end in islice(_words_with_stem(folded.text, stem), limit)
         )
 
     def matched_words(self, text: str) -> dict[int, str]:
@@ -119,19 +123,30 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _words_with_stem(text: str, stem: str) -> Iterator[tuple[int, int]]:
     """The (start, end) of each word with a stem; in scripts without blanks, of the stem."""
+    is_anywhere = has_no_blanks(stem)
+    longest = _MAX_SUFFIX if stem.isascii() else min(_MAX_SUFFIX, len(stem))
     at = text.find(stem)
     while at >= 0:
         end = at + len(stem)
-        if not stem.isascii():
+        if is_anywhere:
             yield at, end
-        elif at == 0 or not text[at - 1].isalnum():
+        elif at == 0 or not _is_in_word(text[at - 1]):
             last = end
-            while last < len(text) and last - end <= _MAX_SUFFIX and text[last].isalpha():
+            while last < len(text) and last - end < longest and _is_letter(text[last]):
                 last += 1
-            is_whole = last == len(text) or not text[last].isalnum()
+            is_whole = last == len(text) or not _is_in_word(text[last])
             if is_whole and (last == end or not stem.isdigit()):
                 yield at, last
         at = text.find(stem, end)
+
+
+def _is_letter(character: str) -> bool:
+    """Whether it is a letter, or the sign of a vowel, as in Hindi and Tamil."""
+    return character.isalpha() or unicodedata.category(character)[0] == "M"
+
+
+def _is_in_word(character: str) -> bool:
+    return character.isalnum() or unicodedata.category(character)[0] == "M"
 
 
 def fact_text(fact: Fact) -> str:
