@@ -4,15 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultsync.indexing.folded_text import fold_text, has_no_blanks
+from vaultsync.indexing.note_headings import note_headings
+from vaultsync.indexing.split_words import split_words
 from vaultsync.indexing.text_normalization import (
-    fold_text,
-    has_no_blanks,
     index_words,
     normalize_text_form,
-    note_headings,
     phrase_words,
     query_words,
-    split_words,
 )
 
 

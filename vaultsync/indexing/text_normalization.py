@@ -9,13 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Mapping
-from types import MappingProxyType
-
-from msgspec import Struct
-
-from vaultsync.model.lazy_pattern import lazy_pattern
 
 # Most text needs none of these classes, which take longer to compile than the rest of this
 # module to load: `re` compiles and caches them when they are first used.
@@ -46,7 +39,7 @@ _NON_LATIN = "[^\x00-\u02ff\u2000-\u20cf]"
 """A letter or mark of another script; general punctuation and symbols are not among them."""
 _INVISIBLE = ("\u00ad", "\u200b", "\u200c", "\u200d")
 """Soft hyphen, zero-width space, joiners."""
-_NO_BLANKS = (
+NO_BLANKS = (
     "["
     "\u0e01-\u0e5b"  # Thai
     "\u0e81-\u0edf"  # Lao
@@ -61,19 +54,11 @@ _NO_BLANKS = (
 )
 _HAN = "[\u3400-\u4dbf\u4e00-\u9fff]+"
 _ASCII = bytes(range(128))
-_HEADING = lazy_pattern(r"\n#{1,6}[ \t](.*)")
-"""Without `^`, which is tried at each character, this takes a seventh of the time."""
 
 
 def normalize_text_form(text: str) -> str:
     """Normalize what looks alike: width, ligatures, combining marks, invisible characters."""
     return text if text.isascii() else _normalized(text)[0]
-
-
-def _non_ascii(text: str) -> str:
-    """The other characters: deleting ASCII is three times as fast as searching the text."""
-    encoded = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
-    return encoded.decode("utf-8", "surrogatepass")
 
 
 def _normalized(text: str) -> tuple[str, bool]:
@@ -83,7 +68,9 @@ def _normalized(text: str) -> tuple[str, bool]:
     """
     if not unicodedata.is_normalized("NFKC", text):
         text = unicodedata.normalize("NFKC", text)
-    non_ascii = _non_ascii(text)
+    # Deleting the ASCII characters first is three times as fast as searching the text.
+    encoded = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    non_ascii = encoded.decode("utf-8", "surrogatepass")
     for each in _INVISIBLE:
         if each in non_ascii:
             text = text.replace(each, "")
@@ -91,84 +78,7 @@ def _normalized(text: str) -> tuple[str, bool]:
         return text, False
     if re.search(_MARKS, non_ascii):
         text, non_ascii = re.sub(_MARKS, "", text), re.sub(_MARKS, "", non_ascii)
-    return text, re.search(_NO_BLANKS, non_ascii) is not None
-
-
-class FoldedText(Struct, frozen=True):
-    """A text with the characters of index terms, and the positions in the original text."""
-
-    text: str
-    starts: tuple[int, ...] = ()
-    """Positions in this text from which the distance to the original text is another one."""
-    shifts: tuple[int, ...] = ()
-    """That distance from each of them on."""
-
-    def original(self, at: int) -> int:
-        """The position in the original text of a position in this one."""
-        before = bisect_right(self.starts, at)
-        return at + self.shifts[before - 1] if before else at
-
-
-class _Folding(dict[int, str]):
-    """Code point -> its characters in index terms, computed when it is first looked up."""
-
-    def __missing__(self, code: int) -> str:
-        form = normalize_text_form(chr(code)).lower()
-        is_sign = form and not any(map(str.isalnum, form))
-        self[code] = folded = chr(code) if is_sign else "".join(map(_without_accent, form))
-        return folded
-
-
-def _without_accent(letter: str) -> str:
-    base = unicodedata.normalize("NFD", letter)[0]
-    base = _LETTERS.get(base, base)
-    return base if base.isascii() else letter
-
-
-_LETTERS: Mapping[str, str] = MappingProxyType(
-    dict(zip("ðđħ\u0131ĸłŋøŧəɓɔɖɗɛɨƙɲʉƴ", "ddhiqlnotaboddeiknuy", strict=True))
-    | {"æ": "ae", "œ": "oe", "ß": "ss", "þ": "th"}
-)
-"""Letters of Latin alphabets that have no decomposition, and how index terms spell them."""
-_FOLDING = _Folding()
-_DECOMPOSED = (
-    r"[^\W\x00-\x7f][\u0300-\u036f\u0653-\u0655\u3099\u309a]+"
-    r"|[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?"  # Hangul
-)
-"""Letters that Unicode composes with the marks after them."""
-
-
-def fold_text(text: str) -> FoldedText:
-    """A text as index terms spell it: in lower case, Latin letters without accents."""
-    foldings = {each: _FOLDING[ord(each)] for each in set(_non_ascii(text))}
-    others = "".join(each for each, folded in foldings.items() if len(folded) != 1)
-    patterns = [f"[{re.escape(others)}]"] if others else []
-    if not unicodedata.is_normalized("NFC", text):
-        patterns.insert(0, _DECOMPOSED)
-    parts: list[str] = []
-    starts: list[int] = []
-    shifts: list[int] = []
-    at = length = 0
-    for match in re.finditer("|".join(patterns), text) if patterns else ():
-        spelled = foldings.get(match[0])
-        if spelled is None:
-            spelled = normalize_text_form(match[0]).translate(_FOLDING)
-        parts += [text[at : match.start()], spelled]
-        length += match.start() - at + len(spelled)
-        at = match.end()
-        # Within the spelling, positions lead to the end of the original characters.
-        starts += [length - len(spelled) + 1, length]
-        shifts += [at - starts[-2], at - length]
-    folded_text = "".join([*parts, text[at:]])
-    for each, folded in foldings.items():
-        if each != folded and len(folded) == 1:
-            folded_text = folded_text.replace(each, folded)
-    return FoldedText(folded_text.lower(), tuple(starts), tuple(shifts))
-
-
-def has_no_blanks(term: str) -> bool:
-    """Whether a term is of a script without blanks between words."""
-    return not term.isascii() and re.search(_NO_BLANKS, term) is not None
+    return text, re.search(NO_BLANKS, non_ascii) is not None
 
 
 def index_words(text: str) -> str:
@@ -178,13 +88,13 @@ def index_words(text: str) -> str:
     text, has_runs = _normalized(text)
     if not has_runs:
         return text
-    single = " ".join(dict.fromkeys("".join(re.findall(_NO_BLANKS, text))))
-    return f"{re.sub(_NO_BLANKS, _bigrams, text)} {single}"
+    single = " ".join(dict.fromkeys("".join(re.findall(NO_BLANKS, text))))
+    return f"{re.sub(NO_BLANKS, _bigrams, text)} {single}"
 
 
 def phrase_words(text: str) -> str:
     """A phrase to search for, with blanks between words; a single letter is a word."""
-    return text if text.isascii() else re.sub(_NO_BLANKS, _bigrams, normalize_text_form(text))
+    return text if text.isascii() else re.sub(NO_BLANKS, _bigrams, normalize_text_form(text))
 
 
 def query_words(text: str) -> str:
@@ -202,20 +112,3 @@ def _bigrams(match: re.Match[str]) -> str:
     run = match[0]
     bigrams = run if len(run) == 1 else " ".join(map(str.__add__, run, run[1:]))
     return f" {bigrams} "
-
-
-def split_words(text: str) -> list[str]:
-    """The words of a text, split at all but letters, marks and digits, as tantivy does."""
-    characters = (each if unicodedata.category(each)[0] in "LMN" else " " for each in text)
-    return "".join(characters).split()
-
-
-def note_headings(content: str) -> list[str]:
-    """The texts of the headings of a note, without those in fenced code."""
-    if "#" not in content:
-        return []
-    # A question loads this module, and needs no markdown.
-    from vaultsync.markdown.blocks import without_code  # noqa: PLC0415
-
-    lines = map(str.strip, _HEADING.findall("\n" + without_code(content)))
-    return [heading for line in lines if (heading := line.rstrip("# \t"))]

@@ -42,19 +42,6 @@ def check_id(value: object) -> str:
     raise InvalidIdError(value)
 
 
-def equal_as_json(one: Value, other: Value) -> bool:
-    """Whether two values are equal as JSON: `true` is not 1, but 1.0 is."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(
-            equal_as_json(value, other[key]) for key, value in one.items()
-        )
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(equal_as_json, one, other))
-    return one == other
-
-
 _NO_TEXT = r"[\x00\ud800-\udfff]"
 _HALF = r"[\ud800-\udfff]"
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 
-from vaultsync.model.canonical import equal_as_json
 from vaultsync.model.fact import Fact
+from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Field, FieldOwner, MergeRule, Value
 
 

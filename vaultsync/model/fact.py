@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from msgspec import Struct, field, structs
 
-from vaultsync.model.canonical import LINK, canonical_values, check_id, equal_as_json
+from vaultsync.model.canonical import LINK, canonical_values, check_id
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import (
     DEFAULT_PRIORITY,
@@ -76,11 +76,11 @@ class Fact(Struct, frozen=True, eq=False):
 
     def __eq__(self, other: object) -> bool:
         """Whether all values are equal; path and revision are not values."""
-        return (
-            isinstance(other, Fact)
-            and _values_of(self) == _values_of(other)
-            and equal_as_json(self.properties, other.properties)
-        )
+        if not (isinstance(other, Fact) and _values_of(self) == _values_of(other)):
+            return False
+        from vaultsync.model.json_equality import equal_as_json  # noqa: PLC0415 - no question does
+
+        return equal_as_json(self.properties, other.properties)
 
     def __ne__(self, other: object) -> bool:
         """The opposite; that of `Struct` does not use `__eq__`."""

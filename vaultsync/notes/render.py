@@ -13,10 +13,11 @@ from typing import TypeAlias
 from vaultsync.errors import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.yaml.writer import emit_property
-from vaultsync.model.canonical import canonical, equal_as_json, link_name
+from vaultsync.model.canonical import canonical, link_name
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import ORIGINAL
+from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import (
     ALL_FIELDS_BY_KEY,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from vaultsync.model.canonical import equal_as_json
 from vaultsync.model.compare import differing_keys
+from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import stale_keys
 from vaultsync.storage.archive import Base

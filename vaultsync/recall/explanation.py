@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from vaultsync.indexing.text_normalization import fold_text, has_no_blanks
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import type_word
@@ -56,12 +55,18 @@ class QueryTerms:
         self, text: str, *, limit: int = MAX_TERM_POSITIONS
     ) -> list[tuple[int, int, int]]:
         """The (start, end, term number) of each match in order, at most `limit` per term."""
-        folded = fold_text(text)
+        folded = text.lower()
+        original: Callable[[int], int] = int
+        if not text.isascii():
+            from vaultsync.indexing.folded_text import fold_text  # noqa: PLC0415 - few texts need it
+
+            folded_text = fold_text(text)
+            folded, original = folded_text.text, folded_text.original
         return sorted(
-            (folded.original(start), folded.original(end), number)
+            (original(start), original(end), number)
             for number, spellings in enumerate(self._spellings)
             for stem in spellings
-            for start, end in islice(_words_with_stem(folded.text, stem), limit)
+            for start, end in islice(_words_with_stem(folded, stem), limit)
         )
 
     def matched_words(self, text: str) -> dict[int, str]:
@@ -123,30 +128,29 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _words_with_stem(text: str, stem: str) -> Iterator[tuple[int, int]]:
     """The (start, end) of each word with a stem; in scripts without blanks, of the stem."""
-    is_anywhere = has_no_blanks(stem)
-    longest = _MAX_SUFFIX if stem.isascii() else min(_MAX_SUFFIX, len(stem))
+    is_anywhere, longest = False, _MAX_SUFFIX
+    if not stem.isascii():
+        from vaultsync.indexing.folded_text import has_no_blanks  # noqa: PLC0415 - mostly unused
+
+        is_anywhere, longest = has_no_blanks(stem), min(_MAX_SUFFIX, len(stem))
     at = text.find(stem)
     while at >= 0:
         end = at + len(stem)
         if is_anywhere:
             yield at, end
-        elif at == 0 or not _is_in_word(text[at - 1]):
-            last = end
-            while last < len(text) and last - end < longest and _is_letter(text[last]):
+        elif at == 0 or not (text[at - 1].isalnum() or _is_mark(text[at - 1])):
+            last, stop = end, min(len(text), end + longest)
+            while last < stop and (text[last].isalpha() or _is_mark(text[last])):
                 last += 1
-            is_whole = last == len(text) or not _is_in_word(text[last])
+            is_whole = last == len(text) or not (text[last].isalnum() or _is_mark(text[last]))
             if is_whole and (last == end or not stem.isdigit()):
                 yield at, last
         at = text.find(stem, end)
 
 
-def _is_letter(character: str) -> bool:
-    """Whether it is a letter, or the sign of a vowel, as in Hindi and Tamil."""
-    return character.isalpha() or unicodedata.category(character)[0] == "M"
-
-
-def _is_in_word(character: str) -> bool:
-    return character.isalnum() or unicodedata.category(character)[0] == "M"
+def _is_mark(character: str) -> bool:
+    """Whether it is a sign within a word, such as that of a vowel in Hindi and Tamil."""
+    return not character.isascii() and unicodedata.category(character)[0] == "M"
 
 
 def fact_text(fact: Fact) -> str:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from vaultsync.errors import StoreUnavailableError
-from vaultsync.model.canonical import equal_as_json
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
+from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_from_json, fact_to_json
