@@ -274,6 +274,23 @@ def test_patterns_ignore_folders_and_files(root: Path) -> None:
     vault.close()
 
 
+@pytest.mark.parametrize("beside", [[], ["x (conflicted copy 2026-01-01).md"]])
+def test_a_file_is_ignored_whatever_else_its_folder_and_the_settings_have(
+    root: Path, beside: list[str]
+) -> None:
+    kept = ["diary.md", "x.md"]
+    for name in (*kept, *beside, "Private.md"):
+        save(root, f"a/{name}", b"")
+    save(root, "diary.md", b"")
+    vault = VaultFs(root, ignore=["A/private.md", "diary.md"])
+
+    folders = vault.scan().folders
+
+    assert list(folders[VaultPath("a")].files) == kept
+    assert not folders[VaultPath("")].files
+    vault.close()
+
+
 def test_a_folder_that_goes_while_it_is_listed_is_not_taken_for_empty(
     root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,11 +24,13 @@ from hypothesis import strategies as st
 from tests.contracts.test_note_index import ALL, IDS, A, B, a_fact, found, put
 from tests.snippets import packages_after, run
 from vaultsync.backends.tantivy import index as index_tantivy
-from vaultsync.backends.tantivy.analysis import PLAIN
+from vaultsync.backends.tantivy.analysis import PLAIN, stemming_analyzer
 from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.errors import ConfigError, IndexBusyError
+from vaultsync.indexing.folded_text import fold_text
 from vaultsync.indexing.ports import IndexDocument
-from vaultsync.indexing.text_normalization import normalize_text_form, split_words
+from vaultsync.indexing.split_words import split_words
+from vaultsync.indexing.text_normalization import normalize_text_form
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 
@@ -468,3 +470,15 @@ def test_nothing_heavy_is_loaded_to_find_a_word(folder: Path) -> None:
     assert "tantivy" in loaded
     heavy = {"numpy", "torch", "lancedb", "pyarrow", "yaml_rs", "ruamel", "rich"}
     assert loaded & heavy == set()
+
+
+@pytest.mark.parametrize(
+    "letters", [range(0xC0, 0x180), range(0x1E00, 0x1F00), range(0x386, 0x530)]
+)
+def test_a_folded_letter_is_that_of_the_index(letters: range) -> None:
+    words = [letter for letter in map(chr, letters) if letter.isalpha()]
+    analyze = stemming_analyzer("english").analyze
+    indexed = {word: analyze(normalize_text_form(f"xx{word}x")) for word in words}  # no ending
+    folded = {word: [fold_text(f"xx{word}x").text] for word in words}
+    rare = {"Ŀ", "ŀ", "ẜ", "ẝ", "Ỻ", "ỻ", "Ỿ", "ỿ"}  # not in use, or two words
+    assert {w: x for w, x in folded.items() if w not in rare and x != indexed[w]} == {}

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from time import tzset
 from uuid import RFC_4122, UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from tests.fakes import START, FakeClock
-from vaultsync.backends.system.system_clock import IdSource, SystemClock
+from vaultsync.backends.system.id_source import IdSource
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.model.canonical import check_id
 from vaultsync.storage.clock import Clock
+from vaultsync.storage.fixed_clock import FixedClock
 
 CLOCKS: dict[str, Callable[[], Clock]] = {"system": SystemClock, "fake": FakeClock}
 
@@ -95,3 +99,48 @@ def test_a_fake_clock_stands_still_until_it_is_moved_and_repeats_its_ids() -> No
 
 def _constant(bit: int, bits: int) -> int:
     return bit * ((1 << bits) - 1)
+
+
+@pytest.fixture
+def los_angeles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "America/Los_Angeles")
+    tzset()
+    yield
+    monkeypatch.undo()
+    tzset()
+
+
+def _in_los_angeles(name: str) -> Clock:
+    if name == "system":
+        return FixedClock(SystemClock(), START)
+    clock = FakeClock()
+    clock.zone = ZoneInfo("America/Los_Angeles")
+    return clock
+
+
+@pytest.mark.usefixtures("los_angeles")
+@pytest.mark.parametrize("name", CLOCKS)
+def test_a_day_is_that_of_the_place_and_has_the_offset_of_that_day(name: str) -> None:
+    clock = _in_los_angeles(name)
+    assert str(clock.local_day(datetime(2026, 11, 29, 3, 5, tzinfo=UTC))) == "2026-11-28"
+    for day, time in (
+        ("2026-11-28", "2026-11-28T08:00:00Z"),
+        ("2026-07-01", "2026-07-01T07:00:00Z"),
+        ("2026-11-01", "2026-11-01T07:00:00Z"),  # daylight saving ends on this day
+        ("2026-11-02", "2026-11-02T08:00:00Z"),
+    ):
+        assert clock.start_of_day(day) == time
+    assert str(clock.local_day(clock.now())) == "2026-02-14"
+
+
+def test_a_date_stands_for_its_beginning_in_utc() -> None:
+    assert FakeClock().start_of_day("2026-11-28") == "2026-11-28"
+
+
+@pytest.mark.usefixtures("los_angeles")
+@pytest.mark.parametrize("day", [date.min, date.max])
+def test_the_ends_of_the_calendar_have_days_too(day: date) -> None:
+    clock = SystemClock()
+    assert abs((date.fromisoformat(clock.start_of_day(str(day))[:10]) - day).days) <= 1
+    noon = datetime(day.year, day.month, day.day, 0, 0, tzinfo=UTC)
+    assert abs((clock.local_day(noon) - day).days) <= 1

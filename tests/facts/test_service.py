@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -444,6 +445,19 @@ def test_listing_filters_by_day_and_month(
         world.agent_remembers(f"Of {day}.", createdAt=f"{day}T12:00:00Z")
     found = select_facts(world.ctx, agent="indy", since=since, until=until)
     assert [fact.created_at[8:10] for fact in found.facts] == days.split()
+
+
+def test_today_is_the_day_where_it_is_asked(world: World) -> None:
+    world.clock.zone = ZoneInfo("America/Los_Angeles")
+    for time in ("2026-02-14T07:59:59Z", "2026-02-14T08:00:00Z", "2026-02-15T03:00:00Z"):
+        world.agent_remembers(f"At {time}.", createdAt=time)
+    world.clock.advance(13 * 3600)  # in UTC it is the next day
+    assert str(world.clock.now().date()) == "2026-02-15"
+    found = select_facts(world.ctx, agent="indy", since="today", until="today")
+    assert [fact.created_at for fact in found.facts] == [
+        "2026-02-14T08:00:00Z",
+        "2026-02-15T03:00:00Z",
+    ]
 
 
 @pytest.mark.parametrize("status", [None, "forgotten"])

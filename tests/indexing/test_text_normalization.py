@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultsync.indexing.folded_text import fold_text, has_no_blanks
+from vaultsync.indexing.note_headings import note_headings
+from vaultsync.indexing.split_words import split_words
 from vaultsync.indexing.text_normalization import (
     index_words,
     normalize_text_form,
-    note_headings,
     phrase_words,
     query_words,
-    split_words,
 )
 
 
@@ -80,3 +81,43 @@ def test_headings_are_found_but_not_in_code() -> None:
     assert note_headings("#no\n# Yes") == ["Yes"]
     assert note_headings("# \n## #\n#  Two words # \n") == ["Two words"]
     assert note_headings("## End\n```\n# no") == ["End"]
+
+
+@pytest.mark.parametrize(
+    ("text", "folded", "word"),
+    [
+        ("The BERTH", "the berth", "BERTH"),
+        ("“The” berth…", "“the” berth…", "berth"),
+        ("Größe", "grosse", "Größe"),
+        ("in der Straße dort", "in der strasse dort", "Straße"),
+        ("a naïve one", "a naive one", "naïve"),
+        ("un nai\u0308ve", "un naive", "nai\u0308ve"),
+        ("Ｆｕｌｌ ﬁx", "full fix", "ﬁx"),
+        ("co\u00adop", "coop", "co\u00adop"),
+        ("İzmir", "izmir", "İzmir"),
+        ("и\u0306од или", "йод или", "или"),
+        ("\u1112\u1161\u11ab x\u0301ß", "한 xss", "x\u0301ß"),
+        ("Øl … Ærø", "ol … aero", "Ærø"),
+    ],
+)
+def test_a_text_is_folded_and_its_words_keep_their_place(text: str, folded: str, word: str) -> None:
+    made = fold_text(text)
+    assert made.text == folded
+    at, spelled = text.index(word), fold_text(word).text
+    start = folded.index(spelled)
+    assert (made.original(start), made.original(start + len(spelled))) == (at, at + len(word))
+
+
+@given(st.text("aß\u0301\u0308Éﬁ…и\u0306йµ\u00ad東ﾃﾞ ", max_size=12))
+def test_positions_in_a_folded_text_lead_back_in_order(text: str) -> None:
+    made = fold_text(text)
+    positions = list(map(made.original, range(len(made.text) + 1)))
+    assert positions == sorted(positions)
+    assert not positions or positions[-1] <= len(text)
+    assert fold_text(made.text).text == made.text
+
+
+def test_a_script_without_blanks_is_told_by_its_letters() -> None:
+    assert [x for x in ("кот", "öl", "berth", "水位", "を選", "데이") if has_no_blanks(x)] == [
+        *("水位", "を選", "데이")
+    ]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fakes import FakeClock
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import from_microseconds
 from vaultsync.model.dates import TimeSpan, date_bounds, day_span, relative_days, time_span
@@ -71,7 +72,9 @@ def test_a_date_means_the_same_in_a_question_and_as_an_argument(text: str) -> No
     }.items():
         assert parse_query(f'otters {key}:"{text}"', today=TODAY).span == span
     asked = parse_request(
-        RecallRequest("otters", since=text, until=text), now=NOW, permissions=Permissions()
+        RecallRequest("otters", since=text, until=text),
+        clock=FakeClock(NOW),
+        permissions=Permissions(),
     )[1]
     assert (asked.since, asked.until) == (first, after)
 
@@ -81,7 +84,7 @@ def test_as_of_a_date_is_its_last_moment_and_never_the_future(text: str) -> None
     first, after = (DATES | LATER)[text]
     end = datetime.fromisoformat(after).replace(tzinfo=UTC)
     last = end - timedelta(microseconds=first != after)
-    assert past_moment(text, now=NOW) == (NOW if text in LATER else last)
+    assert past_moment(text, clock=FakeClock(NOW)) == (NOW if text in LATER else last)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +99,7 @@ def test_what_is_no_date_is_refused_everywhere(text: str) -> None:
         with pytest.raises(InvalidFieldError):
             time_span(since, until, today=TODAY)
     with pytest.raises(InvalidFieldError):
-        past_moment(text, now=NOW)
+        past_moment(text, clock=FakeClock(NOW))
     with pytest.raises(InvalidFieldError):
         parse_query(f'since:"{text}"', today=TODAY)
 

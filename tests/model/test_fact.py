@@ -91,6 +91,13 @@ def test_a_canonical_fact_stays_what_it_is(fact: Fact) -> None:
     assert make_fact({**fact.properties, **fact.values()}) == fact
 
 
+@pytest.mark.parametrize(("one", "other"), [(1, True), ([0], [False]), ({"a": 1}, {"a": True})])
+def test_facts_are_compared_as_json(one: Value, other: Value) -> None:
+    fact = make_fact({"id": ID, "flag": one})
+    assert fact == fact.replace({"flag": one})
+    assert fact != fact.replace({"flag": other})
+
+
 @given(st.data())
 def test_an_edit_can_be_said_by_its_values(data: st.DataObject) -> None:
     fact = data.draw(facts())

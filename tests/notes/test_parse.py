@@ -123,6 +123,19 @@ def test_a_body_begins_below_a_fence_that_ended_the_file(eol: str, change: str) 
         assert made == text.replace(f"{eol}---", f"{eol}context: New.{eol}---")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [("1", "true"), ("false", "0"), ("[1]", "[true]"), ("{a: 1}", "{a: true}")]
+)
+def test_a_number_and_a_truth_value_are_different_values(old: str, new: str) -> None:
+    text = f"---\nid: {ID}\nflag: {old}\n---\n# T\n\nx\n"
+    (before, fact), (now, edited) = _of(text), _of(text.replace(f"flag: {old}", f"flag: {new}"))
+    assert repr(apply_note_edits(fact, before, now).properties) == repr(now.properties)
+    assert stale_keys(before, fact, edited) == ("flag",)
+    both = edited.replace({"priority": 0})
+    made = read_note(rewrite_note(before, fact, both, links={}), PATH)
+    assert repr(made.properties) == repr(now.properties)
+
+
 @given(st.data())
 def test_rewriting_to_another_fact_says_that_fact(data: st.DataObject) -> None:
     # PutGet: what was put is what is got.

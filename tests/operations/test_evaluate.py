@@ -26,7 +26,7 @@ from vaultsync.operations.evaluate import (
     score_answers,
 )
 from vaultsync.operations.regressions import compare, list_figures, parse_baseline, write_baseline
-from vaultsync.storage.clock import FixedClock
+from vaultsync.storage.fixed_clock import FixedClock
 
 BEANS = EvalQuestion("runner beans", ("beans.md",))
 NOTHING = EvalQuestion("glacier")

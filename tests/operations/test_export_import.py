@@ -90,6 +90,12 @@ def test_an_import_changes_what_differs_and_restores_what_was_deleted(world: Wor
     world.assert_at_rest()
 
 
+def test_an_import_tells_a_truth_value_from_a_number(world: World) -> None:
+    fact = world.mirrored(flag=True)
+    import_facts(world.ctx, [line.replace("true", "1") for line in _exported(world)])
+    assert repr(world.fact(fact.id).properties["flag"]) == "1"
+
+
 def test_a_line_may_leave_out_what_the_store_can_supply(world: World) -> None:
     line = '{"content": "Words.", "embedding": [0.25, -0.5]}'
     assert import_facts(world.ctx, [line, "", "  \n"]) == 1

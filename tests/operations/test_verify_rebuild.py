@@ -264,6 +264,16 @@ def test_with_an_older_store_an_unreadable_note_counts_as_last_read(world: World
     assert PERSONS_ALPHA in world.note(fact.id)
 
 
+def test_a_truth_value_that_the_fact_never_had_is_no_former_value(world: World) -> None:
+    fact = world.mirrored(flag=1)
+    world.person_edits(world.path(fact.id), "flag: 1", "flag: 2")
+    world.quiesce()
+    world.person_edits(world.path(fact.id), "status: active", "status: [active")
+    world.agent_updates(fact.id, flag=True)
+    rebuild(world.ctx, "vault")
+    assert world.fact(fact.id).properties["flag"] is True
+
+
 def test_an_unreadable_note_restores_a_fact_that_an_older_store_never_had(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     backup = world.store.snapshot()

@@ -187,6 +187,16 @@ def test_what_others_changed_in_the_same_field_stays_when_it_is_shown_again(
     assert list(world.fact(fact.id).tags) == ["a", "c", "b"]
 
 
+def test_a_number_that_became_a_truth_value_is_shown_again(world: ProposalWorld) -> None:
+    fact = world.mirrored(flag=1)
+    world.proposed(world.change(fact, flag=2))
+    world.agent_updates(fact.id, flag=True)
+    world.ticks(ACCEPT)
+    world.settle()
+    (shown,) = map(shown_proposal, visible_proposals(world.ctx, agent=None))
+    assert (shown.changed_since, shown.changes[0].before["flag"]) == (("flag",), True)
+
+
 def test_what_others_wrote_too_needs_no_other_look(world: ProposalWorld) -> None:
     fact = world.mirrored("One.\n\nTwo.\n\nThree.")
     world.proposed(world.change(fact, content="One.\n\nTwo.\n\n3."))

@@ -27,6 +27,13 @@ MATCHES = [
     ("42 of 420", ["42"], {0: "42"}),
     ("420", ["42"], {}),
     ("港の水位を測る", ["水位"], {0: "水位"}),  # a script without blanks
+    ("Die Größe der Straße", ["gross", "strasse"], {0: "Größe", 1: "Straße"}),
+    ("a naïve ﬁnance", ["naiv", "financ"], {0: "naïve", 1: "ﬁnance"}),
+    ("in Köln, vergrößert", ["ol", "gross"], {}),
+    ("которая скоты", ["кот"], {}),
+    ("с котами", ["кот"], {0: "котами"}),
+    ("मेरी किताबें", ["किताब"], {0: "किताबें"}),
+    ("in İzmir", ["izmir"], {0: "İzmir"}),
     ("İ berths", ["berth"], {0: "berths"}),  # in lower case it is longer
     ("anything", [], {}),
     ("anything", ["", ""], {}),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from msgspec.structs import replace
 
 from tests.doubles.note_index import MemoryIndex
+from tests.fakes import FakeClock
 from tests.recalls import RecallWorld
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact
@@ -16,7 +18,7 @@ from vaultsync.recall.past_facts import past_facts, past_moment
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import WORDS_ONLY, RecallSearch
-from vaultsync.storage.clock import FixedClock
+from vaultsync.storage.fixed_clock import FixedClock
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
@@ -189,13 +191,19 @@ def test_secrets_are_redacted_in_former_versions(world: RecallWorld) -> None:
     ],
 )
 def test_a_day_stands_for_its_end_and_the_future_for_now(as_of: str, moment: str) -> None:
-    assert past_moment(as_of, now=NOW).isoformat() == moment
+    assert past_moment(as_of, clock=FakeClock(NOW)).isoformat() == moment
+
+
+def test_a_day_ends_where_it_is_asked() -> None:
+    clock = FakeClock(NOW)
+    clock.zone = ZoneInfo("America/Los_Angeles")
+    assert past_moment("2026-03-01", clock=clock).isoformat() == "2026-03-02T07:59:59.999999+00:00"
 
 
 @pytest.mark.parametrize("as_of", ["banana", "2026-13-01", "yesterday, at noon"])
 def test_what_is_no_time_is_refused(as_of: str) -> None:
     with pytest.raises(InvalidFieldError):
-        past_moment(as_of, now=NOW)
+        past_moment(as_of, clock=FakeClock(NOW))
 
 
 def test_the_clock_of_the_past_goes_on_with_the_present_one(world: RecallWorld) -> None:

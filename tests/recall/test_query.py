@@ -325,3 +325,32 @@ def test_a_quotation_reaches_over_no_other_opening_sign(
 def test_only_the_tag_itself_is_taken_out_of_a_question() -> None:
     query = parse_query("where is x#a said to be #a", today=date(2026, 1, 1))
     assert query.words == "where is x#a said to be"
+
+
+def _local(day: str) -> str:
+    return f"{day}T08:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "hinted"),
+    [
+        ("otters since:2026-03-01", TimeSpan("2026-03-01T08:00:00Z"), None),
+        ("otters since:2026-03-01T10:00:00Z", TimeSpan("2026-03-01T10:00:00Z"), None),
+        (
+            "what happened in May 2026?",
+            TimeSpan(),
+            TimeSpan("2026-05-01T08:00:00Z", "2026-06-01T08:00:00Z"),
+        ),
+        ("What is due in September 2026?", TimeSpan(), TimeSpan("2026-09-01", "2026-10-01")),
+    ],
+)
+def test_days_begin_where_it_is_asked_but_what_is_due_has_a_date(
+    text: str, span: TimeSpan, hinted: TimeSpan | None
+) -> None:
+    asked = parse_query(text, today=TODAY, start_of_day=_local)
+    assert (asked.span, asked.hinted_span) == (span, hinted)
+
+
+def test_the_day_of_an_event_begins_where_it_is_asked() -> None:
+    asked = parse_query("Which lessons did we learn after the outage?", today=TODAY)
+    assert asked.dated("2026-05-16", _local).hinted_span == TimeSpan("2026-05-16T08:00:00Z")

@@ -19,6 +19,7 @@ from tests.world import (
     kinds,
     notice,
 )
+from vaultsync.facts.service import update
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.notes.body import BLOCK_END, BLOCK_START
@@ -52,6 +53,19 @@ def test_an_agents_edit_changes_only_its_line(world: World, fact: Fact) -> None:
     assert "Charlie says what the agent says." in fresh
     assert len(fresh) <= 2
     assert report.counts["updated_in_vault"] == 1
+    world.assert_at_rest()
+
+
+def test_a_number_that_becomes_a_truth_value_is_an_edit(world: World) -> None:
+    fact = world.mirrored(flag=1)
+    world.person_edits(world.path(fact.id), "flag: 1", "flag: true")
+    world.sync()
+    assert world.fact(fact.id).properties["flag"] is True
+    (entry,) = [each for each in world.archive.history(fact_id=fact.id) if each.field == "flag"]
+    assert (entry.before, repr(entry.after)) == (1, "True")
+    update(world.ctx, fact.id, {"flag": 1}, agent=None)
+    world.sync()
+    assert "flag: 1\n" in world.note(fact.id)
     world.assert_at_rest()
 
 

@@ -34,9 +34,10 @@ def write_change_note(
 ) -> ChangeNote:
     """As `Memory.write_change_note()`."""
     place = vault_path(folder)
-    today = ctx.clock.now().date()
+    today = ctx.clock.local_day(ctx.clock.now())
     span = time_span(since or LAST_DAYS, None, today=today)
     first = (span.since or "")[:10]
+    span = span.of_days(ctx.clock.start_of_day)
     page = change_page(ctx, span, f"Changes from {first} to {today.isoformat()}")
     files = BasesFolder(settings.root, place)
     name = changes_name(first, today.isoformat())

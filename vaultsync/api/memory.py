@@ -1812,7 +1812,9 @@ class Memory:
         from vaultsync.model.dates import time_span
         from vaultsync.sync.status import run_summaries
 
-        span = time_span(check_day("since", since), None, today=self._ctx.clock.now().date())
+        clock = self._ctx.clock
+        span = time_span(check_day("since", since), None, today=clock.local_day(clock.now()))
+        span = span.of_days(clock.start_of_day)
         self._engine.record_bases()
         return run_summaries(
             self._ctx, limit=check_limit(limit, least=0), agent=self.agent, span=span

@@ -80,7 +80,8 @@ def select_facts(
     if limit < 1:
         raise InvalidFieldError("limit", limit, "1 or more")
     superseded = status == SUPERSEDED
-    span = time_span(since, until, today=ctx.clock.now().date())
+    span = time_span(since, until, today=ctx.clock.local_day(ctx.clock.now()))
+    span = span.of_days(ctx.clock.start_of_day)
     filters = FactFilters(
         scopes=None if scope is None else frozenset({check_scope(scope)}),
         types=frozenset(() if type_name is None else {check_type(type_name)}),

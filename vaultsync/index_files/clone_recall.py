@@ -78,7 +78,7 @@ def recall_vault_only(
         VaultMissingError: the vault does not exist.
     """
     began = clone.clock.monotonic()
-    query, filters = parse_request(request, now=clone.clock.now(), permissions=Permissions())
+    query, filters = parse_request(request, clock=clone.clock, permissions=Permissions())
     entries = _read_entries(clone)
     terms, weights = QueryTerms(clone.index.tokens(query.words)), weights or RankingWeights()
     search = _IndexFileSearch(clone, query, filters, weights, terms)

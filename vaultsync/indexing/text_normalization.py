@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from vaultsync.model.lazy_pattern import lazy_pattern
-
 # Most text needs none of these classes, which take longer to compile than the rest of this
 # module to load: `re` compiles and caches them when they are first used.
 #
@@ -43,7 +41,7 @@ _INVISIBLE = ("\u00ad", "\u200b", "\u200c", "\u200d")
 """Soft hyphen, zero-width space, joiners."""
 _DOTTED = "\u0130"
 """The capital I with a dot, which in lower case is an i and a combining mark."""
-_NO_BLANKS = (
+NO_BLANKS = (
     "["
     "\u0e01-\u0e5b"  # Thai
     "\u0e81-\u0edf"  # Lao
@@ -58,8 +56,6 @@ _NO_BLANKS = (
 )
 _HAN = "[\u3400-\u4dbf\u4e00-\u9fff]+"
 _ASCII = bytes(range(128))
-_HEADING = lazy_pattern(r"\n#{1,6}[ \t](.*)")
-"""Without `^`, which is tried at each character, this takes a seventh of the time."""
 
 
 def normalize_text_form(text: str) -> str:
@@ -86,7 +82,7 @@ def _normalized(text: str) -> tuple[str, bool]:
         return text, False
     if re.search(_MARKS, non_ascii):
         text, non_ascii = re.sub(_MARKS, "", text), re.sub(_MARKS, "", non_ascii)
-    return text, re.search(_NO_BLANKS, non_ascii) is not None
+    return text, re.search(NO_BLANKS, non_ascii) is not None
 
 
 def index_words(text: str) -> str:
@@ -96,13 +92,13 @@ def index_words(text: str) -> str:
     text, has_runs = _normalized(text)
     if not has_runs:
         return text
-    single = " ".join(dict.fromkeys("".join(re.findall(_NO_BLANKS, text))))
-    return f"{re.sub(_NO_BLANKS, _bigrams, text)} {single}"
+    single = " ".join(dict.fromkeys("".join(re.findall(NO_BLANKS, text))))
+    return f"{re.sub(NO_BLANKS, _bigrams, text)} {single}"
 
 
 def phrase_words(text: str) -> str:
     """A phrase to search for, with blanks between words; a single letter is a word."""
-    return text if text.isascii() else re.sub(_NO_BLANKS, _bigrams, normalize_text_form(text))
+    return text if text.isascii() else re.sub(NO_BLANKS, _bigrams, normalize_text_form(text))
 
 
 def query_words(text: str) -> str:
@@ -120,20 +116,3 @@ def _bigrams(match: re.Match[str]) -> str:
     run = match[0]
     bigrams = run if len(run) == 1 else " ".join(map(str.__add__, run, run[1:]))
     return f" {bigrams} "
-
-
-def split_words(text: str) -> list[str]:
-    """The words of a text, split at all but letters, marks and digits, as tantivy does."""
-    characters = (each if unicodedata.category(each)[0] in "LMN" else " " for each in text)
-    return "".join(characters).split()
-
-
-def note_headings(content: str) -> list[str]:
-    """The texts of the headings of a note, without those in fenced code."""
-    if "#" not in content:
-        return []
-    # A question loads this module, and needs no markdown.
-    from vaultsync.markdown.blocks import without_code  # noqa: PLC0415
-
-    lines = map(str.strip, _HEADING.findall("\n" + without_code(content)))
-    return [heading for line in lines if (heading := line.rstrip("# \t"))]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 
 from vaultsync.model.fact import Fact
+from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Field, FieldOwner, MergeRule, Value
 
 
@@ -47,19 +48,6 @@ def _surely_equal(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
         if kind is not type(other_value) or value != other_value or kind not in _SCALARS:
             return False
     return True
-
-
-def equal_as_json(one: Value, other: Value) -> bool:
-    """Whether two values are equal as JSON: `true` is not 1, but 1.0 is."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(
-            equal_as_json(value, other[key]) for key, value in one.items()
-        )
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(equal_as_json, one, other))
-    return one == other
 
 
 _UNSET = (None, "")

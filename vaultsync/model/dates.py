@@ -6,9 +6,10 @@ Relative dates are read in five languages: `last week`, `vor drei Tagen`, `el me
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from types import MappingProxyType
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -18,8 +19,13 @@ from vaultsync.model.canonical import clean_time, to_microseconds
 WHAT_IS_A_DATE = 'a date, such as 2026-02-14, 2026-02, 2026, 7d, 2w, monday or "last week"'
 
 
+StartOfDay: TypeAlias = Callable[[str], str]
+"""An ISO date -> the time at which this day begins in some time zone, or the date itself, which
+stands for its beginning in UTC."""
+
+
 class TimeSpan(Struct, frozen=True):
-    """Days from `since` until before `until`, as ISO dates; None is open."""
+    """Days from `since` until before `until`, as ISO dates, or times in UTC; None is open."""
 
     since: str | None = None
     until: str | None = None
@@ -31,6 +37,10 @@ class TimeSpan(Struct, frozen=True):
             self.until is None or moment < to_microseconds(self.until)
         )
 
+    def of_days(self, start_of_day: StartOfDay) -> TimeSpan:
+        """The same with the times at which its days begin."""
+        return TimeSpan(_time_of(self.since, start_of_day), _time_of(self.until, start_of_day))
+
     def within(self, other: TimeSpan) -> TimeSpan:
         """The intersection of both."""
         starts = filter(None, (self.since, other.since))
@@ -39,6 +49,10 @@ class TimeSpan(Struct, frozen=True):
             max(starts, key=to_microseconds, default=None),
             min(ends, key=to_microseconds, default=None),
         )
+
+
+def _time_of(text: str | None, start_of_day: StartOfDay) -> str | None:
+    return start_of_day(text) if text and len(text) == DAY_LENGTH else text
 
 
 ALWAYS = TimeSpan()

@@ -76,7 +76,11 @@ class Fact(Struct, frozen=True, eq=False):
 
     def __eq__(self, other: object) -> bool:
         """Whether all values are equal; path and revision are not values."""
-        return isinstance(other, Fact) and _values_of(self) == _values_of(other)
+        if not (isinstance(other, Fact) and _values_of(self) == _values_of(other)):
+            return False
+        from vaultsync.model.json_equality import equal_as_json  # noqa: PLC0415 - no question does
+
+        return equal_as_json(self.properties, other.properties)
 
     def __ne__(self, other: object) -> bool:
         """The opposite; that of `Struct` does not use `__eq__`."""

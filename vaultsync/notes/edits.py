@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from vaultsync.model.canonical import link_name
 from vaultsync.model.fact import Fact
+from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.schema import TIER_PRIORITIES, TIERS, Value
 from vaultsync.notes.body import read_blocks_above
 from vaultsync.notes.parse import Note, type_of_folder
@@ -27,11 +28,13 @@ def apply_note_edits(
     for key in {**before.values, **now.values}:
         old = base.value(key) if key in was_invalid else before.values.get(key)
         new = now.values.get(key)
-        if old != new and key not in invalid and not (key == "type" and new is None):
+        if key in invalid or (key == "type" and new is None):
+            continue
+        if not equal_as_json(old, new):
             changes[key] = new
     for key in {**before.properties, **now.properties}:
         old, new = before.properties.get(key), now.properties.get(key)
-        if old != new and key not in invalid:
+        if key not in invalid and not equal_as_json(old, new):
             changes[key] = new
     moved_to = type_of_folder(now.place)
     if moved_to and moved_to != type_of_folder(before.place):

@@ -17,6 +17,7 @@ from vaultsync.model.canonical import canonical, link_name
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import ORIGINAL
+from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import (
     ALL_FIELDS_BY_KEY,
@@ -172,8 +173,8 @@ def _same(row: Field | None, one: Value, other: Value) -> bool:
         right = list(other) if isinstance(other, (list, tuple)) else [other] * (other is not None)
         if row is not None and row.kind in (ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS):
             return set(left) == set(right)
-        return left == right
-    return one == other or (_is_unset(row, one) and _is_unset(row, other))
+        return equal_as_json(left, right)
+    return equal_as_json(one, other) or (_is_unset(row, one) and _is_unset(row, other))
 
 
 def _is_left_out(key: str, value: Value) -> bool:

@@ -18,6 +18,7 @@ from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_acc
 from vaultsync.facts.write_limits import check_write_limits
 from vaultsync.model.canonical import check_property
 from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.schema import FIELDS_BY_KEY, NON_FIELD_KEYS, OWN_FIELDS_BY_KEY, Value
 from vaultsync.model.serialization import fact_from_json, fact_line, fact_to_json, fact_to_values
 from vaultsync.storage.packed_bytes import pack, unpack
@@ -197,7 +198,9 @@ def write_imported(ctx: SyncContext, facts: list[Fact], agent: str | None) -> No
         for fact in pending:
             stored = stored_facts.get(fact.id)
             counted = with_count_of(fact, stored)
-            if stored is not None and fact_to_values(stored) == fact_to_values(counted):
+            if stored is not None and equal_as_json(
+                fact_to_values(stored), fact_to_values(counted)
+            ):
                 continue
             expect = stored.revision if stored else deleted_revision(ctx.store, fact.id)
             writes.append(StoreWrite(fact.id, fact, expect, agent or "import"))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from vaultsync.model.compare import differing_keys
+from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import stale_keys
 from vaultsync.storage.archive import Base
@@ -145,7 +146,10 @@ def _is_outdated(ctx: SyncContext, case: Case, base: Base) -> bool:
     if case.store.change is StoreChange.DELETED:
         return any(each.field == "note" and each.after is None for each in entries)
     former_values = [(each.field, old) for each in entries for old in (each.before, each.after)]
-    return all((key, store.plain(key)) in former_values for key in differing_keys(base.fact, store))
+    return all(
+        any(field == key and equal_as_json(old, store.plain(key)) for field, old in former_values)
+        for key in differing_keys(base.fact, store)
+    )
 
 
 def _plan_without_note(

@@ -27,6 +27,7 @@ from vaultsync.errors import (
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES, check_scope_access, is_visible
 from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, fold_case
 from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import VaultPath, join_path, slug
 from vaultsync.model.schema import Value
 from vaultsync.notes.proposal_note import (
@@ -527,7 +528,7 @@ def _apply(ctx: SyncContext, proposal: ProposalRecord) -> ProposalRecord | None:
 
 def _changed(old: ProposedChange, new: ProposedChange) -> Iterator[str]:
     """The fields that others changed; for a fact to be deleted, any change counts."""
-    keys = [key for key in new.before if old.before.get(key) != new.before[key]]
+    keys = [key for key in new.before if not equal_as_json(old.before.get(key), new.before[key])]
     if old.after is None and not keys and old.revision != new.revision:
         yield "revision"
     yield from keys
@@ -543,7 +544,7 @@ def _with_current(change: ProposedChange, fact: Fact | None) -> ProposedChange:
     after = None if change.after is None else _merged(change.before, fact, change.after)
     done = after or {}
     before = {
-        key: value if fact.plain(key) == done.get(key, value) else fact.plain(key)
+        key: value if equal_as_json(fact.plain(key), done.get(key, value)) else fact.plain(key)
         for key, value in change.before.items()
     }
     return replace(change, before=before, after=after, revision=fact.revision or "")

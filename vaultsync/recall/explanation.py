@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from vaultsync.model.canonical import lower_each
 from vaultsync.model.fact import Fact
 from vaultsync.model.lazy_pattern import lazy_pattern
 from vaultsync.recall.asked_for import type_word
@@ -17,8 +17,11 @@ MAX_TERM_POSITIONS = 30
 """Maximum number of occurrences of one term that are considered for the snippet."""
 _PAIR = 2
 """Number of letters of a term in a script without blanks."""
-_MAX_SUFFIX = 5
-"""Maximum number of letters after a stem; with more, it is another word."""
+_MAX_SUFFIX = 6
+"""Maximum number of letters after a stem; with more, it is another word.
+
+After a short stem that is not ASCII, as many as it has: *которая* is no form of *кот*.
+"""
 # Markup removed from snippets; links keep their display text.
 _LINK = lazy_pattern(r"!?\[\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
 _MARKUP = lazy_pattern(r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE)
@@ -52,12 +55,18 @@ class QueryTerms:
         self, text: str, *, limit: int = MAX_TERM_POSITIONS
     ) -> list[tuple[int, int, int]]:
         """The (start, end, term number) of each match in order, at most `limit` per term."""
-        lowered = lower_each(text)
+        folded = text.lower()
+        original: Callable[[int], int] = int
+        if not text.isascii():
+            from vaultsync.indexing.folded_text import fold_text  # noqa: PLC0415 - few texts need it
+
+            folded_text = fold_text(text)
+            folded, original = folded_text.text, folded_text.original
         return sorted(
-            (start, end, number)
+            (original(start), original(end), number)
             for number, spellings in enumerate(self._spellings)
             for stem in spellings
-            for start, end in islice(_words_with_stem(lowered, stem), limit)
+            for start, end in islice(_words_with_stem(folded, stem), limit)
         )
 
     def matched_words(self, text: str) -> dict[int, str]:
@@ -119,19 +128,29 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _words_with_stem(text: str, stem: str) -> Iterator[tuple[int, int]]:
     """The (start, end) of each word with a stem; in scripts without blanks, of the stem."""
+    is_anywhere, longest = False, _MAX_SUFFIX
+    if not stem.isascii():
+        from vaultsync.indexing.folded_text import has_no_blanks  # noqa: PLC0415 - mostly unused
+
+        is_anywhere, longest = has_no_blanks(stem), min(_MAX_SUFFIX, len(stem))
     at = text.find(stem)
     while at >= 0:
         end = at + len(stem)
-        if not stem.isascii():
+        if is_anywhere:
             yield at, end
-        elif at == 0 or not text[at - 1].isalnum():
-            last = end
-            while last < len(text) and last - end <= _MAX_SUFFIX and text[last].isalpha():
+        elif at == 0 or not (text[at - 1].isalnum() or _is_mark(text[at - 1])):
+            last, stop = end, min(len(text), end + longest)
+            while last < stop and (text[last].isalpha() or _is_mark(text[last])):
                 last += 1
-            is_whole = last == len(text) or not text[last].isalnum()
+            is_whole = last == len(text) or not (text[last].isalnum() or _is_mark(text[last]))
             if is_whole and (last == end or not stem.isdigit()):
                 yield at, last
         at = text.find(stem, end)
+
+
+def _is_mark(character: str) -> bool:
+    """Whether it is a sign within a word, such as that of a vowel in Hindi and Tamil."""
+    return not character.isascii() and unicodedata.category(character)[0] == "M"
 
 
 def fact_text(fact: Fact) -> str:

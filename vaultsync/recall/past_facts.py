@@ -20,7 +20,8 @@ from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.dates import DAY_LENGTH, date_bounds
 from vaultsync.model.fact import Fact
 from vaultsync.storage.archive import HistoryEntry
-from vaultsync.storage.clock import FixedClock
+from vaultsync.storage.clock import Clock
+from vaultsync.storage.fixed_clock import FixedClock
 from vaultsync.storage.past_store import PastStore
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 from vaultsync.storage.replaced_versions import iter_replaced
@@ -41,16 +42,19 @@ class Past:
     """What can no longer be known, one sentence each."""
 
 
-def past_moment(as_of: str, *, now: datetime) -> datetime:
-    """The end of a date or the moment of a time, but never in the future.
+def past_moment(as_of: str, *, clock: Clock) -> datetime:
+    """The end of a date where a clock is, or the moment of a time, but never in the future.
 
     Raises:
         InvalidFieldError: it is not a date.
     """
-    first, after = date_bounds("as_of", as_of, today=now.date())
-    end = datetime.fromisoformat(after)
+    now = clock.now()
+    first, after = date_bounds("as_of", as_of, today=clock.local_day(now))
+    if first == after:
+        return min(datetime.fromisoformat(after), now)
+    end = datetime.fromisoformat(clock.start_of_day(after))
     end = end.replace(tzinfo=now.tzinfo) if end.tzinfo is None else end
-    return min(end - timedelta(microseconds=first != after), now)
+    return min(end - timedelta(microseconds=1), now)
 
 
 def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
@@ -64,7 +68,7 @@ def past_facts(ctx: ReadContext, as_of: str, *, agent: str | None) -> Past:
     Raises:
         InvalidFieldError: `as_of` is not a date.
     """
-    moment = past_moment(as_of, now=ctx.clock.now())
+    moment = past_moment(as_of, clock=ctx.clock)
     at = moment.isoformat().replace("+00:00", "Z")
     unknown = []
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime
+from datetime import date
 from types import MappingProxyType
 
 from msgspec import Struct, structs
@@ -21,6 +21,7 @@ from vaultsync.model.canonical import check_type
 from vaultsync.model.dates import (
     WHAT_IS_A_DATE,
     NamedSpan,
+    StartOfDay,
     TimeSpan,
     date_bounds,
     find_all,
@@ -44,6 +45,7 @@ from vaultsync.recall.asked_for import (
 )
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.time_words import NamedEvent, dated_span, named_event
+from vaultsync.storage.clock import Clock
 
 
 class SinceEvent(Struct, frozen=True):
@@ -102,14 +104,14 @@ class ParsedQuery(Struct, frozen=True):
             self.has_filters or self.has_hints or self.asked.order
         )
 
-    def dated(self, day: str) -> ParsedQuery:
+    def dated(self, day: str, start_of_day: StartOfDay = str) -> ParsedQuery:
         """This question with a known day of its event, an ISO date."""
         if self.by_event is None:
             return self
         since = self.by_event
         return structs.replace(
             self,
-            hinted_span=since.event.span(day),
+            hinted_span=_hinted(since.event.span(day), since.asked, start_of_day),
             words=since.words,
             asked=since.asked,
             by_event=None,
@@ -189,11 +191,12 @@ _DATES = frozenset({"since", "until", "after", "before"})
 
 
 def parse_request(
-    request: RecallRequest, *, now: datetime, permissions: Permissions
+    request: RecallRequest, *, clock: Clock, permissions: Permissions
 ) -> tuple[ParsedQuery, FactFilters]:
     """Parse the question of a request and merge its filters with those of the request.
 
-    The filters are limited to what the permissions let the request's agent read.
+    The filters are limited to what the permissions let the request's agent read. Days are
+    those where the clock is.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
@@ -203,11 +206,14 @@ def parse_request(
     lowest = LOWEST_PRIORITY if request.max_priority is None else request.max_priority
     if not 0 <= lowest <= LOWEST_PRIORITY:
         raise InvalidFieldError("max_priority", lowest, f"0 to {LOWEST_PRIORITY}")
-    query = parse_query(request.query, today=now.date())
+    now = clock.now()
+    today, start_of_day = clock.local_day(now), clock.start_of_day
+    query = parse_query(request.query, today=today, start_of_day=start_of_day)
     if request.status == FORGOTTEN:
         what = "another status: `vaultsync list --status forgotten` lists deleted facts"
         raise InvalidFieldError("status", request.status, what)
-    span = query.span.within(time_span(request.since, request.until, today=now.date()))
+    requested = time_span(request.since, request.until, today=today)
+    span = query.span.within(requested.of_days(start_of_day))
     # A hint at a tier below the request's adds that tier; a filter replaces the request's.
     priorities = [each for tier in query.tiers or query.hinted_tiers for each in TIERS[tier]]
     is_replaced = query.asked.state == REPLACED and request.status == ""
@@ -265,12 +271,13 @@ class _TextFilters(Struct, frozen=True):
     span: TimeSpan
 
 
-def parse_query(text: str, *, today: date) -> ParsedQuery:
+def parse_query(text: str, *, today: date, start_of_day: StartOfDay = str) -> ParsedQuery:
     """Parse a question.
 
     Args:
         text: the question.
         today: the day from which relative dates (last week) are computed.
+        start_of_day: when the days that it names begin; by default, in UTC.
 
     Raises:
         InvalidFieldError: a filter has an invalid value.
@@ -320,13 +327,18 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
         tags=filters.tags,
         tiers=filters.tiers,
         themes=filters.themes,
-        span=filters.span,
+        span=filters.span.of_days(start_of_day),
         asked=asked,
         hinted_tiers=hinted_tiers,
-        hinted_span=named,
+        hinted_span=_hinted(named, asked, start_of_day),
         by_event=by_event,
         today=today.isoformat(),
     )
+
+
+def _hinted(span: TimeSpan | None, asked: AskedFor, start_of_day: StartOfDay) -> TimeSpan | None:
+    """The span with the times at which its days begin; what is due has a date without a time."""
+    return span if span is None or asked.state == DUE else span.of_days(start_of_day)
 
 
 def _by_event(question: str, event: NamedEvent) -> SinceEvent | None:

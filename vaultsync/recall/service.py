@@ -126,7 +126,7 @@ class RecallSearch:
         self._request = request
         self._now = self._clock.now()
         query, self._filters = parse_request(
-            request, now=self._now, permissions=sources.ctx.policy.permissions
+            request, clock=self._clock, permissions=sources.ctx.policy.permissions
         )
         if browse and not request.query.strip():
             asked_for = structs.replace(query.asked, order=IMPORTANT)
@@ -281,7 +281,8 @@ class RecallSearch:
                 telling.append((not in_title, fact.type not in _REPORTS, -each.score, fact))
         if telling:
             *_, negative_score, fact = min(telling, key=itemgetter(0, 1, 2))
-            self._ask(self._query.dated(fact.created_at[:10]))
+            day = self._clock.local_day(datetime.fromisoformat(fact.created_at)).isoformat()
+            self._ask(self._query.dated(day, self._clock.start_of_day))
             self._record_stage("event", {fact.id: -negative_score})
 
     def _search(self, mode: str) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Protocol
-
-from msgspec import Struct
 
 
 def time_text(time: datetime, precision: str = "seconds") -> str:
@@ -30,29 +28,11 @@ class Clock(Protocol):
     def sleep(self, seconds: float) -> None:
         """Wait."""
 
+    def local_day(self, time: datetime) -> date:
+        """The day of a time where this clock is."""
+
+    def start_of_day(self, day: str) -> str:
+        """When an ISO date begins where this clock is, in UTC; at midnight, the date itself."""
+
     def new_id(self) -> str:
         """A fresh UUIDv7 (RFC 9562), greater than all earlier ones of this clock."""
-
-
-class FixedClock(Struct, frozen=True):
-    """A clock that always shows one time. Implements `Clock`."""
-
-    clock: Clock
-    """What it waits and makes ids with."""
-    at: datetime
-
-    def now(self) -> datetime:
-        """The time that it shows."""
-        return self.at
-
-    def monotonic(self) -> float:
-        """Seconds that never go back."""
-        return self.clock.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        self.clock.sleep(seconds)
-
-    def new_id(self) -> str:
-        """A fresh id."""
-        return self.clock.new_id()

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
+from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_from_json, fact_to_json
@@ -63,9 +64,9 @@ def _after_unseen(
     for each in entries:
         key = each.field
         of_agent = each.side == STORE_SIDE and key in from_store
-        if not of_agent or base is None or each.before != base.plain(key):
+        if not of_agent or base is None or not equal_as_json(each.before, base.plain(key)):
             yield each
-        elif unseen.plain(key) != each.after:
+        elif not equal_as_json(unseen.plain(key), each.after):
             yield each._replace(before=unseen.plain(key))
     for key in differing_keys(unseen, store):
         if key not in from_store:
@@ -146,9 +147,9 @@ def _field_entries(
         edited = action.vault.plain(key) if action.vault else new
         if key not in from_store:
             yield entry(VAULT_SIDE, key, old, new)
-        elif store.value(key) == fact.value(key):
+        elif equal_as_json(store.value(key), fact.value(key)):
             yield entry(STORE_SIDE, key, old, new)
-        elif edited != new:  # merged: first the user's part, then the agent's
+        elif not equal_as_json(edited, new):  # merged: first the user's part, then the agent's
             yield entry(VAULT_SIDE, key, old, edited)
             yield entry(STORE_SIDE, key, edited, new)
         else:

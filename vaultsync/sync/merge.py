@@ -13,8 +13,9 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from vaultsync.markdown.diff3 import merge_text
-from vaultsync.model.compare import agree, differing_keys, elements, equal_as_json, loose_rows
+from vaultsync.model.compare import agree, differing_keys, elements, loose_rows
 from vaultsync.model.fact import Fact
+from vaultsync.model.json_equality import equal_as_json
 from vaultsync.model.schema import (
     FIELDS,
     OWN_FIELDS_BY_KEY,

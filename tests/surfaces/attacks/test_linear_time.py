@@ -19,7 +19,7 @@ import pytest
 
 from tests.surfaces.attacks.hostile_texts import HostileText, hostile_texts
 from tests.surfaces.attacks.text_readers import READERS
-from vaultsync.indexing.text_normalization import note_headings
+from vaultsync.indexing.note_headings import note_headings
 from vaultsync.markdown.blocks import fences, prose_spans
 from vaultsync.notes.body import (
     BLOCK_END,

@@ -32,7 +32,8 @@ from vaultsync.facts.entity_links import link_entities
 from vaultsync.index_files.entry import entry_of, parse_entry_line
 from vaultsync.indexing.chunking import chunk_fact
 from vaultsync.indexing.language import language_of
-from vaultsync.indexing.text_normalization import index_words, note_headings, query_words
+from vaultsync.indexing.note_headings import note_headings
+from vaultsync.indexing.text_normalization import index_words, query_words
 from vaultsync.links.autolink import LinkTarget, link_mentions
 from vaultsync.links.mentions import NameMatcher
 from vaultsync.links.references import note_references

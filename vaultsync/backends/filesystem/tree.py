@@ -75,24 +75,26 @@ def missing_root(where: str, error: OSError) -> VaultMissingError:
 
 
 class IgnoreRules:
-    """The ignored parts of a vault: folders, and shell patterns of paths."""
+    """The ignored parts of a vault: folders, files, and shell patterns of paths."""
 
     def __init__(self, ignore: Sequence[str]) -> None:
         keys = [path_key(path.strip("/")) for path in ignore]
         patterns = [fnmatch.translate(key) for key in keys if re.search(r"[*?[]", key)]
-        self._folders = set(keys)
+        self._paths = set(keys)
+        self._folders_of_notes = {key.rpartition("/")[0] for key in keys if key[-3:] == ".md"}
         self._patterns = re.compile("|".join(patterns)) if patterns else None
 
     def folder(self, path: str) -> bool:
-        """Whether a folder is ignored."""
+        """Whether a folder or a file is ignored, apart from the folders above it."""
         key = path_key(path)
-        return key in self._folders or bool(self._patterns and self._patterns.match(key))
+        return key in self._paths or bool(self._patterns and self._patterns.match(key))
 
     def files(self, prefix: str, names: str) -> list[str]:
         """The ignored names of one folder; each of `names` follows a `/`."""
         # One search in all names, because names of other programs are rare.
         lower = names.lower()
-        if not self._patterns and not any(map(lower.__contains__, _FOREIGN)):
+        has_foreign = any(map(lower.__contains__, _FOREIGN))
+        if not (self._patterns or has_foreign or path_key(prefix[:-1]) in self._folders_of_notes):
             return []
         return [name for name in names.split("/") if is_foreign(name) or self.folder(prefix + name)]
 
@@ -103,7 +105,7 @@ class IgnoreRules:
 
     def path(self, path: str) -> bool:
         """Whether a path, or any of its folders, is ignored."""
-        if not self._folders:
+        if not self._paths:
             return False
         return any(map(self.folder, accumulate(path.split("/"), "{}/{}".format)))
 

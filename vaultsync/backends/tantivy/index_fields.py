@@ -12,7 +12,7 @@ from vaultsync.backends.tantivy.analysis import Analyzers, stemming_analyzer
 from vaultsync.indexing.language import SAMPLE_CHARS, language_of
 from vaultsync.indexing.ports import IndexDocument, SessionTurn
 from vaultsync.indexing.session_context import day_words, hash63, own_title, speaker_names, turn_of
-from vaultsync.indexing.text_normalization import index_words, note_headings
+from vaultsync.indexing.text_normalization import index_words
 from vaultsync.model.canonical import FOREVER, tag_keys_with_parents, to_microseconds
 from vaultsync.model.decay import DEFAULT_IMPORTANCE
 from vaultsync.model.fact import Fact
@@ -64,6 +64,9 @@ def fact_document(
     entry: IndexDocument, schema: tantivy.Schema, terms: Analyzers
 ) -> tuple[str, tantivy.Document]:
     """The language of a fact, and its document; empty texts are left out."""
+    # A question loads this module, and needs no markdown.
+    from vaultsync.indexing.note_headings import note_headings
+
     fact = entry.fact
     language = language_of(f"{fact.title}\n{fact.content[:SAMPLE_CHARS]}") or terms.default
     names = [("title", fact.title), *(("aliases", each) for each in fact.aliases)]
