@@ -221,7 +221,7 @@ class ProposedError(VaultsyncError):
         *,
         proposal: Any = None,  # noqa: ANN401 - a higher layer defines it
     ) -> None:
-        message = f"this needs the approval of the user: {title}"
+        message = f"this waits for the user: {title}"
         hint = (
             "nothing was written, and there is no need to try again; the user ticks a box in the"
             f" note of the proposal, or runs `vaultsync proposals accept {proposal_id[:8]}`"

@@ -136,18 +136,6 @@ def test_an_invalid_line_is_named_and_nothing_is_imported(
     assert world.facts() == []
 
 
-def test_the_id_of_an_erased_fact_is_refused_and_nothing_is_imported(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fact = world.mirrored()
-    world.agent_forgets(fact.id)
-    monkeypatch.setattr(world.store, "tombstone", lambda _: None)  # as after a purge
-    lines = [json.dumps({"content": "Good."}), json.dumps({"content": "Back.", "id": fact.id})]
-    with pytest.raises(ImportLineError, match=f"line 2: the id {fact.id} is already in use"):
-        import_facts(world.ctx, lines)
-    assert world.facts() == []
-
-
 def test_an_id_twice_in_one_file_is_refused(world: World) -> None:
     fact_id = world.clock.new_id()
     line = json.dumps({"content": "Good.", "id": fact_id})

@@ -111,6 +111,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
     asked: dict[str, Callable[[Memory], object]] = {
         **{name: methodcaller(name) for name in without},
         "with_queued": lambda m: m.with_queued(m.status()),
+        "note_status": lambda m: [m.note_status(x.path) for x in m.list().facts if x.path],
         "get": lambda m: m.get(planted.fact),
         "open": lambda m: m.open(planted.fact),
         "list": lambda m: [m.list(), m.list(status="forgotten"), m.list(tag="ops")],

@@ -152,3 +152,12 @@ def test_the_status_writes_nothing_while_a_run_is_due(world: World) -> None:
     world.clock.advance(timedelta(days=1).total_seconds())
     assert status(world, world.path(fact.id)).state == "pending"
     assert "Changed." not in world.text(world.path(fact.id))
+
+
+def test_a_private_note_that_was_moved_is_hidden_in_its_new_folder_too(world: World) -> None:
+    fact = world.mirrored("Mine alone.", scope="private-indy")
+    world.person_renames(world.path(fact.id), "public/notes/moved.md")
+    world.clock.advance(60)
+    assert status(world, "public/notes/moved.md").state == "attention"
+    with pytest.raises(NoteMissingError):
+        status(world, "public/notes/moved.md", agent="other")

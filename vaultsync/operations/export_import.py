@@ -58,16 +58,13 @@ def import_facts(ctx: SyncContext, lines: Iterable[str], *, agent: str | None = 
     Raises:
         ImportLineError: names the invalid line.
     """
-    deleted = {row.fact_id for row in ctx.store.feed() if row.deleted}
     batches: list[bytes] = []
     """Nothing is written before the last line was read; until then the facts are packed."""
     count = 0
     read = _read_all(ctx, lines, agent)
     while batch := [*islice(read, FACTS_PER_WRITE)]:
-        numbers = {fact.id: number for number, fact in batch}
-        _check_not_erased(ctx, {key: numbers[key] for key in deleted & numbers.keys()})
         if agent is not None:
-            _check_visible(ctx, numbers, agent)
+            _check_visible(ctx, {fact.id: number for number, fact in batch}, agent)
         batches.append(pack(b"\n".join(fact_line(fact) for _, fact in batch)))
         count += len(batch)
     if agent is not None:
@@ -95,13 +92,6 @@ def _read_all(
 
 def _unpacked(batch: bytes) -> list[Fact]:
     return [fact_from_json(line) for line in unpack(batch).split(b"\n")]
-
-
-def _check_not_erased(ctx: SyncContext, numbers: Mapping[str, int]) -> None:
-    """Refuse lines with the ids of facts that a purge erased: they cannot be written again."""
-    for fact_id, number in numbers.items():
-        if ctx.store.tombstone(fact_id) is None:
-            raise ImportLineError(number, f"the id {fact_id} is already in use")
 
 
 def _check_visible(ctx: SyncContext, numbers: Mapping[str, int], agent: str) -> None:

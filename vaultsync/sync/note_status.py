@@ -44,9 +44,12 @@ def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = N
     base = ctx.archive.base_at(path)
     request = SyncRequest(dry_run=True, folders=frozenset({parent_folder(path)}))
     work, report = preview_run(ctx, request)
-    pending = [x for x in work.actions if path in {x.path, x.to} and x.do not in NOT_PENDING]
+    actions = [x for x in work.actions if path in {x.path, x.to}]
+    notices = [x for x in report.attention if x.path == path]
+    if not all(map(view.sees_action, actions)) or view.notices(notices) != notices:
+        raise NoteMissingError(path)  # a note of a hidden fact was moved there
+    pending = [x for x in actions if x.do not in NOT_PENDING]
     conflicts = [x for x in ctx.archive.conflicts() if x.path == path]
-    notices = [x for x in view.notices(report.attention) if x.path == path]
     fact_id = pending[0].fact_id if pending else base.fact.id if base else None
     if notices:
         state, message, hint = "attention", notices[0].message, notices[0].hint

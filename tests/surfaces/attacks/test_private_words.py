@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,11 +18,17 @@ from tests.gits import GitFolder
 from tests.machines import configure_machine
 from tests.mcp_clients import Home, make_home
 from vaultsync.api.memory import Memory
-from vaultsync.errors import RunNotFoundError, StoreUnavailableError, VaultsyncError
+from vaultsync.errors import (
+    NoteMissingError,
+    RunNotFoundError,
+    StoreUnavailableError,
+    VaultsyncError,
+)
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.notes.proposal_note import ProposedChange
 from vaultsync.proposals.service import ProposalDraft, propose
 from vaultsync.sync.agent_view import AgentView
+from vaultsync.sync.report import NoteStatus
 
 PLANTED = "zqxjkv"
 TABLE = Path(__file__).parents[3] / "golden" / "exchange" / "csv" / "memories.csv"
@@ -97,6 +104,16 @@ class Planted:
             return user.log(limit=1)[0].run
 
 
+def _statuses_of_notes(memory: Memory, planted: Planted) -> list[NoteStatus]:
+    """Those of the notes that it may see; an error repeats the path that it was given."""
+    found = []
+    for note in sorted(planted.notes()):
+        with suppress(NoteMissingError):
+            found.append(memory.note_status(str(note)))
+    assert found
+    return found
+
+
 def _known_about(memory: Memory, root: Path) -> list[object]:
     """What is told of a repository whose notes are in a project that all may see."""
     if not root.exists():
@@ -125,6 +142,7 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "check": lambda memory, _: memory.check(),
     "new_id": lambda memory, _: memory.new_id(),
     "status": lambda memory, _: memory.status(),
+    "note_status": _statuses_of_notes,
     "log": lambda memory, _: memory.log(),
     "sync": lambda memory, _: [memory.sync(dry_run=True), memory.sync(), memory.sync()],
     "adopt": lambda memory, _: [memory.adopt(dry_run=True), memory.adopt()],
@@ -226,6 +244,7 @@ READING = {
         "graph_stats",
     ),
     "graph_neighbors",
+    "note_status",
 }
 """Those of `ASKED` that change nothing, and may be asked one after the other."""
 NOT_ASKED = {
