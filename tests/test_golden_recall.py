@@ -60,7 +60,7 @@ def test_packs_look_as_the_golden_pages_say(case: Path) -> None:
         pack = pack_context(
             asked["question"],
             [
-                PackCandidate(fact, str(beside["why"]), fit=float(str(beside.get("fit", 1))))
+                PackCandidate(fact, str(beside["why"]), relevance=float(str(beside.get("fit", 1))))
                 for fact, beside in found
             ],
             budget=asked["budget"],

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.context_packs.admission import MIN_ANSWERABLE, fit_of, required_fit, should_be_empty
+from vaultsync.context_packs.admission import (
+    MIN_ANSWERABLE,
+    relevance_of,
+    required_relevance,
+    should_be_empty,
+)
 
 SHARES = st.floats(0, 1)
 
@@ -13,7 +18,7 @@ SHARES = st.floats(0, 1)
 def test_a_fact_has_to_fit_better_the_surer_the_answer_is(
     one: float, other: float, by_meaning: bool
 ) -> None:
-    low, high = (required_fit(each, by_meaning=by_meaning) for each in sorted((one, other)))
+    low, high = (required_relevance(each, by_meaning=by_meaning) for each in sorted((one, other)))
     assert 0 < low <= high < 1
 
 
@@ -21,16 +26,16 @@ def test_a_fact_has_to_fit_better_the_surer_the_answer_is(
 def test_a_fact_that_is_more_similar_and_nearer_fits_better(
     similarity: float, nearness: float, more: float, nearer: float
 ) -> None:
-    fit = fit_of(similarity, nearness)
-    assert 0 <= fit <= 1
-    better = fit_of(max(similarity, more), max(nearness, nearer))
-    assert better >= fit - 1e-9
+    relevance = relevance_of(similarity, nearness)
+    assert 0 <= relevance <= 1
+    better = relevance_of(max(similarity, more), max(nearness, nearer))
+    assert better >= relevance - 1e-9
 
 
 def test_similarity_alone_tells_the_fit_of_what_vectors_do_not_know() -> None:
-    assert fit_of(0.6, None) == 0.6
-    assert fit_of(1.0, 1.0) == pytest.approx(1.0)
-    assert fit_of(0.6, 0.1) < 0.6 < fit_of(0.6, 0.9)
+    assert relevance_of(0.6, None) == 0.6
+    assert relevance_of(1.0, 1.0) == pytest.approx(1.0)
+    assert relevance_of(0.6, 0.1) < 0.6 < relevance_of(0.6, 0.9)
 
 
 @given(SHARES)

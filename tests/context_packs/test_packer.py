@@ -56,10 +56,10 @@ def long(number: int, paragraphs: int, **values: Value) -> PackCandidate:
     return candidate(number, text, **values)
 
 
-def brief(number: int, fit: float, **values: Value) -> PackCandidate:
+def brief(number: int, relevance: float, **values: Value) -> PackCandidate:
     """A long fact that matches much less well than the best."""
     long_fact = long(number, 30, **values)
-    return replace(long_fact, fit=fit, brief=True, passage=f"p20 of {number}")
+    return replace(long_fact, relevance=relevance, brief=True, passage=f"p20 of {number}")
 
 
 # --- the budget ----------------------------------------------------------------------
@@ -164,8 +164,8 @@ def test_a_whole_that_always_costs_too_much_is_no_pack() -> None:
 
 @pytest.mark.parametrize("form", PACK_FORMS)
 def test_in_a_tiny_budget_the_envelope_shrinks_until_the_best_fact_fits(form: str) -> None:
-    best = replace(candidate(1, "It opens at nine."), fit=0.9)
-    other = replace(candidate(2), fit=0.4)
+    best = replace(candidate(1, "It opens at nine."), relevance=0.9)
+    other = replace(candidate(2), relevance=0.4)
     question = "when does the harbour open " * 20
     needed = pack_context(question, [best], budget=1, count=letters, form=form).needed
 
@@ -357,8 +357,8 @@ def test_what_fits_best_is_cut_rather_than_dropped_for_what_fits_less(
     form: str, budget: int
 ) -> None:
     text = " ".join(f"word{n}" for n in range(900))
-    best = replace(candidate(1, text, priority=2), fit=0.9, passage="word500 word501 word502")
-    found = [best, *(replace(candidate(n, priority=2), fit=0.4) for n in range(2, 6))]
+    best = replace(candidate(1, text, priority=2), relevance=0.9, passage="word500 word501 word502")
+    found = [best, *(replace(candidate(n, priority=2), relevance=0.4) for n in range(2, 6))]
     pack = pack_context("q", found, budget=budget, count=COUNTERS["fitted"], form=form)
     assert 1 in packed(pack)
     assert "word501" in pack.text
@@ -441,20 +441,23 @@ def test_entities_have_no_more_than_their_share_while_facts_wait() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fits", "numbers"),
+    ("relevances", "numbers"),
     [
         ([1 / (n + 1) for n in range(20)], [7, 6, 5, 4, 3, 2, 0]),
         ([1.0] * 20, [19, 18, 17, 16, 15, 14, 13]),  # all the same: by their order
     ],
 )
-def test_the_facts_that_fit_best_get_the_room(fits: list[float], numbers: list[int]) -> None:
-    found = [replace(candidate(n, importance=n / 20), fit=fit) for n, fit in enumerate(fits)]
+def test_the_most_relevant_facts_get_the_room(relevances: list[float], numbers: list[int]) -> None:
+    found = [
+        replace(candidate(n, importance=n / 20), relevance=each)
+        for n, each in enumerate(relevances)
+    ]
     pack = pack_context("q", found, budget=156, count=words)
     assert packed(pack) == numbers
 
 
 def test_where_it_is_tight_long_facts_are_packed_in_brief() -> None:
-    found = [replace(long(n, 30), passage="p20 of", fit=1 - n / 10) for n in range(5)]
+    found = [replace(long(n, 30), passage="p20 of", relevance=1 - n / 10) for n in range(5)]
     pack = pack_context("q", found, budget=840, count=words)
     assert packed(pack) == [0, 1, 2, 3, 4]
     assert [each.cut for each in pack.items] == [False, True, True, True, True]

@@ -59,7 +59,7 @@ class PackCandidate:
     """Why it was found."""
     passage: str = ""
     """The passage of its content that matched, if any."""
-    fit: float = 1.0
+    relevance: float = 1.0
     """Its score: how well it matches the question."""
     brief: bool = False
     """Whether an excerpt around its passage is enough."""
@@ -111,7 +111,7 @@ class ContextPack(Struct, frozen=True):
     nothing_known: str = ""
     """Why nothing was packed, where the memory has no answer; empty otherwise."""
     needed: int = 0
-    """The budget in tokens that the fact that fits best takes, where there is no room for it even
+    """The budget in tokens that the most relevant fact takes, where there is no room for it even
     with the smallest envelope; 0 otherwise."""
     themes: tuple[str, ...] = ()
     """The themes of the facts that were packed, those of most facts first."""

@@ -1,8 +1,8 @@
 """Pack candidates into a token budget, with a reason for each.
 
 The budget is divided between the tiers and the entities that the facts name; what one does not
-need, the next may use, and what is left is offered to all again. In a tier, the facts that fit
-the question best get the room, in order of priority, importance and recency. Near-duplicates
+need, the next may use, and what is left is offered to all again. In a tier, the most
+relevant facts get the room, in order of priority, importance and recency. Near-duplicates
 are packed once.
 
 Of a long fact that matches much less well than the best one, only an excerpt around its passage is
@@ -83,8 +83,8 @@ class PackPart:
 _by_rank = attrgetter("rank")
 
 
-def _by_fit(part: PackPart) -> tuple[float, int]:
-    return -part.candidate.fit, part.rank
+def _by_relevance(part: PackPart) -> tuple[float, int]:
+    return -part.candidate.relevance, part.rank
 
 
 def sort_parts(candidates: Sequence[PackCandidate]) -> list[PackCandidate]:
@@ -201,7 +201,7 @@ class _Packing:
     waiting: dict[str, list[PackPart]] = field(default_factory=dict)
     """Parts that share the budget, by tier."""
     excerpts: list[PackPart] = field(default_factory=list)
-    """Parts that fit much less than the best one; they get what is left."""
+    """Parts that are much less relevant than the best one; they get what is left."""
     packed: dict[str, list[PackPart]] = field(default_factory=dict)
     left_out: list[tuple[PackPart, str]] = field(default_factory=list)
     overhead: dict[str, int] = field(default_factory=dict)
@@ -211,7 +211,7 @@ class _Packing:
     tight: bool = False
     """Whether the parts do not all fit whole."""
     best: PackPart | None = None
-    """What fits the question best, and is packed first."""
+    """The most relevant part, which is packed first."""
 
     def add(self, candidates: Sequence[PackCandidate], entities: Sequence[PackCandidate]) -> None:
         """Render and count each part once, and leave out near-duplicates."""
@@ -235,7 +235,7 @@ class _Packing:
         for rank, each in enumerate(named, start=len(ids)):
             self.waiting[ENTITY_TIER].append(self._part(each, rank, ENTITY_TIER))
         parts = (part for tier in _FACT_TIERS for part in self.waiting[tier])
-        self.best = min((*parts, *self.excerpts), key=_by_fit, default=None)
+        self.best = min((*parts, *self.excerpts), key=_by_relevance, default=None)
         for tier in PACK_TIERS:
             self.overhead[tier] = self.count(self.form.open_tier(tier) + self.form.close_tier(tier))
 
@@ -288,7 +288,7 @@ class _Packing:
             self.left_out.append((part, REASON_NO_ROOM))
 
     def _fill_best(self, room: int) -> dict[str, int]:
-        """Pack the part that fits the question best; returns its tier and tokens, if any.
+        """Pack the most relevant part; returns its tier and tokens, if any.
 
         It is cut where it takes more than the room, and so never gives way to a worse one.
         """
@@ -296,10 +296,10 @@ class _Packing:
         if best is None:
             return {}
         tier = best.piece.tier
-        inside = room - self.overhead[tier]
+        available = room - self.overhead[tier]
         first = self._brief(best) if self.tight else best
-        if first.tokens > inside:
-            cut = self._cut_best(best, inside)
+        if first.tokens > available:
+            cut = self._cut_best(best, available)
             if cut is None:
                 return {}
             first = cut
@@ -310,7 +310,7 @@ class _Packing:
 
     @property
     def missing_best(self) -> PackPart | None:
-        """The part that fits the question best, unless it is packed or there is none."""
+        """The most relevant part, unless it is packed or there is none."""
         best = self.best
         if best is None or any(x.rank == best.rank for x in self.packed[best.piece.tier]):
             return None
@@ -335,7 +335,7 @@ class _Packing:
     def _fill_excerpts(self, room: int) -> int:
         """Pack the excerpts, best first, whatever their tier; returns the room left."""
         waiting, self.excerpts = self.excerpts, []
-        for part in sorted(waiting, key=_by_fit):
+        for part in sorted(waiting, key=_by_relevance):
             packed = self.packed[part.piece.tier]
             cost = part.tokens + (0 if packed else self.overhead[part.piece.tier])
             if cost <= room:
@@ -393,33 +393,33 @@ class _Packing:
         """
         waiting = self.waiting[tier]
         free, ranks = room, set[int]()
-        for part in self._named() if tier == ENTITY_TIER else self._best(waiting, room):
-            inside = free - (0 if self.packed[tier] else self.overhead[tier])
-            fitting: PackPart | None = part
-            if part.tokens > inside:
+        for part in self._named() if tier == ENTITY_TIER else self._most_relevant(waiting, room):
+            available = free - (0 if self.packed[tier] else self.overhead[tier])
+            chosen: PackPart | None = part
+            if part.tokens > available:
                 least = min_share
                 if least is None:
                     least = inf if self.packed[tier] else 0.0
-                cuts = inside > 0 and inside >= least * part.tokens
-                fitting = self._cut(part, inside) if cuts else None
-            if fitting is not None:
-                self.packed[tier].append(fitting)
+                cuts = available > 0 and available >= least * part.tokens
+                chosen = self._cut(part, available) if cuts else None
+            if chosen is not None:
+                self.packed[tier].append(chosen)
                 ranks.add(part.rank)
-                free = inside - fitting.tokens
+                free = available - chosen.tokens
         self.waiting[tier] = [part for part in waiting if part.rank not in ranks]
         self.packed[tier].sort(key=_by_rank)
         return room - free
 
-    def _best(self, parts: Sequence[PackPart], room: int) -> list[PackPart]:
-        """The parts that fit the question best and fill the room, in brief where it is tight.
+    def _most_relevant(self, parts: Sequence[PackPart], room: int) -> list[PackPart]:
+        """The most relevant parts that fill the room, in brief where it is tight.
 
-        Parts that fit equally well are all among them.
+        Equally relevant parts are all among them.
         """
         chosen: list[PackPart] = []
         if room <= 0:
             return chosen
-        for part in sorted(parts, key=_by_fit):
-            if room <= 0 and part.candidate.fit < chosen[-1].candidate.fit:
+        for part in sorted(parts, key=_by_relevance):
+            if room <= 0 and part.candidate.relevance < chosen[-1].candidate.relevance:
                 break
             chosen.append(self._brief(part) if self.tight else part)
             room -= chosen[-1].tokens
@@ -477,7 +477,7 @@ class _Packing:
     def _drop(self, share: float, min_dropped: int) -> None:
         """Drop parts from the end, down to a share of the tokens and at least a number.
 
-        What fits best goes last, and is cut before it goes.
+        The most relevant part goes last, and is cut before it goes.
         """
         tokens = sum(part.tokens for parts in self.packed.values() for part in parts)
         max_tokens = int(tokens * share)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from vaultsync.context_packs.admission import fit_of, required_fit, should_be_empty
+from vaultsync.context_packs.admission import relevance_of, required_relevance, should_be_empty
 from vaultsync.context_packs.formats import PACK_FORMS
 from vaultsync.context_packs.pack import INTENTS, ContextPack, PackCandidate
 from vaultsync.context_packs.packer import pack_context
@@ -78,7 +78,7 @@ def build_context(
     hits, facts = answer.hits, search.facts
     if not search.asks_for_set:
         hits, facts = hits[:MAX_RECALLED], facts[:MAX_RECALLED]
-    fits = {hit.id: fit_of(hit.similarity, search.nearness(hit.id)) for hit in hits}
+    relevances = {hit.id: relevance_of(hit.similarity, search.nearness(hit.id)) for hit in hits}
     ages = {fact.id: (fact.created_at, fact.id) for fact in facts}
     candidates = [
         PackCandidate(
@@ -93,19 +93,21 @@ def build_context(
         )
         for hit, fact in zip(hits, facts, strict=True)
     ]
-    min_fit = required_fit(answer.confidence, by_meaning=answer.source != "index")
-    critical = _critical_facts(sources, search, {fact.id for fact in facts}, fit=min_fit)
+    min_relevance = required_relevance(answer.confidence, by_meaning=answer.source != "index")
+    critical = _critical_facts(
+        sources, search, {fact.id for fact in facts}, relevance=min_relevance
+    )
     rejected: list[tuple[PackCandidate, str]] = []
     chosen = []
     silent = not search.asks_for_set and should_be_empty(answer.answerable)
     packs_pending = request.all or request.status == PENDING
     for candidate, hit in zip(candidates, hits, strict=True):
-        fit = max(fits.get(each, 0.0) for each in (hit.id, *hit.contradicts))
+        relevance = max(relevances.get(each, 0.0) for each in (hit.id, *hit.contradicts))
         if silent:
             rejected.append((candidate, REASON_UNSURE))
         elif is_pending_observation(candidate.fact) and not packs_pending:
             rejected.append((candidate, REASON_PENDING))
-        elif fit < min_fit and not search.concerns(candidate.fact):
+        elif relevance < min_relevance and not search.concerns(candidate.fact):
             rejected.append((candidate, REASON_LITTLE_FIT))
         else:
             chosen.append(candidate)
@@ -145,7 +147,7 @@ def _check(request: ContextRequest) -> None:
 
 
 def _critical_facts(
-    sources: RecallSources, search: RecallSearch, hit_ids: set[str], *, fit: float
+    sources: RecallSources, search: RecallSearch, hit_ids: set[str], *, relevance: float
 ) -> list[PackCandidate]:
     """Critical facts that were not found, and are about what the question asks for.
 
@@ -171,7 +173,7 @@ def _critical_facts(
         PackCandidate(
             fact.evolve(path=paths.get(fact.id)),
             f"critical {fact.type}; is about what the question names",
-            fit=fit,
+            relevance=relevance,
         )
         for fact in about
     ]
