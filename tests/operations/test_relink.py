@@ -186,6 +186,13 @@ def test_a_new_name_that_no_link_can_hold_is_reported(world: Moving) -> None:
     assert kinds(world.sync()) == []
 
 
+def test_a_new_name_is_not_reported_if_all_links_to_it_can_hold_it(world: Moving) -> None:
+    alice, bob = world.alice(), world.mirrored("With [text](<Alice.md>).", title="Bob")
+    world.person_renames(world.path(alice.id), "team-core/people/Alice #1.md")
+    assert kinds(world.sync()) == []
+    assert "[text](<Alice %231.md>)" in world.note(bob.id)
+
+
 def test_nothing_happens_when_obsidian_rewrote_them(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("With [[Alice]].", entities=["Alice"])
