@@ -88,7 +88,9 @@ def test_the_command_is_what_the_package_declares() -> None:
     assert callable(pkgutil.resolve_name(target))
 
 
-@pytest.mark.parametrize("module", ["", ".cli", ".mcp_server.stdio", ".mcp_server.mcp_http"])
+@pytest.mark.parametrize(
+    "module", ["", ".cli", ".mcp_server.stdio", ".mcp_server.mcp_http", ".api.choose_classifier"]
+)
 def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
     loaded = packages_after(f"import vaultsync{module}")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vaultsync.backends.classifiers.model_classifier import ModelClassifier
-from vaultsync.backends.classifiers.nearest_classifier import NearestClassifier
 from vaultsync.errors import ConfigError
 from vaultsync.indexing.ports import Embedder
 from vaultsync.observations.classifier import Classifier
@@ -42,5 +41,7 @@ def classifier_for(
                 'classifier = "embedding" needs an embedder',
                 hint='set embedder = "local", and install vaultsync[local]',
             )
+        from vaultsync.backends.classifiers.nearest_classifier import NearestClassifier  # noqa: PLC0415 - needs numpy
+
         return NearestClassifier(found, lambda: moved_by_people(ctx))
     return RuleClassifier()
