@@ -65,7 +65,7 @@ def test_a_note_outside_scopes_is_not_adopted_and_the_hint_names_it(world: World
     world.clock.advance(60)
     found = status(world, "Old stuff/my note.md")
     assert (found.state, found.fact_id) == ("not_adopted", None)
-    assert '`vaultsync adopt "Old stuff/my note.md"`' in found.hint
+    assert "`vaultsync adopt 'Old stuff/my note.md'`" in found.hint
 
 
 def test_a_note_whose_adoption_was_undone_says_so(world: World) -> None:

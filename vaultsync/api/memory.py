@@ -1873,7 +1873,7 @@ class Memory:
 
         Raises:
             RunNotFoundError, AmbiguousNameError.
-            UsageError: the id is empty.
+            InvalidFieldError: the id is empty.
             PurgeNotUndoneError: the run erased facts.
             EngineBusyError: another engine has the vault and cannot be called.
         """

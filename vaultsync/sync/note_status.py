@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from shlex import quote
 
 from vaultsync.errors import NoteMissingError, UnreadableNoteError
 from vaultsync.model.paths import (
@@ -23,7 +24,6 @@ from vaultsync.sync.snapshot import is_managed_path
 from vaultsync.sync.status import NOT_PENDING
 from vaultsync.sync.sync_request import SyncRequest
 
-_ADOPT = "`vaultsync adopt PATH` turns it into a fact"
 PARTLY_SAVED = (
     "it was saved just now without the `---` below its properties, or is cut off",
     "complete it, or wait a few seconds, and sync again",
@@ -62,7 +62,6 @@ def read_note_status(ctx: SyncContext, path: VaultPath, *, agent: str | None = N
         state, message, hint = "synced", "the note and its fact are equal", ""
     else:
         state, message, hint = _why_no_fact(ctx, path)
-    hint = hint.replace("PATH", f'"{path}"' if " " in path else path)
     return NoteStatus(path, state, fact_id, message, hint)
 
 
@@ -77,11 +76,12 @@ def _why_no_fact(ctx: SyncContext, path: VaultPath) -> tuple[str, str, str]:
             raise NoteMissingError(path)
     if refusal := why_not_adoptable(ctx, path):
         return ("excluded", *refusal)
+    adopt = f"`vaultsync adopt {quote(path)}` turns it into a fact"
     if path in unadopted_paths(ctx):
-        return "not_adopted", "its adoption was undone", _ADOPT
+        return "not_adopted", "its adoption was undone", adopt
     if is_managed_path(path, adopted_folders(ctx)):
         return ("pending", *PARTLY_SAVED)
-    return "not_adopted", "it is in no folder of a scope, and in no adopted folder", _ADOPT
+    return "not_adopted", "it is in no folder of a scope, and in no adopted folder", adopt
 
 
 def why_not_adoptable(ctx: SyncContext, path: VaultPath) -> tuple[str, str] | None:
