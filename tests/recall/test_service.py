@@ -372,6 +372,18 @@ def test_a_sure_index_answers_alone_and_an_unsure_one_asks_the_vectors(
         assert (found.source, found.confidence) == (source, round(sure, 3))
 
 
+def test_an_index_whose_best_hit_has_another_type_than_asked_for_does_not_answer_alone(
+    world: RecallWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.agent_remembers("The berths follow a decision.", type="note")
+    world.embed()
+    monkeypatch.setattr("vaultsync.recall.service.confidence", lambda *_, **__: 0.9)
+    assert world.ask("why was the berths decision taken").source == "index"
+    assert world.ask("which decisions about berths").source == "fused"
+    world.agent_remembers("Berths: number them.", type="decision", title="Berths")
+    assert world.ask("which decisions about berths").source == "index"
+
+
 def test_an_index_that_is_behind_degrades_the_answer(
     world: RecallWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

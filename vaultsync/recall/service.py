@@ -67,8 +67,8 @@ _log = logging.getLogger(__name__)
 RECALL_MODES = ("auto", "index", "vector", "fused")
 INDEX_ONLY_CONFIDENCE = 0.4
 """Minimum confidence with which keyword search answers alone. Measured on golden/retrieval: at 0.4
-it answers 72 % of the questions, and recall@5 is 0.681; at 0.35 these are 75 % and 0.664, at 0.5
-65 % and 0.698; always using semantic search gives 0.707."""
+it answers 70 % of the questions, and recall@5 is 0.681; at 0.35 these are 73 % and 0.664, at 0.5
+63 % and 0.698; always using semantic search gives 0.707."""
 POOL_SIZE = 30
 """Minimum number of best candidates that are loaded and scored; three times the limit if more."""
 CONFIDENCE_HITS = 5
@@ -84,8 +84,6 @@ takes as long as reading ten such passages."""
 WORDS_ONLY = "Only keyword search is available for the past: the vectors are of the current texts."
 OPPOSED_CANDIDATES = 30
 """Number of facts examined for each of the first hits that has a *never*."""
-
-
 EVENT_HITS = 10
 """Number of best facts examined for the date of an event."""
 EVENT_TYPES = frozenset(
@@ -296,7 +294,7 @@ class RecallSearch:
             is_fused = mode == "fused" or (mode == "auto" and self._sources.warm)
             self._search_keywords(limit=FUSED_CANDIDATES if is_fused else 0)
             is_sure = mode == "auto" and self._confidence >= INDEX_ONLY_CONFIDENCE
-            if mode == "index" or (is_sure and not self._sources.warm):
+            if mode == "index" or (is_sure and not self._sources.warm and self._best_is_asked_for):
                 return "index"
         missing = self._search_vectors(mode)
         if missing and is_sure:
@@ -308,6 +306,12 @@ class RecallSearch:
             return "index"
         self._rerank()
         return "vector" if mode == "vector" else "fused"
+
+    @property
+    def _best_is_asked_for(self) -> bool:
+        """Whether the best candidate has a type that the question asks for, if it asks for one."""
+        types, best = self._query.asked.types, next(iter(self._similarities), None)
+        return not types or (best is not None and self._facts[best].type in types)
 
     def _browse(self) -> str:
         """Find the facts of a set, in its order; returns the source of the answer.
