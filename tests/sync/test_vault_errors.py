@@ -254,6 +254,22 @@ def test_a_read_only_note_is_left_and_written_once_it_is_writable(
     assert world.archive.notices() == []
 
 
+@pytest.mark.parametrize("edits", [False, True])
+def test_an_id_that_was_never_written_does_not_count_as_removed(world: World, edits: bool) -> None:
+    path = "team-core/notes/berths.md"
+    world.person_writes(path, "Berths are numbered.\n")
+    world.vault.make_read_only(path)
+    for _ in range(3):
+        assert kinds(world.sync()) == ["not_written"]
+    world.vault.make_writable(path)
+    if edits:
+        world.person_edits(path, "numbered", "lettered")
+    assert kinds(world.sync()) == []
+    assert world.text(path).startswith("---\nid: ")
+    world.person_writes(path, "Berths are gone.\n")
+    assert kinds(world.sync()) == ["put_back"]
+
+
 def test_a_read_only_note_stays_though_its_fact_was_forgotten(world: World, fact: Fact) -> None:
     world.mirrored("Stays.", title="A bystander")
     path = world.path(fact.id)

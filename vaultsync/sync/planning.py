@@ -29,7 +29,7 @@ from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import StoreChange, StoreFeed, VaultChange, moved_scope
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, Decision, PlannedAction, decide
-from vaultsync.sync.identity import Case, NoteIdentities, taken_keys
+from vaultsync.sync.identity import Case, NoteIdentities, base_note, taken_keys
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken
 from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot
@@ -121,7 +121,7 @@ def plan_case(case: Case, work: SyncRun) -> PlannedAction:
         case (
             ActionKind.RECORD | ActionKind.UPDATE_STORE | ActionKind.UPDATE_VAULT | ActionKind.MERGE
         ):
-            return _plan_merge(action, vault.scope, work)
+            return _plan_merge(action, case, work)
         case ActionKind.CREATE_NOTE:
             return plan_note(action, work, was_at=case.last_path)
         case ActionKind.RECREATE_NOTE:
@@ -214,9 +214,9 @@ def values_shown(fact: Fact, note: Note) -> Fact:
     return fact.replace(dict.fromkeys(hidden)) if hidden else fact
 
 
-def _plan_merge(action: PlannedAction, scope: str | None, work: SyncRun) -> PlannedAction:
+def _plan_merge(action: PlannedAction, case: Case, work: SyncRun) -> PlannedAction:
     """Merge two existing sides, and determine which of them has to be written."""
-    note, store, base = action.note, action.store, action.base
+    note, store, base, scope = action.note, action.store, action.base, case.vault.scope
     assert note is not None and store is not None  # noqa: S101, PT018 - narrows
     vault = action.vault
     if base is None:
@@ -249,8 +249,10 @@ def _plan_merge(action: PlannedAction, scope: str | None, work: SyncRun) -> Plan
     from_store = [key for key in result.from_store if key not in invalid]
     fields = dict.fromkeys([*from_vault, *from_store, *keys])
     put_back = result.reverted
-    if base is not None and note.id != base.id:
-        put_back = ("id", *put_back)
+    if case.base is not None and note.id != case.fact_id:
+        # The id of a read-only note may never have been written.
+        was_removed = note.id != base_note(work.ctx, case.base).id
+        put_back = ("id",) * was_removed + put_back
     reason = action.reason
     if "scope" in from_vault:
         reason = "moved to another scope"
