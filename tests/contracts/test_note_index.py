@@ -344,6 +344,13 @@ def test_a_term_is_known_in_whatever_language_the_facts_have_it(index: NoteIndex
     assert index.facts_with([term])[term] == 1
 
 
+def test_forms_of_a_word_have_a_stem_in_common(index: NoteIndex) -> None:
+    stems_of = index.stemmer("Which berths?")
+    assert set(index.tokens("berths")) <= set(stems_of("Berths"))
+    assert not set(stems_of("Berth")).isdisjoint(stems_of("berths"))
+    assert set(stems_of("off")).isdisjoint(stems_of("offline"))
+
+
 def test_terms_a_letter_or_two_off_are_near(index: NoteIndex) -> None:
     put(
         index,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -142,6 +142,9 @@ class MemoryIndex:
 
     def tokens(self, text: str) -> list[str]:
         return list(_terms(phrase_words(text), self._stop(text)))
+
+    def stemmer(self, text: str) -> Callable[[str], Collection[str]]:
+        return _terms
 
     def _name(self, text: str) -> tuple[str, ...]:
         found = phrase_words(text)

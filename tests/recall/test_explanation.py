@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultsync.backends.tantivy.analysis import Analyzers, stemming_analyzer
 from vaultsync.model.fact import Fact
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
@@ -17,6 +18,7 @@ from vaultsync.recall.explanation import (
 )
 
 LONG = "Some words that say nothing. " * 40
+STEMS_OF = Analyzers().stemmer("", ["russian"])
 
 
 MATCHES = [
@@ -44,7 +46,31 @@ MATCHES = [
 def test_a_stem_matches_a_word_it_begins(
     text: str, stems: list[str], words: dict[int, str]
 ) -> None:
-    assert QueryTerms(stems).matched_words(text) == words
+    assert QueryTerms(stems, STEMS_OF).matched_words(text) == words
+
+
+STEMMED = [
+    ("How to work offline, with an offer", "off", {}),
+    ("offline, then off", "off", {0: "off"}),
+    ("Backlinks come back", "back", {0: "back"}),
+    ("backing it up", "back", {0: "backing"}),
+    ("happiness", "happy", {0: "happiness"}),
+    ("viele Verträgen", "vertrag", {}),
+]
+
+
+@pytest.mark.parametrize(("text", "word", "words"), STEMMED)
+def test_a_stem_matches_only_words_that_have_it(
+    text: str, word: str, words: dict[int, str]
+) -> None:
+    stems = stemming_analyzer("english").analyze(word)
+    assert QueryTerms(stems, STEMS_OF).matched_words(text) == words
+
+
+def test_a_stem_of_any_language_of_the_facts_matches() -> None:
+    stems_of = Analyzers().stemmer("", ["english", "german"])
+    assert QueryTerms(["vertrag"], stems_of).matched_words("des Vertragen") == {0: "Vertragen"}
+    assert QueryTerms(["vertrag"], STEMS_OF).matched_words("Vertragen") == {}
 
 
 SNIPPETS = [
@@ -62,24 +88,26 @@ SNIPPETS = [
 
 @pytest.mark.parametrize(("text", "stems", "expected"), SNIPPETS)
 def test_a_snippet_is_one_line_without_markup(text: str, stems: list[str], expected: str) -> None:
-    assert snippet(text, QueryTerms(stems)) == expected
+    assert snippet(text, QueryTerms(stems, STEMS_OF)) == expected
 
 
 def test_a_snippet_is_where_most_of_the_terms_are() -> None:
     text = f"A berth. {LONG}A berth is held for twenty minutes.\nThen it is free. {LONG}A berth."
-    found = snippet(text, QueryTerms(["berth", "held", "minut"]))
+    found = snippet(text, QueryTerms(["berth", "held", "minut"], STEMS_OF))
     assert found.startswith("…A berth is held for twenty minutes. Then it is free.")
     assert found.endswith("…")
     assert len(found) <= SNIPPET_LENGTH + 2
-    assert snippet(f"First. {LONG}", QueryTerms(["nowhere"])).startswith("First. Some words")
+    assert snippet(f"First. {LONG}", QueryTerms(["nowhere"], STEMS_OF)).startswith(
+        "First. Some words"
+    )
 
 
 def test_a_snippet_begins_at_a_word_where_there_is_no_sentence_and_cuts_no_link() -> None:
-    found = snippet("word " * 100 + "berth", QueryTerms(["berth"]))
+    found = snippet("word " * 100 + "berth", QueryTerms(["berth"], STEMS_OF))
     assert found.startswith("…word word")
     assert found.endswith("berth")
     text = "word " * 38 + "[[A very long name of a note|short]] and on " + "word " * 9
-    assert "[[" not in snippet(text, QueryTerms(["word"]))
+    assert "[[" not in snippet(text, QueryTerms(["word"], STEMS_OF))
 
 
 @given(
@@ -88,7 +116,7 @@ def test_a_snippet_begins_at_a_word_where_there_is_no_sentence_and_cuts_no_link(
     length=st.integers(1, 300),
 )
 def test_a_snippet_is_one_line_and_not_too_long(text: str, terms: list[str], length: int) -> None:
-    found = snippet(text, QueryTerms(terms), length=length)
+    found = snippet(text, QueryTerms(terms, STEMS_OF), length=length)
     assert "\n" not in found
     assert len(found) <= length + 2
 
@@ -160,5 +188,5 @@ QUOTED: list[tuple[list[str], str, list[str], int]] = [
 def test_words_of_every_script_are_quoted_whole(
     stems: list[str], text: str, words: list[str], asked: int
 ) -> None:
-    terms = QueryTerms(stems)
+    terms = QueryTerms(stems, STEMS_OF)
     assert terms.quoted_words(text, terms.matched_words(text)) == (words, asked)

@@ -18,7 +18,6 @@ from vaultsync.recall.ranking import (
     RankingWeights,
     answer_probability,
     answer_signs,
-    blend_reranked,
     chunks_similarity,
     confidence,
     fuse,
@@ -26,6 +25,7 @@ from vaultsync.recall.ranking import (
     rescale_similarities,
     weighted_score,
 )
+from vaultsync.recall.reranking import blend_reranked
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
 SHARE = st.floats(0, 1)

@@ -80,7 +80,8 @@ def recall_vault_only(
     began = clone.clock.monotonic()
     query, filters = parse_request(request, clock=clone.clock, permissions=Permissions())
     entries = _read_entries(clone)
-    terms, weights = QueryTerms(clone.index.tokens(query.words)), weights or RankingWeights()
+    terms = QueryTerms(clone.index.tokens(query.words), clone.index.stemmer(query.words))
+    weights = weights or RankingWeights()
     search = _IndexFileSearch(clone, query, filters, weights, terms)
     hits: tuple[Hit, ...] = ()
     if entries:

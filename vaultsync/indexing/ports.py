@@ -5,7 +5,7 @@ Both indexes are derived from the facts and can always be rebuilt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vaultsync.model.fact import Fact
@@ -269,6 +269,10 @@ class NoteIndex(Protocol):
 
     def tokens(self, text: str) -> list[str]:
         """The terms under which a text is indexed: stemmed, without stop words."""
+        ...
+
+    def stemmer(self, text: str) -> Callable[[str], Collection[str]]:
+        """Word -> its stems, in each language of the index and in that of a text."""
         ...
 
     def count(self, reader: Reader | None = None) -> int:

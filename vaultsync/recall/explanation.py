@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from vaultsync.model.fact import Fact
@@ -17,11 +17,6 @@ MAX_TERM_POSITIONS = 30
 """Maximum number of occurrences of one term that are considered for the snippet."""
 _PAIR = 2
 """Number of letters of a term in a script without blanks."""
-_MAX_SUFFIX = 6
-"""Maximum number of letters after a stem; with more, it is another word.
-
-After a short stem that is not ASCII, as many as it has: *которая* is no form of *кот*.
-"""
 # Markup removed from snippets; links keep their display text.
 _LINK = lazy_pattern(r"!?\[\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
 _MARKUP = lazy_pattern(r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE)
@@ -31,15 +26,18 @@ _SENTENCE_END = lazy_pattern(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")
 class QueryTerms:
     """The stemmed terms of a query, and where a text contains them.
 
-    A stem matches at the beginning of a word. Texts are searched with `str.find`: a regular
-    expression took fifty times as long, and more than the rest of an answer.
+    A stem matches a word that begins with it and has it as its stem: *off* matches no *offline*.
+    Texts are searched with `str.find`: a regular expression took fifty times as long, and more
+    than the rest of an answer.
 
     Args:
         stems: terms as `NoteIndex.tokens()` returns them; duplicates are dropped.
+        stems_of: word -> its stems, as `NoteIndex.stemmer()`.
     """
 
-    def __init__(self, stems: Iterable[str]) -> None:
+    def __init__(self, stems: Iterable[str], stems_of: Callable[[str], Collection[str]]) -> None:
         self.stems = tuple(dict.fromkeys(filter(None, stems)))
+        self._stems_of = stems_of
         self._chains = _chains(self.stems)
         # Stemmers turn a final y into an i.
         self._spellings = [
@@ -62,11 +60,19 @@ class QueryTerms:
 
             folded_text = fold_text(text)
             folded, original = folded_text.text, folded_text.original
+
+        def forms(spellings: tuple[str, ...], stem: str) -> Iterator[tuple[int, int]]:
+            for start, end in _words_beginning_with(folded, stem):
+                word = slice(original(start), original(end))
+                is_plural = sum(map(str.isalpha, folded[start + len(stem) : end])) <= 1
+                if is_plural or not set(spellings).isdisjoint(self._stems_of(text[word])):
+                    yield word.start, word.stop
+
         return sorted(
-            (original(start), original(end), number)
+            (*position, number)
             for number, spellings in enumerate(self._spellings)
             for stem in spellings
-            for start, end in islice(_words_with_stem(folded, stem), limit)
+            for position in islice(forms(spellings, stem), limit)
         )
 
     def matched_words(self, text: str) -> dict[int, str]:
@@ -126,23 +132,23 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def _words_with_stem(text: str, stem: str) -> Iterator[tuple[int, int]]:
-    """The (start, end) of each word with a stem; in scripts without blanks, of the stem."""
-    is_anywhere, longest = False, _MAX_SUFFIX
+def _words_beginning_with(text: str, stem: str) -> Iterator[tuple[int, int]]:
+    """The (start, end) of each word that begins so; in scripts without blanks, of the stem."""
+    is_anywhere = False
     if not stem.isascii():
         from vaultsync.indexing.folded_text import has_no_blanks  # noqa: PLC0415 - mostly unused
 
-        is_anywhere, longest = has_no_blanks(stem), min(_MAX_SUFFIX, len(stem))
+        is_anywhere = has_no_blanks(stem)
     at = text.find(stem)
     while at >= 0:
         end = at + len(stem)
         if is_anywhere:
             yield at, end
         elif at == 0 or not (text[at - 1].isalnum() or _is_mark(text[at - 1])):
-            last, stop = end, min(len(text), end + longest)
-            while last < stop and (text[last].isalpha() or _is_mark(text[last])):
+            last = end
+            while last < len(text) and (text[last].isalpha() or _is_mark(text[last])):
                 last += 1
-            is_whole = last == len(text) or not (text[last].isalnum() or _is_mark(text[last]))
+            is_whole = last == len(text) or not text[last].isalnum()
             if is_whole and (last == end or not stem.isdigit()):
                 yield at, last
         at = text.find(stem, end)

@@ -71,7 +71,7 @@ def translated_terms(question: str, index: NoteIndex) -> tuple[str, QueryTerms, 
     if lead <= 0:
         return None
     text = " ".join(each.best for each in glossed)
-    terms = QueryTerms(index.tokens(text))
+    terms = QueryTerms(index.tokens(text), index.stemmer(question))
     for each in translated:
         first, *alternatives = (index.tokens(x) for x in (*each.english, each.word))
         for stem in chain.from_iterable(alternatives):

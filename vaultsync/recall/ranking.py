@@ -174,29 +174,6 @@ def rescale_similarities(scores: Mapping[str, float], *, floor: float = 0.0) -> 
     }
 
 
-def blend_reranked(
-    similarities: Mapping[str, float], scores: Mapping[str, float], *, share: float
-) -> dict[str, float]:
-    """Similarities after reranking: a mean of the old ones and the reranker's scores.
-
-    A reranker's scores have no fixed scale, so they are min-max normalized. A fact that it did
-    not read gets 0 for its share.
-
-    Args:
-        similarities: fact id -> similarity, 0 to 1.
-        scores: fact id -> score, of at least one fact.
-        share: the share of the reranker in the mean, 0 to 1.
-    """
-    low, high = min(scores.values()), max(scores.values())
-    spread = (high - low) or 1.0
-    mixed = {
-        key: (1 - share) * before + share * (scores.get(key, low) - low) / spread
-        for key, before in similarities.items()
-    }
-    top = max(mixed.values()) or 1.0
-    return {key: each / top for key, each in mixed.items()}
-
-
 # ------------------------------------------------------------------------- confidence
 
 TENTH_HIT = 9

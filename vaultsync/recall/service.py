@@ -33,7 +33,6 @@ from vaultsync.recall.asked_for import roles_of
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
-    densest_passage,
     explain_hit,
     fact_text,
     has_phrases,
@@ -50,7 +49,6 @@ from vaultsync.recall.ranking import (
     RankingSignals,
     answer_probability,
     answer_signs,
-    blend_reranked,
     chunks_similarity,
     confidence,
     fuse,
@@ -76,11 +74,6 @@ CONFIDENCE_HITS = 5
 FUSED_CANDIDATES = 50
 """Number of candidates of each search that are fused. Measured: with 30 or 100, LoCoMo's
 recall@5 differs by at most 0.005."""
-RERANKED_CHARS = 2_000
-"""Maximum number of characters of a candidate that a reranker reads."""
-PASSAGE_CHARS = 400
-"""The same for a long candidate without a known chunk: about a paragraph. Dividing it into chunks
-takes as long as reading ten such passages."""
 WORDS_ONLY = "Only keyword search is available for the past: the vectors are of the current texts."
 OPPOSED_CANDIDATES = 30
 """Number of facts examined for each of the first hits that has a *never*."""
@@ -171,7 +164,7 @@ class RecallSearch:
         """The filters and, as a separate query, their subset that the question hints at."""
         if query.has_hints:
             self._filters_to_ask.append(hinted_filters(query, self._filters))
-        self._terms = QueryTerms(self.index.tokens(query.words))
+        self._terms = QueryTerms(self.index.tokens(query.words), self.index.stemmer(query.words))
         self._words = query.words
         """The words for keyword search, including spelling corrections."""
         self._in_english = ""
@@ -268,7 +261,7 @@ class RecallSearch:
             return
         self.ask_branch(facts.values())
         filters = filters._replace(without=self._filters.without)
-        terms = QueryTerms(self.index.tokens(event.words))
+        terms = QueryTerms(self.index.tokens(event.words), self.index.stemmer(event.words))
         telling = []
         for each in hits:
             fact = facts.get(each.fact_id)
@@ -431,10 +424,14 @@ class RecallSearch:
         reranker = self._sources.reranker()
         if reranker is None or not self._similarities:
             return
+        from vaultsync.recall.reranking import RERANKED_CHARS, blend_reranked, passage_of  # noqa: PLC0415 - only with a reranker
+
         self._load([each for each in self._similarities if each not in self._facts])
         similarities = {k: each for k, each in self._similarities.items() if k in self._facts}
         best = list(islice(similarities, reranker.candidates))
-        texts = [self._passage(self._facts[each])[:RERANKED_CHARS] for each in best]
+        chunks = self._nearest_chunks
+        passages = (passage_of(self._facts[k], chunks.get(k, ""), self._terms) for k in best)
+        texts = [each[:RERANKED_CHARS] for each in passages]
         try:
             scores = reranker.scores(self._query.text_without_filters, texts)
         except (DerivedError, ImportError, OSError) as error:
@@ -823,17 +820,6 @@ class RecallSearch:
     @staticmethod
     def _utility(fact: Fact) -> float:
         return utility(fact.importance, fact.access_count)
-
-    def _passage(self, fact: Fact) -> str:
-        """The nearest chunk of a fact, or else the part with most terms of the question."""
-        nearest, texts = self._nearest_chunks.get(fact.id, ""), dict[str, str]()
-        if nearest or len(fact.content) <= PASSAGE_CHARS:
-            from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415 - as below
-
-            texts = {chunk.id: chunk.text for chunk in chunk_fact(fact)}
-        if nearest in texts or len(texts) == 1:
-            return texts.get(nearest) or next(iter(texts.values()))
-        return densest_passage(fact.content, self._terms, length=PASSAGE_CHARS)
 
     def _nearest_passage(self, fact: Fact) -> str:
         """The content of the nearest chunk of a long fact, or else the whole content."""

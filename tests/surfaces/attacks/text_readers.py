@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.exchange.sources import GivenFiles
 from tests.world import World
 from vaultsync.backends.filesystem.memory_file import FrontmatterReader
+from vaultsync.backends.tantivy.analysis import Analyzers
 from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.cli.format_conflicts import changed_lines, differing_parts
 from vaultsync.context_packs.excerpt import excerpt
@@ -308,7 +309,7 @@ def _older(text: str) -> None:
 
 
 def _snippet(text: str) -> None:
-    snippet(text, QueryTerms(["a", "b", "pass"]))
+    snippet(text, QueryTerms(["a", "b", "pass"], Analyzers().stemmer(text, [])))
     has_phrases(["a b"], text)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
+from itertools import chain
 
 import tantivy
 
@@ -38,6 +39,11 @@ class Analyzers:
         """The terms of a text in its own language, without stop words."""
         language = language_of(text) or self.default
         return self._kept(text, language, language)
+
+    def stemmer(self, text: str, languages: Iterable[str]) -> Callable[[str], frozenset[str]]:
+        """Word -> its stems, in some languages and in that of a text."""
+        all_languages = frozenset({language_of(text) or self.default, *languages})
+        return lambda word: _stems(word, all_languages)
 
     def of_question(self, text: str, languages: Iterable[str]) -> tuple[list[str], list[str]]:
         """The terms of a question in some languages, and the question as a whole name in each.
@@ -105,6 +111,12 @@ def stemming_analyzer(language: str) -> tantivy.TextAnalyzer:
     """
     stem, fold = tantivy.Filter.stemmer(language), tantivy.Filter.ascii_fold()
     return _analyzer(fold, stem) if language == ENGLISH else _analyzer(stem, fold)
+
+
+@lru_cache(maxsize=10_000)
+def _stems(word: str, languages: frozenset[str]) -> frozenset[str]:
+    """The stems of a word; cached because the same words occur in many facts."""
+    return frozenset(chain.from_iterable(stemming_analyzer(x).analyze(word) for x in languages))
 
 
 @cache

@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -140,6 +140,10 @@ class TantivyIndex:
 
     def tokens(self, text: str) -> list[str]:
         return self._terms.of_text(text)
+
+    def stemmer(self, text: str) -> Callable[[str], Collection[str]]:
+        view = self._look()
+        return self._terms.stemmer(text, view.languages if view else ())
 
     def search(
         self,
