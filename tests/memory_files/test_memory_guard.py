@@ -57,6 +57,13 @@ def test_a_file_that_was_emptied_is_asked_about(synced: MemoryWorld) -> None:
     assert synced.takes(memory(DEPLOY)).counts["forgotten"] == 2
 
 
+def test_an_edited_fact_does_not_hide_that_a_file_was_emptied(synced: MemoryWorld) -> None:
+    synced.agent_updates(synced.by_title("People").id, content="Mara keeps the books now.")
+    synced.file.says("# Memory\n")
+    assert "forget 2 of 3" in _stopped(synced).message
+    assert len(synced.remembered()) == 3
+
+
 def test_the_only_section_of_a_file_may_be_removed(world: MemoryWorld) -> None:
     world.takes(memory(DEPLOY))
     assert world.takes("# Memory\n").counts["forgotten"] == 1

@@ -443,8 +443,8 @@ class FileSync:
         One that loses sections says with those that stay that it is meant.
         """
         gone = [each.fact_id for each in plan.steps if each.do is SectionAction.FORGET]
-        is_all = data is None or (len(gone) == len(plan.facts) and len(gone) > 1)
-        if not (gone and is_all):
+        stays = any(x.section is not None and x.fact_id in plan.facts for x in plan.steps)
+        if not gone or (data is not None and (stays or len(plan.facts) == 1)):
             return
         parts = [self.key, *sorted(gone), "" if data is None else sha256(data).hexdigest()]
         token = sha256("\n".join(parts).encode()).hexdigest()[:_TOKEN_LENGTH]
