@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
@@ -281,6 +282,15 @@ def test_observations_about_others_of_long_ago_or_too_few_are_not_consolidated()
         fact("Quite another thing happened at the gate of the harbour.", type="observation"),
     ):
         assert found("consolidation", *two, third) == []
+
+
+def test_a_line_of_a_log_that_repeats_thousands_of_times_is_read_in_time() -> None:
+    rows = [seen(n % 15, content=f"heartbeat {n}: the tide gauge answers") for n in range(3_000)]
+    blank = [seen(1, content=f"{n}") for n in range(9)]
+    began = time.process_time()
+    (made,) = found("consolidation", *rows, *blank)
+    assert made.why.startswith("Seen 3000 times")
+    assert time.process_time() - began < 5
 
 
 def test_observations_that_name_others_are_not_the_same() -> None:
