@@ -347,6 +347,15 @@ def test_paths_stay_in_the_folder(tmp_path: Path) -> None:
         folder.read("big.md")
 
 
+def test_a_name_that_is_not_utf8_is_left_out(tmp_path: Path) -> None:
+    folder = DiskModuleFolder(tmp_path / "m", root=tmp_path, locks=tmp_path / "locks")
+    for name in (b"plain.md", b"caf\xe9.md", b"caf\xe9"):
+        path = tmp_path / "m" / os.fsdecode(name)
+        path.mkdir(parents=True)
+        (path / "manifest.yaml").touch()
+    assert list(folder.listing().topics) == ["plain.md"]
+
+
 def test_one_process_at_a_time_works_with_a_folder(tmp_path: Path) -> None:
     folders = [
         DiskModuleFolder(tmp_path / "m", root=tmp_path, locks=tmp_path / "locks") for _ in "ab"
