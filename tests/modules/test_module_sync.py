@@ -14,7 +14,6 @@ from vaultsync.errors import (
     ModuleMissingError,
     ScopeDeniedError,
     StoreUnavailableError,
-    UnreadableModuleError,
 )
 from vaultsync.facts import service as fact_work
 from vaultsync.model.permissions import AgentPermissions, Permissions
@@ -210,24 +209,21 @@ def test_a_document_without_a_manifest_is_a_fact_by_itself(modules: ModuleWorld)
     assert modules.store.find_many([modules.work.facts.fact_id("README.md")]) == {}
 
 
-@pytest.mark.parametrize("path", ["README.md", MODULE])
+@pytest.mark.parametrize("path", ["README.md", MODULE, MODULE.replace("-01-", "-09-")])
+@pytest.mark.parametrize("why", ["it is not UTF-8", "it is a link, which is not followed"])
 def test_a_file_that_cannot_be_read_is_told_and_the_others_are_synced(
-    written: ModuleWorld, path: str
+    written: ModuleWorld, path: str, why: str
 ) -> None:
     written.folder.files[path] = b"\xff\xfe"
+    if "link" in why:
+        written.folder.unreadable[path] = why
     written.folder.files["OTHER.md"] = b"# Other\n\nText.\n"
-    with pytest.raises(UnreadableModuleError) if path == MODULE else _nothing():
-        report = written.settle()
-        assert "UnreadableModuleError" in [each.kind for each in report.attention]
-        assert written.fact("OTHER.md").content == "Text."
-
-
-class _nothing:  # noqa: N801 - a context
-    def __enter__(self) -> None:
-        """Nothing is raised."""
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing was raised."""
+    report = written.settle()
+    assert [each.kind for each in report.attention] == ["UnreadableModuleError"]
+    assert why in report.attention[0].message
+    assert written.fact("OTHER.md").content == "Text."
+    kinds = [each.kind for each in written.work.status().attention]
+    assert kinds == (["UnreadableModuleError"] if path == MODULE and "link" in why else [])
 
 
 # --------------------------------------------------------------------------------- facts
@@ -300,7 +296,8 @@ def test_facts_follow_later_while_the_store_is_away(modules: ModuleWorld) -> Non
 
 
 def test_a_text_that_fits_into_no_note_is_told(modules: ModuleWorld) -> None:
-    modules.write("ap-01", f"# Long\n\n{'x' * (5 << 20)}\n")
+    modules.write("ap-01", TEXT)
+    modules.folder.files[MODULE] = f"# Long\n\n{'x' * (5 << 20)}\n".encode()
     assert kinds(modules) == ["UnfitModule"]
 
 

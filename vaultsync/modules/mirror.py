@@ -94,7 +94,7 @@ class ModuleMirror:
         """Whether a hit is, as far as is known, the current version of the file."""
         if entry is None:
             return True
-        data = self.files.folder.read(f"{topic}/{entry.file}") if entry.file else None
+        data = self.files.bytes_or_notice(f"{topic}/{entry.file}") if entry.file else None
         if data is not None and checksum_of(data) != entry.checksum:
             return False
         if hit.checksum is None:
@@ -128,7 +128,7 @@ class ModuleMirror:
         synced = failed = removed = pending = 0
         unreadable = any(each.manifest is None for each in topics)
         for each, (topic, entry) in sorted(entries.items()):
-            text = self.files.read(f"{topic}/{entry.file}") if entry.file else None
+            text = self.files.text_or_notice(f"{topic}/{entry.file}") if entry.file else None
             if text is None or not self._needs_mirror(topic, entry, text, each in rows):
                 continue
             is_asked = chunk_id in (None, each) and not (automatic and entry.sync_status == FAILED)
