@@ -533,6 +533,14 @@ def test_the_line_that_names_a_module_survives_the_way_through_a_remote() -> Non
     assert from_header("s", "Free text.", 0.5, None) == RemoteHit("Free text.", 0.5)
 
 
+def test_names_with_blanks_survive_the_way_through_a_remote() -> None:
+    record = RemoteRecord("a b", "t", "", (), "Text.\n", "0" * 64)
+    text = with_header("My Vault", record)
+    assert from_header("My Vault", text, 0.5, None).chunk_id == "a b"
+    assert from_header("My", text, 0.5, None).confidence == 0
+    assert from_header("s", "[module " + " space=a" * 100_000, 0.5, None).chunk_id is None
+
+
 def test_who_may_not_read_the_project_reads_none_of_it() -> None:
     closed = Permissions(agents={"otto": AgentPermissions(read=("public",))})
     world = ModuleWorld(permissions=closed)
